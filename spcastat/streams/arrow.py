@@ -7,24 +7,26 @@ must return a new stream in every call; sources that can be read only once are r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 import pandas as pd
 
-from spcastat.errors import DataError, OptionError, SpcaError
+from spcastat.errors import DataError, OptionError
 from spcastat.intake.frames import require_unique
 from spcastat.streams.parquet import BUFFER, Layout, require_pyarrow
 from spcastat.streams.read import named
-from spcastat.streams.sources import ONCE, rows_at_once, same_file
+from spcastat.streams.sources import ONCE, Chunks, reason_of, rows_at_once
 
 #: Function of column names (None for all) and an approximate number of rows: batches of that size.
 Batches = Callable[[list[str] | None, int], Iterable[Any]]
 
 
-class ArrowChunks:
-    """Chunks from a source of record batches that can be read repeatedly.
+def arrow_chunks(
+    batches: Batches, schema: Any, title: str, total: int | None = None, files: Sequence[str] = ()
+) -> Chunks:
+    """Return chunks from a source of record batches that can be read repeatedly.
 
     Parameters
     ----------
@@ -32,55 +34,26 @@ class ArrowChunks:
         Takes column names (or None) and a number of rows; returns a new iterable of ``pyarrow.RecordBatch``
         in every call.
     schema : pyarrow.Schema
-    title : str
-        Name of the source for messages.
-    total : int, optional
-        Number of rows, if it can be known without reading them.
-    files : sequence of str
-        The files that hold the rows, to refuse writing to them.
+    title, total, files
+        As for :class:`spcastat.streams.sources.Chunks`.
     """
+    import pyarrow
 
-    def __init__(
-        self, batches: Batches, schema: Any, title: str, total: int | None = None, files: Iterable[str] = ()
-    ):
-        self._batches = batches
-        self._layout = Layout(schema)
-        self._schema = schema
-        self.title = title
-        self.total = total
-        self._files = tuple(files)
-        with named(title):
-            require_unique(pd.Index(self._layout.names))
+    layout = Layout(schema)
+    with named(title):
+        require_unique(pd.Index(layout.names))
 
-    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
-        import pyarrow
-
-        names = self._layout.read(needed)
-        all_of_them = names == self._layout.names
-        number, start = 1, 0
-        try:
-            found = self._batches(None if all_of_them else names, rows_at_once(len(names)))
-            for batch in even(found, rows_at_once(len(names))):
-                rows = batch if all_of_them else batch.select(names)
-                yield f"chunk {number} of the {self.title}", self._layout.chunk(rows, start)
-                start += batch.num_rows
-                number += 1
-        except (SpcaError, MemoryError, GeneratorExit):
-            raise
-        except Exception as error:
-            raise self._failed(number, error) from error
+    def read(needed: list[str] | None) -> Iterator[Any]:
+        names, start = layout.read(needed), 0
+        all_of_them = names == layout.names
+        size = rows_at_once(len(names))
+        for batch in even(batches(None if all_of_them else names, size), size):
+            yield layout.chunk(batch if all_of_them else batch.select(names), start)
+            start += batch.num_rows
         if start == 0:  # no rows: an empty chunk, so that the columns are checked
-            empty = pyarrow.Table.from_batches([], self._schema).select(names)
-            yield f"chunk 1 of the {self.title}", self._layout.chunk(empty, 0)
+            yield layout.chunk(pyarrow.Table.from_batches([], schema).select(names), 0)
 
-    def holds(self, path: Any) -> bool:
-        return any(same_file(path, file) for file in self._files)
-
-    def _failed(self, number: int, error: Exception) -> DataError:
-        reason = " ".join(str(error).split())[:500].rstrip(".") or type(error).__name__
-        if "released" in reason or "consumed" in reason:
-            return DataError(f"The {self.title} {ONCE}")
-        return DataError(f"chunk {number} of the {self.title} cannot be obtained: {reason}.")
+    return Chunks(title, read, total, files)
 
 
 def even(batches: Iterable[Any], size: int) -> Iterator[Any]:
@@ -112,7 +85,7 @@ def even(batches: Iterable[Any], size: int) -> Iterator[Any]:
 # --- the libraries --------------------------------------------------------------------------------
 
 
-def of_dataset(data: Any) -> ArrowChunks:
+def of_dataset(data: Any) -> Chunks:
     """Open a ``pyarrow.dataset.Dataset``: files of any format that pyarrow reads, in row order."""
     in_parquet = type(getattr(data, "format", None)).__name__ == "ParquetFileFormat"
     total = int(data.count_rows()) if in_parquet else None  # other formats would have to be read for it
@@ -130,10 +103,10 @@ def of_dataset(data: Any) -> ArrowChunks:
         return data.to_batches(columns=names, batch_size=size, **how)
 
     files = getattr(data, "files", [])
-    return ArrowChunks(batches, data.schema, "pyarrow dataset", total, files)
+    return arrow_chunks(batches, data.schema, "pyarrow dataset", total, files)
 
 
-def of_parquet_file(data: Any) -> ArrowChunks:
+def of_parquet_file(data: Any) -> Chunks:
     """Open a ``pyarrow.parquet.ParquetFile``."""
 
     def batches(names: list[str] | None, size: int) -> Iterable[Any]:
@@ -142,19 +115,19 @@ def of_parquet_file(data: Any) -> ArrowChunks:
         found = (data.iter_batches(batch_size=size, columns=names, row_groups=[i]) for i in groups)
         return chain.from_iterable(found)
 
-    return ArrowChunks(batches, data.schema_arrow, "pyarrow ParquetFile", int(data.metadata.num_rows))
+    return arrow_chunks(batches, data.schema_arrow, "pyarrow ParquetFile", int(data.metadata.num_rows))
 
 
-def of_ipc_file(data: Any) -> ArrowChunks:
+def of_ipc_file(data: Any) -> Chunks:
     """Open a ``pyarrow.ipc.RecordBatchFileReader``: an Arrow (Feather) file, whose batches can be indexed."""
 
     def batches(names: list[str] | None, size: int) -> Iterable[Any]:
         return (data.get_batch(i) for i in range(data.num_record_batches))
 
-    return ArrowChunks(batches, data.schema, "Arrow file")
+    return arrow_chunks(batches, data.schema, "Arrow file")
 
 
-def of_relation(data: Any) -> ArrowChunks:
+def of_relation(data: Any) -> Chunks:
     """Open a relation of DuckDB; its query runs again in each pass."""
     title = "DuckDB relation"
     schema = _stream(data, title).schema
@@ -163,17 +136,16 @@ def of_relation(data: Any) -> ArrowChunks:
         quoted = ('"{}"'.format(name.replace('"', '""')) for name in names or ())
         return _stream(data if names is None else data.project(", ".join(quoted)), title)
 
-    return ArrowChunks(batches, schema, title)
+    return arrow_chunks(batches, schema, title)
 
 
-def of_ray(data: Any) -> ArrowChunks:
+def of_ray(data: Any) -> Chunks:
     """Open a dataset of Ray, which computes its rows again in each pass, in the order of its blocks."""
     title = "Ray Dataset"
     try:
         first = next(iter(data.limit(1).iter_batches(batch_format="pyarrow")), None)
     except Exception as error:
-        reason = " ".join(str(error).split())[:500].rstrip(".") or type(error).__name__
-        raise DataError(f"The {title} gives no batches: {reason}.") from error
+        raise DataError(f"The {title} gives no batches: {reason_of(error)}.") from error
     if first is None:
         raise DataError(f"The {title} has no rows; at least two are needed.")
 
@@ -190,10 +162,10 @@ def of_ray(data: Any) -> ArrowChunks:
             yield from table.to_batches()
             table = next(found, None)
 
-    return ArrowChunks(batches, first.schema, title)
+    return arrow_chunks(batches, first.schema, title)
 
 
-def of_interface(data: Any) -> ArrowChunks:
+def of_interface(data: Any) -> Chunks:
     """Open any other object with ``__arrow_c_stream__``."""
     title = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
     reader = _stream(data, title)
@@ -201,7 +173,7 @@ def of_interface(data: Any) -> ArrowChunks:
     # A source that can be read only once gives an empty stream, or an error, the second time.
     if first is not None and next(iter(_stream(data, title)), None) is None:
         raise DataError(f"The {title} {ONCE}")
-    return ArrowChunks(lambda names, size: _stream(data, title), schema, title)
+    return arrow_chunks(lambda names, size: _stream(data, title), schema, title)
 
 
 def _stream(data: Any, title: str) -> Any:
@@ -211,60 +183,60 @@ def _stream(data: Any, title: str) -> Any:
     try:
         return pyarrow.RecordBatchReader.from_stream(data)
     except Exception as error:
-        reason = " ".join(str(error).split())[:500].rstrip(".") or type(error).__name__
+        reason = reason_of(error)
         if "released" in reason or "consumed" in reason:
             raise DataError(f"The {title} {ONCE}") from error
         raise DataError(f"The {title} gives no stream of Arrow batches: {reason}.") from error
 
 
-class LazyChunks:
-    """The rows of a polars LazyFrame, whose query runs again in each pass.
-
-    Parameters
-    ----------
-    data : polars.LazyFrame
+def of_lazy_frame(data: Any) -> Chunks:
+    """Open a polars LazyFrame, whose query runs again in each pass.
 
     Raises
     ------
     OptionError
-        For a version of polars that gives no batches.
+        If this version of polars cannot return the rows in batches.
     DataError
-        For a query that fails.
+        If the query fails.
     """
-
     title = "polars LazyFrame"
-    total: int | None = None
+    if not hasattr(data, "collect_batches"):
+        raise OptionError(
+            "A polars LazyFrame was given, and this version of polars gives no batches of one "
+            "(LazyFrame.collect_batches): take a newer one, or use lf.sink_parquet(path), which writes "
+            "without holding the rows, and give the path."
+        )
+    try:
+        names = data.collect_schema().names()
+    except Exception as error:
+        raise DataError(f"columns of the {title} cannot be obtained: {reason_of(error)}.") from error
 
-    def __init__(self, data: Any):
-        if not hasattr(data, "collect_batches"):
-            raise OptionError(
-                "A polars LazyFrame was given, and this version of polars gives no batches of one "
-                "(LazyFrame.collect_batches): take a newer one, or use lf.sink_parquet(path), which writes "
-                "without holding the rows, and give the path."
-            )
-        self._data = data
-        try:
-            self._names = data.collect_schema().names()
-        except Exception as error:
-            raise self._failed("columns", error) from error
+    def read(needed: list[str] | None) -> Iterator[Any]:
+        wanted = names if needed is None else [name for name in names if name in set(needed)]
+        yield from data.select(wanted).collect_batches(
+            chunk_size=rows_at_once(len(wanted)), maintain_order=True, engine="streaming"
+        )
 
-    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
-        wanted = self._names if needed is None else [name for name in self._names if name in set(needed)]
-        number = 1
-        try:
-            for batch in self._data.select(wanted).collect_batches(
-                chunk_size=rows_at_once(len(wanted)), maintain_order=True, engine="streaming"
-            ):
-                yield f"chunk {number} of the {self.title}", batch
-                number += 1
-        except (SpcaError, MemoryError, GeneratorExit):
-            raise
-        except Exception as error:
-            raise self._failed(f"chunk {number}", error) from error
+    return Chunks(title, read)
 
-    def holds(self, path: Any) -> bool:
-        return False
 
-    def _failed(self, what: str, error: Exception) -> DataError:
-        reason = " ".join(str(error).split())[:500].rstrip(".") or type(error).__name__
-        return DataError(f"{what} of the {self.title} cannot be obtained: {reason}.")
+def _refuse_readers(data: Any) -> Chunks:
+    raise DataError(
+        f"A pyarrow {type(data).__name__} was given, which can be walked over only once, and a fit needs "
+        "its rows again (for the scores, say). Give the dataset or the file that it reads, or a function "
+        "without arguments that opens it again, e.g. lambda: pyarrow.ipc.open_stream(path)."
+    )
+
+
+#: Library and class -> function that opens its objects as chunks.
+OPENERS: dict[tuple[str, str], Callable[[Any], Chunks]] = {
+    ("polars", "LazyFrame"): of_lazy_frame,
+    ("pyarrow", "Dataset"): of_dataset,
+    ("pyarrow", "ParquetFile"): of_parquet_file,
+    ("pyarrow", "_RecordBatchFileReader"): of_ipc_file,
+    ("pyarrow", "RecordBatchReader"): _refuse_readers,
+    ("pyarrow", "Scanner"): _refuse_readers,
+    ("duckdb", "DuckDBPyRelation"): of_relation,
+    ("_duckdb", "DuckDBPyRelation"): of_relation,
+    ("ray", "Dataset"): of_ray,
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,32 +18,9 @@ from spcastat.progress import stage
 from spcastat.streams.base import Block, Pass, Stream, Tally
 from spcastat.streams.prints import Trail
 from spcastat.streams.read import read_block, spec_of
+from spcastat.streams.sources import Chunks
 
 A = TypeVar("A", bound=Accumulator)
-
-
-class Chunks(Protocol):
-    """The source of the chunks of a local stream.
-
-    Attributes
-    ----------
-    title : str
-        Name of the source for messages, e.g. ``"Parquet file trips.parquet"``.
-    total : int or None
-        Number of rows, if it is known without reading them.
-    """
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def total(self) -> int | None: ...
-
-    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
-        """Yield the name and the data of every chunk; columns that are not `needed` may be left out."""
-
-    def holds(self, path: Any) -> bool:
-        """Return whether writing to `path` would change the source."""
 
 
 class LocalStream(Stream):

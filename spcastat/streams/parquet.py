@@ -16,7 +16,7 @@ from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.intake.frames import require_unique
 from spcastat.intake.stored_index import StoredIndex
 from spcastat.streams.read import named
-from spcastat.streams.sources import rows_at_once, same_file
+from spcastat.streams.sources import Chunks, rows_at_once
 
 #: Size of the read buffer for each column, in bytes.
 BUFFER = 64 * 1024
@@ -24,7 +24,7 @@ BUFFER = 64 * 1024
 SUFFIXES = (".parquet", ".pq", ".parq")
 
 
-class ParquetChunks:
+class ParquetChunks(Chunks):
     """The rows of a Parquet file, of all Parquet files in a folder, sorted by name, or of a list of these.
 
     Folders are searched recursively, without files and folders whose names start with "." or "_". Names of
@@ -52,28 +52,27 @@ class ParquetChunks:
         paths = [path] if isinstance(path, str | os.PathLike) else list(path)
         # the working directory may change before the next pass
         self._paths = [Path(one).absolute() for one in paths]
-        below = [_files_below(one) if one.is_dir() else [one] for one in self._paths]
-        self.files = [file for files in below for file in files]
-        if several:
-            self.title = f"{called or 'Parquet files'} ({plural(len(self.files), 'file')})"
-        elif self._paths[0].is_dir():
-            self.title = f"Parquet folder {_folder_name(self._paths[0])} ({plural(len(self.files), 'file')})"
-        else:
-            self.title = f"Parquet file {one_line(self._paths[0].name, 100)}"
         self._several = several
-        self.total: int | None = sum(self._rows(file) for file in self.files)
+        files = [file for one in self._paths for file in (_files_below(one) if one.is_dir() else [one])]
+        if several:
+            title = f"{called or 'Parquet files'} ({plural(len(files), 'file')})"
+        elif self._paths[0].is_dir():
+            title = f"Parquet folder {_folder_name(self._paths[0])} ({plural(len(files), 'file')})"
+        else:
+            title = f"Parquet file {one_line(self._paths[0].name, 100)}"
+        self._parts = files
+        super().__init__(title, self._read, None, [*self._paths, *files])
+        self.total = sum(map(self._rows, files))
 
     def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
         number = 1
-        for file in self.files:
+        for file in self._parts:
             for chunk in self._batches(file, needed, number):
                 yield f"chunk {number} of {self._named(file)}", chunk
                 number += 1
 
-    def holds(self, path: Any) -> bool:
-        there = Path(path).resolve()
-        inside = any(one.is_dir() and there.is_relative_to(one.resolve()) for one in self._paths)
-        return inside or any(same_file(path, file) for file in self.files)
+    def _read(self, needed: list[str] | None) -> Iterator[Any]:
+        return (chunk for _, chunk in self.walk(needed))
 
     def _named(self, file: Path) -> str:
         if not self._several and file == self._paths[0]:

@@ -14,10 +14,19 @@ from spcastat.config import GAPS, library_of, offers, one_line, shown
 from spcastat.errors import DataError, FileError, OptionError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
+from spcastat.streams.arrow import OPENERS, of_interface
 from spcastat.streams.base import Stream
-from spcastat.streams.local import Chunks, LocalStream
+from spcastat.streams.local import LocalStream
 from spcastat.streams.parquet import SUFFIXES, ParquetChunks, is_parquet
-from spcastat.streams.sources import ONCE, ArrayChunks, IterableChunks, TextChunks, is_chunk
+from spcastat.streams.sources import (
+    ONCE,
+    Chunks,
+    array_chunks,
+    is_chunk,
+    iterable_chunks,
+    reason_of,
+    text_chunks,
+)
 from spcastat.textfiles import usual_separator
 
 #: Libraries whose tables are read as data in memory, and not as streams.
@@ -85,18 +94,15 @@ def _refuse_gaps(na: str) -> None:
 def _chunks_of(data: Any) -> Chunks | None:
     if isinstance(data, str | os.PathLike):
         return _from_path(data)
-    library = _OF_LIBRARIES.get(library_of(data))
-    found = None if library is None else library(data)
+    found = _of_library(data)
     if found is not None:
         return found
     if isinstance(data, np.ndarray):
         mapped = _mapped(data)
-        return None if mapped is None else ArrayChunks(data, getattr(mapped, "filename", None))
+        return None if mapped is None else array_chunks(data, getattr(mapped, "filename", None))
     if is_chunk(data):
         return None
     if offers(data, "__arrow_c_stream__") and library_of(data) not in _IN_MEMORY:
-        from spcastat.streams.arrow import of_interface
-
         return of_interface(data)
     if isinstance(data, list | tuple):
         if data and all(isinstance(one, str | os.PathLike) for one in data):
@@ -104,14 +110,14 @@ def _chunks_of(data: Any) -> Chunks | None:
         if not (data and is_chunk(data[0])):
             return None
         chunks = "1 chunk" if len(data) == 1 else f"{len(data)} chunks"
-        return IterableChunks(lambda: data, f"the {type(data).__name__} of {chunks}")
+        return iterable_chunks(lambda: data, f"the {type(data).__name__} of {chunks}")
     buffers = bytes | bytearray | memoryview
     if offers(data, "__array__") or isinstance(data, Mapping | set | frozenset | buffers):
         return None
     if isinstance(data, Iterable):
         return _from_iterable(data)
     if callable(data) and not isinstance(data, type):
-        return IterableChunks(_checked(data), f"the {_name_of(data)}")
+        return iterable_chunks(_checked(data), f"the {_name_of(data)}")
     return None
 
 
@@ -124,7 +130,7 @@ def _from_path(data: str | os.PathLike[str]) -> Chunks:
         files = [_parquet_path(one) for one in matched]
         return ParquetChunks(files, f"Parquet files {one_line(pattern, 100)}")
     if usual_separator(data) is not None and os.path.isfile(data):
-        return TextChunks(data)
+        return text_chunks(data)
     return ParquetChunks(_parquet_path(data))
 
 
@@ -165,75 +171,19 @@ def _unwrapped(data: Any) -> Any:
     return data
 
 
-def _of_polars(data: Any) -> Chunks | None:
-    if type(data).__name__ != "LazyFrame":
-        return None
-    from spcastat.streams.arrow import LazyChunks
-
-    return LazyChunks(data)
-
-
-def _of_pyarrow(data: Any) -> Chunks | None:
-    from spcastat.streams import arrow
-
-    families = {one.__name__ for one in type(data).__mro__}
-    if "RecordBatchReader" in families or "Scanner" in families:
-        raise DataError(
-            f"A pyarrow {type(data).__name__} was given, which can be walked over only once, and a fit needs "
-            "its rows again (for the scores, say). Give the dataset or the file that it reads, or a function "
-            "without arguments that opens it anew, e.g. lambda: pyarrow.ipc.open_stream(path)."
-        )
-    for name, opened in (
-        ("Dataset", arrow.of_dataset),
-        ("ParquetFile", arrow.of_parquet_file),
-        ("_RecordBatchFileReader", arrow.of_ipc_file),
-    ):
-        if name in families:
-            return opened(data)
-    return None
-
-
-def _of_duckdb(data: Any) -> Chunks | None:
-    if type(data).__name__ != "DuckDBPyRelation":
-        return None
-    from spcastat.streams.arrow import of_relation
-
-    return of_relation(data)
-
-
-def _of_ray(data: Any) -> Chunks | None:
-    if "Dataset" not in {one.__name__ for one in type(data).__mro__}:
-        return None
-    from spcastat.streams.arrow import of_ray
-
-    return of_ray(data)
-
-
-def _of_xarray(data: Any) -> Chunks | None:
-    from spcastat.streams.labelled import in_file
-
-    return in_file(data)
-
-
-def _of_arrays(data: Any) -> Chunks | None:
-    """Open zarr arrays and h5py datasets, but not their groups."""
-    if not (offers(data, "shape") and offers(data, "dtype")):
-        return None
+def _of_library(data: Any) -> Chunks | None:
+    """Open an object of a library that reads rows in chunks; None for its objects in memory."""
     library, name = library_of(data), type(data).__name__
-    return ArrayChunks(data, title=f"{library} {name}")
+    if library == "xarray":
+        from spcastat.streams.labelled import in_file
 
-
-#: Library -> function that opens its objects as chunks, or returns None for objects that are not chunked.
-_OF_LIBRARIES: dict[str, Callable[[Any], Chunks | None]] = {
-    "polars": _of_polars,
-    "pyarrow": _of_pyarrow,
-    "duckdb": _of_duckdb,
-    "_duckdb": _of_duckdb,
-    "ray": _of_ray,
-    "xarray": _of_xarray,
-    "zarr": _of_arrays,
-    "h5py": _of_arrays,
-}
+        return in_file(data)
+    if library in ("zarr", "h5py"):  # arrays and datasets, but not their groups
+        held = offers(data, "shape") and offers(data, "dtype")
+        return array_chunks(data, title=f"{library} {name}") if held else None
+    found = (OPENERS.get((library, one.__name__)) for one in type(data).__mro__)
+    opened = next(filter(None, found), None)
+    return None if opened is None else opened(data)
 
 
 # --- what can be iterated over --------------------------------------------------------------------
@@ -244,8 +194,9 @@ def _from_iterable(data: Any) -> Chunks | None:
     try:
         again = iter(data)
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}".rstrip(".")
-        raise DataError(f"Data of type {name} were given, which cannot be walked over: {reason}.") from error
+        raise DataError(
+            f"Data of type {name} were given, which cannot be walked over: {reason_of(error)}."
+        ) from error
     if again is data:
         raise DataError(f"Data of type {name} were given, which {ONCE}")
     try:
@@ -254,7 +205,7 @@ def _from_iterable(data: Any) -> Chunks | None:
         first = None
     if first is not None and not is_chunk(first):
         return None
-    return IterableChunks(lambda: data, f"the chunks of the {name}")
+    return iterable_chunks(lambda: data, f"the chunks of the {name}")
 
 
 def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
@@ -266,10 +217,9 @@ def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
         except OSError:
             raise
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}".rstrip(".")
             raise DataError(
-                f"The {_name_of(function)} failed: {reason}. It must take no arguments and return an "
-                "iterable of chunks."
+                f"The {_name_of(function)} failed: {reason_of(error)}. It must take no arguments and "
+                "return an iterable of chunks."
             ) from error
 
     return begin

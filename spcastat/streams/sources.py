@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,66 @@ ONCE = (
 )
 
 
-class ArrayChunks:
-    """Blocks of rows of an array that is stored in a file.
+@dataclass(eq=False)
+class Chunks:
+    """The source of the chunks of a local stream, which can be read repeatedly.
+
+    Attributes
+    ----------
+    title : str
+        Name of the source for messages, e.g. ``"text file trips.csv"``.
+    read : callable
+        Takes the names of the needed columns, or None for all, and returns a new iterable of chunks, which
+        may leave out other columns.
+    total : int or None
+        Number of rows, if it is known without reading them.
+    files : sequence of paths
+        Files and folders that hold the rows.
+    article : str
+        Stands before the title where a chunk is named.
+    """
+
+    title: str
+    read: Callable[[list[str] | None], Iterable[Any]]
+    total: int | None = None
+    files: Sequence[Any] = ()
+    article: str = "the "
+
+    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
+        """Yield the name and the data of every chunk; columns that are not `needed` may be left out."""
+        number, found = 1, self.read(needed)
+        try:
+            for chunk in found:
+                yield self.name(number), chunk
+                number += 1
+        except (SpcaError, MemoryError):
+            raise
+        except OSError as error:
+            raise FileError(f"{self.name(number)} cannot be read: {error}.") from error
+        except Exception as error:
+            raise DataError(f"{self.name(number)} cannot be obtained: {reason_of(error)}.") from error
+        finally:
+            if callable(close := getattr(found, "close", None)):
+                close()
+
+    def name(self, number: int) -> str:
+        """Return the name of a chunk for messages."""
+        return f"chunk {number} of {self.article}{self.title}"
+
+    def holds(self, path: Any) -> bool:
+        """Return whether writing to `path` would change the source."""
+        there = Path(path).resolve()
+        inside = any(there.is_relative_to(Path(one).resolve()) for one in self.files if Path(one).is_dir())
+        return inside or any(same_file(path, one) for one in self.files)
+
+
+def reason_of(error: Exception) -> str:
+    """Return the type and the text of an error of another library, in one line without a final period."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}".rstrip(": .")
+
+
+def array_chunks(array: Any, path: Any = None, title: str = "memory-mapped array") -> Chunks:
+    """Return blocks of rows of an array that is stored in a file.
 
     Parameters
     ----------
@@ -40,87 +99,60 @@ class ArrayChunks:
     title : str
     """
 
-    def __init__(self, array: Any, path: Any = None, title: str = "memory-mapped array"):
-        self.array = array
-        self.path = path
-        self.title = title + (f" {Path(path).name}" if path else "")
-        self.total = array.shape[0] if array.ndim == 2 else None
-
-    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
-        if self.array.ndim != 2:
-            yield f"the {self.title}", np.empty((0,) * self.array.ndim)  # an error for the number of axes
+    def read(needed: list[str] | None) -> Iterator[Any]:
+        if array.ndim != 2:
+            yield np.empty((0,) * array.ndim)  # an error for the number of axes
             return
-        n, p = self.array.shape
-        step = rows_at_once(p, getattr(self.array, "chunks", None))
-        for number, start in enumerate(range(0, n, step), start=1):
-            yield f"chunk {number} of the {self.title}", np.asarray(self.array[start : start + step])
+        for rows in row_slices(array.shape[0], array.shape[1], getattr(array, "chunks", None)):
+            yield np.asarray(array[rows])
 
-    def holds(self, path: Any) -> bool:
-        return self.path is not None and same_file(path, self.path)
+    title += f" {Path(path).name}" if path else ""
+    return Chunks(title, read, array.shape[0] if array.ndim == 2 else None, [path] if path else [])
 
 
-class IterableChunks:
-    """Chunks from a function that returns a new iterable of them in every call.
+def iterable_chunks(begin: Callable[[], Iterable[Any]], title: str) -> Chunks:
+    """Return the chunks that a function gives, which returns a new iterable of them in every call."""
+    last: list[Any] = []
 
-    Parameters
-    ----------
-    begin : callable
-    title : str
-    """
-
-    total: int | None = None
-
-    def __init__(self, begin: Callable[[], Iterable[Any]], title: str):
-        self._begin = begin
-        self.title = title
-        self._last: Any = None
-
-    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
-        chunks = self._open()
-        number = 1
+    def read(needed: list[str] | None) -> Iterator[Any]:
         try:
-            while True:
-                try:
-                    chunk = next(chunks)
-                except StopIteration:
-                    return
-                except SpcaError:
-                    raise
-                except OSError as error:
-                    raise FileError(f"chunk {number} of {self.title} cannot be read: {error}.") from error
-                except Exception as error:
-                    raise DataError(
-                        f"chunk {number} of {self.title} cannot be obtained: {type(error).__name__}: {error}"
-                    ) from error
-                yield f"chunk {number} of {self.title}", chunk
-                number += 1
-        finally:
-            close = getattr(chunks, "close", None)
-            if callable(close):
-                close()
-
-    def holds(self, path: Any) -> bool:
-        return False
-
-    def _open(self) -> Iterator[Any]:
-        try:
-            given = self._begin()
+            given = begin()
         except OSError as error:
-            raise FileError(f"{self.title} cannot be opened: {error}.") from error
+            raise FileError(f"{title} cannot be opened: {error}.") from error
         if is_chunk(given) or isinstance(given, str | bytes | dict) or not offers(given, "__iter__"):
             raise DataError(
-                f"{self.title} gave a value of type {type(given).__name__}; it must give an iterable of "
-                "chunks, such as pd.read_csv(path, chunksize=100_000) or a list of data frames."
+                f"{title} gave a value of type {type(given).__name__}; it must give an iterable of chunks, "
+                "such as pd.read_csv(path, chunksize=100_000) or a list of data frames."
             )
         try:
             chunks = iter(given)
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}".rstrip(".")
-            raise DataError(f"{self.title} gave what cannot be walked over: {reason}.") from error
-        if chunks is given and chunks is self._last:
-            raise DataError(f"{self.title} gave the same iterator again, which {ONCE}")
-        self._last = chunks
+            raise DataError(f"{title} gave what cannot be walked over: {reason_of(error)}.") from error
+        if chunks is given and last and chunks is last[0]:
+            raise DataError(f"{title} gave the same iterator again, which {ONCE}")
+        last[:] = [chunks]
         return chunks
+
+    return Chunks(title, read, article="")
+
+
+def text_chunks(path: str | os.PathLike[str]) -> Chunks:
+    """Return the rows of a text table: a file whose name ends in .csv, .tsv or .tab, compressed or not.
+
+    Every line is checked once, when the file is opened. A first column without a name has the row labels.
+
+    Raises
+    ------
+    FileError, OptionError
+        As :class:`spcastat.textfiles.TextTable` does.
+    """
+    file = Path(path).absolute()  # the working directory may change before the next pass
+    table = TextTable(str(file), usual_separator(path) or ",")
+
+    def read(needed: list[str] | None) -> Iterator[Any]:
+        return table.chunks(rows_at_once(len(table.columns)), needed)
+
+    return Chunks(f"text file {one_line(file.name, 100)}", read, table.rows, [file], article="")
 
 
 def is_chunk(value: Any) -> bool:
@@ -152,39 +184,15 @@ def rows_at_once(p: int, chunks: tuple[int, ...] | None = None) -> int:
     return -(-step // chunks[0]) * chunks[0]
 
 
+def row_slices(n: int, p: int, chunks: tuple[int, ...] | None = None) -> Iterator[slice]:
+    """Return slices of n rows of p numbers; for `chunks` see :func:`rows_at_once`."""
+    step = rows_at_once(p, chunks)
+    return (slice(start, start + step) for start in range(0, n, step))
+
+
 def same_file(one: Any, other: Any) -> bool:
     """Whether two paths are the same file."""
     try:
         return os.path.samefile(one, other)
     except OSError:
         return Path(one).absolute() == Path(other).absolute()
-
-
-class TextChunks:
-    """The rows of a text table: a file whose name ends in .csv, .tsv or .tab, compressed or not.
-
-    Every line is checked once, when the file is opened. A first column without a name has the row labels.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Raises
-    ------
-    FileError, OptionError
-        As :class:`spcastat.textfiles.TextTable` does.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]):
-        self._path = Path(path).absolute()  # the working directory may change before the next pass
-        self._table = TextTable(str(self._path), usual_separator(path) or ",")
-        self.title = f"text file {one_line(self._path.name, 100)}"
-        self.total: int | None = self._table.rows
-
-    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
-        rows = rows_at_once(len(self._table.columns))
-        for number, chunk in enumerate(self._table.chunks(rows, needed), start=1):
-            yield f"chunk {number} of {self.title}", chunk
-
-    def holds(self, path: Any) -> bool:
-        return same_file(path, self._path)

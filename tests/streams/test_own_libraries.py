@@ -217,7 +217,7 @@ class Once:
 @pytest.mark.parametrize(
     ("make", "family", "message"),
     [
-        (lambda f: TABLE.to_reader(), errors.DataError, "only once.*opens it anew"),
+        (lambda f: TABLE.to_reader(), errors.DataError, "only once.*opens it again"),
         (lambda f: ds.dataset(f).scanner(), errors.DataError, "only once.*Give the dataset"),
         (lambda f: Once(), errors.DataError, "only once"),
         (lambda f: str(f / "*.pq"), errors.FileError, "no file whose path fits the pattern"),

@@ -19,7 +19,14 @@ from spcastat.intake.design import PLAIN
 from spcastat.operators import standard_of
 from spcastat.operators.accumulate import Sums as Squares
 from spcastat.streams import open_stream
-from spcastat.streams.arrow import ArrowChunks, LazyChunks, even, of_dataset, of_ipc_file, of_parquet_file
+from spcastat.streams.arrow import (
+    arrow_chunks,
+    even,
+    of_dataset,
+    of_ipc_file,
+    of_lazy_frame,
+    of_parquet_file,
+)
 from spcastat.streams.base import Block, DividedStream, Pass, Tally
 from spcastat.streams.chosen_columns import ColumnStream
 from spcastat.streams.labelled import in_file, on_dask
@@ -27,7 +34,7 @@ from spcastat.streams.local import LocalStream
 from spcastat.streams.operator import StreamRows
 from spcastat.streams.parquet import ParquetChunks
 from spcastat.streams.prints import Print, Trail
-from spcastat.streams.sources import ArrayChunks, IterableChunks, is_chunk, rows_at_once, same_file
+from spcastat.streams.sources import array_chunks, is_chunk, iterable_chunks, rows_at_once, same_file
 
 FRAME = pd.DataFrame(np.arange(40.0).reshape(10, 4) ** 1.5 % 7, columns=list("abcd"))
 TABLE = pa.Table.from_pandas(FRAME, preserve_index=False)
@@ -36,7 +43,7 @@ TABLE = pa.Table.from_pandas(FRAME, preserve_index=False)
 @pytest.fixture
 def four_rows(monkeypatch):
     """Blocks of four rows, whatever the number of columns."""
-    for module in ("sources", "arrow", "parquet", "labelled"):
+    for module in ("sources", "arrow", "parquet"):
         monkeypatch.setattr(f"spcastat.streams.{module}.rows_at_once", lambda p, chunks=None: 4)
 
 
@@ -100,7 +107,7 @@ def test_of_record_batches_the_columns_that_are_needed_are_asked_for(four_rows):
         asked.append((names, size))
         return TABLE.select(names or TABLE.schema.names).to_batches(max_chunksize=3)
 
-    chunks = ArrowChunks(batches, TABLE.schema, "table", 10)
+    chunks = arrow_chunks(batches, TABLE.schema, "table", 10)
     assert (chunks.title, chunks.total, chunks.holds("x")) == ("table", 10, False)
     for needed, names in ((None, None), (["d", "b"], ["b", "d"]), (["d", "c", "b", "a"], None)):
         labels, sizes, rows = walked(chunks, needed)
@@ -111,13 +118,13 @@ def test_of_record_batches_the_columns_that_are_needed_are_asked_for(four_rows):
 
 
 def test_what_gives_more_columns_than_asked_for_is_cut(four_rows):
-    chunks = ArrowChunks(lambda names, size: TABLE.to_batches(), TABLE.schema, "table")
+    chunks = arrow_chunks(lambda names, size: TABLE.to_batches(), TABLE.schema, "table")
     assert chunks.total is None
     pd.testing.assert_frame_equal(walked(chunks, ["c"])[2], FRAME[["c"]])
 
 
 def test_no_rows_still_have_columns():
-    chunks = ArrowChunks(lambda names, size: [], TABLE.schema, "table", 0)
+    chunks = arrow_chunks(lambda names, size: [], TABLE.schema, "table", 0)
     for needed in (None, ["b"]):
         labels, sizes, rows = walked(chunks, needed)
         assert (labels, sizes) == (["chunk 1 of the table"], [0])
@@ -127,11 +134,9 @@ def test_no_rows_still_have_columns():
 @pytest.mark.parametrize(
     ("reason", "message"),
     [
-        ("the stream was released", "can be walked over only once"),
-        ("was already consumed", "can be walked over only once"),
-        ("bad\n  block.", r"chunk 3 of the table cannot be obtained: bad block\.$"),
+        ("bad\n  block.", r"chunk 3 of the table cannot be obtained: RuntimeError: bad block\.$"),
         ("", r"chunk 3 of the table cannot be obtained: RuntimeError\.$"),
-        ("x" * 600, r"cannot be obtained: x{500}\.$"),
+        ("x" * 600, r"cannot be obtained: RuntimeError: x{500}\.$"),
     ],
 )
 def test_what_fails_on_the_way_says_where(four_rows, reason, message):
@@ -140,7 +145,7 @@ def test_what_fails_on_the_way_says_where(four_rows, reason, message):
         raise RuntimeError(reason)
 
     with pytest.raises(DataError, match=message):
-        walked(ArrowChunks(batches, TABLE.schema, "table"))
+        walked(arrow_chunks(batches, TABLE.schema, "table"))
 
 
 def test_rows_of_datasets_are_counted_where_that_costs_nothing(tmp_path):
@@ -182,7 +187,7 @@ def test_of_a_lazy_frame_the_columns_that_are_needed_are_collected(four_rows):
             asked.append(names)
             return lazy.select(names)
 
-    chunks = LazyChunks(Recorded())
+    chunks = of_lazy_frame(Recorded())
     assert (chunks.title, chunks.total, chunks.holds("x")) == ("polars LazyFrame", None, False)
     for needed, names in ((None, list("abcd")), (["d", "b"], ["b", "d"])):
         labels, _, rows = walked(chunks, needed)
@@ -195,7 +200,7 @@ def test_of_a_lazy_frame_the_columns_that_are_needed_are_collected(four_rows):
 def test_arrays_in_files_are_cut_by_rows(tmp_path, four_rows):
     path = tmp_path / "x.npy"
     np.save(path, FRAME.to_numpy())
-    chunks = ArrayChunks(np.load(path, mmap_mode="r"), path)
+    chunks = array_chunks(np.load(path, mmap_mode="r"), path)
     assert (chunks.title, chunks.total) == ("memory-mapped array x.npy", 10)
     labels, sizes, rows = walked(chunks, ["never asked"])
     assert labels == [f"chunk {i} of the memory-mapped array x.npy" for i in (1, 2, 3)]
@@ -203,12 +208,12 @@ def test_arrays_in_files_are_cut_by_rows(tmp_path, four_rows):
     np.testing.assert_array_equal(rows, FRAME)
     assert chunks.holds(path)
     assert not chunks.holds(tmp_path / "y.npy")
-    without = ArrayChunks(np.zeros((3, 2)), title="zarr Array")
+    without = array_chunks(np.zeros((3, 2)), title="zarr Array")
     assert (without.title, without.holds(path)) == ("zarr Array", False)
-    flat = ArrayChunks(np.zeros(5))
+    flat = array_chunks(np.zeros(5))
     assert flat.total is None
     ((name, chunk),) = flat.walk(None)
-    assert (name, chunk.ndim) == ("the memory-mapped array", 1)
+    assert (name, chunk.ndim) == ("chunk 1 of the memory-mapped array", 1)
 
 
 def test_chunks_of_a_function_are_numbered_and_closed():
@@ -220,7 +225,7 @@ def test_chunks_of_a_function_are_numbered_and_closed():
         finally:
             closed.append(True)
 
-    chunks = IterableChunks(begin, "the function begin")
+    chunks = iterable_chunks(begin, "the function begin")
     assert (chunks.title, chunks.total, chunks.holds("x")) == ("the function begin", None, False)
     labels, sizes, rows = walked(chunks)
     assert labels == ["chunk 1 of the function begin", "chunk 2 of the function begin"]
@@ -246,7 +251,7 @@ def test_a_chunk_that_cannot_be_made_is_numbered(fails, family, message):
         raise fails
 
     with pytest.raises(family, match=message):
-        walked(IterableChunks(begin, "the list"))
+        walked(iterable_chunks(begin, "the list"))
 
 
 def test_which_values_are_chunks():
