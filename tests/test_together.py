@@ -11,7 +11,7 @@ import pytest
 import spcastat as sp
 from spcastat.cli import main
 from spcastat.errors import CardinalityError, OptionError, UnknownOptionError
-from spcastat.storage.contents import Together
+from spcastat.storage.contents import together
 
 R = sp.datasets.load_pitprops()
 SIZE = {"size": ["topdiam", "length"], "rings": ["ringtop", "ringbut", "bowmax"]}
@@ -120,8 +120,8 @@ def test_draws_files_paths_and_refits_have_the_groups(fit, rows, tmp_path):
 
 def test_a_damaged_file_has_no_groups():
     """Groups have names, and each variable is in one."""
-    kind, sizes = Together(), {"p": 3, "last": 2}
-    assert kind.problem([["a", [0, 2]], ["b", [1]]], sizes) == ""
+    sizes = {"p": 3, "last": 2}
+    assert together([["a", [0, 2]], ["b", [1]]], sizes) == ""
     for wrong in (
         "terms",
         [["a", [0, 2]]],
@@ -130,7 +130,7 @@ def test_a_damaged_file_has_no_groups():
         [[[0], [1, 2]]],
         [["a"]],
     ):
-        assert kind.problem(wrong, sizes)
+        assert together(wrong, sizes)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ without the data.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -18,119 +18,91 @@ from spcastat.operators.scaling_groups import NAMED
 from spcastat.solvers import ADVICE
 from spcastat.state.proven import JOINT, SCOPES
 from spcastat.state.record import CENTRING, SCALING, Record
-from spcastat.storage.schema import (
-    Array,
-    Choice,
-    Either,
-    Fields,
-    Flag,
-    Kind,
-    List,
-    Map,
-    Maybe,
-    Plain,
-    Real,
-    Sizes,
-    Text,
-    Whole,
-    require,
-)
+from spcastat.storage.schema import Array, Kind, List, Map, Real, Sizes, Whole, plain, problem, require
 
 #: Tolerance for unit lengths and correlations.
 CLOSE = 1e-6
 
-_SEARCHED = Fields(
-    {
-        "starts hits chains": Whole(1),
-        "agreeing": Whole(),
-        "unseen": Real(0, 1),
-        "settled sufficient": Maybe(Flag()),
-        "proven": Flag(),
-        "variables": Maybe(Whole(1, "p")),
-    }
-)
-_SPARSER = Fields(
-    {"proposals": Map(Whole(1)), "winner": Text(), "nonzeros": Whole(1), "searched dense proven": Flag()}
-)
-_EM = Fields(
-    {
-        "how": Choice("em"),
-        "cells iterations": Whole(),
-        "rows": Whole(0, "n"),
-        "converged": Flag(),
-        "patterns": Whole(1),
-        "rank": Whole(1, "last"),
-    }
-)
-_PAIRWISE = Fields(
-    {
-        "how": Choice("pairwise"),
-        "cells": Whole(),
-        "rows": Whole(0, "n"),
-        "fewest smallest moved largest": Real(),
-    }
-)
-_MATRIX = Fields(
-    {
-        "kind": Text(),
-        "n_obs n_pairs_min": Whole(),
-        "smallest moved largest": Real(),
-        "pair": List(Text(), 2),
-    },
-    ("kind", "n_obs", "n_pairs_min", "smallest", "moved", "largest", "pair"),
-)
+_SEARCHED = {
+    "starts hits chains": Whole(1),
+    "agreeing": Whole(),
+    "unseen": Real(0, 1),
+    "settled sufficient": (None, bool),
+    "proven": bool,
+    "variables": (None, Whole(1, "p")),
+}
+
+_SPARSER = {"proposals": Map(Whole(1)), "winner": str, "nonzeros": Whole(1), "searched dense proven": bool}
+
+_EM = {
+    "how": {"em"},
+    "cells iterations": Whole(),
+    "rows": Whole(0, "n"),
+    "converged": bool,
+    "patterns": Whole(1),
+    "rank": Whole(1, "last"),
+}
+
+_PAIRWISE = {
+    "how": {"pairwise"},
+    "cells": Whole(),
+    "rows": Whole(0, "n"),
+    "fewest smallest moved largest": Real(),
+}
+
+_MATRIX = {
+    "kind?": str,
+    "n_obs? n_pairs_min?": Whole(),
+    "smallest? moved? largest?": Real(),
+    "pair?": List(str, 2),
+}
 
 
-class Together:
-    """Groups of all variables: lists of a name and of the places of the group's variables."""
-
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        pair = List(Either(Text(), List(Whole(0, "last"))), 2)
-        if not isinstance(value, list) or any(pair.problem(one, sizes) for one in value):
-            return "it has no groups of variables"
-        members = [j for _, own in value for j in (own if isinstance(own, list) else ())]
-        whole = sorted(members) == list(range(sizes["p"]))
-        return "" if whole else "its groups do not share out the variables"
+def together(value: Any, sizes: Sizes) -> str:
+    """Return what is wrong with groups of all variables: lists of a name and of the places of variables."""
+    wrong = problem(List(List((str, List(Whole(0, "last"))), 2)), value, sizes)
+    if wrong:
+        return wrong
+    members = [j for _, own in value for j in (own if isinstance(own, list) else ())]
+    whole = sorted(members) == list(range(sizes["p"]))
+    return "" if whole else "its groups do not share out the variables"
 
 
-_GROUPS = Fields({"kind": Choice(*NAMED), "names": List(Text()), "of": List(Whole(-1, "last"), "p")})
-_SCREENING = Fields({"searched unexcluded": Whole(0, "p"), "variables rounds": Whole()})
-_OPTIONS = Fields(
-    {
-        "card": Maybe(Either(Whole(), List(Whole()))),
-        "variance": Maybe(Real(0, 1)),
-        "include exclude": Maybe(List(List(Whole(0, "last"), distinct=True), "k")),
-        "disjoint": Flag(),
-        "together": Maybe(Together()),
-    },
-    ("card", "variance", "include", "exclude", "disjoint", "together"),
-)
+_GROUPS = {"kind": {*NAMED}, "names": List(str), "of": List(Whole(-1, "last"), "p")}
+_SCREENING = {"searched unexcluded": Whole(0, "p"), "variables rounds": Whole()}
+_OPTIONS = {
+    "card?": (None, Whole(), List(Whole())),
+    "variance?": (None, Real(0, 1)),
+    "include? exclude?": (None, List(List(Whole(0, "last"), distinct=True), "k")),
+    "disjoint?": bool,
+    "together?": (None, together),
+}
 _RECORD: dict[str, Kind] = {
-    "method title paper criterion advice call": Text(),
-    "formula title_of_data": Maybe(Text()),
-    "sparse from_rows weighted anew": Flag(),
-    "centring": Maybe(Choice(*CENTRING)),
-    "scaling": Maybe(Choice(*SCALING)),
-    "status": Choice(*ADVICE),
+    "method title paper criterion advice call?": str,
+    "formula title_of_data?": (None, str),
+    "sparse from_rows weighted anew?": bool,
+    "centring": (None, {*CENTRING}),
+    "scaling": (None, {*SCALING}),
+    "status": {*ADVICE},
     "k": Whole(1, 100_000),
-    "p n_init": Whole(1),
-    "n passes": Maybe(Whole(1)),
-    "dropped n_iter reached": Whole(),
-    "options": Map(Plain()),
-    "effective_n": Maybe(Real(0)),
+    "p n_init?": Whole(1),
+    "n passes?": (None, Whole(1)),
+    "dropped n_iter reached?": Whole(),
+    "options": Map(plain),
+    "effective_n": (None, Real(0)),
     "objective": Real(),
-    "objective_share": Maybe(Real()),
-    "optima": List(List(Real(), 2)),
-    "details": Map(List(Plain(), "k")),
-    "versions": Map(Text()),
-    "names": Maybe(List(Text(), "k", distinct=True)),
-    "chosen": Maybe(List(Text())),
-    "pca_errors": Maybe(List(Real(0), "k")),
-    "screening": Maybe(_SCREENING),
-    "missing": Maybe(Either(_EM, _PAIRWISE)),
-    "matrix": Maybe(_MATRIX),
-    "groups": Maybe(_GROUPS),
-    "evidence": Maybe(Either(_SPARSER, _SEARCHED)),
+    "objective_share": (None, Real()),
+    "optima?": List(List(Real(), 2)),
+    "details?": Map(List(plain, "k")),
+    "versions?": Map(str),
+    "names?": (None, List(str, "k", distinct=True)),
+    "chosen?": (None, List(str)),
+    "pca_errors?": (None, List(Real(0), "k")),
+    "screening?": (None, _SCREENING),
+    "missing?": (None, _EM, _PAIRWISE),
+    "matrix?": (None, _MATRIX),
+    "groups?": (None, _GROUPS),
+    "evidence?": (None, _SPARSER, _SEARCHED),
 }
 
 _SUPPORT = List(Whole(0, "last"), distinct=True)
@@ -138,12 +110,12 @@ _PROOF: dict[str, Kind] = {
     "value upper_bound seconds best_known": Real(),
     "gap": Real(finite=False),
     "nodes": Whole(),
-    "proof": Text(200),
-    "optimal": Flag(),
+    "proof": str,
+    "optimal": bool,
 }
 _JOINT_PROOF: dict[str, Kind] = {
     **_PROOF,
-    "measure": Choice(*JOINT),
+    "measure": {*JOINT},
     "cardinalities": List(Whole(1, "p"), "k"),
     "pca_bound": Real(),
     "open": Whole(),
@@ -151,65 +123,53 @@ _JOINT_PROOF: dict[str, Kind] = {
 }
 #: Scope of a proof -> schema of its rows.
 _PROOF_ROWS = {
-    "components": List(Fields({**_PROOF, "cardinality": Whole(0, "p"), "support": _SUPPORT}), "k"),
-    "joint": List(Fields(_JOINT_PROOF), 1),
+    "components": List({**_PROOF, "cardinality": Whole(0, "p"), "support": _SUPPORT}, "k"),
+    "joint": List(_JOINT_PROOF, 1),
 }
-_PROOFS = List(
-    Fields(
-        {"scope": Choice(*SCOPES), "measure": Choice(*JOINT), "orthogonal": Flag(), "rows": List(Fields({}))}
-    )
-)
+_PROOFS = List({"scope": {*SCOPES}, "measure": {*JOINT}, "orthogonal": bool, "rows": List({})})
 
 _SIMILARITY = Array("f", ("draws", "k"), 0, 1 + CLOSE)
 _DRAWS: dict[str, Kind] = {
     "places": Array("i", ("m",), 0, "places"),
     "asked": Whole(1),
     "again": Whole(),
-    "normal": Flag(),
+    "normal": bool,
 }
 #: Name of a resampling method -> schema of its results.
 _RESAMPLED = {
-    "bootstrap": Fields(
-        {
-            **_DRAWS,
-            "values": Array("f", ("draws", "m")),
-            "variances whole": Array("f", ("draws", "k"), 0),
-            "similarity": _SIMILARITY,
-            "select": Flag(),
-            "kind": Choice("normal", "percentile"),
-        }
-    ),
-    "stability": Fields(
-        {
-            **_DRAWS,
-            "chosen": Array("b", ("draws", "m")),
-            "similarity": _SIMILARITY,
-            "clusters": Array("i", ("p",), 0, "last"),
-            "associates": Array("f", ("pairs", 4), -1, "places"),
-            "threshold": Real(0.5, 1),
-            "groups": Real(0, 1),
-            "considered": Maybe(Whole(1, "p")),
-        }
-    ),
-    "split": Fields(
-        {
-            **_DRAWS,
-            "estimate": Array("f", ("m",)),
-            "std_error": Array("f", ("m",), 0),
-            "variances variance_errors": Array("f", ("k",), 0),
-            "similarity": Array("f", ("k",), 0, 1 + CLOSE),
-            "rows": List(Whole(2), 2),
-            "draws": Whole(2),
-        }
-    ),
-    "tests": Fields(
-        {
-            "statistic": Array("f", ("p", "k"), -1 - CLOSE, 2),  # 2 marks a variable without variance
-            "p_value q_value": Array("f", ("p", "k"), 0, 1),
-            "draws asked": Whole(1),
-            "fdr": Choice("fdr_bh", "fdr_by"),
-        }
-    ),
+    "bootstrap": {
+        **_DRAWS,
+        "values": Array("f", ("draws", "m")),
+        "variances whole": Array("f", ("draws", "k"), 0),
+        "similarity": _SIMILARITY,
+        "select": bool,
+        "kind": {"normal", "percentile"},
+    },
+    "stability": {
+        **_DRAWS,
+        "chosen": Array("b", ("draws", "m")),
+        "similarity": _SIMILARITY,
+        "clusters": Array("i", ("p",), 0, "last"),
+        "associates": Array("f", ("pairs", 4), -1, "places"),
+        "threshold": Real(0.5, 1),
+        "groups": Real(0, 1),
+        "considered": (None, Whole(1, "p")),
+    },
+    "split": {
+        **_DRAWS,
+        "estimate": Array("f", ("m",)),
+        "std_error": Array("f", ("m",), 0),
+        "variances variance_errors": Array("f", ("k",), 0),
+        "similarity": Array("f", ("k",), 0, 1 + CLOSE),
+        "rows": List(Whole(2), 2),
+        "draws": Whole(2),
+    },
+    "tests": {
+        "statistic": Array("f", ("p", "k"), -1 - CLOSE, 2),  # 2 marks a variable without variance
+        "p_value q_value": Array("f", ("p", "k"), 0, 1),
+        "draws asked": Whole(1),
+        "fdr": {"fdr_bh", "fdr_by"},
+    },
 }
 
 _POSITIVE = float(np.finfo(float).tiny)
@@ -217,25 +177,18 @@ _MEAN_AND_SCALE: dict[str, Kind] = {"mean": Array("f", ("p",)), "scale": Array("
 #: Schema of the other parts, except the record and the labels of columns and rows.
 _CONTENTS: dict[str, Kind] = {
     "loadings": Array("f", ("p", "k"), -1 - CLOSE, 1 + CLOSE),
-    "standard": Maybe(
-        Fields({**_MEAN_AND_SCALE, "centring": Choice(*CENTRING), "scaling": Choice(*SCALING)})
-    ),
-    "model": Maybe(
-        Fields({**_MEAN_AND_SCALE, "loadings": Array("f", ("p", "rank")), "sigma2": Real(_POSITIVE)})
-    ),
-    "moments": Fields(
-        {
-            "total unit": Real(_POSITIVE),
-            "variances explained": Array("f", ("p",)),
-            "coupling": Array("f", ("p", "k")),
-            "scores": Array("f", ("k", "k")),
-            "adjusted pca": Array("f", ("k",)),
-            "residual_traces": Maybe(Array("f", (3,), -1e60, 1e60)),  # sums of powers of variances near 1
-        },
-        optional=["unit"],  # missing in files of the first layout
-    ),
-    "measures": Fields({"pev least_squares": Array("f", ("k",))}),
-    "scores": Maybe(Array("f", ("n", "k"), nan=True)),
+    "standard": (None, {**_MEAN_AND_SCALE, "centring": {*CENTRING}, "scaling": {*SCALING}}),
+    "model": (None, {**_MEAN_AND_SCALE, "loadings": Array("f", ("p", "rank")), "sigma2": Real(_POSITIVE)}),
+    "moments": {
+        "total unit?": Real(_POSITIVE),  # files of the first layout have no unit
+        "variances explained": Array("f", ("p",)),
+        "coupling": Array("f", ("p", "k")),
+        "scores": Array("f", ("k", "k")),
+        "adjusted pca": Array("f", ("k",)),
+        "residual_traces": (None, Array("f", (3,), -1e60, 1e60)),  # sums of powers of variances near 1
+    },
+    "measures": {"pev least_squares": Array("f", ("k",))},
+    "scores": (None, Array("f", ("n", "k"), nan=True)),
 }
 
 #: What is wrong with a record -> condition that must hold between its fields.
@@ -243,11 +196,10 @@ _TOGETHER: dict[str, Callable[[Record], Any]] = {
     "it has more components than variables": lambda r: r.k <= r.p,
     "it has rows, and not how many": lambda r: not r.from_rows or (r.n and r.effective_n),
     "it has no rows, and says how many values are missing": lambda r: r.from_rows or r.missing is None,
-    "more starts reached the best than there were": lambda r: r.reached <= r.n_init,
     "it names fewer groups of variables than it has": lambda r: (
         r.groups is None or max(r.groups["of"]) < len(r.groups["names"])
     ),
-    "its options": lambda r: not _OPTIONS.problem(r.options, sizes_of(vars(r))),
+    "its options": lambda r: not problem(_OPTIONS, r.options, sizes_of(vars(r))),
 }
 
 
@@ -259,10 +211,8 @@ def record_of(given: Any) -> Record:
     FileError
         If a field without a default is missing, or a value is not valid.
     """
-    known = fields(Record)
-    optional = [one.name for one in known if one.default is not MISSING or one.default_factory is not MISSING]
-    require(Fields(_RECORD, optional), given, sizes_of(given), "record")
-    record = Record(**{one.name: given[one.name] for one in known if one.name in given})
+    require(_RECORD, given, sizes_of(given), "record")
+    record = Record(**{one.name: given[one.name] for one in fields(Record) if one.name in given})
     for what, right in _TOGETHER.items():
         if not right(record):
             raise FileError(f"its record: {what}.")

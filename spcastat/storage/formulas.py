@@ -26,20 +26,7 @@ from spcastat.intake.safe import Closed, called_name, problem_of, safe_context
 from spcastat.intake.terms import MOST_TERMS, Model, Part
 from spcastat.intake.transforms import LARGEST, NUMPY
 from spcastat.kernels.regression import Regression
-from spcastat.storage.schema import (
-    Array,
-    Either,
-    Fields,
-    Flag,
-    Kind,
-    List,
-    Map,
-    Maybe,
-    Real,
-    Sizes,
-    Whole,
-    require,
-)
+from spcastat.storage.schema import Array, Kind, List, Map, Real, Sizes, Whole, require
 from spcastat.storage.values import Packer, Unpacker
 
 #: Class of a coding of factors in formulaic -> its attributes.
@@ -57,41 +44,37 @@ _OPEN = {"open": True}
 _MOST_FACTORS = 100
 
 
-class Level:
-    """A level of a factor: text, a number, a date or an interval."""
-
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        """Return what is wrong with `value`, "" if nothing is."""
-        kinds = (bool, int, float, np.generic, pd.Timestamp, pd.Timedelta, pd.Interval)
-        text = isinstance(value, str) and len(value) <= 100_000
-        return "" if text or isinstance(value, kinds) else "it holds what is not text, a number or a date"
+def level(value: Any, sizes: Sizes) -> str:
+    """Return what is wrong with a level of a factor: text, a number, a date or an interval."""
+    kinds = (bool, int, float, np.generic, pd.Timestamp, pd.Timedelta, pd.Interval)
+    text = isinstance(value, str) and len(value) <= 100_000
+    return "" if text or isinstance(value, kinds) else "it holds what is not text, a number or a date"
 
 
-_LEVELS = List(Level(), most=1_000_000)
-_VALUE = Maybe(Either(Array("i", ("n",)), Array("f", ("n",)), List(Maybe(Level()), most=LARGEST), Level()))
+_LEVELS = List(level, most=1_000_000)
+_VALUE = (None, Array("i", ("n",)), Array("f", ("n",)), List((None, level), most=LARGEST), level)
 _NUMBERS = Array("f", ("columns",))
-_MOMENT = Maybe(Either(_NUMBERS, Array("f", ()), Real()))
-_KNOTS = List(Real())
-_SCALE: dict[str, Kind] = {"ddof": Real(), "center": _MOMENT, "scale": _MOMENT}
-_CUBIC: dict[str, Kind] = {
-    **dict.fromkeys(("lower_bound", "upper_bound"), Real()),
-    "constraints": Maybe(Either(_NUMBERS, Array("f", ("rows", "columns")), List(Real()))),
-    "cyclic": Flag(),
+_MOMENT = (None, _NUMBERS, Array("f", ()), Real())
+# the longest part of a state: knots, with those that are repeated at both ends
+_KNOTS = List(Real(), most=3 * LARGEST)
+_SCALE: Kind = {"ddof": Real(), "center scale": _MOMENT}
+_CUBIC: Kind = {
+    "lower_bound upper_bound": Real(),
+    "constraints": (None, _NUMBERS, Array("f", ("rows", "columns")), List(Real())),
+    "cyclic": bool,
     "knots": _KNOTS,
 }
-_REGRESSION = Fields(
-    {
-        "mean": Array("f", ("q",)),
-        "coefficients": Array("f", ("q", "p")),
-        "shares": Array("f", ("p",), 0, 1),
-        "rank": Whole(),
-    }
-)
+_REGRESSION = {
+    "mean": Array("f", ("q",)),
+    "coefficients": Array("f", ("q", "p")),
+    "shares": Array("f", ("p",), 0, 1),
+    "rank": Whole(),
+}
 #: Transform -> schema of its state.
-LEARNED: dict[str, dict[str, Kind]] = {
-    "poly": dict.fromkeys(("alpha", "norms2"), Map(Real(), keys=int)),
+LEARNED: dict[str, Kind] = {
+    "poly": {"alpha norms2": Map(Real(), keys=int)},
     **dict.fromkeys(("center", "scale", "standardize"), _SCALE),
-    "bs": {"lower_bound": Real(), "upper_bound": Real(), "knots": _KNOTS},
+    "bs": {"lower_bound upper_bound": Real(), "knots": _KNOTS},
     **dict.fromkeys(("cs", "cr", "cc"), _CUBIC),
 }
 
@@ -297,7 +280,7 @@ def _pack_encoding(state: dict[str, Any], packer: Packer, where: str) -> dict[st
 def _unpack_encoding(packed: Mapping[str, Any], reader: Unpacker) -> dict[str, Any]:
     from formulaic.transforms import contrasts
 
-    state = _of(Fields({"categories": _LEVELS}, ["categories"]), packed["state"], reader, "factor")
+    state = _of({"categories?": _LEVELS}, packed["state"], reader, "factor")
     state = {name: list(levels) for name, levels in state.items() if name == "categories"}
     if packed["coding"] is not None:
         kind, held, levels = packed["coding"]
@@ -382,21 +365,10 @@ def has_levels(text: str) -> bool:
 
 def _state(name: str, text: str, state: Any) -> dict[Any, Any]:
     """Check the state of a call, or the states of its parts if it transforms the columns of another call."""
-    kinds, called = LEARNED[name], f"state of {shortened(text)}"
-    if not isinstance(state, dict) or len(state) > LARGEST:
-        raise FileError(f"its {called} is not a table of up to {LARGEST} parts.")
-    parts = [state] if not state or set(state) & set(kinds) else list(state.values())
-    if not all(isinstance(key, int | str) for key in state):
-        raise FileError(f"its {called} has parts without names.")
-    for part in parts:
-        if part:
-            require(Fields(kinds), part, {}, called)
-            sizes = [
-                max(value.shape, default=0) if isinstance(value, np.ndarray) else len(value)
-                for value in part.values()
-                if isinstance(value, np.ndarray | list | dict)
-            ]
-            # the longest part: knots, with those that are repeated at both ends
-            if set(part) - set(kinds) or max(sizes, default=0) > 3 * LARGEST:
-                raise FileError(f"its {called} has parts that it does not learn.")
-    return dict(state)
+    kind, called = LEARNED[name], f"state of {shortened(text)}"
+    if not isinstance(state, dict):
+        raise FileError(f"its {called} is not a table.")
+    own = {part for names in kind for part in names.split()}
+    for part in filter(None, [state] if own & set(state) else state.values()):
+        require(kind, part, {}, called)
+    return state

@@ -1,6 +1,17 @@
-"""A schema language for values in files, which checks types, ranges, shapes and sizes.
+"""A schema of values in files: types, ranges, shapes and sizes, written as Python values.
 
-A kind has one method, ``problem(value, sizes)``, which returns text on what is wrong with the value, or "".
+===================  =====================================================================================
+`bool`, `str`        True or False; valid Unicode text (without unpaired surrogates)
+`None`               None
+a set of texts       one of them
+a tuple of kinds     one of these kinds; errors are those of the last
+a dict               a mapping with these names, and a kind for each. A key may list names,
+                     ``{"starts hits": Whole(1)}``; names that end in "?" may be missing, others are ignored
+a function           ``function(value, sizes)`` returns what is wrong with the value, "" if nothing is
+Whole, Real, Array,  see these classes
+List, Map
+===================  =====================================================================================
+
 Sizes such as p and k have names. A size that is not known yet is set by the first array that uses its name,
 so that two arrays of shape ("B", "k") must have the same shape.
 """
@@ -8,9 +19,8 @@ so that two arrays of shape ("B", "k") must have the same shape.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,22 +28,11 @@ from spcastat.errors import FileError
 
 #: Largest integer in a file.
 LARGEST = 1 << 62
+#: Largest number of characters of a text in a file.
+LONGEST = 10_000_000
 
+Kind = Any
 Sizes = dict[str, int]
-
-
-class Kind(Protocol):
-    """The interface of a kind of values."""
-
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        """Return what is wrong with `value`, "" if nothing is."""
-
-
-def require(kind: Kind, value: Any, sizes: Sizes, what: str) -> None:
-    """Raise FileError unless a value is of a kind; `what` is its name in the message."""
-    problem = kind.problem(value, sizes)
-    if problem:
-        raise FileError(f"its {what}: {problem}.")
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,6 @@ class Whole:
     low: int = 0
     high: int | str = LARGEST
 
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        high = sizes[self.high] if isinstance(self.high, str) else self.high
-        right = type(value) is int and self.low <= value <= high
-        return "" if right else f"it has no whole number from {self.low}" + f" to {high}" * (high < LARGEST)
-
 
 @dataclass(frozen=True)
 class Real:
@@ -56,61 +50,6 @@ class Real:
     low: float = -math.inf
     high: float = math.inf
     finite: bool = True
-
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        number = isinstance(value, int | float | np.number) and not isinstance(
-            value, bool | np.complexfloating
-        )
-        right = (
-            number
-            and (isinstance(value, float) or abs(value) < LARGEST)
-            and (not self.finite or (math.isfinite(value) and self.low <= value <= self.high))
-        )
-        return "" if right else f"it has no number from {self.low:g} to {self.high:g}"
-
-
-@dataclass(frozen=True)
-class Text:
-    """Valid Unicode text (without unpaired surrogates) that is not too long."""
-
-    longest: int = 10_000_000
-
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        right = isinstance(value, str) and len(value) <= self.longest
-        return "" if right and value.encode("utf-8", "replace").decode("utf-8") == value else "it is not text"
-
-
-@dataclass(frozen=True)
-class Flag:
-    """True or false."""
-
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        return "" if type(value) is bool else "it is neither true nor false"
-
-
-class Choice:
-    """One of several texts."""
-
-    def __init__(self, *names: str):
-        self.names = names
-
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        return (
-            "" if isinstance(value, str) and value in self.names else f"it is none of {', '.join(self.names)}"
-        )
-
-
-@dataclass(frozen=True)
-class Plain:
-    """None, text, a number, true or false, or lists of such."""
-
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        if isinstance(value, list):
-            return next(filter(None, (self.problem(one, sizes) for one in value)), "")
-        right = (
-            value is None or type(value) in (bool, str, float) or not Whole(-LARGEST).problem(value, sizes)
-        )
-        return "" if right else "it holds more than numbers and text"
 
 
 @dataclass(frozen=True)
@@ -123,24 +62,6 @@ class Array:
     high: float | str = math.inf
     nan: bool = False
 
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        if not isinstance(value, np.ndarray) or value.dtype.kind != self.kind:
-            return "it is not an array of such numbers"
-        if value.ndim != len(self.shape):
-            return f"it has shape {value.shape}, with {value.ndim} dimensions for {len(self.shape)}"
-        expected = tuple(
-            sizes.setdefault(name, size) if isinstance(name, str) else name
-            for name, size in zip(self.shape, value.shape, strict=True)
-        )
-        if value.shape != expected:
-            return f"it has shape {value.shape}, not {expected}"
-        if self.kind == "f" and not (np.isfinite(value) | (self.nan & np.isnan(value))).all():
-            return "it holds numbers that are not finite"
-        high = sizes[self.high] if isinstance(self.high, str) else self.high
-        if value.size and self.kind != "b" and (np.nanmin(value) < self.low or np.nanmax(value) > high):
-            return f"it holds numbers outside {self.low:g} to {high:g}"
-        return ""
-
 
 @dataclass(frozen=True)
 class List:
@@ -151,15 +72,6 @@ class List:
     distinct: bool = False
     most: int = LARGEST
 
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        if not isinstance(value, (list, tuple)):
-            return "it is not a list"
-        size = sizes[self.size] if isinstance(self.size, str) else self.size
-        if len(value) > self.most or (size is not None and len(value) != size):
-            return f"it is a list of {len(value)}, not {f'up to {self.most}' if size is None else size}"
-        problem = next(filter(None, (self.item.problem(one, sizes) for one in value)), "")
-        return problem or ("it repeats a value" if self.distinct and len(set(value)) < len(value) else "")
-
 
 @dataclass(frozen=True)
 class Map:
@@ -168,50 +80,100 @@ class Map:
     item: Kind
     keys: type = str
 
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        if not isinstance(value, dict) or not all(type(name) is self.keys for name in value):
-            return "it is not a table of named values"
-        return next(filter(None, (self.item.problem(one, sizes) for one in value.values())), "")
+
+def require(kind: Kind, value: Any, sizes: Sizes, what: str) -> None:
+    """Raise FileError unless a value is of a kind; `what` is its name in the message."""
+    wrong = problem(kind, value, sizes)
+    if wrong:
+        raise FileError(f"its {what}: {wrong}.")
 
 
-class Fields:
-    """A mapping with given names and a kind for each; a key may list names: ``{"starts hits": Whole(1)}``.
+def problem(kind: Kind, value: Any, sizes: Sizes) -> str:
+    """Return what is wrong with a value, "" if nothing is."""
+    match kind:
+        case None:
+            return "" if value is None else "it is not empty"
+        case type():
+            right = type(value) is kind
+            if kind is str:
+                right = right and len(value) <= LONGEST and value.encode("utf-8", "replace").decode() == value
+            return "" if right else "it is not text" if kind is str else "it is neither true nor false"
+        case set():
+            return "" if type(value) is str and value in kind else f"it is none of {', '.join(sorted(kind))}"
+        case tuple():
+            found = [problem(one, value, sizes) for one in kind]
+            return "" if "" in found else found[-1]
+        case dict():
+            return _of_fields(kind, value, sizes)
+        case Whole():
+            high = sizes[kind.high] if isinstance(kind.high, str) else kind.high
+            right = type(value) is int and kind.low <= value <= high
+            return (
+                "" if right else f"it has no whole number from {kind.low}" + f" to {high}" * (high < LARGEST)
+            )
+        case Real():
+            right = isinstance(value, int | float | np.integer | np.floating) and type(value) is not bool
+            right = right and (isinstance(value, float) or abs(value) < LARGEST)
+            right = right and (not kind.finite or (kind.low <= value <= kind.high and math.isfinite(value)))
+            return "" if right else f"it has no number from {kind.low:g} to {kind.high:g}"
+        case Array():
+            return _of_array(kind, value, sizes)
+        case List():
+            return _of_list(kind, value, sizes)
+        case Map():
+            if not isinstance(value, dict) or not all(type(name) is kind.keys for name in value):
+                return "it is not a table of named values"
+            return next(filter(None, (problem(kind.item, one, sizes) for one in value.values())), "")
+        case _:
+            return str(kind(value, sizes))
 
-    Unknown names are ignored; those in `optional` may be missing.
-    """
 
-    def __init__(self, parts: Mapping[str, Kind], optional: Iterable[str] = ()):
-        self.parts = {name: kind for names, kind in parts.items() for name in names.split()}
-        self.optional = set(optional)
-
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        if not isinstance(value, dict):
-            return "it has no parts"
-        lacking = [name for name in self.parts if name not in value and name not in self.optional]
-        if lacking:
-            return f"it lacks {', '.join(lacking)}"
-        for name, kind in self.parts.items():
-            if name in value and (problem := kind.problem(value[name], sizes)):
-                return f"{name}: {problem}"
-        return ""
+def _of_fields(parts: dict[str, Kind], value: Any, sizes: Sizes) -> str:
+    if not isinstance(value, dict):
+        return "it has no parts"
+    named = [(name, kind) for names, kind in parts.items() for name in names.split()]
+    lacking = [name for name, _ in named if name not in value and not name.endswith("?")]
+    if lacking:
+        return f"it lacks {', '.join(lacking)}"
+    for name, kind in named:
+        name = name.removesuffix("?")
+        if name in value and (wrong := problem(kind, value[name], sizes)):
+            return f"{name}: {wrong}"
+    return ""
 
 
-@dataclass(frozen=True)
-class Maybe:
-    """A kind, or None."""
+def _of_array(kind: Array, value: Any, sizes: Sizes) -> str:
+    if not isinstance(value, np.ndarray) or value.dtype.kind != kind.kind:
+        return "it is not an array of such numbers"
+    if value.ndim != len(kind.shape):
+        return f"it has shape {value.shape}, with {value.ndim} dimensions for {len(kind.shape)}"
+    expected = tuple(
+        sizes.setdefault(name, size) if isinstance(name, str) else name
+        for name, size in zip(kind.shape, value.shape, strict=True)
+    )
+    if value.shape != expected:
+        return f"it has shape {value.shape}, not {expected}"
+    if kind.kind == "f" and not (np.isfinite(value) | (kind.nan & np.isnan(value))).all():
+        return "it holds numbers that are not finite"
+    high = sizes[kind.high] if isinstance(kind.high, str) else kind.high
+    if value.size and kind.kind != "b" and (np.nanmin(value) < kind.low or np.nanmax(value) > high):
+        return f"it holds numbers outside {kind.low:g} to {high:g}"
+    return ""
 
-    kind: Kind
 
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        return "" if value is None else self.kind.problem(value, sizes)
+def _of_list(kind: List, value: Any, sizes: Sizes) -> str:
+    if not isinstance(value, (list, tuple)):
+        return "it is not a list"
+    size = sizes[kind.size] if isinstance(kind.size, str) else kind.size
+    if len(value) > kind.most or (size is not None and len(value) != size):
+        return f"it is a list of {len(value)}, not {f'up to {kind.most}' if size is None else size}"
+    wrong = next(filter(None, (problem(kind.item, one, sizes) for one in value)), "")
+    return wrong or ("it repeats a value" if kind.distinct and len(set(value)) < len(value) else "")
 
 
-class Either:
-    """One of several kinds."""
-
-    def __init__(self, *kinds: Kind):
-        self.kinds = kinds
-
-    def problem(self, value: Any, sizes: Sizes) -> str:
-        problems = [kind.problem(value, sizes) for kind in self.kinds]
-        return "" if "" in problems else problems[-1]
+def plain(value: Any, sizes: Sizes) -> str:
+    """Return what is wrong with a value that should be None, text, a number, a bool or a list of such."""
+    if isinstance(value, list):
+        return next(filter(None, (plain(one, sizes) for one in value)), "")
+    right = value is None or type(value) in (bool, str, float) or not problem(Whole(-LARGEST), value, sizes)
+    return "" if right else "it holds more than numbers and text"
