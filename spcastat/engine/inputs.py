@@ -454,9 +454,9 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
         largest = stream.reduce(partial(Extremes, p), "largest values").result.largest
         units = ColumnUnits.of(largest, scale)
     if units is not None:
-        from spcastat.streams.base import DividedStream
+        from spcastat.streams.changed_rows import of_quotients
 
-        rows = DividedStream(stream, units.exponents)
+        rows = of_quotients(stream, units.exponents)
         center, scale = units.centre(center), units.divisor(scale)
         sums = rows.reduce(begin, what).result
     op: Operator

@@ -113,7 +113,7 @@ class CrossProducts:
         The sum of the weights; without weights, the number of rows.
     mean : ndarray of shape (p,)
     products : ndarray of shape (p, p)
-        Weighted cross-products about the means.
+        Weighted cross-products about the means; after :meth:`pack` one triangle of them, as a vector.
     """
 
     def __init__(self, p: int, columns: np.ndarray | None = None):
@@ -121,7 +121,6 @@ class CrossProducts:
         self.weight = 0.0
         self.mean = np.zeros(p)
         self.products = np.zeros((p, p))
-        self.triangle: np.ndarray | None = None
         self._plain = True
 
     @quiet
@@ -144,12 +143,7 @@ class CrossProducts:
 
     @quiet
     def merge(self, other: CrossProducts) -> None:
-        if other.triangle is not None and (self.triangle is not None or not self.weight):
-            self._join_triangle(other.weight, other.mean, other.triangle)
-            return
-        packed = other.triangle is not None
-        products = unpacked(other.triangle, len(other.mean)) if other.triangle is not None else other.products
-        self._join(other.weight, other.mean, products if packed or self.weight else products.copy())
+        self._join(other.weight, other.mean, other.products if self.weight else other.products.copy())
 
     @property
     def nbytes(self) -> int:
@@ -158,14 +152,12 @@ class CrossProducts:
 
     def pack(self) -> None:
         """Store only one triangle of the products until :meth:`unpack`, which halves memory and transfer."""
-        if self.triangle is None:
-            self.triangle = packed(self.products)
-            self.products = np.empty((0, 0))
+        if self.products.ndim == 2:
+            self.products = packed(self.products)
 
     def unpack(self) -> None:
         """Undo :meth:`pack`."""
-        if self.triangle is not None:
-            self.products, self.triangle = unpacked(self.triangle, len(self.mean)), None
+        self.products = unpacked(self.products, len(self.mean))
 
     @property
     def squares(self) -> np.ndarray:
@@ -206,29 +198,19 @@ class CrossProducts:
             weight, mean, Y = centred(X[rows], w)
             self._join(weight, mean, Y.T @ Y)
 
-    def _join_triangle(self, weight: float, mean: np.ndarray, triangle: np.ndarray) -> None:
-        """Add packed sums to packed sums, or to none, without forming a full matrix."""
-        if weight == 0:
-            return
-        total = self.weight + weight
-        away = mean - self.mean
-        if self.triangle is None:
-            self.triangle, self.products = triangle.copy(), np.empty((0, 0))
-        else:
-            self.triangle += triangle
-            add_packed(self.triangle, away, self.weight * weight / total)
-        self.mean = self.mean + away * (weight / total)
-        self.weight = total
-
     def _join(self, weight: float, mean: np.ndarray, products: np.ndarray) -> None:
+        """Add sums, which may be packed, to sums, which may be packed."""
         if weight == 0:
             return
-        self.unpack()
+        if self.weight and self.products.ndim != products.ndim:
+            self.unpack()
+            products = unpacked(products, len(mean))
         total = self.weight + weight
         away = mean - self.mean
         if self.weight:
             self.products += products
-            add_outer(self.products, away, self.weight * weight / total)
+            add = add_outer if products.ndim == 2 else add_packed
+            add(self.products, away, self.weight * weight / total)
         else:
             self.products = products
         self.mean = self.mean + away * (weight / total)
@@ -305,7 +287,9 @@ def packed(S: np.ndarray) -> np.ndarray:
 
 
 def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
-    """Return the symmetric matrix, shape (p, p), from the triangle that :func:`packed` returned."""
+    """Return the symmetric matrix, shape (p, p), from the triangle of :func:`packed`, or from itself."""
+    if triangle.ndim == 2:
+        return triangle
     S = np.empty((p, p))
     for i in range(p):
         start = i * (i + 1) // 2

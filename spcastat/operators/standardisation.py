@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators.accumulate import Accumulator, row_blocks
+from spcastat.operators.accumulate import row_blocks
 from spcastat.operators.scaling_groups import Blocks, Mixed, Scale, ScalingGroups
 
 #: A standard deviation below this share of the mean is rounding, not variation.
@@ -76,7 +76,6 @@ def is_constant(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return np.sqrt(variance) <= CONSTANT * np.abs(mean)
 
 
-A = TypeVar("A", bound=Accumulator)
 
 #: Sums of squares within these bounds were computed without harmful underflow or overflow.
 SMALLEST, LARGEST = 1e-280, 1e280
@@ -105,31 +104,6 @@ class Extremes:
 
     def merge(self, other: Extremes) -> None:
         self.largest = np.maximum(self.largest, other.largest)
-
-
-class Divided(Generic[A]):
-    """An accumulator that first divides the columns by powers of two.
-
-    Parameters
-    ----------
-    begin : callable
-        Creates the accumulator of the divided rows.
-    exponents : ndarray of int, shape (p,)
-
-    Attributes
-    ----------
-    inner : Accumulator
-    """
-
-    def __init__(self, begin: Callable[[], A], exponents: np.ndarray):
-        self.inner = begin()
-        self.exponents = exponents
-
-    def add(self, X: Any, weights: np.ndarray | None) -> None:
-        self.inner.add(divided(X, self.exponents), weights)
-
-    def merge(self, other: Divided[A]) -> None:
-        self.inner.merge(other.inner)
 
 
 def divided(X: Any, exponents: np.ndarray) -> Any:

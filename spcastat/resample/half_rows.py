@@ -22,7 +22,7 @@ from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation, prepare
 from spcastat.resample.streamed import place_keys, uniform_of
 from spcastat.streams.base import A, Pass, Stream, Tally
-from spcastat.streams.chosen_columns import ColumnStream, Within
+from spcastat.streams.changed_rows import Within, of_columns
 
 
 class OfHalf(Within[A]):
@@ -113,7 +113,7 @@ def half_of(source: Source, half: int, seed: int, columns: np.ndarray | None = N
     if stream is not None:
         rows: Stream = HalfStream(stream, half, seed)
         if columns is not None:
-            rows = ColumnStream(rows, columns)
+            rows = of_columns(rows, columns)
         return open_streamed(rows, center, scale).source("")
     first, second = np.array_split(np.random.default_rng([seed, 2]).permutation(source.matrix.shape[0]), 2)
     own = np.sort(second if half else first)

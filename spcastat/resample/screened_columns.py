@@ -15,7 +15,7 @@ from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
 from spcastat.kernels.ties import top
 from spcastat.operators import Operator
-from spcastat.streams.chosen_columns import ColumnStream
+from spcastat.streams.changed_rows import of_columns
 
 
 def columns_near(op: Operator, V: np.ndarray, size: int) -> np.ndarray:
@@ -59,7 +59,7 @@ def among(source: Source, columns: np.ndarray) -> Source:
     assert standard is not None
     op = source.op.take(columns)
     op.unit = source.op.unit
-    fewer = ColumnStream(stream, columns)
+    fewer = of_columns(stream, columns)
     standard = replace(standard, mean=standard.mean[columns], scale=standard.scale[columns])
     if source.groups is not None:
         raise OptionError(

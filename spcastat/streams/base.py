@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -15,7 +14,6 @@ from spcastat.config import plural
 from spcastat.errors import NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.intake import Spec
 from spcastat.operators import Accumulator, Standardisation
-from spcastat.operators.standardisation import Divided
 from spcastat.streams.prints import Print
 
 A = TypeVar("A", bound=Accumulator)
@@ -206,27 +204,3 @@ class Stream(ABC):
         V : ndarray of shape (p, k)
         names : pandas.Index of length k
         """
-
-
-class DividedStream(Stream):
-    """A stream whose columns are divided by powers of two before they are summed.
-
-    Parameters
-    ----------
-    stream : Stream
-    exponents : ndarray of int, shape (p,)
-        Column j is divided by 2**exponents[j].
-    """
-
-    def __init__(self, stream: Stream, exponents: np.ndarray):
-        self.stream = stream
-        self.exponents = exponents
-        self.spec, self.title = stream.spec, stream.title
-        self.weighted, self.local, self.anew = stream.weighted, stream.local, stream.anew
-
-    def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
-        found = self.stream.reduce(partial(Divided, begin, self.exponents), what)
-        return Pass(found.result.inner, found.tally)
-
-    def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
-        return self.stream.scores(standard, V, names)

@@ -20,7 +20,7 @@ from spcastat.resample.folds import FoldSums
 from spcastat.resample.screened_columns import among, columns_near
 from spcastat.resample.streamed import HalfSums, StreamRows
 from spcastat.streams.base import Pass, Tally
-from spcastat.streams.chosen_columns import OfColumns
+from spcastat.streams.changed_rows import Changed
 from spcastat.streams.operator import StreamRows as PassRows
 
 N, P = 150, 20
@@ -164,7 +164,7 @@ def test_more_columns_than_a_covariance_matrix_is_formed_of(monkeypatch):
     [
         lambda: FoldSums(40, 3, 1, 0),
         lambda: HalfSums(40, 4, 0),
-        lambda: OfColumns(lambda: CrossProducts(40), np.arange(40)),
+        lambda: Changed(lambda: CrossProducts(40), lambda X: X[:, np.arange(40)]),
     ],
 )
 def test_sums_of_parts_and_of_columns_travel_as_triangles(make):

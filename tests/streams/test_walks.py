@@ -27,8 +27,8 @@ from spcastat.streams.arrow import (
     of_lazy_frame,
     of_parquet_file,
 )
-from spcastat.streams.base import Block, DividedStream, Pass, Tally
-from spcastat.streams.chosen_columns import ColumnStream
+from spcastat.streams.base import Block, Pass, Tally
+from spcastat.streams.changed_rows import of_columns, of_quotients
 from spcastat.streams.labelled import in_file, on_dask
 from spcastat.streams.local import LocalStream
 from spcastat.streams.operator import StreamRows
@@ -403,7 +403,7 @@ def test_what_a_stream_says_of_itself():
     for flags in ((False, True, True), (True, False, False)):
         source: Any = SimpleNamespace(spec=stream.spec, title="t", rows=7)
         source.local, source.anew, source.weighted = flags
-        some, divided = ColumnStream(source, np.array([1, 3])), DividedStream(source, np.zeros(4, dtype=int))
+        some, divided = of_columns(source, np.array([1, 3])), of_quotients(source, np.zeros(4, dtype=int))
         assert list(some.spec.columns) == ["b", "d"]
         assert some.rows == 7
         for one in (some, divided):
