@@ -9,7 +9,7 @@ multiplies terms; it neither parses nor runs the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from spcastat.errors import FormulaError, SpcaError
 from spcastat.intake.checks import kind_of, raise_missing, refuse, require_finite
 from spcastat.intake.evaluation import Given, value_of
 from spcastat.intake.expressions import cut, read_expression, shortened
-from spcastat.intake.frames import frame_numbers
+from spcastat.intake.frames import frame_numbers, require_unique
 from spcastat.intake.names import Names, formula_names, names_in, require_known, without_words
 from spcastat.intake.safe import Closed, require_safe
 from spcastat.intake.terms import Model, Part, Piece, expand, pieces_of
@@ -160,7 +160,9 @@ def _resolve(
     return Parsed(text, terms, lookups, used, kept, plain)
 
 
-def inputs(frame: pd.DataFrame, parsed: Parsed, categorical: str) -> dict[Hashable, str]:
+def inputs(
+    frame: pd.DataFrame, parsed: Parsed, categorical: str, refuse: Callable[[Any], None] = refuse
+) -> dict[Hashable, str]:
     """Return the kind of each column that a formula reads, by its name in the formula.
 
     Raises
@@ -187,6 +189,21 @@ def inputs(frame: pd.DataFrame, parsed: Parsed, categorical: str) -> dict[Hashab
     return kinds
 
 
+def missing_in(
+    frame: pd.DataFrame, used: Mapping[Any, int], kinds: Mapping[Any, str]
+) -> dict[Any, np.ndarray]:
+    """Return for each of the columns `used` which of its values are missing, shape (n,)."""
+    missing = {}
+    for name, position in used.items():
+        if kinds[name] == "number":
+            values, _ = frame_numbers(frame, [position])
+            require_finite(values, frame.columns[[position]])
+            missing[name] = np.isnan(values[:, 0])
+        else:
+            missing[name] = frame.iloc[:, position].isna().to_numpy(dtype=bool)
+    return missing
+
+
 def complete_rows(frame: pd.DataFrame, used: Mapping[Any, int], kinds: Mapping[Any, str], na: str) -> Any:
     """Return a mask of the rows without missing values in the `used` columns, or None if all are complete.
 
@@ -197,20 +214,14 @@ def complete_rows(frame: pd.DataFrame, used: Mapping[Any, int], kinds: Mapping[A
     MissingValuesError
         If values are missing and `na` is ``"raise"``.
     """
-    missing = np.zeros((len(frame), len(used)), dtype=bool)
-    for j, (name, position) in enumerate(used.items()):
-        if kinds[name] == "number":
-            values, _ = frame_numbers(frame, [position])
-            require_finite(values, frame.columns[[position]])
-            missing[:, j] = np.isnan(values[:, 0])
-        else:
-            missing[:, j] = frame.iloc[:, position].isna().to_numpy()
-    if not missing.any():
+    missing = missing_in(frame, used, kinds)
+    if not any(one.any() for one in missing.values()):
         return None
-    rows = missing.any(axis=1)
+    rows = np.any([*missing.values()], axis=0)
     if na == "raise":
-        where = np.array(list(used.values()))[missing.any(axis=0)]
-        raise_missing(int(missing.sum()), int(rows.sum()), len(frame), frame.columns[where])
+        where = np.array([used[name] for name, one in missing.items() if one.any()])
+        count = sum(int(one.sum()) for one in missing.values())
+        raise_missing(count, int(rows.sum()), len(frame), frame.columns[where])
     return ~rows
 
 
@@ -233,6 +244,22 @@ def plain_frame(frame: pd.DataFrame, used: Mapping[Any, int], kinds: Mapping[Any
         else:
             columns[name] = series
     return pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
+
+
+def column_labels(columns: pd.Index, parsed: Parsed, names: list[str]) -> pd.Index:
+    """Return the labels of the columns that a formula makes: those of the data where it takes these.
+
+    Raises
+    ------
+    FormulaError, DuplicateNamesError
+        If there is no column, or two have one name.
+    """
+    if not names:
+        raise FormulaError(f"formula={shown(parsed.text)} makes no column.")
+    own = {name: columns[position] for name, position in parsed.lookups.items()}
+    labels = pd.Index([own.get(name, name) for name in names], tupleize_cols=False)
+    require_unique(labels)
+    return labels
 
 
 def levels_of(data: pd.DataFrame, kinds: Mapping[Any, str]) -> dict[Hashable, tuple[Any, ...] | None]:

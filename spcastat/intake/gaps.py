@@ -9,29 +9,11 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import FormulaError, MissingValuesError, SpcaError
-from spcastat.intake.checks import require_finite
 from spcastat.intake.expressions import read_expression, shortened
 from spcastat.intake.formula import evaluate, plain_frame
-from spcastat.intake.frames import frame_numbers
 from spcastat.intake.names import names_in
 from spcastat.intake.rowwise import require_rowwise
 from spcastat.intake.terms import Model, Part
-
-
-def missing_in(
-    frame: pd.DataFrame, used: Mapping[Any, int], kinds: Mapping[Any, str]
-) -> dict[Any, np.ndarray]:
-    """Return masks of the missing values of the `used` columns; refuse infinite values."""
-    missing = {}
-    for name, position in used.items():
-        column = frame.iloc[:, position]
-        if kinds[name] == "number":
-            values, _ = frame_numbers(frame, [position])
-            require_finite(values, frame.columns[[position]])
-            missing[name] = np.isnan(values[:, 0])
-        else:
-            missing[name] = column.isna().to_numpy(dtype=bool)
-    return missing
 
 
 def evaluate_with_gaps(

@@ -29,7 +29,7 @@ from spcastat.intake.frames import (
     require_unique,
     size_of,
 )
-from spcastat.intake.gaps import evaluate_with_gaps, missing_in
+from spcastat.intake.gaps import evaluate_with_gaps
 from spcastat.intake.rowwise import require_rowwise
 from spcastat.intake.terms import Model
 from spcastat.intake.weights import take_weights
@@ -165,54 +165,30 @@ def _read_columns(
 def _read_formula(
     table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
 ) -> Design:
-    """Read the columns that a formula computes."""
-    gaps = missing_in(table.values, parsed.used, kinds) if na in GAPS else {}
+    frame, model = table.values, Model(tuple(parsed.terms))
+    gaps = formulas.missing_in(frame, parsed.used, kinds) if na in GAPS else {}
+    context, text = parsed.context, parsed.text
     if any(one.any() for one in gaps.values()):
-        return _read_with_gaps(table, parsed, kinds, w, gaps)
-    keep = formulas.complete_rows(table.values, parsed.used, kinds, na)
-    index, w, dropped = _rows(table.index, w, keep)
-    frame = table.values if keep is None else table.values.iloc[np.flatnonzero(keep)]
-    data = formulas.plain_frame(frame, parsed.used, kinds)
-    model = Model(tuple(parsed.terms))
-    matrix, names, model = formulas.evaluate(model, data, index, parsed.context, parsed.text, weights=w)
-    columns = _labels(table, parsed, names)
-    require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text)
-    levels = formulas.levels_of(data, kinds)
-    inputs = {table.columns[position]: levels[name] for name, position in parsed.used.items()}
-    spec = Spec("formula", columns, parsed.text, model, parsed.context, inputs)
-    return Design(own(matrix, False), index, spec, w, dropped)
-
-
-def _read_with_gaps(
-    table: Table,
-    parsed: formulas.Parsed,
-    kinds: Mapping[Any, str],
-    w: np.ndarray | None,
-    gaps: Mapping[Any, np.ndarray],
-) -> Design:
-    """Read the columns that a formula computes, with NaN where a column that a term reads is missing."""
-    index, w, _ = _rows(table.index, w, None)
-    model = Model(tuple(parsed.terms))
-    matrix, names, model = evaluate_with_gaps(
-        model, table.values, parsed.used, kinds, gaps, index, parsed.context, parsed.text, weights=w
-    )
+        index, w, dropped = _rows(table.index, w, None)
+        matrix, names, model = evaluate_with_gaps(
+            model, frame, parsed.used, kinds, gaps, index, context, text, weights=w
+        )
+    else:
+        keep, gaps = formulas.complete_rows(frame, parsed.used, kinds, na), {}
+        index, w, dropped = _rows(table.index, w, keep)
+        frame = frame if keep is None else frame.iloc[np.flatnonzero(keep)]
+        data = formulas.plain_frame(frame, parsed.used, kinds)
+        matrix, names, model = formulas.evaluate(model, data, index, context, text, weights=w)
+    columns = formulas.column_labels(table.columns, parsed, names)
+    if not gaps:  # with missing values, terms were tested one by one
+        require_rowwise(model, matrix, names, data, index, context, text)
     levels: dict[Any, Any] = {}
     for name, position in parsed.used.items():
-        there = table.values.iloc[np.flatnonzero(~gaps[name])]
+        there = frame.iloc[np.flatnonzero(~gaps[name])] if gaps else frame
         one = formulas.plain_frame(there, {name: position}, kinds)
         levels[table.columns[position]] = formulas.levels_of(one, kinds)[name]
-    spec = Spec("formula", _labels(table, parsed, names), parsed.text, model, parsed.context, levels)
-    return Design(own(matrix, False), index, spec, w)
-
-
-def _labels(table: Table, parsed: formulas.Parsed, names: list[str]) -> pd.Index:
-    """Return the labels of the columns of a formula; untransformed columns keep their labels."""
-    if not names:
-        raise FormulaError(f"formula={shown(parsed.text)} makes no column.")
-    own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
-    columns = pd.Index([own_labels.get(name, name) for name in names], tupleize_cols=False)
-    require_unique(columns)
-    return columns
+    spec = Spec("formula", columns, parsed.text, model, parsed.context, levels)
+    return Design(own(matrix, False), index, spec, w, dropped)
 
 
 def _rows(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from spcastat.intake import formula as formulas
 from spcastat.intake.checks import kind_of, refuse, rows_to_keep
 from spcastat.intake.design import Spec
 from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
-from spcastat.intake.gaps import evaluate_with_gaps, missing_in
+from spcastat.intake.gaps import evaluate_with_gaps
 from spcastat.intake.names import formula_name
 from spcastat.kernels.sparsity import is_sparse
 
@@ -159,55 +160,37 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
 def _formula(
     spec: Spec, table: Table, na: str, error: type[SpcaError]
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Evaluate a formula on new data; return the matrix and a mask of the rows kept (None: all)."""
+    """Return the columns that a formula with transforms makes of new data, and a mask of the rows kept."""
     context = {} if spec.context is None else spec.context
-    if na in GAPS:
-        matrix = _with_gaps(spec, table, context, error)
-        if matrix is not None:
-            return _as_many(spec, matrix, error), None
-    data, keep = formula_inputs(spec, table, na)
-    if not len(data):
-        return np.empty((0, len(spec.columns))), keep
-    index = table.index if keep is None else table.index[keep]
-    matrix, _, _ = formulas.evaluate(spec.model_spec, data, index, context, str(spec.formula), error)
-    return _as_many(spec, matrix, error), keep
-
-
-def _as_many(spec: Spec, matrix: np.ndarray, error: type[SpcaError]) -> np.ndarray:
-    """Check the number of columns and return the matrix."""
+    frame, used, kinds, inputs = _formula_columns(spec, table)
+    missing = formulas.missing_in(frame, used, kinds) if na in GAPS else {}
+    keep = None
+    if any(one.any() for one in missing.values()):
+        matrix, _, _ = evaluate_with_gaps(
+            spec.model_spec,
+            frame,
+            used,
+            kinds,
+            missing,
+            table.index,
+            context,
+            str(spec.formula),
+            error,
+            known=partial(_with_known_levels, inputs=inputs),
+            width=len(spec.columns),
+        )
+    else:
+        data, keep = formula_inputs(spec, table, na)
+        if not len(data):
+            return np.empty((0, len(spec.columns))), keep
+        index = table.index if keep is None else table.index[keep]
+        matrix, _, _ = formulas.evaluate(spec.model_spec, data, index, context, str(spec.formula), error)
     if matrix.shape[1] != len(spec.columns):
         raise error(
             f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
             f"{len(spec.columns)}. Fit again: what is kept of the formula is not what was fitted."
         )
-    return matrix
-
-
-def _with_gaps(
-    spec: Spec, table: Table, context: Mapping[str, Any], error: type[SpcaError]
-) -> np.ndarray | None:
-    """Evaluate each term on the new rows that have all its columns; return None if nothing is missing."""
-    frame, used, kinds, inputs = _formula_columns(spec, table)
-    missing = missing_in(frame, used, kinds)
-    if not any(one.any() for one in missing.values()):
-        return None
-
-    def known(data: pd.DataFrame) -> pd.DataFrame:
-        return _with_known_levels(data, {name: inputs[name] for name in data.columns})
-
-    return evaluate_with_gaps(
-        spec.model_spec,
-        frame,
-        used,
-        kinds,
-        missing,
-        table.index,
-        context,
-        str(spec.formula),
-        error,
-        known=known,
-        width=len(spec.columns),
-    )[0]
+    return matrix, keep
 
 
 def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.ndarray | None]:
@@ -251,21 +234,19 @@ def _formula_columns(
 
 
 def _with_known_levels(data: pd.DataFrame, inputs: Mapping[Any, tuple[Any, ...] | None]) -> pd.DataFrame:
-    """Return columns with levels as objects; raise NewDataError for levels that did not occur in the fit."""
+    """Convert the factors among the columns to objects in place, after a check of their levels."""
     for name, levels in inputs.items():
-        if levels is not None:
-            data[name] = _known(data[name].astype(object), str(name), levels)
+        if levels is None or name not in data:
+            continue
+        data[name] = data[name].astype(object)
+        unseen = [level for level in data[name].unique() if level not in levels]
+        if unseen:
+            raise NewDataError(
+                f"Column {str(name)!r} of the new data has levels that the fit has not seen: "
+                f"{listed(unseen)}. Known are {listed(levels, 12)}. Leave these rows out, or fit to "
+                "data that have these levels."
+            )
     return data
-
-
-def _known(column: pd.Series, name: str, levels: tuple[Any, ...]) -> pd.Series:
-    unseen = [level for level in column.unique() if level not in levels]
-    if unseen:
-        raise NewDataError(
-            f"Column {name!r} of the new data has levels that the fit has not seen: {listed(unseen)}. Known "
-            f"are {listed(levels, 12)}. Leave these rows out, or fit to data that have these levels."
-        )
-    return column
 
 
 def _find(wanted: Iterable[Any], columns: pd.Index) -> list[int]:

@@ -21,7 +21,7 @@ from spcastat.errors import (
 )
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake import formula as formulas
-from spcastat.intake.checks import kind_of, read_weights, refuse, suspicious, without_numbers
+from spcastat.intake.checks import read_weights, refuse, suspicious, without_numbers
 from spcastat.intake.design import PLAIN
 from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique
 from spcastat.intake.replay import replay_table
@@ -234,23 +234,12 @@ def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
             "adjusted for any. Give the covariance matrix of all columns, spca_cov(S, k, given=[...]), or "
             "rows in memory, such as a sample; a fit of these transforms chunks."
         )
-    kinds = {name: kind_of(frame.iloc[:, position]) for name, position in parsed.used.items()}
-    _refuse(
-        [
-            (frame.columns[position], frame.iloc[:, position], kinds[name])
-            for name, position in parsed.used.items()
-            if kinds[name] != "number"
-            and (kinds[name] != "other" or name in parsed.lookups)
-            and (kinds[name] != "levels" or reading.categorical != "dummy")
-        ]
-    )
+    kinds = formulas.inputs(frame, parsed, reading.categorical, _refuse)
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
         positions = [parsed.lookups[term[0].text] for term in parsed.terms]
         return Spec("formula", table.columns[positions], formula=parsed.text)
     model, names, known = _tried(table, parsed, kinds)
-    own_labels = {name: table.columns[position] for name, position in parsed.lookups.items()}
-    columns = pd.Index([own_labels.get(name, name) for name in names], tupleize_cols=False)
-    require_unique(columns)
+    columns = formulas.column_labels(table.columns, parsed, names)
     inputs = {table.columns[position]: known[name] for name, position in parsed.used.items()}
     return Spec("formula", columns, parsed.text, model, parsed.context, inputs)
 
@@ -278,8 +267,6 @@ def _tried(
             "and so would depend on which of them come first. Use terms that take each row for itself, such "
             "as log(a); spca(..., scale=True) standardises columns over all rows."
         )
-    if not names:
-        raise FormulaError(f"formula={parsed.text!r} makes no column.")
     where = " for a stream of chunks"
     require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text, where=where)
     return model, names, formulas.levels_of(data, kinds)
