@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import one_of, whole_number
+from spcastat.kernels.largest_rows import leading
 from spcastat.plots.label_placement import Scene, write_names
 from spcastat.plots.plot_colours import FURTHER, ink, line, shade, visible
 
@@ -23,10 +24,12 @@ CLOSE = 7.0
 def longest(arrows: pd.DataFrame, variables: Any, least: int) -> np.ndarray:
     """Return the positions of the variables to draw: the longest arrows first, faint ones after all others.
 
+    If there are more than `variables`, the two components take turns (see `leading`), so that both are shown.
+
     Parameters
     ----------
     arrows : DataFrame
-        With columns "length", "nonzero" and "supplementary". Arrows that are neither nonzero nor
+        With columns "x", "y", "length", "nonzero" and "supplementary". Arrows that are neither nonzero nor
         supplementary are faint.
     variables : int or "all"
         How many to draw.
@@ -38,7 +41,10 @@ def longest(arrows: pd.DataFrame, variables: Any, least: int) -> np.ndarray:
     if isinstance(variables, str):
         one_of("variables", variables, ["all"])
         return order
-    return order[: whole_number("variables", variables, least)]
+    count = whole_number("variables", variables, least)
+    chosen = leading(arrows[["x", "y"]].to_numpy(dtype=float) * strong[:, None], count)
+    chosen = np.concatenate([chosen, order[~np.isin(order, chosen)]])[:count]
+    return order[np.isin(order, chosen)]
 
 
 def _colours(ax: Axes, arrows: pd.DataFrame, faint: float) -> list[Any]:

@@ -85,8 +85,8 @@ def biplot(
     correlations : DataFrame, p x k, optional
         Of variables and scores; needed for ``arrows="correlations"``.
     variables : int or "all"
-        The largest number of arrows: the longest are drawn, those with a nonzero loading first. The note says
-        how many variables with a nonzero loading are not drawn.
+        The largest number of arrows: those with a nonzero loading first, the longest along one component and
+        the other in turn. The note says how many variables with a nonzero loading are not drawn.
     shares : Series, optional
         The fraction of variance of each component, indexed like the columns of `scores`, for the axes.
     groups : Series, Categorical or array of length n, optional

@@ -118,7 +118,8 @@ def _sentences(data: BiplotData, outline: str | None, level: float) -> list[str]
     if data.undrawn:
         drawn = int(data.arrows["nonzero"].sum())
         said.append(
-            f"{drawn} of the {drawn + data.undrawn} variables with a nonzero loading are drawn, the longest."
+            f"{drawn} of the {drawn + data.undrawn} variables with a nonzero loading are drawn: "
+            "the longest of each component."
         )
     if outline in ("normal", "t"):
         what = "normal" if outline == "normal" else "t (5 degrees of freedom)"

@@ -18,6 +18,7 @@ from spcastat.plots.axes_and_names import (
     pair_of,
     rewrite_note,
     settle,
+    value_text,
     write_note,
 )
 from spcastat.plots.label_placement import scene_of
@@ -36,6 +37,7 @@ def plot_correlations(
     components: Sequence[int | str] = (1, 2),
     variables: int | Literal["all"] = 30,
     shares: pd.Series | None = None,
+    score_correlation: pd.DataFrame | None = None,
     supplementary: pd.DataFrame | None = None,
     ax: Axes | None = None,
 ) -> Generator[pd.DataFrame, None, Axes]:
@@ -53,9 +55,12 @@ def plot_correlations(
     components : two of int or str
         Numbers counted from one, or names.
     variables : int or "all"
-        The largest number of arrows: the longest are drawn, those with a nonzero loading first.
+        The largest number of arrows: those with a nonzero loading first, the longest along one component and
+        the other in turn.
     shares : Series, optional
         The fraction of variance of each component, for the axis labels.
+    score_correlation : DataFrame, k x k, optional
+        Correlations of the scores; the note says if those of the two components are correlated.
     supplementary : DataFrame, s x k, optional
         Correlations of further variables with the scores, drawn in another colour.
     ax : Axes, optional
@@ -95,6 +100,11 @@ def plot_correlations(
         if list(supplementary.columns) != names:
             raise ShapeError("The supplementary variables must have the components of the others.")
         parts.append(_part(supplementary, pair, np.zeros(len(supplementary), dtype=bool), True))
+    r = 0.0
+    if score_correlation is not None:
+        if any(list(labels) != names for labels in score_correlation.axes):
+            raise ShapeError("score_correlation must have the components as rows and as columns.")
+        r = float(frame_of(score_correlation, "correlations of scores")[pair[0], pair[1]])
     frame = pd.concat(parts)
     frame = frame[np.isfinite(frame["length"].to_numpy())]
     data = frame.iloc[longest(frame, variables, 1)]
@@ -116,7 +126,7 @@ def plot_correlations(
     ax.set_aspect("equal", adjustable="box")
     arrows = data.assign(side="")
     draw_arrows(ax, arrows)
-    sentences = _sentences(data, len(correlations))
+    sentences = _sentences(data, len(correlations), r)
     note = write_note(ax, sentences or [" "])
     while True:
         settle(ax)
@@ -128,16 +138,16 @@ def plot_correlations(
             label.remove()
 
 
-def _sentences(data: pd.DataFrame, p: int) -> list[str]:
+def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:
     """Return the sentences of the note."""
-    said = []
+    said = [f"Scores are correlated (r = {value_text(r)}): arrows may leave the circle."] * (abs(r) > 0.1)
     if not data["nonzero"].all():
         faint = "; faint: loading zero on both" if (~data["nonzero"] & ~data["supplementary"]).any() else ""
         coloured = "; coloured: supplementary" if data["supplementary"].any() else ""
         said.append(f"Correlations with the scores{faint}{coloured}.")
     drawn = int((~data["supplementary"]).sum())
     if drawn < p:
-        said.append(f"{drawn} of the {p} variables are drawn, the longest arrows.")
+        said.append(f"{drawn} of the {p} variables are drawn: the longest of each component.")
     return said
 
 

@@ -97,7 +97,7 @@ def _draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:
 
 
 def _value_ticks(ax: Axes, largest: float, k: int) -> None:
-    """Add ticks at a round loading on both sides of every zero line; without room, state the width of a band.
+    """Add ticks at a round loading on both sides of every zero line; without room, state the ends of a band.
 
     If the numbers of neighbouring bands would touch, only the positive side gets a number.
     """
@@ -107,7 +107,8 @@ def _value_ticks(ax: Axes, largest: float, k: int) -> None:
     band = float(size_of(ax)[0]) / k
     if band < 10 * len(text) + 24:
         what, *rest = ax.get_xlabel().split("\n")
-        ax.set_xlabel("\n".join([f"{what}; half a band is {largest / FILL / 2:.2g}", *rest]))
+        end = f"{largest / FILL / 2:.2g}"
+        ax.set_xlabel("\n".join([what, f"(each column: −{end} to {end})", *rest]))
         return
     offset = FILL * value / largest
     places = (np.arange(k)[:, None] + offset * np.array([-1, 0, 1])).ravel()

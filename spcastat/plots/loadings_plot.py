@@ -117,7 +117,7 @@ def plot_loadings(
     ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)) * size, (1.1 + 0.24 * max(rows, 4)) * size)
     ax.set_ylim(rows - 0.4, -0.6)
     ax.set_yticks(range(rows), names, parse_math=False)
-    left_out = f"\n{rows} of the {loaded} variables with one:\nthe largest of every component"
+    left_out = f"\n{rows} of {loaded} variables: the\nlargest of each component"
     ax.set_xlabel("Loading" + left_out * (rows < loaded))
     ax.tick_params(axis="x", which="major", top=False, bottom=False, labeltop=True, labelbottom=False)
     ax.tick_params(axis="y", length=0)

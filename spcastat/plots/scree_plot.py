@@ -158,13 +158,14 @@ def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
 
 def _ticks(ax: Axes, names: list[Any], k: int) -> None:
     """Label the components by name if the names fit, else by number."""
+    from matplotlib.ticker import MaxNLocator
+
     count = len(names)
     ax.set_xlim(0.4, count + 0.6)
     texts = [short_name(name, 12) for name in names]
     plain = [f"PC{i + 1}" for i in range(count)]
     if count > 12 or (texts == plain and count > 8):
-        step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if count <= 20 * step)
-        ax.set_xticks([1, *range(max(step, 2), count + 1, step)])
+        ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         ax.set_xlabel("Component")
         if texts[:k] != plain[:k]:
             ax.set_xlabel("Component (1 to {}: {})".format(k, ", ".join(texts[:k])), parse_math=False)

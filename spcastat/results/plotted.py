@@ -34,6 +34,7 @@ FILLED: dict[str, Callable[[Any, str], Any]] = {
     "scores": lambda fit, name: fit._scores_for(name),
     "loadings": lambda fit, _: frames.loadings(fit._state),
     "correlations": lambda fit, _: frames.correlations(fit._state),
+    "score_correlation": lambda fit, _: frames.score_correlation(fit._state),
     "shares": lambda fit, _: variance(fit._state)["share of total"],
     "variance": lambda fit, _: variance(fit._state),
     "spectrum": lambda fit, _: interpreted.spectrum(fit._state),

@@ -73,9 +73,18 @@ def test_the_longest_arrows_are_drawn_and_the_others_counted(scores, loadings, v
     whole = biplot_data(scores, loadings, variables="all").arrows
     assert len(data.arrows) == (len(whole) if count is None else count)
     assert data.undrawn == len(whole) - len(data.arrows)
-    assert data.arrows["length"].tolist() == sorted(whole["length"], reverse=True)[: len(data.arrows)]
+    assert data.arrows["length"].is_monotonic_decreasing
     note = note_of(biplot(scores, loadings, variables=variables))
     assert (f"{count} of the {len(whole)} variables" in note) == bool(data.undrawn)
+
+
+def test_both_components_have_their_share_of_the_arrows(scores):
+    """Forty long arrows along the first axis and forty short ones along the second: half of each is drawn."""
+    weights = pd.DataFrame(0.0, index=[f"v{i}" for i in range(80)], columns=scores.columns)
+    weights.iloc[:40, 0], weights.iloc[40:, 1] = np.linspace(0.9, 0.8, 40), np.linspace(0.1, 0.2, 40)
+    data = biplot_data(scores, weights, variables=30)
+    assert set(data.arrows.index) == {f"v{i}" for i in [*range(15), *range(65, 80)]}
+    assert data.undrawn == 50
 
 
 def test_correlations_as_arrows(scores, loadings):

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from matplotlib.quiver import Quiver
 
+import spcastat as sp
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.plots import (
     plot_contributions,
@@ -51,6 +52,14 @@ def test_supplementary_variables_are_drawn_in_another_colour(correlations, loadi
     assert price.get_color() not in {text.get_color() for text in ax.texts if text is not price}
 
 
+def test_the_note_says_that_arrows_may_leave_the_circle():
+    X = np.random.default_rng(0).normal(size=(60, 2)) @ [[1, 1, 1, 0.5], [0, 0.3, -0.5, 1]]
+    fit = sp.spca(pd.DataFrame(X), 2, 2, scale=True)
+    r = np.corrcoef(fit.scores.T)[0, 1]
+    assert abs(r) > 0.1
+    assert f"(r = {r:.2f}): arrows may leave the circle".replace("-", "−") in note_of(fit.plot_correlations())
+
+
 def test_axes_can_be_given_and_named(correlations):
     ax = Figure(layout="constrained").subplots()
     shares = pd.Series({"PC1": 0.3, "PC2": 0.25})
@@ -65,6 +74,8 @@ def test_refusals(correlations, loadings):
         plot_correlations(correlations, components=(1, 7))
     with pytest.raises(ShapeError, match="same variables"):
         plot_correlations(correlations, loadings.iloc[1:])
+    with pytest.raises(ShapeError, match="score_correlation"):
+        plot_correlations(correlations, score_correlation=correlations)
     with pytest.raises(OptionError, match="variables=0"):
         plot_correlations(correlations, variables=0)
 
