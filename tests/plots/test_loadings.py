@@ -68,7 +68,7 @@ def test_many_variables(make_loadings, kind):
     ax = plot_loadings(loadings, kind=kind)
     assert len(ax.get_yticks()) == 40
     loaded = int((loadings != 0).any(axis=1).sum())
-    assert f"40 of the {loaded} variables" in ax.get_xlabel()
+    assert f"40 of {loaded} variables" in ax.get_xlabel()
     data = plot_loadings_data(loadings)
     for name in loadings:
         assert set(loadings[name].abs().nlargest(12).index) <= set(data.index)
