@@ -212,6 +212,11 @@ def test_usage_errors_have_code_2(calls, capsys, argv):
     assert not calls
 
 
+def test_an_unknown_option_is_answered_in_one_line(capsys):
+    errors = refused(capsys, "fit", "pitprops", "--k", "2", "--scael", code=2)
+    assert errors.splitlines()[0].endswith("unrecognized arguments: --scael. Did you mean '--scale'?")
+
+
 def test_errors_of_the_package_and_warnings_go_to_standard_error(calls, table, capsys, monkeypatch):
     def spca(data, **given):
         warn("look here", DataWarning)

@@ -9,12 +9,13 @@ passed on, so all defaults are defined in `spcastat.api`.
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from spcastat.cli import choose_command as choose
 from spcastat.cli import completion
@@ -24,7 +25,7 @@ from spcastat.cli import plot_command as plot
 from spcastat.cli import transform_command as transform
 from spcastat.cli import verify_command as verify
 from spcastat.cli.terminal import discard_output, require_output, show, tell
-from spcastat.config import warnings_told
+from spcastat.config import nearest, warnings_told
 from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
 from spcastat.version import __version__
 
@@ -132,12 +133,19 @@ COMMANDS = {
 # --- the command itself -------------------------------------------------------------------------
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors end with the command for help instead of a list of all options."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\nusage: {self.prog} --help\n")
+
+
 def _parser() -> argparse.ArgumentParser:
     how: dict[str, Any] = {
         "formatter_class": argparse.RawDescriptionHelpFormatter,
         "allow_abbrev": False,
     }
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="spcastat",
         description="Sparse principal component analysis for statisticians.",
         epilog=fit.EXAMPLES + "  spcastat COMMAND --help\n" + _CODES,
@@ -148,9 +156,9 @@ def _parser() -> argparse.ArgumentParser:
     for name, command in COMMANDS.items():
         about = command.about[0].upper() + command.about[1:] + "."
         epilog = command.examples + _CODES
-        command.arguments(
-            commands.add_parser(name, help=command.about, description=about, epilog=epilog, **how)
-        )
+        made = commands.add_parser(name, help=command.about, description=about, epilog=epilog, **how)
+        made.set_defaults(parser=made)
+        command.arguments(made)
     return parser
 
 
@@ -190,7 +198,10 @@ def _run(argv: Sequence[str]) -> int:
     parser = _parser()
     completion.complete(parser)
     try:
-        args = parser.parse_args(argv)
+        args, unknown = parser.parse_known_args(argv)
+        if unknown:
+            options = re.findall(r"--[\w-]+", args.parser.format_help())
+            args.parser.error(f"unrecognized arguments: {' '.join(unknown)}.{nearest(unknown[0], options)}")
     except SystemExit as stop:  # argparse has printed the help, the version or the usage
         code = int(stop.code or 0)
         if code == 0:
