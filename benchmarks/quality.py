@@ -325,7 +325,9 @@ def defaults(call: Call, given: argparse.Namespace) -> int:
 
 def in_the_large(given: argparse.Namespace) -> int:
     """Compare the plain call in the large with the best known, and write the tables where asked."""
-    made = large.tables(given.data, tuple(given.effort), given.best_known or 0, given.only)
+    made = large.tables(
+        given.data, tuple(given.effort), given.best_known or 0, given.only, given.done, given.only_done
+    )
     print("\n\n".join(table.show(False) for table in made))
     if given.write:
         title = f"## The plain call in the large\n\n`python -m benchmarks.quality --large`. {stamp()}"
@@ -350,7 +352,7 @@ def main(arguments: list[str] | None = None) -> int:
         nargs="+",
         choices=tuple(EFFORTS),
         default=tuple(EFFORTS),
-        help="with --defaults: only these",
+        help="with --defaults or --large: only these",
     )
     parser.add_argument(
         "--objective", nargs="+", choices=CRITERIA, default=CRITERIA, help="with --defaults: only these"
@@ -360,10 +362,10 @@ def main(arguments: list[str] | None = None) -> int:
         "--done",
         type=Path,
         metavar="FILE",
-        help="with --defaults: write every run to FILE, and do not make again those that it holds",
+        help="with --defaults or --large: write every run to FILE, and do not make again those that it holds",
     )
     parser.add_argument(
-        "--only-done", action="store_true", help="with --defaults: make no runs, but tables of those in FILE"
+        "--only-done", action="store_true", help="with --done: make no runs, but tables of those in FILE"
     )
     add_data(parser, "1000 sets of toy data, five seeds, more starts")
     given = read_arguments(parser, TABLES, arguments)

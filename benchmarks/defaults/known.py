@@ -1,9 +1,12 @@
-"""The best values ever found, in a file to which values are only added: ``best_known.json``."""
+"""The best values ever found, in a file to which values are only added, and the runs that were made."""
 
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,3 +38,29 @@ def improve(values: dict[str, float], file: Path = FILE) -> int:
 def share(V: np.ndarray, op: Operator, objective: str) -> float:
     """Return the objective of loadings by the package's measures, as a share of the total variance."""
     return float(MEASURES[objective](V, op)[-1])
+
+
+class Ran:
+    """Runs that were made: what identifies a run -> the value it reached, and its CPU seconds.
+
+    Every run is written to `file` at once, a line each, so that a measurement may go on later.
+    """
+
+    def __init__(self, file: Path | None):
+        self.file = file
+        self.found: dict[tuple[Any, ...], tuple[float, float]] = {}
+        lines = file.read_text().splitlines() if file is not None and file.exists() else []
+        for line in lines:
+            *key, value, seconds = json.loads(line)
+            self.found[tuple(tuple(one) if isinstance(one, list) else one for one in key)] = value, seconds
+
+    def timed(self, key: tuple[Any, ...], make: Callable[[], float]) -> tuple[float, float]:
+        """Return value and seconds of a run, which is made where it is not known."""
+        if key not in self.found:
+            begun = time.process_time()
+            value = make()
+            self.found[key] = value, time.process_time() - begun
+            if self.file is not None:
+                with self.file.open("a") as out:
+                    out.write(json.dumps([*key, *self.found[key]]) + "\n")
+        return self.found[key]

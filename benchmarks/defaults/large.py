@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
+from functools import lru_cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from benchmarks.defaults import known
 from benchmarks.defaults.cells import correlation
 from benchmarks.report import Table
 from benchmarks.speed.data import expression, planted, tall
+from spcastat.search.settings import EFFORTS
 
 FILE = Path(__file__).with_name("large_known.json")
 #: The other methods with cardinalities whose objective must not be larger.
-CHEAP = ("bcd-l0", "empca", "gpower-l0")
+CHEAP = ("greedy", "bcd-l0", "empca", "gpower-l0")
 #: Real data -> file.
 REAL = {
     "colon": "micro_alon.npz",
@@ -39,21 +40,21 @@ WIDE = {
     "khan raw": "8x30",
     "leukemia": "6x50 10x20",
     "leukemia raw": "10x20",
-    "KOS": "6x50 10x20",
+    "KOS": "6x50 10x20 5x10",
     "KOS raw": "3x100 6x50",
     "NIPS": "6x20 10x50",
     "NIPS raw": "6x20",
     "planted 200 x 2000": "3x40 6x20",
     "planted 300 x 20000": "3x40",
     "expression 60 x 3000": "10x20 5x50",
-    "expression 80 x 8000": "6x30",
+    "expression 80 x 8000": "6x30 10x10",
     "noise 80 x 1500": "6x30 10x20",
     "weak 100 x 2000": "8x40 10x20",
-    "weak 200 x 4000": "5x20 10x30",
+    "weak 200 x 4000": "5x20 10x30 3x10",
     "weak 400 x 12000": "5x20",
     "autoregressive 150 x 1500": "6x30 15x10",
     "autoregressive 100 x 3000": "10x50",
-    "sparse 3000 x 8000": "5x20 10x10",
+    "sparse 3000 x 8000": "5x20 10x10 3x50",
 }
 MANY = {
     "communities": "6x10 10x8 10x20 20x5",
@@ -79,6 +80,10 @@ MANY = {
 OTHERS = (("colon", 10, 20), ("KOS", 6, 50), ("weak 400 x 12000", 5, 20), ("communities", 10, 8))
 
 
+#: Cells whose data have no structure that stands out of the noise.
+WEAK = ("noise", "weak", "autoregressive")
+
+
 @dataclass(frozen=True)
 class Cell:
     """k components of `card` nonzeros each; `wide` has rows, the others a covariance matrix."""
@@ -94,6 +99,18 @@ class Cell:
         return f"{self.data} | {self.k} x {self.card} | {self.objective}"
 
 
+#: Rows of the summary: name -> whether a cell belongs there.
+GROUPS: dict[str, Callable[[Cell], bool]] = {
+    "wide": lambda cell: cell.wide and cell.objective == "adjusted",
+    "wide, weak structure": lambda cell: (
+        cell.wide and cell.objective == "adjusted" and cell.data.startswith(WEAK)
+    ),
+    "many components and nonzeros": lambda cell: not cell.wide and cell.objective == "adjusted",
+    "PEV": lambda cell: cell.objective == "pev",
+    "least squares": lambda cell: cell.objective == "least_squares",
+}
+
+
 def cells() -> list[Cell]:
     """Return all cells, those of one data set next to one another."""
     found = []
@@ -106,6 +123,7 @@ def cells() -> list[Cell]:
     return found
 
 
+@lru_cache(8)
 def data_of(name: str, wide: bool, folder: Path | None) -> Any:
     """Return the rows of wide data, or a covariance matrix; None where a file is not at hand."""
     first, *size = name.removesuffix(" raw").split()
@@ -146,74 +164,94 @@ def _drawn(kind: str, n: int, p: int) -> Any:
     return X
 
 
-def fitted(cell: Cell, data: Any, **options: Any) -> tuple[float, float, np.ndarray]:
-    """Return the share reached, CPU seconds and the loadings of one call."""
-    options = {"card": cell.card, **options}
-    begun = time.process_time()
+def reached(cell: Cell, data: Any, run: str, seed: int) -> float:
+    """Return the share that one call reaches; `run` is an effort or the name of another method."""
+    options: dict[str, Any] = {"method": run}
+    if run in EFFORTS:
+        options = {"objective": cell.objective, "effort": run, "rng": seed}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if cell.wide:
-            fit = sp.spca(data, cell.k, scale=not cell.data.endswith(" raw"), **options)
+            fit = sp.spca(data, cell.k, cell.card, scale=not cell.data.endswith(" raw"), **options)
         else:
-            fit = sp.spca_cov(data, cell.k, **options)
-    seconds = time.process_time() - begun
-    return float(fit.measure(cell.objective)), seconds, fit.loadings.to_numpy()
-
-
-def best_of(cell: Cell, data: Any, seeds: range) -> float:
-    """Return the largest share that other seeds of the thorough search and the other methods reach."""
-    runs: list[dict[str, Any]] = [{"method": method} for method in CHEAP]
-    runs += [{"objective": cell.objective, "effort": "thorough", "rng": seed} for seed in seeds]
-    return max(fitted(cell, data, **run)[0] for run in runs)
+            fit = sp.spca_cov(data, cell.k, cell.card, **options)
+    return float(fit.measure(cell.objective))
 
 
 def measured(
-    folder: Path | None, efforts: tuple[str, ...], seeds: int, only: str
-) -> Iterator[tuple[Cell, dict[str, tuple[float, float]]]]:
-    """Yield every cell with what each effort reaches and takes; better values than known are stored."""
-    before: tuple[str, Any] = "", None
-    for cell in cells():
-        if only not in cell.key:
-            continue
-        name = f"{cell.data}, {cell.wide}"
-        if before[0] != name:
-            before = name, data_of(cell.data, cell.wide, folder)
-        if before[1] is None:
-            continue
-        found = {}
-        for effort in efforts:
-            found[effort] = fitted(cell, before[1], objective=cell.objective, effort=effort)[:2]
-        values = [value for value, _ in found.values()]
-        if seeds:
-            values.append(best_of(cell, before[1], range(1, 1 + seeds)))
-        known.improve({cell.key: max(values, default=0.0)}, FILE)
-        print(cell.key, *(f"{e} {v:.7f} {s:.2f} s" for e, (v, s) in found.items()), sep=", ", flush=True)
-        yield cell, found
+    folder: Path | None, efforts: tuple[str, ...], seeds: int, only: str, done: Path | None, only_done: bool
+) -> known.Ran:
+    """Make the runs that are missing, those that take least first, and store better values than known.
+
+    The order is that of the efforts, with the other methods after two of them; within an effort that of
+    the seconds of the one before it. Further seeds of the thorough search come last.
+    """
+    ran = known.Ran(done)
+    if only_done:
+        return ran
+    some = [cell for cell in cells() if only in cell.key]
+    runs = [(run, 0) for run in (*efforts[:2], *CHEAP, *efforts[2:])]
+    for run, seed in [*runs, *(("thorough", seed) for seed in range(1, 1 + seeds))]:
+        for cell in some:
+            if (cell.key, run, seed) in ran.found:
+                continue
+            data = data_of(cell.data, cell.wide, folder)
+            if data is not None:
+                value, took = ran.timed((cell.key, run, seed), partial(reached, cell, data, run, seed))
+                known.improve({cell.key: value}, FILE)
+                print(f"{cell.key}, {run}: {value:.7f}, {took:.2f} s", flush=True)
+        if run in efforts:
+            some.sort(key=lambda cell, run=run: ran.found.get((cell.key, run, 0), (0.0, 0.0))[1])  # type: ignore[misc]
+    return ran
 
 
-def tables(folder: Path | None, efforts: tuple[str, ...], seeds: int = 0, only: str = "") -> list[Table]:
+def tables(
+    folder: Path | None,
+    efforts: tuple[str, ...],
+    seeds: int = 0,
+    only: str = "",
+    done: Path | None = None,
+    only_done: bool = False,
+) -> list[Table]:
     """Return a summary and the cells one by one."""
-    runs = list(measured(folder, efforts, seeds, only))
+    found = measured(folder, efforts, seeds, only, done, only_done).found
     best = known.load(FILE)
+
+    def loss(cell: Cell, run: str) -> float:
+        return 100.0 * (1.0 - found[cell.key, run, 0][0] / best[cell.key])
+
     summary = Table(
         "The plain call in the large: loss against the best known",
         ["cells, effort", "cells", "within .1 %", "within .2 %", "mean %", "worst %", "median s", "max s"],
     )
-    for wide, effort in product((True, False), efforts):
-        some = [(100.0 * (1.0 - f[effort][0] / best[c.key]), f[effort][1]) for c, f in runs if c.wide == wide]
-        if some:
-            loss, seconds = np.array(some).T
-            near = [f"{100.0 * (loss <= level).mean():.0f}" for level in (0.1, 0.2)]
-            rest = [
-                f"{loss.mean():.3f}",
-                f"{loss.max():.2f}",
-                f"{np.median(seconds):.2f}",
-                f"{seconds.max():.1f}",
-            ]
-            label = "wide" if wide else "many components and nonzeros"
-            summary.rows.append([f"{label}, {effort}", str(len(some)), *near, *rest])
-    single = Table("Cell by cell: loss in percent / CPU seconds", ["cell", *efforts, "best known"])
-    for cell, found in runs:
-        loss = [f"{100.0 * (1.0 - v / best[cell.key]):.3f} / {s:.2f}" for v, s in found.values()]
-        single.rows.append([cell.key.replace(" | ", ", "), *loss, f"{best[cell.key]:.6f}"])
+    for name, group in GROUPS.items():
+        for run in efforts:
+            some = [cell for cell in cells() if group(cell) and (cell.key, run, 0) in found]
+            if not some:
+                continue
+            losses = np.array([loss(cell, run) for cell in some])
+            seconds = [found[cell.key, run, 0][1] for cell in some]
+            figures = [*(f"{100.0 * (losses <= level).mean():.0f}" for level in (0.1, 0.2))]
+            figures += [f"{losses.mean():.3f}", f"{losses.max():.2f}"]
+            figures += [f"{np.median(seconds):.2f}", f"{max(seconds):.1f}"]
+            summary.rows.append([f"{name}, {run}", str(len(some)), *figures])
+    for less, more in (*pairwise(efforts), *((method, "auto") for method in CHEAP)):
+        both = [c.key for c in cells() if (c.key, less, 0) in found and (c.key, more, 0) in found]
+        fewer = [k for k in both if found[k, more, 0][0] < found[k, less, 0][0] * (1.0 - known.RISE)]
+        named = f" ({'; '.join(fewer)})".replace(" | ", ", ") if fewer else ""
+        summary.notes.append(f"{more} has less than {less} in {len(fewer)} of {len(both)} cells{named}.")
+    single = Table(
+        "Cell by cell: loss in percent / CPU seconds",
+        ["cell", *efforts, "best of the other methods", "best known"],
+    )
+    for cell in cells():
+        if any((cell.key, run, 0) in found for run in efforts):
+            row = [cell.key.replace(" | ", ", ").replace(", adjusted", "")]
+            for run in efforts:
+                there = (cell.key, run, 0) in found
+                row.append(f"{loss(cell, run):.3f} / {found[cell.key, run, 0][1]:.2f}" if there else "-")
+            other = [(loss(cell, m), found[cell.key, m, 0][1], m) for m in CHEAP if (cell.key, m, 0) in found]
+            least = min(other, default=None)
+            row.append("-" if least is None else f"{least[2]} {least[0]:.2f} / {least[1]:.2f}")
+            single.rows.append([*row, f"{best[cell.key]:.7f}"])
     return [summary, single]

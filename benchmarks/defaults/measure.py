@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -84,7 +83,7 @@ def measured(
     With a file `done` every run is written there at once, and runs that it holds are not made again; with
     `only_done` no others are. Quick searches of all data come before the others, thorough ones last.
     """
-    ran = Ran(done)
+    ran = known.Ran(done)
     keys, skipped = [], []
     for effort in sorted(efforts, key=list(EFFORTS).index):
         wanted = list(product(seeds, objectives, [effort]))
@@ -97,13 +96,13 @@ def measured(
     best = known.load()
     runs = []
     for key in keys:
-        value, seconds = ran.found[key]
+        value, seconds = ran.found[key[0].data, key[0].card, *key[1:]]
         runs.append(Run(*key, value, best[key[0].key(key[2])], seconds))
     return runs, list(dict.fromkeys(skipped))
 
 
 def _of_data(
-    name: str, op: Gram, wanted: list[tuple[int, str, str]], ran: Ran, only_done: bool
+    name: str, op: Gram, wanted: list[tuple[int, str, str]], ran: known.Ran, only_done: bool
 ) -> Iterator[Key]:
     """Make the runs of one data set, keep what is better than the best known, and return their keys."""
     fresh: dict[str, float] = {}
@@ -111,10 +110,10 @@ def _of_data(
     for cell in cells(name, op.p):
         for seed, objective, effort in wanted:
             key = (cell, op.p, objective, effort, seed)
-            found = ran.get(key)
-            if found is None and only_done:
+            row = (cell.data, cell.card, *key[1:])
+            if row not in ran.found and only_done:
                 continue
-            value, _ = found or ran.make(key, op)
+            value, _ = ran.timed(row, partial(_value, op, cell, objective, effort, seed))
             keys.append(key)
             of = cell.key(objective)
             fresh[of] = max(value, fresh.get(of, 0.0))
@@ -122,30 +121,8 @@ def _of_data(
     return iter(keys)
 
 
-class Ran:
-    """Runs that were made: of cell, order, objective, effort and seed the value and CPU seconds."""
-
-    def __init__(self, file: Path | None):
-        self.file = file
-        self.found: dict[Key, tuple[float, float]] = {}
-        if file is not None and file.exists():
-            for line in file.read_text().splitlines():
-                data, card, p, objective, effort, seed, value, seconds = json.loads(line)
-                self.found[Cell(data, tuple(card)), p, objective, effort, seed] = value, seconds
-
-    def get(self, key: Key) -> tuple[float, float] | None:
-        return self.found.get(key)
-
-    def make(self, key: Key, op: Gram) -> tuple[float, float]:
-        cell, p, objective, effort, seed = key
-        begun = time.process_time()
-        found = joint(op, cell.k, cell.card, objective, effort, np.random.default_rng(seed))
-        self.found[key] = found.value, time.process_time() - begun
-        if self.file is not None:
-            with self.file.open("a") as out:
-                row = [cell.data, cell.card, p, objective, effort, seed, *self.found[key]]
-                out.write(json.dumps(row) + "\n")
-        return self.found[key]
+def _value(op: Gram, cell: Cell, objective: str, effort: str, seed: int) -> float:
+    return joint(op, cell.k, cell.card, objective, effort, np.random.default_rng(seed)).value
 
 
 def summary(runs: list[Run]) -> Table:
@@ -239,7 +216,7 @@ def sampled(runs: list[Run], done: Path | None) -> str:
         if some:
             seeds, data = len({r.seed for r in some}), len({r.cell.data for r in some})
             parts.append(f"{effort}: {len(some)} runs, {seeds} seed{'s' * (seeds > 1)}, {data} data sets")
-    beyond = sum(seed >= FURTHER for _, _, _, _, seed in Ran(done).found)
+    beyond = sum(row[-1] >= FURTHER for row in known.Ran(done).found)
     return (
         f"{'; '.join(parts)}. Best known: the best of these, of {beyond} thorough runs with further seeds, "
         "and of every run of earlier versions."

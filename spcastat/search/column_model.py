@@ -99,6 +99,13 @@ class Model:
             found -= first @ (self.H @ self.second) + second @ (self.H @ self.first)
         return found
 
+    def columns(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a column of A and of B for each fit, shape (B, m) each; `at` has shape (B, 1)."""
+        ones = np.ones(at.shape)
+        rows = np.take_along_axis(self.first, at[:, None], axis=2).mT
+        M = self.M.of(self.of).products(at, ones) - (rows @ self.H @ self.first)[:, 0]
+        return self.products(at[:, None], ones[:, None])[:, 0], M
+
     def corners(self) -> np.ndarray:
         """Return the diagonal of B, shape (B, m)."""
         if self.T is None:
