@@ -135,12 +135,12 @@ def spca(
     promise : {"every", "total"}, optional
         Whether `variance` is kept after every component (the default), or by all of them together.
     include, exclude : list of names, or mapping, optional
-        For "joint" with `card`: variables that every component must have and must not have, or those of some
-        components (``include={"PC1": ["age"], "PC2": ["sex"]}``). `card` counts what is included, and what is
-        excluded stays in the total variance.
+        For "joint": variables that every component must have and must not have, or those of some components
+        (``include={"PC1": ["age"], "PC2": ["sex"]}``). `card` counts what is included, and what is excluded
+        stays in the total variance. With `variance` the fewest nonzeros under the rule are searched for.
     disjoint : bool
-        For "joint": no variable is in two components; without `card` every variable is in one, and the groups
-        are searched for.
+        For "joint": no variable is in two components; without `card` and `variance` every variable is in one,
+        and the groups are searched for.
     together : "terms", or mapping from names to lists of names, optional
         For "joint" with `card`, which counts groups then: groups of variables that enter a component
         together. "terms" are those of the formula, or of ``scale="mixed"``: the indicators of a factor, the

@@ -130,8 +130,7 @@ def test_rules_that_nothing_obeys_are_refused_by_component_and_variable():
 
 
 def test_what_knows_no_rule_refuses_it_and_names_the_nearest_call():
-    refused("include= was given without card=; .*Give card=, such as card=5", 2, include="clear")
-    refused("disjoint= was given without card=", 2, variance=0.9, disjoint=True)
+    refused("include= and disjoint= was given without card= and variance=", 2, include="clear", disjoint=True)
     for name in ("include", "exclude"):
         rule = {name: ["clear"]}
         refused("Only its search has rules", method="greedy", error=UnknownOptionError, **rule)
@@ -158,6 +157,66 @@ def test_rows_in_chunks_take_a_rule():
 
     with pytest.raises(OptionError, match="exclude names 'cleer'"):
         sp.spca(unread, 2, 4, exclude="cleer")
+
+
+# --- the fewest nonzeros --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rule", [{"include": "clear"}, {"exclude": NAMES[:2]}, {"include": "clear", "exclude": {1: NAMES[:2]}}]
+)
+def test_one_component_has_the_fewest_nonzeros_under_the_rule(rule):
+    some = [*NAMES[:6], "clear"]
+    S = R.loc[some, some]
+    may = [j for j in range(7) if "exclude" not in rule or j > 1]
+    must = [6] if "include" in rule else []
+    for share in (0.5, 0.6, 0.7):
+        least = share * np.linalg.eigvalsh(S)[-1]
+        reach = [c for c in range(1, len(may) + 1) if best_of(S.to_numpy(), c, may, must) >= least]
+        fit = sp.spca_cov(S, 1, variance=share, **rule)
+        assert fit.card.tolist() == reach[:1]
+        assert not must or fit.loadings["PC1"]["clear"] != 0
+
+
+@pytest.mark.parametrize(
+    "rule", [{"disjoint": True}, {"include": {"PC2": "knots"}, "disjoint": True}, {"exclude": {1: "length"}}]
+)
+def test_components_have_the_fewest_nonzeros_under_the_rule(rule):
+    """With one less, no cardinalities reach the share."""
+    S = R.iloc[:8, :8].copy()
+    S.index = S.columns = [*NAMES[:7], "knots"]
+    goal = 0.75 * np.linalg.eigvalsh(S)[-2:].sum() / 8
+    fit = sp.spca_cov(S, 2, variance=0.75, promise="total", **rule)
+    assert fit.measure("adjusted") >= goal * (1 - 1e-9)
+    fewer = int(fit.card.sum()) - 1
+    for first in range(1, fewer):
+        other = sp.spca_cov(S, 2, [first, fewer - first], effort="quick", **rule)
+        assert other.measure("adjusted") < goal
+    text = " ".join(str(fit).split())
+    assert "at least 75 % of the variance that PCA explains, by all components together Rule" in text
+
+
+def test_a_fit_of_the_fewest_nonzeros_keeps_its_rule(tmp_path):
+    X = sp.datasets.pitprops_sample()
+    fit = sp.spca(X, 2, variance=0.6, include={"PC2": "clear"}, disjoint=True, scale=True)
+    fit.save(tmp_path / "fit.spca")
+    again = sp.load(tmp_path / "fit.spca").bootstrap(5, data=X, rng=1).selected
+    pd.testing.assert_frame_equal(again, fit.bootstrap(5, rng=1).selected)
+    assert again["PC2"]["clear"] == 1.0
+    assert not ((again > 0).all(axis=1) & (again == 1.0).any(axis=1)).any()
+    assert "Compared with supports under the rule: PC2 must have clear" in fit.certify(max_nodes=1).sentence
+
+
+def test_a_share_that_no_supports_under_the_rule_keep_is_refused_with_one_that_they_keep():
+    """Without the excluded variables the components keep at most what PCA of the others explains."""
+    S = R.drop(index=NAMES[2:4], columns=NAMES[2:4])
+    most = np.linalg.eigvalsh(S)[:-4:-1].sum() / np.linalg.eigvalsh(R)[:-4:-1].sum()
+    with pytest.raises(OptionError, match=f"keep {most:.4f} of what PCA.*Give variance=0.874 or less"):
+        sp.spca_cov(R, 3, variance=0.9, exclude=NAMES[2:4], promise="total")
+    fit = sp.spca_cov(R, 3, variance=0.874, exclude=NAMES[2:4], promise="total", effort="quick")
+    assert not fit.loadings.loc[NAMES[2:4]].to_numpy().any()
+    with pytest.raises(OptionError, match=r"exclude leaves PC1 0 variables .*it needs at least 1: exclude"):
+        sp.spca_cov(R, 1, variance=0.5, exclude=NAMES)
 
 
 # --- what is made of a fit ------------------------------------------------------------------------
@@ -200,8 +259,7 @@ def test_a_refit_has_the_rule_until_it_is_told_otherwise(rows):
     assert free.measure("adjusted") > rows.measure("adjusted")
     with pytest.raises(UnknownOptionError, match="Only its search has rules"):
         rows.refit(method="greedy")
-    with pytest.raises(OptionError, match="without card="):
-        rows.refit(variance=0.9)
+    assert obeys(rows.refit(variance=0.8).loadings)
 
 
 def test_a_path_has_the_rule_and_refuses_cards_that_it_does_not_allow():

@@ -87,12 +87,16 @@ def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
     from spcastat.search.default import HELD, SEQUENTIAL  # as slow to import as a small fit
 
     what, card = " and ".join(given), checked.get("card")
-    groups = given == ["disjoint="] and "variance" not in checked
-    if card is None and not groups:
+    if card is None and checked.get("together"):
         raise OptionError(
-            f"{what} was given without card=; the search for the fewest nonzeros that keep a share of the "
-            "variance does not support it. Give card=, such as card=5, and no variance=; "
-            "disjoint=True alone puts every variable into one component."
+            f"{what} was given without card=, which counts the groups of together=; variance= searches for "
+            "the fewest loadings, one by one. Give card=, such as card=2, or let "
+            "sp.choose(data, k, together=...) choose it."
+        )
+    if card is None and "variance" not in checked and given != ["disjoint="]:
+        raise OptionError(
+            f"{what} was given without card= and variance=; disjoint=True alone puts every variable into one "
+            "component. Give card=, such as card=5, or variance=, such as variance=0.8."
         )
     if p > HELD:
         raise OptionError(
@@ -204,14 +208,18 @@ def possible(solvers: Sequence[Solver], columns: pd.Index, check: bool) -> list[
 
 def require_possible(solver: Solver, columns: pd.Index) -> None:
     """Raise OptionError where no supports of the cardinalities obey the rule of a solver, with positions."""
-    rule = solver.rule(len(columns)) if isinstance(solver, Joint) and solver.ruled else None
-    if rule is None:
+    if not isinstance(solver, Joint) or not solver.ruled:
         return
-    cards: tuple[int, ...] = solver.card  # type: ignore[attr-defined]
+    asked: tuple[Any, ...] = solver.card or solver.include or solver.exclude or ()
+    rule = solver.rule(len(columns), len(asked))
+    if rule is None or not asked:  # disjoint=True with variance= alone can always be met
+        return
+    cards = solver.card or tuple(max(1, card) for card in rule.nearest(1))
+    wanted = "its card is" if solver.card else "it needs at least"
 
     noun, what = "variable", "nonzeros"
     if isinstance(rule, GroupRule):  # from here on groups stand for variables
-        columns = pd.Index([name for name, _ in solver.together])  # type: ignore[attr-defined]
+        columns = pd.Index([group[0] for group in solver.together or ()])
         noun, what, rule = "group", "groups", rule.groups
         if max(cards) > len(columns):
             raise CardinalityError(
@@ -229,13 +237,13 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
             )
         if must.sum() > card:
             raise OptionError(
-                f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({called(must)}), and its "
-                f"card is {card}: give card={int(must.sum())} or more there, or include fewer."
+                f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({called(must)}), and "
+                f"{wanted} {card}: give card={int(must.sum())} or more there, or include fewer."
             )
         if may.sum() < card:
             raise OptionError(
-                f"exclude leaves PC{i + 1} {plural(int(may.sum()), noun)} ({called(may)}), and its "
-                f"card is {card}: exclude fewer, or give a smaller card there."
+                f"exclude leaves PC{i + 1} {plural(int(may.sum()), noun)} ({called(may)}), and "
+                f"{wanted} {card}: exclude fewer{', or give a smaller card there' * (card > 1)}."
             )
     if not rule.disjoint:
         return

@@ -58,7 +58,7 @@ class Refit:
         """Labels of the components, of which a rule asks different things; None without a rule."""
         if not self.plan.solver.ruled:
             return None
-        rule = self.plan.solver.rule(len(self.V))  # type: ignore[attr-defined]
+        rule = self.plan.solver.rule(*self.V.shape)  # type: ignore[attr-defined]
         return tuple(rule.kinds([0] * self.V.shape[1]))
 
     def begun(self, op: Operator, rng: np.random.Generator, *, own: bool = True) -> Sequence[np.ndarray]:

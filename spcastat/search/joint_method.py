@@ -41,11 +41,11 @@ class Joint(JointSolver):
         For `variance`: whether the share is kept after every component (the default) or by all of them
         together.
     include, exclude : list, or mapping from components to lists
-        For `card`: names of variables that every component, or each by name (``{"PC1": ["age"]}``), must
-        have and must not have. An excluded variable still counts in the total variance.
+        Names of variables that every component, or each by name (``{"PC1": ["age"]}``), must have and must
+        not have. An excluded variable still counts in the total variance, and in the share `variance`.
     disjoint : bool
-        Whether a variable is in at most one component. Without `card`, every variable is in exactly one
-        component, and the method searches for the groups.
+        Whether a variable is in at most one component. Without `card` and `variance`, every variable is in
+        exactly one component, and the method searches for the groups.
     together : "terms", or mapping from names to lists
         For `card`, which then counts groups: the variables of a group enter a component together. "terms"
         are the terms of the formula, such as the levels of a factor. Variables that a mapping,
@@ -87,18 +87,21 @@ class Joint(JointSolver):
     @property
     def grouped(self) -> bool:
         """Whether every variable is in exactly one component."""
-        return self.disjoint and self.card is None
+        return self.disjoint and self.card is None and self.variance is None
 
     @property
     def ruled(self) -> bool:
-        return self.card is not None and any((self.include, self.exclude, self.disjoint, self.together))
+        return not self.grouped and any((self.include, self.exclude, self.disjoint, self.together))
 
-    def rule(self, p: int) -> SupportRule | None:
-        """Return the rule that the options give for p variables, with positions in place of names."""
-        if self.card is None or not self.ruled:
+    def rule(self, p: int, k: int) -> SupportRule | None:
+        """Return the rule that the options give for p variables and k components.
+
+        Names in the options must have been replaced by positions.
+        """
+        if not self.ruled:
             return None
-        may, must = np.ones((len(self.card), p), dtype=bool), np.zeros((len(self.card), p), dtype=bool)
-        for i in range(len(self.card)):
+        may, must = np.ones((k, p), dtype=bool), np.zeros((k, p), dtype=bool)
+        for i in range(k):
             must[i, list(self.include[i]) if self.include else []] = True
             may[i, list(self.exclude[i]) if self.exclude else []] = False
         if not self.together:
@@ -108,7 +111,7 @@ class Joint(JointSolver):
             of[list(members)] = number
             must[:, list(members)] = must[:, list(members)].any(axis=1, keepdims=True)
             may[:, list(members)] = may[:, list(members)].all(axis=1, keepdims=True)
-        return GroupRule(may, must, self.disjoint, of, tuple(self.card))
+        return GroupRule(may, must, self.disjoint, of, tuple(self.card or ()))
 
     def near(
         self, ops: Sequence[Operator], starts: Sequence[Sequence[np.ndarray]], fixed: bool = False
@@ -121,8 +124,10 @@ class Joint(JointSolver):
             return [self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)]
         from spcastat.search.nearby_fits import near
 
-        card = self.card or tuple(int(count) for count in np.count_nonzero(starts[0][0], axis=0))
-        rule = self.rule(ops[0].p)
+        first = starts[0][0]
+        rule = self.rule(*first.shape)
+        given = first != 0 if rule is None else (first != 0) | rule.must.T  # forced loadings may be zero
+        card = self.card or tuple(int(count) for count in np.count_nonzero(given, axis=0))
         if isinstance(rule, GroupRule):
             ops, card = [with_zero(op) for op in ops], rule.rooms
             starts = [[np.pad(V, ((0, 1), (0, 0))) for V in own] for own in starts]
@@ -143,7 +148,7 @@ class Joint(JointSolver):
             return self._fewest(op, k, rng)
         from spcastat.search.default import joint  # as slow to import as a small fit
 
-        rule = self.rule(op.p)
+        rule = self.rule(op.p, k)
         if isinstance(rule, GroupRule):
             found = joint(with_zero(op), k, rule.rooms, self.objective, self.effort, rng, rule=rule)
             return self._solution(op, replace(found, V=found.V[:-1]))
@@ -162,7 +167,7 @@ class Joint(JointSolver):
 
         value = found.value * op.total
         return Solution(
-            first_of_equals(op, found.V, self.rule(op.p)) if op.p <= HELD else found.V,
+            first_of_equals(op, found.V, self.rule(*found.V.shape)) if op.p <= HELD else found.V,
             "searched",
             found.starts,
             value,
@@ -223,10 +228,11 @@ class Joint(JointSolver):
         from spcastat.search.sparsest import HELD, sparsest
 
         assert self.variance is not None
-        found = sparsest(op, k, self.variance, self.promise or "every", self.effort, rng)
+        rule = self.rule(op.p, k)
+        found = sparsest(op, k, self.variance, self.promise or "every", self.effort, rng, rule)
         value = found.value * op.total
         return Solution(
-            first_of_equals(op, found.V) if op.p <= HELD else found.V,
+            first_of_equals(op, found.V, rule) if op.p <= HELD else found.V,
             "searched",
             max(len(found.candidates), 1),
             value,

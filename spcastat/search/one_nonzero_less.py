@@ -12,6 +12,7 @@ from spcastat.search.component_order import reordered
 from spcastat.search.criterion import Fits, joined
 from spcastat.search.fixed_supports import refined
 from spcastat.search.perturbed_fits import kicked
+from spcastat.search.rule import SupportRule
 from spcastat.search.small_matrices import ranked
 from spcastat.search.symmetric_matrices import Moments
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
@@ -85,13 +86,24 @@ class Shrinking:
     target : VarianceTarget
     patience : Patience
     rng : numpy Generator
+    rule : SupportRule, optional
+        The supports that are allowed.
     """
 
-    def __init__(self, S: Moments, target: VarianceTarget, patience: Patience, rng: np.random.Generator):
+    def __init__(
+        self,
+        S: Moments,
+        target: VarianceTarget,
+        patience: Patience,
+        rng: np.random.Generator,
+        rule: SupportRule | None = None,
+    ):
         self.S = S
         self.target = target
         self.patience = patience
         self.rng = rng
+        self.rule = rule
+        self.must = np.zeros((target.k, S.m), dtype=bool) if rule is None else rule.must
         self._criteria: dict[tuple[int, ...], TargetCriterion] = {}
 
     def run(self, V: np.ndarray) -> np.ndarray:
@@ -110,12 +122,13 @@ class Shrinking:
     def criterion(self, cards: tuple[int, ...]) -> TargetCriterion:
         """Return the criterion for given cardinalities."""
         if cards not in self._criteria:
-            self._criteria[cards] = TargetCriterion(self.S, cards, self.target)
+            self._criteria[cards] = TargetCriterion(self.S, cards, self.target).under(self.rule)
         return self._criteria[cards]
 
     def _held(self, V: np.ndarray) -> Held:
-        criterion = self.criterion(tuple(int(c) for c in np.count_nonzero(V, axis=0)))
-        supports = [np.flatnonzero(column) for column in V.T]
+        given = (V != 0) | self.must.T  # forced loadings may be zero
+        criterion = self.criterion(tuple(int(c) for c in np.count_nonzero(given, axis=0)))
+        supports = [np.flatnonzero(column) for column in given.T]
         x = np.concatenate([V[J, i] for i, J in enumerate(supports)])
         fit = criterion.fits(np.concatenate(supports)[None], x[None])
         better = refined(criterion, fit, SHORT)
@@ -148,12 +161,13 @@ class Shrinking:
         """Return the best fit with one nonzero less in each component."""
         found = []
         for i, card in enumerate(now.criterion.cards):
-            if card == 1:
+            if card == max(1, self.must[i].sum()):
                 continue
             cards = tuple(c - (j == i) for j, c in enumerate(now.criterion.cards))
             criterion = self.criterion(cards)
             part = now.criterion.parts[i]
-            some = part.start + np.argsort(np.abs(now.fit.x[0, part]), kind="stable")[:TRIED]
+            size = np.where(self.must[i][now.fit.places[0, part]], np.inf, np.abs(now.fit.x[0, part]))
+            some = part.start + np.argsort(size, kind="stable")[: min(TRIED, card - self.must[i].sum())]
             stay = np.array([np.delete(np.arange(now.fit.x.shape[1]), one) for one in some])
             fits = refined(criterion, criterion.fits(now.fit.places[0][stay], now.fit.x[0][stay]), SHORT)
             fits = reordered(criterion, fits)
@@ -171,8 +185,13 @@ class Shrinking:
         if criterion.cards[i] >= criterion.m:
             return None
         pull = np.abs(criterion.pull(now.fit, i)[0])
+        if self.rule is not None:
+            pull = np.where(self.rule.open(i, criterion.used(now.fit, i)), pull, -1.0)
         np.put_along_axis(pull, now.fit.places[:, part], -1.0, axis=1)
         entering = ranked(pull, min(ENTERING, criterion.m - criterion.cards[i]))[0]
+        entering = entering[pull[0, entering] >= 0.0]
+        if not entering.size:
+            return None
         larger = self.criterion(tuple(c + (j == i) for j, c in enumerate(criterion.cards)))
         places, x = now.fit.places[0], now.fit.x[0]
         at = [part.start + int(np.searchsorted(places[part], new)) for new in entering]

@@ -22,6 +22,7 @@ import numpy as np
 from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
 from spcastat.search.adjusted_variance import triangle
+from spcastat.search.rule import SupportRule
 from spcastat.search.small_matrices import NOTHING, TIE
 from spcastat.search.variance_target import VarianceTarget
 
@@ -68,6 +69,7 @@ def penalised(
     total: float,
     sweeps: int,
     extend: bool = True,
+    rule: SupportRule | None = None,
 ) -> Loaded:
     """Return loadings after sweeps at one penalty.
 
@@ -84,12 +86,14 @@ def penalised(
         Number of sweeps at most; they end when the supports no longer change.
     extend : bool
         Whether variables below the penalty are included if the target is not reached without them.
+    rule : SupportRule, optional
+        Its forced variables are included, and forbidden ones are not.
     """
     V, F = start.V.copy(), start.F.copy()
     for _ in range(sweeps):
         before = V != 0
         for i in range(target.k):
-            _update(op, V, F, i, penalty, target, total, extend)
+            _update(op, V, F, i, penalty, target, total, extend, rule)
         if (before == (V != 0)).all():
             break
     return Loaded(V, F, triangle(_gram(V, F))[1])
@@ -104,6 +108,7 @@ def _update(
     target: VarianceTarget,
     total: float,
     extend: bool,
+    rule: SupportRule | None,
 ) -> None:
     """Replace component i."""
     C, added = triangle(_gram(V, F))
@@ -114,13 +119,15 @@ def _update(
     gain = pull**2 / size
     if not gain.any():
         return
+    if rule is not None:
+        gain = np.where(rule.must[i], np.inf, np.where(rule.may[i], gain, 0.0))
     count = int(np.count_nonzero(gain > penalty))
     order = np.argsort(-gain * (1.0 - TIE * np.arange(op.p) / op.p), kind="stable")
     if extend:
         need = target.goals[i] - float(added[:i].sum())
         reached = np.cumsum(alone[order] ** 2) / size
         count = max(count, int(np.searchsorted(reached, need)) + 1)
-    J = order[: min(max(count, 1), op.p)]
+    J = order[: min(max(count, 1), op.p if rule is None else int(rule.may[i].sum()))]
     J = J[pull[J] != 0]
     v = np.zeros(op.p)
     v[J] = pull[J] / np.linalg.norm(pull[J])
@@ -161,7 +168,9 @@ SWEEPS = 4
 CUTS = 60
 
 
-def trimmed(op: Operator, fit: Loaded, target: VarianceTarget, total: float) -> Loaded:
+def trimmed(
+    op: Operator, fit: Loaded, target: VarianceTarget, total: float, rule: SupportRule | None = None
+) -> Loaded:
     """Return the fit after removing loadings, first from all components together, then from each.
 
     Parameters
@@ -172,19 +181,29 @@ def trimmed(op: Operator, fit: Loaded, target: VarianceTarget, total: float) -> 
     target : VarianceTarget
     total : float
         The total variance.
+    rule : SupportRule, optional
+        The loadings that it forces are kept.
     """
-    fit = _cut(op, fit, target, total, np.arange(target.k))
+    fixed = None if rule is None else rule.must.T
+    fit = _cut(op, fit, target, total, np.arange(target.k), fixed)
     if target.every:
         for i in range(target.k):
-            fit = _cut(op, fit, target, total, np.array([i]))
+            fit = _cut(op, fit, target, total, np.array([i]), fixed)
     return fit
 
 
-def _cut(op: Operator, fit: Loaded, target: VarianceTarget, total: float, which: np.ndarray) -> Loaded:
+def _cut(
+    op: Operator,
+    fit: Loaded,
+    target: VarianceTarget,
+    total: float,
+    which: np.ndarray,
+    fixed: np.ndarray | None,
+) -> Loaded:
     """Remove loadings of some components until removing a single one misses the target."""
     count = max(1, int(FIRST * np.count_nonzero(fit.V[:, which])))
     for _ in range(CUTS):
-        fewer = _without(op, fit, total, which, count)
+        fewer = _without(op, fit, total, which, count, fixed)
         if fewer is None:
             return fit
         if not target.holds(fewer.added):
@@ -199,11 +218,18 @@ def _cut(op: Operator, fit: Loaded, target: VarianceTarget, total: float, which:
     return fit
 
 
-def _without(op: Operator, fit: Loaded, total: float, which: np.ndarray, count: int) -> Loaded | None:
-    """Return the fit without the `count` loadings that contribute least; each component keeps its largest."""
+def _without(
+    op: Operator, fit: Loaded, total: float, which: np.ndarray, count: int, fixed: np.ndarray | None = None
+) -> Loaded | None:
+    """Return the fit without the `count` loadings that contribute least.
+
+    Each component keeps its largest loading and those that are `fixed`, shape (p, k).
+    """
     size = np.sqrt(np.maximum(fit.added, NOTHING))
     brings = np.abs(fit.V) * size
     brings[fit.V == 0] = np.inf
+    if fixed is not None:
+        brings[fixed] = np.inf
     brings[np.argmax(np.abs(fit.V), axis=0), np.arange(fit.V.shape[1])] = np.inf
     rest = np.full(fit.V.shape[1], True)
     rest[which] = False

@@ -12,6 +12,8 @@ from spcastat.kernels.orthonormal import varimax
 from spcastat.measures import MEASURES, best_order
 from spcastat.operators import Gram
 from spcastat.search.nearby_fits import near
+from spcastat.search.rule import SupportRule
+from spcastat.search.variance_target import VarianceTarget
 
 #: effort -> random starts, in addition to those from varimax and from the largest loadings of PCA.
 RANDOM = {"quick": 2, "auto": 8, "thorough": 32}
@@ -72,7 +74,7 @@ def partition(
         random groups.
     """
     scaled = S / np.trace(S)
-    climber = _Climber(scaled, k, objective)
+    climber = Climber(scaled, k, objective)
     given = [np.abs(V).argmax(axis=1) for V in starts]
     ends: dict[tuple[int, ...], float] = {}
     values = []
@@ -101,14 +103,39 @@ def _without_empty(labels: np.ndarray, k: int) -> list[int]:
     for g in range(k):
         if not (labels == g).any():
             labels[np.flatnonzero(labels == np.bincount(labels, minlength=k).argmax())[-1]] = g
-    return [sum(1 << int(j) for j in np.flatnonzero(labels == g)) for g in range(k)]
+    return [as_mask(np.flatnonzero(labels == g)) for g in range(k)]
 
 
-class _Climber:
-    """Local search over partitions; a group is a bit mask of its variables."""
+def as_mask(members: np.ndarray) -> int:
+    """Return the bit mask of a group."""
+    return sum(1 << int(j) for j in members)
 
-    def __init__(self, S: np.ndarray, k: int, objective: str):
-        self.S = S
+
+class Climber:
+    """Local search over partitions; a group is a bit mask of its variables.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix over the total variance.
+    k : int
+    objective : {"adjusted", "pev", "least_squares"}
+    rule : SupportRule, optional
+        The variables that groups may have and must have. Variables that none may have are in no group.
+    target : VarianceTarget, optional
+        How nearly it is reached takes the place of the sum of adjusted variances.
+    """
+
+    def __init__(
+        self,
+        S: np.ndarray,
+        k: int,
+        objective: str,
+        rule: SupportRule | None = None,
+        target: VarianceTarget | None = None,
+    ):
+        self.S, self.rule, self.target = S, rule, target
+        self.sorts = rule is None or len(set(rule.kinds([0] * k))) == 1
         self.square = S @ S if objective == "least_squares" else None
         self.p, self.k, self.objective = len(S), k, objective
         self.known: dict[int, np.ndarray] = {}
@@ -121,6 +148,15 @@ class _Climber:
             v[members] = top_eigh(self.S[np.ix_(members, members)], 1)[1][:, 0]
             self.known[group] = v
         return self.known[group]
+
+    def allowed(self, groups: Sequence[int]) -> bool:
+        """Return whether groups obey the rule."""
+        if self.rule is None:
+            return True
+        there = np.zeros((1, self.k, self.p), dtype=bool)
+        for i, group in enumerate(groups):
+            there[0, i, self.members(group)] = True
+        return not self.rule.broken(there)[0]
 
     def members(self, group: int) -> np.ndarray:
         return np.array([j for j in range(self.p) if group >> j & 1])
@@ -141,7 +177,7 @@ class _Climber:
         while better is not None:
             groups, better = better, None
             for trial in self._trials(groups):
-                found = self.value(trial)
+                found = self.value(trial) if self.allowed(trial) else -np.inf
                 if found > value + RISE:
                     value, better = found, trial
                     break
@@ -184,11 +220,12 @@ class _Climber:
         by the variable so that the variance is largest; this needs no eigenvectors.
         """
         V = self.vectors(groups)
-        labels = np.zeros(self.p, dtype=int)
+        labels = np.full(self.p, -1)
         for own, group in enumerate(groups):
             labels[self.members(group)] = own
-        sizes = np.bincount(labels, minlength=self.k)
-        j, h = np.nonzero((sizes[labels] > 1)[:, None] & (labels[:, None] != np.arange(self.k)))
+        sizes = np.array([group.bit_count() for group in groups])
+        free = (labels >= 0) & (sizes[labels] > 1)
+        j, h = np.nonzero(free[:, None] & (labels[:, None] != np.arange(self.k)))
         g = labels[j]
         SV = self.S @ V
         G = V.T @ SV
@@ -210,15 +247,15 @@ class _Climber:
         if N is not None:
             return np.trace(np.linalg.pinv(G, hermitian=True) @ N, axis1=1, axis2=2)
         # adjusted variance, the next component being that of the largest remaining variance
-        left, total, at = G.copy(), np.zeros(len(G)), np.arange(len(G))
-        for _ in range(self.k):
+        left, added, at = G.copy(), np.zeros((self.k, len(G))), np.arange(len(G))
+        for i in range(self.k):
             variances = np.diagonal(left, axis1=1, axis2=2)
-            first = variances.argmax(axis=1)
+            first = variances.argmax(axis=1) if self.sorts else np.full(len(G), i)
             most = variances[at, first].clip(min=0.0)
-            total += most
+            added[i] = most
             column = left[at, :, first]
             left = left - column[:, :, None] * column[:, None, :] / np.maximum(most, RISE)[:, None, None]
-        return total
+        return added.sum(axis=0) if self.target is None else self.target.reached(added.T)
 
 
 @dataclass(frozen=True, eq=False)

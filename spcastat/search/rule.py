@@ -32,6 +32,15 @@ class SupportRule:
         asked = [(c, self.may[i].tobytes(), self.must[i].tobytes()) for i, c in enumerate(cards)]
         return tuple(asked.index(one) for one in asked)
 
+    def among(self, some: NDArray[np.bool_] | NDArray[np.int_]) -> SupportRule:
+        """Return the rule for some of the variables."""
+        return SupportRule(self.may[:, some], self.must[:, some], self.disjoint)
+
+    def nearest(self, card: int) -> tuple[int, ...]:
+        """Return the cardinality of each component that is nearest to `card`, given its variables."""
+        most = self.may.sum(axis=1)
+        return tuple(int(c) for c in np.clip(card, np.maximum(self.must.sum(axis=1), 1), most))
+
     def open(self, i: int, used: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
         """Return the variables that component i may have given the others, shape (m,) or that of `used`.
 
@@ -69,6 +78,13 @@ class SupportRule:
         """Return which of B fits break the rule, shape (B,); `supports` has shape (B, k, m)."""
         wrong = (supports & ~self.may).any(axis=(1, 2)) | (self.must & ~supports).any(axis=(1, 2))
         return wrong | (self.disjoint & (supports.sum(axis=1) > 1).any(axis=1))
+
+    def feasible(self, cards: Sequence[int]) -> bool:
+        """Return whether some supports of these cardinalities are allowed, given that may includes must."""
+        each = (self.must.sum(axis=1) <= cards) & (self.may.sum(axis=1) >= cards)
+        return bool(each.all()) and (
+            not self.disjoint or self.assigned(np.zeros(self.may.shape), cards) is not None
+        )
 
     def assigned(self, gains: np.ndarray, cards: Sequence[int]) -> list[np.ndarray] | None:
         """Return the disjoint supports with the largest sum of `gains`, shape (k, m), or None.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -12,10 +13,18 @@ from spcastat.kernels.orthonormal import varimax
 from spcastat.operators import Gram, Operator
 from spcastat.progress import stage
 from spcastat.search.one_nonzero_less import PATIENCE, Shrinking
-from spcastat.search.one_penalty import Loaded, loaded, trimmed
+from spcastat.search.one_penalty import Loaded, loaded, polished, trimmed
+from spcastat.search.rule import SupportRule
 from spcastat.search.settings import PROMISES
 from spcastat.search.small_matrices import SMALLEST
-from spcastat.search.sparsest_proposals import grown, one_by_one, one_cardinality, one_price
+from spcastat.search.sparsest_proposals import (
+    POLISHED,
+    fullest,
+    grown,
+    one_by_one,
+    one_cardinality,
+    one_price,
+)
 from spcastat.search.starting_fits import mixtures
 from spcastat.search.symmetric_matrices import Dense, Moments, Products
 from spcastat.search.variance_target import VarianceTarget
@@ -29,6 +38,8 @@ ONE_BY_ONE, GROWN = 200, 300
 SEARCHED = {"quick": (120, 40), "auto": (120, 40), "thorough": (200, 80)}
 #: effort -> random rotations of PCA's loadings as starts of "one price", if only the total counts.
 TURNED = {"quick": 0, "auto": 3, "thorough": 8}
+#: At most this many exchanges of two components are starts, if a rule asks them for different things.
+EXCHANGED = 6
 #: With more variables the search runs on this many per nonzero, and on at least LEAST.
 EACH, LEAST = 4, 200
 #: For rows on disk, the number of variables kept in memory, and its maximum.
@@ -57,7 +68,8 @@ class Sparsest:
     promise : {"every", "total"}
     winner : str
         The proposal from which the loadings come: "one price", "one price, rotated", "one price,
-        turned", "one price, every", "one by one", "one cardinality", "greedy" or "PCA".
+        turned", "one price, every", "one by one", "one cardinality", "greedy" or "PCA"; under a rule "all
+        allowed" in place of the last two.
     candidates : dict of str to int
         Nonzeros of each proposal that reaches the target, after its smallest loadings were removed.
     searched : bool
@@ -93,6 +105,7 @@ def sparsest(
     promise: str = "every",
     effort: str = "auto",
     rng: np.random.Generator | None = None,
+    rule: SupportRule | None = None,
 ) -> Sparsest:
     """Search for the fewest nonzero loadings that keep a share of the variance that PCA explains.
 
@@ -112,6 +125,8 @@ def sparsest(
         kept in memory; "thorough" searches longer, and also for many variables.
     rng : numpy Generator, optional
         By default a generator with seed 0.
+    rule : SupportRule, optional
+        The supports that are allowed; for up to HELD variables.
 
     Returns
     -------
@@ -120,7 +135,7 @@ def sparsest(
     Raises
     ------
     OptionError
-        If the share, promise or effort is not valid.
+        If the share, promise or effort is not valid, or if no loadings under the rule are found to reach it.
     ComponentsError
         If k exceeds the rank of the data.
     """
@@ -131,10 +146,12 @@ def sparsest(
         raise ComponentsError(f"k={k} was given, but the data have a smaller rank; ask for fewer components.")
     goal = VarianceTarget(float(variance), promise == "every", values / op.total)
     with stage("fewest nonzeros", unit="proposals") as advance:
-        search = _Search(op, values, vectors, goal, effort, rng)
+        search = _Search(op, values, vectors, goal, effort, rng, rule)
         for name in search.proposals():
             search.propose(name)
             advance(1)
+        if not search.found and rule is not None:
+            raise OptionError(search.missed(promise))
         if not search.found:
             search.propose("PCA")
         V, winner, searched = search.result()
@@ -166,7 +183,9 @@ class _Search:
         goal: VarianceTarget,
         effort: str,
         rng: np.random.Generator,
+        rule: SupportRule | None = None,
     ):
+        self.rule = rule
         self.op, self.values, self.goal, self.effort, self.rng = op, values, goal, effort, rng
         self.total = op.total
         self.variables: np.ndarray | None = None
@@ -175,6 +194,7 @@ class _Search:
         self.found: dict[str, Loaded] = {}
         self.counts: dict[str, int] = {}
         self.pca = vectors
+        self.most = 0.0
 
     def _working(self, vectors: np.ndarray) -> Operator:
         """Return the operator for which products are cheapest."""
@@ -204,48 +224,91 @@ class _Search:
         return op
 
     def proposals(self) -> list[str]:
-        names = ["one price"]
-        if not self.goal.every and self.goal.k > 1:
-            names += ["one price, rotated", "one price, every"]
-            names += ["one price, turned"] if TURNED[self.effort] else []
+        names = [] if self.rule is None else ["all allowed"]
+        if self.rule is None or not self.rule.disjoint:
+            names.append("one price")
+            if not self.goal.every and self.goal.k > 1:
+                names += ["one price, rotated", "one price, every"]
+                names += ["one price, turned"] if TURNED[self.effort] else []
         if self.work.p <= ONE_BY_ONE:
             names.append("one by one")
-        if self.op.p <= GROWN:
+        if self.op.p <= GROWN and self.rule is None:
             names.append("greedy")
         return [*names, "one cardinality"]
 
     def propose(self, name: str) -> None:
         """Compute one proposal, trim it and store it."""
         fit = self._proposal(name)
+        if fit is not None:
+            kept = self.goal.kept(fit.added)
+            self.most = max(self.most, float(kept.min() if self.goal.every else kept[-1]))
         if fit is None or not self.goal.holds(fit.added):
             return
-        fit = trimmed(self.work, fit, self.goal, self.total)
+        fit = trimmed(self.work, fit, self.goal, self.total, self.rule)
         self.found[name] = fit
         self.counts[name] = fit.nonzeros
+
+    def missed(self, promise: str) -> str:
+        """Return the message if no proposal reaches the target."""
+        when = "after every component" if promise == "every" else "by all components together"
+        return (
+            f"variance={self.goal.share:g} was given with a rule for the supports; the components that were "
+            f"found under it keep {self.most:.4f} of what PCA explains {when}. Give "
+            f"variance={np.floor(1e3 * self.most) / 1e3:g} or less, or a rule that leaves more variables."
+        )
 
     def _proposal(self, name: str) -> Loaded | None:
         work, goal, total = self.work, self.goal, self.total
         if name == "PCA":
             return loaded(work, self.vectors, total)
+        if name == "all allowed":
+            assert self.rule is not None
+            S = work.block(np.arange(work.p)) / total
+            orders = self._exchanges() if self.rule.disjoint else []
+            starts = [self.vectors, *(self.vectors[:, order] for order in orders)]
+            return _sparsest([fullest(S, start, goal, self.rule) for start in starts], goal)
         if name == "one price":
-            return one_price(work, self.vectors, goal, total)
+            return one_price(work, self.vectors, goal, total, self.rule)
         if name == "one price, rotated":
-            return one_price(work, varimax(self.vectors), goal, total)
+            return one_price(work, varimax(self.vectors), goal, total, self.rule)
         if name == "one price, turned":
             starts = mixtures(self.vectors, goal.k, TURNED[self.effort], self.rng)
-            fits = [one_price(work, start, goal, total) for start in starts]
-            some = [fit for fit in fits if fit is not None]
-            return min(some, key=lambda fit: fit.nonzeros) if some else None
+            return _sparsest([one_price(work, start, goal, total, self.rule) for start in starts], goal)
         if name == "one price, every":
-            return one_price(work, self.vectors, replace(goal, every=True), total)
+            return one_price(work, self.vectors, replace(goal, every=True), total, self.rule)
         if name == "one by one":
-            return one_by_one(work.block(np.arange(work.p)) / total, goal)
+            return one_by_one(work.block(np.arange(work.p)) / total, goal, self.rule)
         if name == "greedy":
             return grown(work, goal, self.values, total)
         most = min((fit.nonzeros for fit in self.found.values()), default=work.p * goal.k) // goal.k
+        if self.rule is not None and self.rule.disjoint:
+            most = min(most, work.p // goal.k)
         if most < 1:
             return None
-        return one_cardinality(work, self._moments(), self.vectors, goal, most, self.rng)
+        return one_cardinality(work, self._moments(), self.vectors, goal, most, self.rng, self.rule)
+
+    def _exchanges(self) -> list[np.ndarray]:
+        """Return orders that exchange two components for which a rule asks different things."""
+        k, found = self.goal.k, []
+        kinds = (0,) * k if self.rule is None else self.rule.kinds([0] * k)
+        pairs = [(i, j) for i, j in combinations(range(k), 2) if kinds[i] != kinds[j]]
+        for i, j in pairs[:EXCHANGED]:
+            order = np.arange(k)
+            order[[i, j]] = j, i
+            found.append(order)
+        return found
+
+    def _reordered(self, V: np.ndarray, order: np.ndarray) -> Loaded | None:
+        """Return a fit under the rule with the components of V in another order, if it reaches the target."""
+        assert self.rule is not None
+        V = np.where(self.rule.may.T, V[:, order], 0.0)
+        if self.rule.disjoint:
+            V[np.any(self.rule.must, axis=0)[:, None] & ~self.rule.must.T] = 0.0
+        if not V.any(axis=0).all():
+            return None
+        fit = loaded(self.work, V / np.linalg.norm(V, axis=0), self.total)
+        fit = polished(self.work, fit, self.goal, self.total, POLISHED)
+        return fit if self.goal.holds(fit.added) else None
 
     def _moments(self) -> Moments:
         if self.work.held is not None:
@@ -264,6 +327,12 @@ class _Search:
         if best and deep and self._searchable(ends[best[0]]):
             ends[best[0]] = self._shrunk(self.found[best[0]], ends[best[0]], self.effort)
             searched = True
+        for order in self._exchanges() if best and self._searchable(ends[best[0]]) else ():
+            turned = self._reordered(ends[best[0]], order)
+            if turned is not None:
+                V = self._shrunk(turned, turned.V, self.effort if deep else "quick")
+                if np.count_nonzero(V) < np.count_nonzero(ends[best[0]]):
+                    ends[best[0]] = V
         for name in self._ranked(ends):
             for V in (ends[name], self.found[name].V):
                 whole = self._whole(V)
@@ -297,12 +366,24 @@ class _Search:
         size = max(EACH * int(np.count_nonzero(V)), LEAST)
         strength = (fit.F**2 / np.maximum(fit.added, SMALLEST)).max(axis=1)
         strength[V.any(axis=1)] = np.inf
+        if self.rule is not None:
+            strength[self.rule.must.any(axis=0)] = np.inf
         some = np.sort(np.argsort(-strength, kind="stable")[:size])
         S = self.work.block(some) / self.total
-        shrinking = Shrinking(Dense(symmetric(S)), self.goal, PATIENCE[effort], self.rng)
+        rule = None if self.rule is None else self.rule.among(some)
+        shrinking = Shrinking(Dense(symmetric(S)), self.goal, PATIENCE[effort], self.rng, rule)
         found = np.zeros_like(V)
         found[some] = shrinking.run(V[some])
         return found
+
+
+def _sparsest(fits: list[Loaded | None], goal: VarianceTarget) -> Loaded | None:
+    """Return the sparsest of some fits, or the one nearest to the target if none reaches it."""
+    some = [fit for fit in fits if fit is not None]
+    reach = [fit for fit in some if goal.holds(fit.added)]
+    if reach:
+        return min(reach, key=lambda fit: fit.nonzeros)
+    return max(some, key=lambda fit: float(goal.reached(fit.added)), default=None)
 
 
 def _record(

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from spcastat.kernels.eig import symmetric
-from spcastat.operators import Operator, Removed, deflate
+from spcastat.kernels.orthonormal import varimax
+from spcastat.measures import best_order
+from spcastat.operators import Gram, Operator, Removed, deflate
 from spcastat.search.adjusted_variance import Adjusted, triangle
 from spcastat.search.climbing import climbed, swept
 from spcastat.search.component_order import reordered
 from spcastat.search.criterion import Fits, joined
-from spcastat.search.one_penalty import Loaded, loaded, penalised
-from spcastat.search.small_matrices import SMALLEST, hard, ranked
+from spcastat.search.one_penalty import Loaded, loaded, penalised, polished
+from spcastat.search.partition import Climber, as_mask
+from spcastat.search.rule import SupportRule
+from spcastat.search.small_matrices import SMALLEST, ranked
 from spcastat.search.starting_fits import from_directions, greedy
 from spcastat.search.symmetric_matrices import Dense, Moments
 from spcastat.search.variance_target import REACHED, TargetCriterion, VarianceTarget
@@ -30,9 +34,17 @@ DIRECTIONS, POWER = 4, 6
 WIDTH, VALUED = 40, 8
 #: Sweeps for a common cardinality, and the largest cardinality that is built greedily.
 COMMON, GREEDY = 8, 200
+#: Sweeps over the loadings on all allowed variables.
+POLISHED = 20
 
 
-def one_price(op: Operator, vectors: np.ndarray, target: VarianceTarget, total: float) -> Loaded | None:
+def one_price(
+    op: Operator,
+    vectors: np.ndarray,
+    target: VarianceTarget,
+    total: float,
+    rule: SupportRule | None = None,
+) -> Loaded | None:
     """Return the sparsest loadings found with one penalty for all components, or None.
 
     Parameters
@@ -44,12 +56,14 @@ def one_price(op: Operator, vectors: np.ndarray, target: VarianceTarget, total: 
     target : VarianceTarget
     total : float
         The total variance.
+    rule : SupportRule, optional
+        Which variables components must and may have; it does not hold for disjoint components.
     """
     fit = loaded(op, vectors.copy(), total)
     tried: list[tuple[float, Loaded, bool]] = []
     settled = 0
     for penalty in _penalties(fit):
-        fit = penalised(op, fit, penalty, target, total, SWEEPS, target.every)
+        fit = penalised(op, fit, penalty, target, total, SWEEPS, target.every, rule)
         kept = bool(target.holds(fit.added))
         if tried and fit.nonzeros == tried[-1][1].nonzeros:
             settled += 1
@@ -61,7 +75,7 @@ def one_price(op: Operator, vectors: np.ndarray, target: VarianceTarget, total: 
         if best is None:
             break
         for penalty, start in _between(tried, best, target.every):
-            new = penalised(op, start, penalty, target, total, SWEEPS, target.every)
+            new = penalised(op, start, penalty, target, total, SWEEPS, target.every, rule)
             tried.append((penalty, new, bool(target.holds(new.added))))
         tried.sort(key=lambda one: one[0])
     best = _fewest(tried)
@@ -95,7 +109,7 @@ def _between(
         yield float(np.sqrt(tried[best][0] * tried[best - 1][0])), tried[best - 1][1]
 
 
-def one_by_one(S: np.ndarray, target: VarianceTarget) -> Loaded | None:
+def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None = None) -> Loaded | None:
     """Return components found one after another, each of the smallest cardinality that reaches the target.
 
     Parameters
@@ -104,6 +118,7 @@ def one_by_one(S: np.ndarray, target: VarianceTarget) -> Loaded | None:
         Covariance matrix over the total variance.
     target : VarianceTarget
         Applied after every component, even if it is a target for the total.
+    rule : SupportRule, optional
     """
     p, k = len(S), target.k
     left = S.copy()
@@ -111,7 +126,14 @@ def one_by_one(S: np.ndarray, target: VarianceTarget) -> Loaded | None:
     V = np.zeros((p, k))
     reached = 0.0
     for i in range(k):
-        value, v = _smallest(left, goals[i] - reached)
+        if rule is None:
+            value, v = _smallest(left, goals[i] - reached)
+        else:
+            J = np.flatnonzero(rule.open(i, np.asarray(V.any(axis=1))))
+            if not J.size:
+                return None
+            v = np.zeros(p)
+            value, v[J] = _smallest(left[np.ix_(J, J)], goals[i] - reached, rule.must[i, J])
         V[:, i] = v
         reached += value
         if value > 0:
@@ -123,15 +145,19 @@ def one_by_one(S: np.ndarray, target: VarianceTarget) -> Loaded | None:
     return found if target.holds(found.added) else None
 
 
-def _smallest(S: np.ndarray, goal: float) -> tuple[float, np.ndarray]:
-    """Return variance and loadings, shape (p,), of the smallest cardinality that is found to reach `goal`."""
+def _smallest(S: np.ndarray, goal: float, must: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+    """Return variance and loadings, shape (p,), of the smallest cardinality that is found to reach `goal`.
+
+    `must`, shape (p,), says which variables are forced.
+    """
     p = len(S)
+    least = 1 if must is None else max(1, int(must.sum()))
     values, U = np.linalg.eigh(S)
     starts = U[:, ::-1][:, :DIRECTIONS].T
-    low, high, best = 0, p, (float(values[-1]), U[:, -1])
-    card = 1  # doubled until it is enough, then bisected
+    low, high, best = least - 1, p, (float(values[-1]), U[:, -1])
+    card = least  # doubled until it is enough, then bisected
     while high - low > 1:
-        value, v = _single(S, card, starts)
+        value, v = _single(S, card, starts, must)
         if value >= goal:
             high, best = card, (value, v)
         else:
@@ -140,15 +166,19 @@ def _smallest(S: np.ndarray, goal: float) -> tuple[float, np.ndarray]:
     return best
 
 
-def _single(S: np.ndarray, card: int, starts: np.ndarray) -> tuple[float, np.ndarray]:
+def _single(
+    S: np.ndarray, card: int, starts: np.ndarray, must: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
     """Return the best component of one cardinality found from the starts by exchanges."""
     criterion = Adjusted(Dense(S), (card,))
+    if must is not None:
+        criterion.under(SupportRule(np.ones((1, len(S)), dtype=bool), must[None]))
     rows = ranked(np.diag(S)[None], DIRECTIONS)[0]
     W = np.concatenate([starts, S[rows]])
     for _ in range(POWER):
-        places, x = hard(W, card)
+        places, x = criterion.cut(W, 0, None)
         W = criterion.M.products(places, x)
-    fits = criterion.fits(*hard(W, card))
+    fits = criterion.fits(*criterion.cut(W, 0, None))
     fits = fits.some(ranked(fits.value[None], 2)[0])
     fits = climbed(criterion, fits, WIDTH, VALUED)
     fit = fits.some(ranked(fits.value[None], 1)[0])
@@ -162,6 +192,7 @@ def one_cardinality(
     target: VarianceTarget,
     most: int,
     rng: np.random.Generator,
+    rule: SupportRule | None = None,
 ) -> Loaded | None:
     """Return the fit with the smallest cardinality common to all components that reaches the target.
 
@@ -176,11 +207,16 @@ def one_cardinality(
     most : int
         The largest cardinality to try.
     rng : numpy Generator
+    rule : SupportRule, optional
+        Components for which it allows fewer variables, or forces more, have the nearest cardinality.
     """
     low, high, best = 0, min(most, S.m) + 1, None
     card = high - 1
     while high - low > 1:
-        fit, criterion = _common(S, vectors, target, card, rng)
+        if rule is not None and not rule.feasible(rule.nearest(card)):
+            high, card = card, (low + card) // 2
+            continue
+        fit, criterion = _common(S, vectors, target, card, rng, rule)
         kept = np.flatnonzero(criterion.holds(fit))
         if kept.size:
             one = fit.some(kept[:1])
@@ -194,9 +230,15 @@ def one_cardinality(
 
 
 def _common(
-    S: Moments, vectors: np.ndarray, target: VarianceTarget, card: int, rng: np.random.Generator
+    S: Moments,
+    vectors: np.ndarray,
+    target: VarianceTarget,
+    card: int,
+    rng: np.random.Generator,
+    rule: SupportRule | None = None,
 ) -> tuple[Fits, TargetCriterion]:
-    criterion = TargetCriterion(S, (card,) * target.k, target)
+    criterion = TargetCriterion(S, (card,) * target.k if rule is None else rule.nearest(card), target)
+    criterion.under(rule)
     starts = [from_directions(criterion, [vectors])]
     if card <= GREEDY:
         starts.append(greedy(criterion, 1, rng, plain=True))
@@ -216,3 +258,50 @@ def grown(op: Operator, target: VarianceTarget, eigenvalues: np.ndarray, total: 
         explained += float(v @ view.dot(v))
         view = deflate(view, Removed(v, v, V[:, :i]), "schur")
     return loaded(op, V, total)
+
+
+def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: SupportRule) -> Loaded:
+    """Return components of all the variables that a rule allows; disjoint components share them.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix over the total variance.
+    vectors : ndarray of shape (p, k)
+        Leading directions. Their varimax rotation shares out the variables of disjoint components; if the
+        target is not reached, a climb moves single variables.
+    target : VarianceTarget
+        The loadings are improved towards it.
+    rule : SupportRule
+    """
+    if not rule.disjoint:
+        return _on_supports(S, [np.flatnonzero(one) for one in rule.may], target)
+    k, gains = len(rule.may), varimax(vectors).T ** 2
+    keys = np.where(rule.may, gains, -1.0)
+    firsts = rule.assigned(gains, rule.nearest(1))
+    assert firsts is not None  # the rule has been checked before
+    for i, J in enumerate(firsts):
+        keys[:, J] = np.where(np.arange(k) == i, np.inf, -1.0)[:, None]
+    labels = np.where(rule.may.any(axis=0), keys.argmax(axis=0), -1)
+    groups = [np.flatnonzero(labels == i) for i in range(k)]
+    climber = Climber(S, k, "adjusted", rule, target)
+    for climbs in (False, True):
+        if climbs:
+            groups = [climber.members(group) for group in climber.climb([*map(as_mask, groups)])[1]]
+        if climber.sorts:
+            V = climber.vectors([*map(as_mask, groups)])
+            groups = [groups[i] for i in best_order(V.T @ S @ V)]
+        fit = _on_supports(S, groups, target)
+        if target.holds(fit.added):
+            break
+    return fit
+
+
+def _on_supports(S: np.ndarray, supports: list[np.ndarray], target: VarianceTarget) -> Loaded:
+    V, left = np.zeros((len(S), len(supports))), S
+    for i, J in enumerate(supports):
+        V[J, i] = Gram(symmetric(left[np.ix_(J, J)])).leading(1)[1][:, 0]
+        image = left @ V[:, i]
+        left = left - np.outer(image, image / max(float(V[:, i] @ image), SMALLEST))
+    op = Gram(S)
+    return polished(op, loaded(op, V, 1.0), target, 1.0, POLISHED)

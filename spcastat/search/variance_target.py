@@ -58,6 +58,18 @@ class VarianceTarget:
         """Return whether adjusted variances, shape (..., k), reach the target."""
         return np.asarray((np.cumsum(added, axis=-1) >= self.goals).all(axis=-1))
 
+    def reached(self, added: np.ndarray) -> np.ndarray:
+        """Return how nearly the target is reached, shape (...,), for adjusted variances, shape (..., k).
+
+        With f_i the adjusted variance of the first i components and g_i the target, this is
+        (1 - a) mean of min(f_i / g_i, 1) + a f_k / g_k. The first term is largest where all targets are
+        reached; the second then increases the margin. With a target for the total only, it is f_k / g_k.
+        """
+        parts = np.cumsum(added, axis=-1) / np.maximum(self.goals, NOTHING)
+        if not self.every:
+            return np.asarray(parts[..., -1])
+        return np.asarray((1.0 - SLACK) * np.minimum(parts, 1.0).mean(axis=-1) + SLACK * parts[..., -1])
+
     def weights(self, added: np.ndarray) -> np.ndarray:
         """Return the weight of the adjusted variance of each component, shape (k,); the first is 1.
 
@@ -82,12 +94,7 @@ class VarianceTarget:
 
 
 class TargetCriterion(Adjusted):
-    """How nearly a target is reached: the mean attained share, plus a small multiple of the total.
-
-    With f_i the adjusted variance of the first i components and g_i the target, the value is
-    (1 - a) mean of min(f_i / g_i, 1) + a f_k / g_k. The first term is largest where all targets are reached;
-    the second then increases the margin. With a target for the total only, the value is f_k / g_k.
-    """
+    """How nearly a target is reached: the mean attained share, plus a small multiple of the total."""
 
     def __init__(self, S: Moments, cards: tuple[int, ...], target: VarianceTarget):
         super().__init__(S, cards)
@@ -99,10 +106,7 @@ class TargetCriterion(Adjusted):
         return self.target.holds(self.added(fits.G))
 
     def _of(self, added: np.ndarray) -> np.ndarray:
-        parts = np.cumsum(added, axis=-1) / self.goals
-        if not self.target.every:
-            return parts[..., -1]
-        return (1.0 - SLACK) * np.minimum(parts, 1.0).mean(axis=-1) + SLACK * parts[..., -1]
+        return self.target.reached(added)
 
     def _worth(self, added: np.ndarray) -> np.ndarray:
         """Return the derivative of the value in each adjusted variance, shape (B, k)."""

@@ -23,16 +23,17 @@ EVERY = "every variable is in one component"
 
 def rule_of(record: Record) -> SupportRule | None:
     """Return the rule of a fit, in positions of variables; None without a rule."""
-    names = ("card", "include", "exclude", "together")
+    names = ("card", "variance", "include", "exclude", "together")
     options: dict[str, Any] = {name: record.options.get(name) for name in names}
     if grouped(record):
         options["card"] = (1,) * record.k  # the rule uses the number of components only
-    return Joint(**options, disjoint=bool(record.options.get("disjoint"))).rule(record.p)
+    return Joint(**options, disjoint=bool(record.options.get("disjoint"))).rule(record.p, record.k)
 
 
 def grouped(record: Record) -> bool:
     """Return whether the fit searched for groups, with every variable in exactly one component."""
-    return bool(record.options.get("disjoint")) and record.options.get("card") is None
+    options = record.options
+    return bool(options.get("disjoint")) and options.get("card") is None and options.get("variance") is None
 
 
 def forced(state: FitState) -> np.ndarray:
