@@ -9,7 +9,6 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning
-from spcastat.solvers import bcd
 
 CARDS = [(8, 5, 6, 2, 3, 2), (7, 4, 4, 1, 1, 1), (6,) * 4]
 
@@ -92,13 +91,6 @@ def test_nonnegative_loadings_stay_so(R):
     assert (fit.card <= 5).all()
 
 
-def test_starts_that_have_met_are_told_by_loadings_and_value():
-    v, w = np.array([[0.6, 0.8, 0.0]]), np.array([[0.0, 0.6, 0.8]])
-    V, value = np.array([v, w, -v, v, v]), np.array([2.0, 2.0, 2.0, 1.0, 2.0])
-    going = np.array([True, True, True, True, False])
-    assert list(bcd._met(V, value, going, 1e-9)) == [(2, 0)]  # signs do not matter; the last has ended
-
-
 def test_the_status_is_that_of_the_start_that_is_kept(R):
     ends = set()
     for card, max_iter in (((5, 4, 3), 2), ((5, 4, 3), 14), ((3, 3, 3), 12), ((7, 2, 3), 12)):
@@ -109,11 +101,6 @@ def test_the_status_is_that_of_the_start_that_is_kept(R):
         assert (fit.status == "converged") == (fit.n_iter < max_iter)
         ends.add(fit.status)
     assert ends == {"converged", "max_iter"}
-
-
-def test_a_start_whose_halves_are_equally_long_keeps_its_sign():
-    V = np.array([[[1.0, -1.0, 0.0]], [[1.0, -1.0, -1.0]], [[1.0, 1.0, -1.0]]])  # three starts, k = 1
-    assert bcd._better_sign(V)[:, 0, 0].tolist() == [1.0, -1.0, 1.0]
 
 
 def test_the_status_is_that_of_the_start_that_is_best(R):

@@ -99,24 +99,6 @@ def test_refusals() -> None:
         sp.spca(X, 1, 3, method="dspca")
 
 
-def test_the_penalty_of_a_cardinality_is_found_to_one_percent_and_no_further(monkeypatch) -> None:
-    penalties = []
-    relaxed = DSPCA.relaxed
-
-    def counted(self, S, penalty, last):
-        penalties.append(penalty)
-        return relaxed(self, S, penalty, last)
-
-    monkeypatch.setattr(DSPCA, "relaxed", counted)
-    fit = sp.spca_cov(R, 1, 4, method="dspca")
-    assert fit.details["by penalty"].tolist() == [True]
-    # From the largest diagonal entry, 1, halvings end where what is left is below a hundredth of the penalty.
-    penalty = float(fit.details["penalty"].iloc[0])
-    assert len(penalties) <= 2 + np.ceil(np.log2(1.0 / (0.01 * penalty)))
-    again = sp.spca_cov(R, 1, method="dspca", penalty=penalty)
-    assert ((again.loadings != 0) == (fit.loadings != 0)).all(axis=None)
-
-
 def test_a_cardinality_that_no_penalty_gives_says_so() -> None:
     equal = np.full((4, 4), 0.5) + 0.5 * np.eye(4)  # all loadings go at the same penalty
     fit = sp.spca_cov(equal, 1, 2, method="dspca")
@@ -154,11 +136,3 @@ def test_where_one_variable_exceeds_the_penalty_it_is_the_solution_at_once() -> 
         assert (found.value, found.bound, found.n_iter) == (4.0 - penalty, 4.0 - penalty, 1)
         assert np.abs(found.U).max() <= penalty
         assert np.linalg.eigvalsh(S + found.U)[-1] == pytest.approx(4.0 - penalty, rel=1e-12)
-
-
-def test_it_is_meant_for_a_few_hundred_variables(monkeypatch) -> None:
-    monkeypatch.setattr("spcastat.solvers.dspca.LARGEST_ORDER", 13)
-    assert sp.spca_cov(R, 1, 3, method="dspca").card.tolist() == [3]
-    monkeypatch.setattr("spcastat.solvers.dspca.LARGEST_ORDER", 12)
-    with pytest.raises(OptionError, match="at most 12"):
-        sp.spca_cov(R, 1, 3, method="dspca")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
 import spcastat as sp
 from spcastat.errors import OptionError
-from spcastat.operators import Gram
-from spcastat.solvers.nspca import _Ascent, _largest, _positive, best_root
+from spcastat.solvers.nspca import best_root
 
 R = sp.datasets.load_pitprops()
 NUMBER = st.floats(-5.0, 5.0)
@@ -100,52 +100,25 @@ def test_refusals() -> None:
         sp.spca_cov(R, 2, 4, method="nspca", alpha=0.0)
 
 
-# --- inside ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("options", [{"penalty": [0.1, 0.3]}, {"penalty": 0.0}, {"card": [5, 4]}])
+def test_no_coordinate_can_do_better_where_it_settles(options) -> None:
+    """The loadings are scaled to unit length: with the best lengths the criterion has no slope left."""
+    S, beta = R.to_numpy(), np.array(options.get("penalty", 0.0)) * np.ones(2)
+    fit = sp.spca_cov(R, 2, method="nspca", alpha=0.5, tol=1e-10, max_iter=20000, order="given", **options)
+    U, alpha = fit.loadings.to_numpy(), 0.5 * np.linalg.eigvalsh(S)[-1]
 
+    def value(lengths: np.ndarray) -> float:
+        V = U * lengths
+        away = np.eye(2) - V.T @ V
+        return float(0.5 * np.trace(V.T @ S @ V) - 0.25 * alpha * (away**2).sum() - (beta * V).sum())
 
-def value(S: np.ndarray, V: np.ndarray, alpha: float, beta: np.ndarray) -> float:
-    """The criterion as it is printed."""
-    away = np.eye(V.shape[1]) - V.T @ V
-    return float(0.5 * np.trace(V.T @ S @ V) - 0.25 * alpha * (away**2).sum() - (beta * V).sum())
-
-
-def test_a_sweep_puts_every_coordinate_where_it_is_best_at_all_others() -> None:
-    S, beta = R.to_numpy(), np.array([0.1, 0.0, 0.3])
-    V = np.abs(np.random.default_rng(0).standard_normal((13, 3)))
-    order = np.random.default_rng(1).permutation(13)
-    ascent = _Ascent(Gram(S), 1.7, beta, 0.0, 1)
-    ascent.order = order
-    found, sweeps, settled = ascent.climb(V, np.ones(V.shape, dtype=bool), 0.0)
-    assert (sweeps, settled) == (1, False)
-    W = V.copy()
-    for r in order:
-        for s in range(3):
-            grid = np.linspace(0.0, 3.0, 601)
-            along = []
-            for x in grid:
-                W[r, s] = x
-                along.append(value(S, W, 1.7, beta))
-            W[r, s] = found[r, s]
-            assert value(S, W, 1.7, beta) >= max(along) - 1e-12
-    np.testing.assert_array_equal(W, found)
-    assert ascent.value(found) == pytest.approx(value(S, found, 1.7, beta), rel=1e-12)
-
-
-def test_where_it_settles_no_coordinate_can_do_better() -> None:
-    S, beta = R.to_numpy(), np.array([0.1, 0.3])
-    allowed = np.ones((13, 2), dtype=bool)
-    allowed[3, 0] = allowed[7] = False
-    ascent = _Ascent(Gram(S), 2.0, beta, 1e-9, 500)
-    found, sweeps, settled = ascent.climb(np.where(allowed, 0.3, 0.0), allowed, 0.0)
-    assert settled
-    assert sweeps < 500
-    assert (found[~allowed] == 0).all()
-    slope = S @ found + 2.0 * found @ (np.eye(2) - found.T @ found) - beta
-    assert np.abs(slope[found > 0]).max() < 1e-7
-    assert (slope[allowed & (found == 0)] <= 1e-9).all()
-    rough = ascent.climb(np.where(allowed, 0.3, 0.0), allowed, 1e-2)
-    assert rough[2]
-    assert rough[1] < sweeps
+    best = scipy.optimize.minimize(lambda x: -value(x), [1.5, 1.5], method="BFGS", options={"gtol": 1e-9})
+    assert fit.objective_value == pytest.approx(-best.fun, rel=1e-9)
+    V = U * best.x
+    slope = S @ V + alpha * V @ (np.eye(2) - V.T @ V) - beta
+    assert np.abs(slope[V > 0]).max() < 1e-6
+    if "card" not in options:
+        assert (slope[V == 0] <= 1e-6).all()
 
 
 def test_the_roots_of_plain_quartics() -> None:
@@ -158,21 +131,3 @@ def test_the_roots_of_plain_quartics() -> None:
     assert best_root(1.0, 1.0, -5.0) == 0.0  # a root may be a maximum below zero
     assert best_root(1.0, 3.0, -1.3) == pytest.approx(max(np.roots([1, 0, -3, 1.3]).real), rel=1e-12)
     assert best_root(1.0, 3.0, -1.6) == 0.0  # a maximum, and lower than at zero
-
-
-def test_the_largest_loadings_are_marked_and_ties_go_to_the_first() -> None:
-    V = np.array([[0.5, 0.0], [0.9, 0.2], [0.5 - 1e-6, 0.0], [0.0, 0.1]])
-    np.testing.assert_array_equal(
-        _largest(V, (2, 3)), [[True, False], [True, True], [False, False], [False, True]]
-    )
-    np.testing.assert_array_equal(
-        _largest(V[::-1], (2, 1)), [[False, False], [True, False], [True, True], [False, False]]
-    )
-    assert not _largest(np.zeros((3, 1)), (2,)).any()
-
-
-def test_the_start_is_the_larger_half() -> None:
-    V = _positive(np.array([[3.0, 1.0, 1.0], [-4.0, -1.0, 2.0], [0.0, 0.0, -1.0]]))
-    np.testing.assert_allclose(V[:, 0], [0.0, 1.0, 0.0])
-    np.testing.assert_allclose(V[:, 1], [1.0, 0.0, 0.0])  # of equal halves the positive one
-    np.testing.assert_allclose(V[:, 2], np.array([1.0, 2.0, 0.0]) / np.sqrt(5))

@@ -8,7 +8,6 @@ import scipy.sparse
 import spcastat as sp
 from spcastat.errors import NoRowsError, OptionError, UnknownOptionError
 from spcastat.operators import build, standardise
-from spcastat.solvers.rspca import RSPCA, _Climb
 
 SPARSE = [
     ("rspca-l0", {}),
@@ -75,20 +74,6 @@ def test_hastie_supports_under_outliers(method, options):
 
 
 # --- properties ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("solver", [RSPCA(norm="l0", card=(4,)), RSPCA(norm="l1", t=(1.9,))])
-def test_l1_variance_never_falls_under_l0_and_under_a_fixed_l1_bound(solver):
-    """Theorem 4 (i)."""
-    X = np.random.default_rng(2).standard_t(2, (60, 9))
-    op = rows_of(X)
-    climb = _Climb(op, solver.rule(0), 100, np.random.default_rng(0))
-    w, values = np.full(9, 1 / 3), []
-    for _ in range(30):
-        w = climb._ascend(climb._signs(op.forward(w))[0])
-        values.append(climb._value(w))
-    assert (np.diff(values) >= -1e-12).all()
-    assert values[-1] > values[0]
 
 
 def test_the_best_loadings_passed_are_kept_where_the_l1_variance_may_fall():

@@ -5,8 +5,6 @@ import pytest
 
 from spcastat.operators import Gram
 from spcastat.registry import SOLVERS
-from spcastat.solvers import nspca
-from spcastat.solvers.empca import _better_sign
 
 
 def covariance(seed, p=8):
@@ -34,29 +32,3 @@ def test_nspca_tells_of_the_start_that_led_highest(options):
         assert found.n_iter == alone.n_iter
         worse += found.objectives[best - 1] < found.objective - 1e-3
     assert worse > 0
-
-
-def test_nspca_counts_the_sweeps_of_all_its_ascents(monkeypatch):
-    taken = []
-    climb = nspca._Ascent.climb
-
-    def counted(self, *given):
-        found = climb(self, *given)
-        taken.append((tuple(self.order), found[1]))
-        return found
-
-    monkeypatch.setattr(nspca._Ascent, "climb", counted)
-    for seed in range(4):
-        taken.clear()
-        solver = SOLVERS["nspca"].build({"alpha": 2.0, "card": (3, 3)})
-        found = solver.solve(Gram(covariance(seed)), 2, starts(1, 2), np.random.default_rng(0))
-        orders = {order for order, _ in taken}
-        assert found.n_iter in [sum(n for one, n in taken if one == order) for order in orders]
-        assert len(taken) > 1
-
-
-@pytest.mark.parametrize(
-    ("v", "kept"), [([1.0, -1.2], [0.0, 1.0]), ([1.0, -0.9], [1.0, 0.0]), ([1.0, -1.0], [1.0, 0.0])]
-)
-def test_of_both_signs_the_longer_positive_part_is_kept(v, kept):
-    assert _better_sign(np.array(v)).tolist() == kept

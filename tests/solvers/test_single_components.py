@@ -128,14 +128,13 @@ def test_which_run_is_taken_at_a_cardinality():
     assert not hard.prefers(run([0.6, 0.8, 0.0], 0.4), found)
 
 
-@pytest.mark.parametrize("name", ["rsvd-l1", "gpower-l1", "pmd", "rsvd-scad"])
+@pytest.mark.parametrize("name", ["rsvd-l1", "gpower-l1", "rsvd-scad"])
 def test_no_smaller_penalty_gives_the_cardinality(name):
     for seed, card in itertools.product(range(2), (2, 4, 6)):
         op = covariance(seed)
         solver, start = with_card(name, card), op.leading(1)[1][:, 0]
-        found = solver._searched(op, start, card)
-        assert found is not None
+        found = solver.component(op, Earlier(0, 0.0, np.zeros(1)), start)
         assert np.count_nonzero(found.v) == card
         # The bracket is a millionth of the largest penalty wide where the search ends.
-        less = found.penalty - 1.1e-6 * solver.largest_penalty(op, start)
+        less = found.details["penalty"] - 1.1e-6 * solver.largest_penalty(op, start)
         assert np.count_nonzero(solver.at_penalty(op, start, less).v) > card
