@@ -178,7 +178,7 @@ def test_parquet_without_pyarrow(calls, tmp_path, capsys, monkeypatch):
     assert "pip install pyarrow" in refused(capsys, "fit", tmp_path / "data.parquet", "--k", 1)
 
 
-def test_an_unknown_file_names_its_neighbours(calls, table, capsys, monkeypatch):
+def test_an_unknown_file_names_its_neighbours(calls, table, capsys):
     assert "Did you mean 'pitprops'?" in refused(capsys, "fit", "pitprop", "--k", 1)
     assert "Did you mean 'trees.csv'?" in refused(capsys, "fit", table.parent / "tree.csv", "--k", 1)
     assert "no file 'nowhere/at/all.csv'" in refused(capsys, "fit", "nowhere/at/all.csv", "--k", 1)

@@ -50,7 +50,7 @@ def test_names_of_a_million_characters_are_shortened_and_told_apart(tmp_path):
     fit.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     both = sp.compare({names[0]: fit, names[1]: fit})
-    texts = [str(fit), str(both), fit._repr_html_(), str(fit.equations()), page]
+    texts = [str(fit), str(both), fit.summary().as_html(), str(fit.equations()), page]
     assert all(len(run) <= LONGEST for text in texts for run in re.findall("x+", text))
     assert max(map(len, texts)) < 1_000_000
     labels = {name_text(name) for name in names}

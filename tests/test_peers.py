@@ -46,7 +46,7 @@ def test_rows_have_the_covariance_matrix_they_are_made_of():
 
 
 def test_without_r_the_page_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setenv("PATH", "")
     assert "R is not installed" in fits.run_r(tmp_path)
     cells = fits.prepare(tmp_path, None)
     assert ("pitprops", 6, 4) in cells

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -122,7 +120,6 @@ def test_frames_and_formats(fit):
     pd.testing.assert_frame_equal(summary.frames["loadings"], fit.loadings)
     pd.testing.assert_frame_equal(summary.frames["variance"], fit.variance)
     assert summary.as_text() == str(fit) == repr(summary)
-    assert fit._repr_html_() == summary.as_html()
     assert summary.as_html().count("<table") == 1
     assert r"\toprule" in summary.as_latex()
     assert summary.as_markdown().count("| Loadings") == 1
@@ -143,12 +140,6 @@ def test_the_call_makes_the_fit_again(fit, pitprops):
     assert fit.call == "spca(data, k=6, card=[7, 4, 4, 1, 1, 1])"
     weighted = sp.spca(pitprops, 1, 3, weights=np.ones(180), scale=True, rng=4, method="bcd-l0")
     assert weighted.call == ("spca(data, k=1, card=3, scale=True, weights=weights, method='bcd-l0', rng=4)")
-
-
-def test_the_record_is_plain(fit):
-    record = dataclasses.asdict(fit._state.record)
-    assert record["versions"]["spcastat"]
-    assert record["options"]["card"] == [7, 4, 4, 1, 1, 1]
 
 
 def test_columns_that_are_not_centred_are_scaled_by_their_root_mean_square():

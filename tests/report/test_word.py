@@ -57,21 +57,22 @@ def test_tables_are_those_of_the_summary(fit, tmp_path):
 
 
 def test_headings_stand_on_every_page_and_rows_stay_whole(report):
-    tables = docx.Document(str(report)).tables
+    tables = list(docx.Document(str(report)).element.iter(qn("w:tbl")))
     assert len(tables) >= 4
     for table in tables:
-        first, *others = table.rows
-        assert first._tr.trPr.find(qn("w:tblHeader")) is not None
-        assert all(row._tr.trPr.find(qn("w:cantSplit")) is not None for row in table.rows)
-        assert not any(row._tr.trPr.find(qn("w:tblHeader")) is not None for row in others)
+        first, *others = table.iter(qn("w:trPr"))
+        assert len(others) == len(list(table.iter(qn("w:tr")))) - 1
+        assert first.find(qn("w:tblHeader")) is not None
+        assert all(row.find(qn("w:cantSplit")) is not None for row in (first, *others))
+        assert not any(row.find(qn("w:tblHeader")) is not None for row in others)
 
 
 def test_parts_of_properties_are_in_the_order_of_the_schema(report):
     """Word refuses files with children of tblPr in another order than that of ECMA-376, 17.4.60."""
     order = ["tblStyle", "tblW", "jc", "tblInd", "tblBorders", "tblLayout"]
     order += ["tblCellMar", "tblLook", "tblCaption"]
-    for table in docx.Document(str(report)).tables:
-        names = [child.tag.partition("}")[2] for child in table._tbl.tblPr]
+    for properties in docx.Document(str(report)).element.iter(qn("w:tblPr")):
+        names = [child.tag.partition("}")[2] for child in properties]
         assert names == [name for name in order if name in names]
 
 
@@ -88,9 +89,10 @@ def test_figures_have_300_dpi_words_and_captions(report):
 
     word = docx.Document(str(report))
     assert len(word.inline_shapes) == 5  # loadings, scree, biplot, scores, diagnostics
-    for shape in word.inline_shapes:
-        assert len(shape._inline.docPr.get("descr")) > 30
-        part = word.part.related_parts[shape._inline.graphic.graphicData.pic.blipFill.blip.embed]
+    frames = list(word.element.iter(qn("wp:inline")))
+    for shape, frame in zip(word.inline_shapes, frames, strict=True):
+        assert len(frame.docPr.get("descr")) > 30
+        part = word.part.related_parts[frame.graphic.graphicData.pic.blipFill.blip.embed]
         picture = Image.open(io.BytesIO(part.blob))
         assert picture.width / (shape.width / 914400) >= 299  # English metric units an inch
     captions = [one.text for one in word.paragraphs if one.style.name == "Caption"]

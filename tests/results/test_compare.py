@@ -47,7 +47,7 @@ def test_frames(fits):
 
 def test_order_and_sign_do_not_count(pitprops):
     fit = sp.spca(pitprops, 3, 4, method="bcd-l0")
-    turned = with_loadings(sp.spca(pitprops, 3, 4, method="bcd-l0"), -fit._state.V[:, [2, 0, 1]])
+    turned = with_loadings(sp.spca(pitprops, 3, 4, method="bcd-l0"), -fit.loadings.to_numpy()[:, [2, 0, 1]])
     both = sp.compare({"a": fit, "b": turned})
     assert both.frames["agreement"].loc["a", "b"] == 1
     assert both.frames["angles"].loc["a", "b"] < 1e-5
@@ -64,7 +64,7 @@ def test_agreement_is_the_best_matching():
     both = sp.compare({"first": first, "second": second})
     assert both.frames["agreement"].loc["first", "second"] == pytest.approx(7 / 12)
     # the spans: cosines of the principal angles are singular values of V'W
-    cosines = np.linalg.svd(first._state.V.T @ second._state.V)[1]
+    cosines = np.linalg.svd(first.loadings.to_numpy().T @ second.loadings.to_numpy())[1]
     angle = both.frames["angles"].loc["first", "second"]
     assert angle == pytest.approx(np.rad2deg(np.arccos(cosines.min())))
 
@@ -99,7 +99,7 @@ def test_it_prints_in_80_columns_and_in_every_format(fits):
         "Largest score |r|",
     ):
         assert label in text
-    assert "<table" in both._repr_html_()
+    assert "<table" in both.as_html()
     assert r"\toprule" in both.as_latex()
     assert "| Fit" in both.as_markdown()
 

@@ -71,12 +71,6 @@ def test_attributes_of_other_programs_are_answered_by_what_is_there(fit, name):
         eval(str(caught.value).split("it is ")[1].removesuffix(" here."), {"fit": fit})
 
 
-def test_an_attribute_error_inside_a_property_is_not_hidden(fit, monkeypatch):
-    monkeypatch.setattr(type(fit), "total_variance", property(lambda one: one._state.nothing))
-    with pytest.raises(AttributeError, match="nothing"):
-        fit.total_variance  # noqa: B018
-
-
 def test_results_are_copied_and_pickled_as_before(fit):
     assert pickle.loads(pickle.dumps(fit)).card.tolist() == copy.deepcopy(fit).card.tolist() == [4, 4]
     assert not hasattr(fit, "_repr_nothing_")

@@ -93,15 +93,14 @@ def test_the_summary_and_files_keep_a_proof(fit, proof, tmp_path):
     fit.save(tmp_path / "fit.spca")
     loaded = sp.load(tmp_path / "fit.spca")
     assert str(loaded) == str(fit)
-    assert len(loaded._state.proofs) == 2
     with pytest.raises(NoRowsError):
         loaded.adopt(proof)
 
 
 def test_a_looser_proof_does_not_replace_a_tighter_one(fit, proof):
-    bound = fit._state.proofs[0].bound
+    text = str(fit)
     fit.certify(joint=True, max_nodes=1)
-    assert [one.bound for one in fit._state.proofs] == [bound]
+    assert str(fit) == text
 
 
 def test_comparisons_have_a_row_of_gaps(R):
@@ -209,6 +208,5 @@ def test_orthogonal_loadings_are_compared_with_such_alone(R, tmp_path):
     assert str(sp.load(tmp_path / "fit.spca")) == str(better)
     whole = fit.certify(joint=True, objective="pev", max_nodes=1)
     assert whole["upper_bound"].iloc[0] >= proof["upper_bound"].iloc[0]
-    assert len(fit._state.proofs) == 2
     with pytest.raises(OptionError, match="two have the product 0"):
         sp.spca_cov(R, 3, card=[4, 3, 3], objective="pev").certify(joint=True, orthogonal=True)

@@ -79,7 +79,7 @@ def test_large_data_changed_in_place_are_noticed(kind, monkeypatch):
             call()
 
 
-def test_formulas_that_learn_do_not_read_changed_data(monkeypatch):
+def test_formulas_that_learn_do_not_read_changed_data():
     data = [frame()]
     table = pytest.importorskip("polars").from_pandas(data[0])
     fit = sp.spca(table, 2, 2, formula="~ scale(a) + b + c + d")

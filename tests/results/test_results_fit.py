@@ -356,7 +356,6 @@ def test_summaries_render(method, options):
     assert "40 rows x 6 variables" in " ".join(summary.as_text().split())
     assert method in summary.as_text()
     assert "<table" in summary.as_html()
-    assert fit._repr_html_() == summary.as_html()
     assert "\\toprule" in summary.as_latex()
     assert "|" in summary.as_markdown()
     pd.testing.assert_frame_equal(summary.frames["loadings"], fit.loadings)

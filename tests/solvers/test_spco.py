@@ -95,7 +95,7 @@ def test_what_is_printed() -> None:
     text = str(sp.spco(X, 2, zeros=0.5))
     for part in ("Sparse principal coordinates", "CPZC 50.00 %", "Zeros, %"):
         assert part in text
-    assert "<table" in sp.spco(X, 2, zeros=0.5)._repr_html_()
+    assert "<table" in sp.spco(X, 2, zeros=0.5).summary().as_html()
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
