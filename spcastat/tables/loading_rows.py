@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,15 @@ from spcastat.intake.checks import frame_values
 from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import full_names, short_names
-from spcastat.tables.cells import Figures, each, interval
+from spcastat.tables.cells import Figures, fixed, interval
 from spcastat.tables.grid import Row, Table
 
 #: Shown for a nonzero loading below the cut.
 HIDDEN = "."
 #: Tables with more variables than this are sorted by default.
 UNSORTED = 25
+#: Returns an array of numbers as cells with the given decimals.
+_fixed = np.vectorize(fixed, otypes=[object])
 #: Variables that are zero in all components are named if their names have at most this many characters.
 NAMED = 240
 
@@ -150,19 +153,14 @@ def loadings_table(
     kept, groups = arrangement.rows(values, loadings.index, others)
     kept_values = values[kept]
     labels = full_names([loadings.index[i] for i in kept])
-    cells = list(_cells(kept_values, digits, arrangement.cut, contributions))
+    cells = _cells(kept_values, digits, arrangement.cut, contributions)
     if stars is not None:
         cells = _starred(cells, _marks(stars, values)[kept])
-    rows = [Row(label, line, group) for label, line, group in zip(labels, cells, groups, strict=True)]
-    if intervals is not None:
-        lower, upper = (bound[kept] for bound in _bounds(intervals, values))
-        below = zip(_intervals(kept_values, lower, upper, digits), groups, strict=True)
-        pairs = zip(rows, (Row("", line, group) for line, group in below), strict=True)
-        rows = [row for pair in pairs for row in pair]
-    headings = full_names(loadings.columns)
+    headings, step = full_names(loadings.columns), 1
     if dense is not None and others is not None:
-        rows = _next_to(rows, [each(line, digits) for line in others[kept].tolist()])
+        cells = np.stack([cells, _fixed(others[kept], digits)], axis=2).reshape(len(cells), -1)
         headings = [text for pair in zip(headings, full_names(dense.columns), strict=True) for text in pair]
+        step = 2
     if columns is not None:
         further = frame_values(columns, "further columns")
         if len(further) != len(values):
@@ -170,10 +168,16 @@ def loadings_table(
                 f"further columns of {plural(len(further), 'row')} were given with loadings of "
                 f"{len(values)}; these must be as many."
             )
-        last = iter([each(line, 2) for line in further[kept].tolist()])
-        blank = ("",) * columns.shape[1]
-        rows = [replace(row, cells=(*row.cells, *(next(last) if row.label else blank))) for row in rows]
+        cells = np.hstack([cells, _fixed(further[kept], 2)])
         headings += full_names(columns.columns)
+    lines = zip(labels, cells, groups, strict=True)
+    rows = [Row(label, tuple(line), group) for label, line, group in lines]
+    if intervals is not None:
+        lower, upper = (bound[kept] for bound in _bounds(intervals, values))
+        below = np.full_like(cells, "")
+        below[:, : step * values.shape[1] : step] = _intervals(kept_values, lower, upper, digits)
+        under = [Row("", tuple(line), group) for line, group in zip(below, groups, strict=True)]
+        rows = [row for pair in zip(rows, under, strict=True) for row in pair]
     return Table(
         title="Contributions, %" if contributions else "Loadings",
         headings=tuple(headings),
@@ -212,57 +216,28 @@ def _bounds(intervals: Any, values: NDArray[np.float64]) -> list[NDArray[np.floa
     return [_alike(frame_values(bound, "bounds of intervals"), values, "intervals") for bound in intervals]
 
 
-def _starred(cells: list[tuple[str, ...]], stars: NDArray[np.object_]) -> list[tuple[str, ...]]:
-    """Return the cells with stars added to numbers."""
-    return [
-        tuple(
-            Figures.of(cell.numbers, cell.digits, stars=mark) if isinstance(cell, Figures) else cell
-            for cell, mark in zip(line, marks, strict=True)
-        )
-        for line, marks in zip(cells, stars.tolist(), strict=True)
-    ]
+@partial(np.vectorize, otypes=[object])
+def _starred(cell: str, mark: str) -> str:
+    """Return a cell with stars added, if it is a number."""
+    return Figures.of(cell.numbers, cell.digits, stars=mark) if isinstance(cell, Figures) else cell
 
 
-def _intervals(
-    shown: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], digits: int
-) -> Iterator[tuple[str, ...]]:
-    """Yield the row of intervals below each variable; cells of zero loadings are blank."""
-    for values, lows, highs in zip(shown.tolist(), lower.tolist(), upper.tolist(), strict=True):
-        yield tuple(
-            interval(low, high, digits) if value else ""
-            for value, low, high in zip(values, lows, highs, strict=True)
-        )
+@partial(np.vectorize, otypes=[object])
+def _intervals(value: float, low: float, high: float, digits: int) -> str:
+    """Return the interval of a loading; blank if the loading is zero."""
+    return interval(low, high, digits) if value else ""
 
 
-def _next_to(rows: list[Row], dense: list[tuple[Figures, ...]]) -> list[Row]:
-    """Return the rows with a dense loading after every sparse one; rows without a label get none."""
-    found = iter(dense)
-    blank = ("",) * len(dense[0])
-    return [
-        replace(
-            row,
-            cells=tuple(
-                cell
-                for pair in zip(row.cells, next(found) if row.label else blank, strict=True)
-                for cell in pair
-            ),
-        )
-        for row in rows
-    ]
-
-
-def _cells(
-    shown: NDArray[np.float64], digits: int, cut: float, contributions: bool
-) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of each variable to be shown."""
-    values = shown.ravel()
+def _cells(shown: NDArray[np.float64], digits: int, cut: float, contributions: bool) -> NDArray[np.object_]:
+    """Return the cells of the variables to be shown, one row each."""
+    values = shown
     if contributions:
         # The square of a loading below 1e-162 is zero in floating point; the loading is not.
         values, digits = np.maximum(100 * values**2, 5e-324), max(digits - 2, 0)
-    texts = np.array(each(values.tolist(), digits), dtype=object).reshape(shown.shape)
+    texts: NDArray[np.object_] = _fixed(values, digits)
     texts[np.abs(shown) < cut] = HIDDEN
     texts[shown == 0] = ""
-    return (tuple(line) for line in texts.tolist())
+    return texts
 
 
 def _notes(
