@@ -54,6 +54,12 @@ class Figures(str):
         return Figures.of(self.numbers, digits, scientific=self.scientific, stars=self.stars, decimal=decimal)
 
 
+def without_stars(cell: str) -> tuple[str, str]:
+    """Return a cell without the stars of its number, and these stars."""
+    stars = cell.stars if isinstance(cell, Figures) else ""
+    return cell[: len(cell) - len(stars)], stars
+
+
 def fixed(value: float, digits: int) -> Figures:
     """Return `value` with `digits` decimals; a nonzero that would print as zero becomes "<.001".
 

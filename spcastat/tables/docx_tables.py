@@ -14,10 +14,10 @@ from docx.oxml.ns import qn
 from docx.shared import Pt, RGBColor
 
 from spcastat.labels import printable
-from spcastat.tables.cells import Figures
-from spcastat.tables.grid import Document, Table
+from spcastat.tables.cells import Figures, without_stars
+from spcastat.tables.grid import Document, Table, below_headings
 from spcastat.tables.latex_cells import points
-from spcastat.tables.panels import blocks, label_room, label_width, panels, wrapped
+from spcastat.tables.panels import blocks, label_width, panels, wrapped
 from spcastat.tables.table_layout import Layout
 
 #: In points: width of the text of a page, margins on both sides of a cell together, font size.
@@ -111,10 +111,8 @@ def _panels(block: tuple[Table, ...], page: int) -> Iterator[tuple[tuple[Table, 
     for i, text in enumerate(block[0].headings):
         head = max(map(_measure, wrapped(text, HEADING, _measure))) * BOLD
         columns.append(ceil(max([head, *(_measure(row.cells[i]) for table in block for row in table.rows)])))
-    room = label_room(label, columns, page - GAP, GAP, LEAST)
-    for start, stop in panels(room, columns, page - GAP, GAP, block[0].together):
-        widths = [room + GAP, *(column + GAP for column in columns[start:stop])]
-        yield tuple(table.columns(start, stop) for table in block), widths
+    for room, tables, widths in panels(block, label, columns, page - GAP, GAP, LEAST):
+        yield tables, [width + GAP for width in (room, *widths)]
 
 
 def _require_style(word: WordDocument) -> None:
@@ -150,12 +148,11 @@ def _add_table(word: WordDocument, table: Table, widths: list[int], title: str) 
     for cell, text, side in zip(head.cells, (table.title, *table.headings), align, strict=True):
         _fill(cell, text, side, bold=True)
         _rules(cell, top=12, bottom=6)
-    group, last = "", None
-    for row in table.rows:
-        if row.group and row.group != group:
+    last = None
+    for group, row in below_headings(table.rows):
+        if group:
             line = _add_row(grid, widths)
-            _fill(line.cells[0].merge(line.cells[-1]), row.group, "l", italic=True)
-        group = row.group
+            _fill(line.cells[0].merge(line.cells[-1]), group, "l", italic=True)
         last = _add_row(grid, widths)
         for cell, text, side in zip(last.cells, (row.label, *row.cells), align, strict=True):
             _fill(cell, text, side)
@@ -183,8 +180,7 @@ def _fill(cell: Any, text: str, side: str, **font: bool) -> None:
     paragraph = cell.paragraphs[0]
     paragraph.style = STYLE
     paragraph.alignment = _SIDES[side]
-    stars = text.stars if isinstance(text, Figures) else ""
-    shown = text[: len(text) - len(stars)]
+    shown, stars = without_stars(text)
     if isinstance(text, Figures):
         shown = shown.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")
     for part, high in ((shown, False), (stars, True)):

@@ -6,9 +6,8 @@ it is exactly zero.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from spcastat.config import shown
 from spcastat.errors import ShapeError
@@ -37,6 +36,18 @@ class Row:
     cells: tuple[str, ...]
     group: str = ""
     rule: bool = False
+
+
+def below_headings(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
+    """Yield the rows, each after the name of its group if that is to be written above it, else after ""."""
+    before = ""
+    for row in rows:
+        yield row.group if row.group != before else "", row
+        before = row.group
+
+
+def _same(text: str) -> str:
+    return text
 
 
 @dataclass(frozen=True)
@@ -92,12 +103,10 @@ class Table:
 
     def columns(self, start: int, stop: int) -> Table:
         """Return the table with only the columns from `start` up to, not including, `stop`."""
-        rows = tuple(dataclasses.replace(row, cells=row.cells[start:stop]) for row in self.rows)
+        rows = tuple(replace(row, cells=row.cells[start:stop]) for row in self.rows)
         if self.sparse and stop - start < len(self.headings):
             rows = tuple(row for row in rows if any(row.cells))
-        return dataclasses.replace(
-            self, headings=self.headings[start:stop], rows=rows, align=self.align[start:stop]
-        )
+        return replace(self, headings=self.headings[start:stop], rows=rows, align=self.align[start:stop])
 
 
 @dataclass(frozen=True)
@@ -141,62 +150,36 @@ class Document:
         """The notes of every table, then those of the document."""
         return tuple(note for table in self.tables for note in table.notes) + self.notes
 
-    @property
-    def texts(self) -> set[str]:
-        """All texts of the document, except the labels of facts and the key."""
-        tables, rows = self.tables, [row for table in self.tables for row in table.rows]
-        texts = {self.title, self.caption, *self.notes, *(text for fact in self.facts for text in fact)}
-        texts.update(*((table.title, *table.headings, *table.notes) for table in tables))
-        return texts.union(*((row.label, row.group, *row.cells) for row in rows))
-
-    def respelled(self, spelling: Mapping[str, str]) -> Document:
-        """Return the document with each of its `texts` replaced by its value in `spelling`."""
-
-        def every(texts: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(spelling[text] for text in texts)
+    def changed(
+        self,
+        cell: Callable[[str], str] = _same,
+        label: Callable[[str], str] = _same,
+        heading: Callable[[str], str] = _same,
+        other: Callable[[str], str] = _same,
+    ) -> Document:
+        """Return the document with functions applied to its cells, row labels, headings and other texts."""
 
         def table(old: Table) -> Table:
             rows = (
-                Row(spelling[row.label], every(row.cells), spelling[row.group], row.rule) for row in old.rows
+                Row(label(row.label), tuple(map(cell, row.cells)), other(row.group), row.rule)
+                for row in old.rows
             )
-            return dataclasses.replace(
-                old,
-                title=spelling[old.title],
-                headings=every(old.headings),
-                rows=tuple(rows),
-                notes=every(old.notes),
-            )
+            headings, notes = tuple(map(heading, old.headings)), tuple(map(other, old.notes))
+            return replace(old, title=other(old.title), headings=headings, rows=tuple(rows), notes=notes)
 
-        return dataclasses.replace(
-            self._with_tables(table),
-            title=spelling[self.title],
-            facts=tuple((spelling[label], spelling[text]) for label, text in self.facts),
-            notes=every(self.notes),
-            caption=spelling[self.caption],
-        )
-
-    def with_cells(self, change: Callable[[str], str]) -> Document:
-        """Return the document with `change` applied to every cell."""
-        return self._with_tables(
-            lambda table: dataclasses.replace(
-                table,
-                rows=tuple(
-                    dataclasses.replace(row, cells=tuple(change(cell) for cell in row.cells))
-                    for row in table.rows
-                ),
-            )
+        return replace(
+            self,
+            title=other(self.title),
+            facts=tuple((other(name), other(text)) for name, text in self.facts),
+            tables=tuple(map(table, self.tables)),
+            notes=tuple(map(other, self.notes)),
+            caption=other(self.caption),
         )
 
     def with_names(self, labels: Mapping[str, str], headings: Mapping[str, str]) -> Document:
         """Return the document with row labels and headings replaced, and the replaced ones in its key."""
-
-        def renamed(table: Table) -> Table:
-            rows = (dataclasses.replace(row, label=labels.get(row.label, row.label)) for row in table.rows)
-            new = tuple(headings.get(text, text) for text in table.headings)
-            return dataclasses.replace(table, rows=tuple(rows), headings=new)
-
+        renamed = self.changed(
+            label=lambda text: labels.get(text, text), heading=lambda text: headings.get(text, text)
+        )
         key = {short: whole for whole, short in [*headings.items(), *labels.items()] if short != whole}
-        return dataclasses.replace(self._with_tables(renamed), key=(*self.key, *key.items()))
-
-    def _with_tables(self, change: Callable[[Table], Table]) -> Document:
-        return dataclasses.replace(self, tables=tuple(change(table) for table in self.tables))
+        return replace(renamed, key=(*self.key, *key.items()))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from spcastat.tables.cells import Figures
-from spcastat.tables.grid import Document, Row, Table
+from spcastat.tables.cells import without_stars
+from spcastat.tables.grid import Document, Row, Table, below_headings
 from spcastat.tables.panels import BREAKS, blocks
 from spcastat.tables.table_layout import Layout
 
@@ -95,9 +95,8 @@ def _name(text: str) -> str:
 
 def _cell(cell: str) -> str:
     """Return the text of a cell, with its stars as a superscript."""
-    stars = cell.stars if isinstance(cell, Figures) else ""
-    text = escape(cell[: len(cell) - len(stars)])
-    return f"{text}<sup>{stars}</sup>" if stars else text
+    text, stars = without_stars(cell)
+    return f"{escape(text)}<sup>{stars}</sup>" if stars else escape(text)
 
 
 def _body(table: Table, rows: tuple[Row, ...]) -> Iterator[str]:
@@ -109,12 +108,10 @@ def _body(table: Table, rows: tuple[Row, ...]) -> Iterator[str]:
         for text, css in zip(table.headings, classes, strict=True)
     )
     yield f'<tr class="head"><th scope="col" class="stub">{escape(table.title)}</th>{"".join(heads)}</tr>'
-    group = ""
-    for row in rows:
-        if row.group and row.group != group:
+    for group, row in below_headings(rows):
+        if group:
             span = len(table.headings) + 1
-            yield f'<tr><th scope="rowgroup" colspan="{span}">{escape(row.group)}</th></tr>'
-        group = row.group
+            yield f'<tr><th scope="rowgroup" colspan="{span}">{escape(group)}</th></tr>'
         label = ("&emsp;" if row.group else "") + _name(row.label)
         cells = (f"<td{css}>{_cell(cell)}</td>" for cell, css in zip(row.cells, classes, strict=True))
         opening = '<tr class="rule">' if row.rule else "<tr>"

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from spcastat.tables.grid import Document, Row, Table
+from spcastat.tables.grid import Document, Row, Table, below_headings
 from spcastat.tables.latex_cells import (
     breakable,
     cell_of,
@@ -18,7 +18,7 @@ from spcastat.tables.latex_cells import (
     stacked,
     width_of,
 )
-from spcastat.tables.panels import blocks, column_widths, label_room, label_width, panels
+from spcastat.tables.panels import blocks, column_widths, label_width, panels
 from spcastat.tables.table_layout import Layout
 
 #: In points: width and height of the text of a page (class article), twice \\tabcolsep as set below, height
@@ -118,13 +118,11 @@ class Panel:
 
     def body(self, table: Table) -> Iterator[str]:
         """Yield the lines below the headings of a table."""
-        group = ""
-        for row, label in zip(table.rows, self._labels(table.rows), strict=True):
+        for (group, row), label in zip(below_headings(table.rows), self._labels(table.rows), strict=True):
             if row.rule:
                 yield r"\midrule"
-            if row.group and row.group != group:
-                yield rf"\multicolumn{{{self.width}}}{{l}}{{\textit{{{escape(row.group)}}}}} \\"
-            group = row.group
+            if group:
+                yield rf"\multicolumn{{{self.width}}}{{l}}{{\textit{{{escape(group)}}}}} \\"
             yield " & ".join([r"\quad " * bool(row.group) + label, *map(self.cell, row.cells)]) + r" \\"
 
     def _labels(self, rows: tuple[Row, ...]) -> Iterator[str]:
@@ -144,9 +142,7 @@ def _panels(document: Document, width: int, layout: Layout) -> Iterator[Panel]:
         wrap = label + sum(GAP + column for column in columns) > width
         if wrap:
             columns = _widths(block, HEADING, layout.siunitx)
-        room = label_room(label, columns, width, GAP, LEAST)
-        for start, stop in panels(room, columns, width, GAP, block[0].together):
-            parts = tuple(table.columns(start, stop) for table in block)
+        for room, parts, _ in panels(block, label, columns, width, GAP, LEAST):
             sides = parts[0].align
             if layout.siunitx:
                 sides = "".join(column_of(parts, place, layout.decimal) for place in range(len(sides)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from math import ceil
 
-from spcastat.tables.cells import Figures
+from spcastat.tables.cells import Figures, without_stars
 from spcastat.tables.grid import Table
 from spcastat.tables.panels import BREAKS, wrapped
 
@@ -131,8 +131,7 @@ def breakable(text: str) -> str:
 
 def number(cell: str) -> str:
     """Return a number in math mode, with a minus sign; any other cell as text."""
-    stars = cell.stars if isinstance(cell, Figures) else ""
-    bare = cell[: len(cell) - len(stars)]
+    bare, stars = without_stars(cell)
     if isinstance(cell, Figures) and len(cell.numbers) > 1:
         return f"${NUMBER.sub(lambda match: _math(match), bare)}$".replace(", ", r",\ ").replace("; ", r";\ ")
     match = NUMBER.fullmatch(bare)
@@ -202,21 +201,19 @@ def _cells(tables: tuple[Table, ...], place: int) -> list[str]:
 
 
 def _stars(tables: tuple[Table, ...], place: int) -> str:
-    found = (cell.stars for cell in _cells(tables, place) if isinstance(cell, Figures))
-    return max(found, key=len, default="")
+    return max((without_stars(cell)[1] for cell in _cells(tables, place)), key=len, default="")
 
 
 def cell_of(cell: str) -> str:
     """Return a cell for an S column: numbers unchanged, other text in braces."""
     if not cell:
         return ""
-    stars = cell.stars if isinstance(cell, Figures) else ""
     if _read(cell):
-        return cell[: len(cell) - len(stars)] + (f"{{$^{{{stars}}}$}}" if stars else "")
+        bare, stars = without_stars(cell)
+        return bare + (f"{{$^{{{stars}}}$}}" if stars else "")
     return f"{{{number(cell)}}}"
 
 
 def _read(cell: str) -> re.Match[str] | None:
-    stars = cell.stars if isinstance(cell, Figures) else ""
-    match = _PLAIN.fullmatch(cell[: len(cell) - len(stars)])
+    match = _PLAIN.fullmatch(without_stars(cell)[0])
     return match if match and (match[2] or match[3]) else None

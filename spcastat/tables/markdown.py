@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from math import ceil
 
-from spcastat.tables.grid import Document, Table
-from spcastat.tables.panels import blocks, column_widths, display_width, label_room, label_width, panels
+from spcastat.tables.grid import Document, Table, below_headings
+from spcastat.tables.panels import blocks, column_widths, display_width, label_width, panels
 from spcastat.tables.table_layout import Layout
 
 #: Number of characters in a line of pandoc; if lines are longer, column widths are relative to the dashes.
@@ -43,7 +44,9 @@ def render(document: Document, layout: Layout | None = None) -> str:
     parts += _terms(document.facts)
     name = f" {{#{document.label}}}" if document.label else ""
     for block in blocks(document.tables):
-        for table in _panels(block, layout.width):
+        columns, label = column_widths(block, _room), label_width(block, _room)
+        split = panels(block, label, columns, LINE * layout.width // 80, 0, LABELS)
+        for table in chain.from_iterable(tables for _, tables, _ in split):
             parts.append("\n".join(_table(table)))
             if document.heading and (document.caption or name):
                 parts.append(f": {escape(document.heading)}{name}")
@@ -56,14 +59,6 @@ def render(document: Document, layout: Layout | None = None) -> str:
 def _terms(pairs: tuple[tuple[str, str], ...]) -> list[str]:
     lines = [f"- {escape(label)}: {escape(text)}" for label, text in pairs]
     return ["\n".join(lines)] if lines else []
-
-
-def _panels(block: tuple[Table, ...], width: int) -> Iterator[Table]:
-    """Yield the tables of a block, split into panels if they are too wide for a page."""
-    columns, page = column_widths(block, _room), LINE * width // 80
-    room = label_room(label_width(block, _room), columns, page, 0, LABELS)
-    for start, stop in panels(room, columns, page, 0, block[0].together):
-        yield from (table.columns(start, stop) for table in block)
 
 
 def _room(text: str) -> int:
@@ -99,12 +94,10 @@ def _table(table: Table) -> Iterator[str]:
 
 def _grid(table: Table) -> Iterator[tuple[str, ...]]:
     yield (table.title, *table.headings)
-    group = ""
-    for row in table.rows:
-        if row.group and row.group != group:
-            yield (row.group, *("" for _ in table.headings))
-        group = row.group
-        label = "\N{NO-BREAK SPACE}" * (2 * bool(group)) + row.label
+    for group, row in below_headings(table.rows):
+        if group:
+            yield (group, *("" for _ in table.headings))
+        label = "\N{NO-BREAK SPACE}" * (2 * bool(row.group)) + row.label
         yield (label, *(cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in row.cells))
 
 

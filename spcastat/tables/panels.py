@@ -64,21 +64,42 @@ def label_room(label: int, columns: list[int], width: int, gap: int, least: int)
 
 
 def panels(
-    label: int, columns: list[int], width: int, gap: int, together: int = 1
-) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of the panels of columns that fit into `width` next to the label column.
+    block: tuple[Table, ...], label: int, columns: list[int], width: int, gap: int, least: int
+) -> Iterator[tuple[int, tuple[Table, ...], list[int]]]:
+    """Yield the panels of tables with common columns that fit into `width`: there are as few as possible.
 
-    Groups of `together` columns are not split, and every panel has at least one group. There are as few
-    panels as possible.
+    Groups of columns that belong together are not split, and every panel has at least one group.
+
+    Parameters
+    ----------
+    block : tuple of Table
+    label : int
+        Natural width of the label column.
+    columns : list of int
+        Widths of the other columns.
+    width, gap : int
+        Width of the page, and space between columns.
+    least : int
+        See :func:`label_room`.
+
+    Yields
+    ------
+    room : int
+        Width of the label column.
+    tables : tuple of Table
+        The tables with the columns of the panel.
+    widths : list of int
     """
-    start, used = 0, label
+    room = label_room(label, columns, width, gap, least)
+    starts, used, together = [0], room, block[0].together
     for i in range(0, len(columns), together):
         size = sum(gap + column for column in columns[i : i + together])
-        if i > start and used + size > width:
-            yield start, i
-            start, used = i, label
+        if i > starts[-1] and used + size > width:
+            starts.append(i)
+            used = room
         used += size
-    yield start, len(columns)
+    for start, stop in zip(starts, [*starts[1:], len(columns)], strict=True):
+        yield room, tuple(table.columns(start, stop) for table in block), columns[start:stop]
 
 
 def wrapped(text: str, width: int, measure: Callable[[str], int] = len) -> list[str]:

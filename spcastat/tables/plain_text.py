@@ -11,11 +11,12 @@ import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cache, partial
 from itertools import zip_longest
 
 from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
-from spcastat.tables.cells import Figures
-from spcastat.tables.grid import Document, Table
+from spcastat.tables.cells import without_stars
+from spcastat.tables.grid import Document, Table, below_headings
 from spcastat.tables.panels import (
     blocks,
     column_widths,
@@ -52,7 +53,8 @@ def render(document: Document, layout: Layout | None = None, encoding: str | Non
     layout = layout or Layout()
     encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
     document = _with_room_for_stars(layout.of(document, names=False))
-    document = document.respelled({text: _safe(text, encoding) for text in document.texts})
+    safe = cache(partial(_safe, encoding=encoding))
+    document = document.changed(safe, safe, safe, safe)
     if layout.full_names:
         document = _with_high_headings(document)
     else:
@@ -71,12 +73,10 @@ def _without_key(document: Document) -> Document:
 def _with_room_for_stars(document: Document) -> Document:
     """Return the document with cells padded to the largest number of stars, so that numbers are aligned."""
     cells = [cell for table in document.tables for row in table.rows for cell in row.cells]
-    most = max((len(cell.stars) for cell in cells if isinstance(cell, Figures)), default=0)
+    most = max((len(without_stars(cell)[1]) for cell in cells), default=0)
     if not most:
         return document
-    return document.with_cells(
-        lambda cell: cell and cell + " " * (most - (len(cell.stars) if isinstance(cell, Figures) else 0))
-    )
+    return document.changed(lambda cell: cell and cell + " " * (most - len(without_stars(cell)[1])))
 
 
 def _with_high_headings(document: Document) -> Document:
@@ -201,11 +201,9 @@ def _header(document: Document, width: int) -> str:
 
 def _block(block: tuple[Table, ...], width: int) -> Iterator[str]:
     columns = column_widths(block, lines_width)
-    label = label_room(label_width(block, display_width), columns, width, GAP, NAME_WIDTH)
-    for start, stop in panels(label, columns, width, GAP, block[0].together):
-        widths = columns[start:stop]
+    natural = label_width(block, display_width)
+    for label, parts, widths in panels(block, natural, columns, width, GAP, NAME_WIDTH):
         whole = label + sum(GAP + column for column in widths)
-        parts = [table.columns(start, stop) for table in block]
         yield "\n\n".join("\n".join(_table(table, label, widths, whole)) for table in parts)
 
 
@@ -219,13 +217,11 @@ def _table(table: Table, label: int, widths: list[int], whole: int) -> Iterator[
     for number, line in reversed(list(enumerate(heads or [()]))):
         yield _line("" if number else head, line, label, widths, table.align)
     yield "-" * whole
-    group = ""
-    for row in table.rows:
+    for group, row in below_headings(table.rows):
         if row.rule:
             yield "-" * whole
-        if row.group and row.group != group:
-            yield row.group
-        group = row.group
+        if group:
+            yield group
         indent = 2 * bool(row.group)
         first, *rest = wrapped(row.label, label - indent, display_width)
         yield _line(" " * indent + first, row.cells, label, widths, table.align)

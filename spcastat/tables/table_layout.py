@@ -103,7 +103,7 @@ def restyled(document: Document, digits: int | None = None, decimal: str = ".") 
     if more == 0 and decimal == ".":
         return document
     document = dataclasses.replace(document, digits=document.digits + more)
-    return document.with_cells(lambda cell: cell.again(more, decimal) if isinstance(cell, Figures) else cell)
+    return document.changed(lambda cell: cell.again(more, decimal) if isinstance(cell, Figures) else cell)
 
 
 def shortened(document: Document, limit: int, heading_limit: int) -> Document:
