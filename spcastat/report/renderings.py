@@ -60,7 +60,28 @@ def with_layout(*further: str) -> Callable[[Callable[..., Any]], Callable[..., A
     return dress
 
 
-class Renderings:
+class Shown:
+    """Base of what prints as tables, in a console, in notebooks, and in their exports to PDF and Word."""
+
+    def _tables(self, notebook: bool) -> Renderings:
+        """Return what is shown, in a notebook or in a console."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self._tables(False).as_text()
+
+    def _repr_html_(self) -> str:
+        return self._tables(True).as_html()
+
+    def _repr_latex_(self) -> str:
+        """Return LaTeX for notebooks exported to PDF, without packages or breaks across pages."""
+        return f"{PLAIN_RULES}\n{self._tables(True).as_latex(longtable=False).partition(chr(10))[2]}"
+
+    def _repr_markdown_(self) -> str:
+        return self._tables(True).as_markdown()
+
+
+class Renderings(Shown):
     r"""Tables with a header as text, HTML, LaTeX, Markdown, Word, or a table of great_tables.
 
     All formats have these options; options of one format only are described there.
@@ -202,15 +223,5 @@ class Renderings:
 
         return render(self.document, kind, layout=layout)
 
-    def __repr__(self) -> str:
-        return self.as_text()
-
-    def _repr_html_(self) -> str:
-        return self.as_html()
-
-    def _repr_latex_(self) -> str:
-        """Return LaTeX for notebooks exported to PDF, without packages or breaks across pages."""
-        return f"{PLAIN_RULES}\n{self.as_latex(longtable=False).partition(chr(10))[2]}"
-
-    def _repr_markdown_(self) -> str:
-        return self.as_markdown()
+    def _tables(self, notebook: bool) -> Renderings:
+        return self

@@ -54,7 +54,6 @@ class Carried:
     def __getstate__(self) -> dict[str, Any]:
         # cached values are not pickled
         kept = {name: self.__dict__[name] for name in self.__dict__ if name not in _WORKED_OUT}
-        kept = {name: value for name, value in kept.items() if not name.startswith("_handed_")}
         if _local_stream(self) is not None:
             kept |= {"_source": None, "_call": None}
             if "_state" in kept:
@@ -81,7 +80,7 @@ class Carried:
 #: Attributes that contain a Spec, and with it the names used by a formula.
 _SPECS = ("_source", "_state")
 #: Cached attributes.
-_WORKED_OUT = ("_distances", "_drawn", "_scores")
+_WORKED_OUT = ("_coordinates", "_distances", "_drawn", "_scores", "_variance")
 
 
 def _repacked(part: Any, pack: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None]) -> Any:

@@ -1,16 +1,16 @@
-"""The result of `spca_path`: fits along a range of cardinalities."""
+"""Fits along a range of cardinalities (`spca_path`) or of penalties (``spco(...).path()``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import pandas as pd
 
 from spcastat import plots
 from spcastat.config import elements, is_whole, listed, nearest, plural, shown
-from spcastat.errors import CardinalityError
+from spcastat.errors import CardinalityError, OptionError
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary, describe_data
 from spcastat.results.plotted import drawn
@@ -20,36 +20,50 @@ from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
+#: What a fit was asked for, and the type of the fits.
+Key = TypeVar("Key")
+Fit = TypeVar("Fit")
 #: The measures in the table.
 SHOWN = measures_of("total", "pca")
 #: The default of the parameter `measures`.
 MAXIMISED = "By default the one that the search maximised, or the adjusted variance."
 
 
-class SpcaPath(Summary):
-    """Fits of the same data by one method, in ascending order of nonzeros.
+class FitPath(Summary, Generic[Key, Fit]):
+    """Fits by the value that was asked for, with a table of them; `frames` has the table under "path"."""
 
-    ``path[7]`` is short for ``path.fits[7]``; `frames` has the table under "path".
-    """
-
-    def __init__(self, fits: dict[Any, SpcaResult]):
-        self._fits = dict(fits)
-        table = pd.DataFrame([_row(card, fit) for card, fit in fits.items()])
-        super().__init__(_document(table, next(iter(fits.values()))), {"path": table})
+    def __init__(self, fits: Mapping[Key, Fit], table: pd.DataFrame, document: Document):
+        self._fits, self._table = dict(fits), table
+        super().__init__(document, {"path": table})
 
     @property
-    def fits(self) -> dict[Any, SpcaResult]:
-        """The fits by cardinality: a number if all components have the same, otherwise a tuple."""
+    def fits(self) -> dict[Key, Fit]:
+        """The fits by what was asked for: a cardinality (a tuple if components differ), or a penalty."""
         return dict(self._fits)
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per fit: "card", "nonzeros", all measures, "pca", "objective" and convergence.
+        """One row per fit, with the columns that the class describes."""
+        return own(self._table)
 
-        "pca" is the share of dense PCA with as many components; the last columns are "score_correlation" and
-        "converged".
-        """
-        return own(self._frames["path"])
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._fits)
+
+    def __len__(self) -> int:
+        return len(self._fits)
+
+
+class SpcaPath(FitPath[Any, SpcaResult]):
+    """Fits of the same data by one method, in ascending order of nonzeros.
+
+    ``path[7]`` is short for ``path.fits[7]``; `frames` has the table under "path". The columns of `table` are
+    "card", "nonzeros", all measures, "pca" (the share of dense PCA with as many components), "objective",
+    "score_correlation" and "converged".
+    """
+
+    def __init__(self, fits: dict[Any, SpcaResult]):
+        table = pd.DataFrame([_row(card, fit) for card, fit in fits.items()])
+        super().__init__(fits, table, _document(table, next(iter(fits.values()))))
 
     def __getitem__(self, card: Any) -> SpcaResult:
         key = tuple(elements(card, len(self))) if isinstance(card, (list, tuple)) else card
@@ -59,12 +73,6 @@ class SpcaPath(Summary):
                 f"{nearest(shown(key), self._fits)}"
             )
         return self._fits[key]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._fits)
-
-    def __len__(self) -> int:
-        return len(self._fits)
 
     @drawn(plots.plot_path, "table", measures=MAXIMISED)
     def plot(self, *, measures: str | Sequence[str] | None = None) -> Any:
@@ -108,7 +116,7 @@ class SpcaPath(Summary):
         from spcastat.report.explorer import Position, write_explorer  # imported late, as few paths need it
 
         positions = [Position(card, fit._state, fit._source) for card, fit in self._fits.items()]
-        write_explorer(path, positions, self._frames["path"], self._document, title, max_rows)
+        write_explorer(path, positions, self._table, self._document, title, max_rows)
 
     def _measures(self, given: str | Sequence[str] | None) -> str | Sequence[str]:
         if given is not None:
@@ -170,3 +178,90 @@ def _key(several: bool) -> str:
         if one.of == "pca":
             text += f" {one.short[0].upper()}{one.short[1:]}: {one.note}."
     return text + " |r|: largest correlation of two scores." * several
+
+
+# --- sparse coordinates ----------------------------------------------------------------------------
+
+
+class Coordinates(Protocol):
+    """The attributes of a fit that the table of a path uses."""
+
+    @property
+    def penalty(self) -> float: ...
+
+    @property
+    def cpzc(self) -> float: ...
+
+    @property
+    def cpev(self) -> float: ...
+
+    @property
+    def converged(self) -> bool: ...
+
+    @property
+    def variance(self) -> pd.DataFrame: ...
+
+
+#: The type of these fits: `SpcoResult`.
+Sparse = TypeVar("Sparse", bound=Coordinates)
+
+
+class SpcoPath(FitPath[float, Sparse]):
+    """Fits of sparse coordinates from few zeros to many, the result of ``spco(...).path()``.
+
+    ``path[0.5]`` is the fit for that value of the option; `frames` has the table under "path". The columns of
+    `table` are the requested value, "penalty", "cpzc" (the share of zero coordinates), three shares of the
+    total variance: "cpev" (the adjusted variance of the loadings), "fit" (what the sparse coordinates
+    reproduce) and "pca" (what as many dense components explain), and "converged".
+    """
+
+    def __init__(self, option: str, fits: dict[float, Sparse]):
+        self._option = option
+        table = pd.DataFrame([_coordinates_row(value, option, fit) for value, fit in fits.items()])
+        super().__init__(fits, table, _coordinates_document(table, option))
+
+    def __getitem__(self, value: float) -> Sparse:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in self._fits:
+            raise OptionError(
+                f"The path has no fit with {self._option}={shown(value)}; it has {listed(self._fits, 20)}."
+            )
+        return self._fits[value]
+
+    @drawn(plots.plot_coordinates_path, "table")
+    def plot(self) -> Any:
+        return {"table": self.table}
+
+    plot_data = plot.data
+
+
+def _coordinates_row(value: float, option: str, fit: Coordinates) -> dict[str, Any]:
+    variance = fit.variance
+    return {
+        option if option == "zeros" else "asked": value,
+        "penalty": fit.penalty,
+        "cpzc": fit.cpzc,
+        "cpev": fit.cpev,
+        "fit": float(variance["cumulative fit"].iloc[-1]),
+        "pca": float(variance["cumulative PCA"].iloc[-1]),
+        "converged": fit.converged,
+    }
+
+
+def _coordinates_document(table: pd.DataFrame, option: str) -> Document:
+    first = "zeros" if option == "zeros" else "asked"
+    rows = tuple(
+        Row(
+            f"{line[first]:.4g}",
+            (
+                f"{line['penalty']:.4g}",
+                *(f"{100 * line[name]:.2f}" for name in ("cpzc", "cpev", "fit", "pca")),
+            ),
+        )
+        for line in table.to_dict("records")
+    )
+    note = (
+        "CPZC: zero coordinates, %. CPEV: adjusted variance of the loadings, fit: what the sparse "
+        "coordinates reproduce, PCA: as many dense components; % of the total variance."
+    )
+    headings = ("penalty", "CPZC", "CPEV", "fit", "PCA")
+    return Document(f"Path of {plural(len(table), 'fit')}", (), (Table(option, headings, rows),), (note,))

@@ -16,7 +16,8 @@ from spcastat.intake.same_library import ROW, in_library_of, is_polars
 from spcastat.measures import MEASURES
 from spcastat.report.equations import equations as written_equations
 from spcastat.report.loading_columns import print_loadings as printed_loadings
-from spcastat.report.summary import NOTEBOOK, SCREEN, summarise
+from spcastat.report.renderings import Shown
+from spcastat.report.summary import NOTEBOOK, SCREEN, Summary, summarise
 from spcastat.results import proving
 from spcastat.results.call import card_by_number, names_for
 from spcastat.results.carried import Carried
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
+class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written, Shown):
     """A fitted sparse PCA.
 
     The most important methods, by topic:
@@ -226,17 +227,8 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written):
 
     summary = delegated(summarise, "summary")
 
-    def __repr__(self) -> str:
-        return self.summary(max_rows=SCREEN).as_text()
-
-    def _repr_html_(self) -> str:
-        return self.summary(max_rows=NOTEBOOK).as_html()
-
-    def _repr_latex_(self) -> str:
-        return self.summary(max_rows=NOTEBOOK)._repr_latex_()
-
-    def _repr_markdown_(self) -> str:
-        return self.summary(max_rows=NOTEBOOK).as_markdown()
+    def _tables(self, notebook: bool) -> Summary:
+        return self.summary(max_rows=NOTEBOOK if notebook else SCREEN)
 
     print_loadings = delegated(printed_loadings)
     equations = delegated(written_equations)

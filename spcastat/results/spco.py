@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,21 +18,23 @@ from spcastat.intake.checks import rows_of
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
+from spcastat.report.renderings import Shown
 from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute
+from spcastat.results.path import SpcoPath
 from spcastat.results.plotted import drawn
-from spcastat.results.spco_path import SpcoPath
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft
-from spcastat.state.copies import handed, own
+from spcastat.state.copies import own
+from spcastat.state.variance import CUMULATIVE
 from spcastat.tables import Arrangement, Document, Row, Table, loadings_table
 
 #: Largest number of penalties in a path.
 MOST_VALUES = 1000
 
 
-class SpcoResult(Carried):
+class SpcoResult(Carried, Shown):
     """Sparse principal coordinates, the result of :func:`spcastat.spco`.
 
     Coordinates are the soft-thresholded scores of the rows on orthonormal, dense loadings, so that small ones
@@ -51,24 +54,26 @@ class SpcoResult(Carried):
         """The labels PC1, ..., PCk."""
         return pd.Index([f"PC{i + 1}" for i in range(self._A.shape[1])])
 
-    @handed
+    @property
     def loadings(self) -> pd.DataFrame:
         """The loadings A, p x k: dense and orthonormal, the largest absolute entry of a column positive."""
         return pd.DataFrame(self._A.copy(), index=own(self._source.spec.columns), columns=self.components)
 
-    @handed
-    def coordinates(self) -> pd.DataFrame:
-        """The sparse coordinates Z, n x k, in the order and with the labels of the fitted rows."""
-        return pd.DataFrame(
-            self._project(self._source.matrix), index=own(self._source.index), columns=self.components
-        )
+    coordinates: pd.DataFrame = attribute(
+        "_coordinates",
+        "The sparse coordinates Z, n x k, in the order and with the labels of the fitted rows.",
+    )
+
+    @cached_property
+    def _coordinates(self) -> pd.DataFrame:
+        return self._labelled(self._source.matrix, self._source.index)
 
     @property
     def penalty(self) -> float:
         """The l1 penalty, in the units of the (scaled) data."""
         return float(self._found.penalty[0])
 
-    @handed
+    @property
     def variance(self) -> pd.DataFrame:
         """One row per component: nonzero coordinates, share of zeros, adjusted variance, cumulative shares.
 
@@ -76,9 +81,11 @@ class SpcoResult(Carried):
         ``cumulative fit`` the share of the total variance that the sparse coordinates reproduce,
         1 - |X - ZA'|^2 / |X|^2; ``cumulative PCA`` that of dense components.
         """
-        op = self._source.op
-        assert isinstance(op, Rows)
-        Z = self.coordinates.to_numpy()
+        return own(self._variance)
+
+    @cached_property
+    def _variance(self) -> pd.DataFrame:
+        op, Z = self._op, self._coordinates.to_numpy()
         k = Z.shape[1]
         weighted = op.root_weights[:, None] * (Z / op.unit)
         dense = op.forward(self._A)
@@ -99,13 +106,12 @@ class SpcoResult(Carried):
     @property
     def cpev(self) -> float:
         """Cumulative percentage of explained variance of the loadings, as a fraction: adjusted variance."""
-        assert isinstance(self._source.op, Rows)
-        return float(MEASURES["adjusted"](self._A, self._source.op)[-1])
+        return self.measure("adjusted")
 
     @property
     def cpzc(self) -> float:
         """Cumulative percentage of zero coordinates, as a fraction of all n x k."""
-        return float((self.coordinates.to_numpy() == 0).mean())
+        return float((self._coordinates.to_numpy() == 0).mean())
 
     @property
     def total_variance(self) -> float:
@@ -136,7 +142,7 @@ class SpcoResult(Carried):
         DataFrame of shape (n_new, k)
         """
         matrix, index = replay(self._source.spec, new, na=na)
-        return pd.DataFrame(self._project(matrix), index=own(index), columns=self.components)
+        return self._labelled(matrix, index)
 
     def inverse_transform(self, coordinates: Any) -> pd.DataFrame:
         """Return the rows Z A', in the units of the data, for coordinates Z of shape (n, k)."""
@@ -161,13 +167,12 @@ class SpcoResult(Carried):
         named = {
             "cpev": lambda: self.cpev,
             "cpzc": lambda: self.cpzc,
-            "fit": lambda: self.variance["cumulative fit"].iloc[-1],
+            "fit": lambda: self._variance["cumulative fit"].iloc[-1],
         }
         name = one_of("name", name, [*named, *MEASURES])
         if name in named:
             return float(named[name]())
-        assert isinstance(self._source.op, Rows)
-        return float(MEASURES[name](self._A, self._source.op)[-1])
+        return float(MEASURES[name](self._A, self._op)[-1])
 
     def path(self, zeros: Any = None, *, penalty: Any = None) -> SpcoPath[SpcoResult]:
         """Fit the same data with a range of penalties.
@@ -207,9 +212,8 @@ class SpcoResult(Carried):
                 penalty=value if option == "penalty" else None,
             )
             inside = replace(asked, penalty=None if asked.penalty is None else asked.penalty / unit)
-            op = self._source.op
-            assert isinstance(op, Rows)
-            fits[value] = SpcoResult(self._source, asked, inside.solve(op, self._A.shape[1]).times(unit))
+            found = inside.solve(self._op, self._A.shape[1]).times(unit)
+            fits[value] = SpcoResult(self._source, asked, found)
         return SpcoPath(option, fits)
 
     @drawn(plots.plot_coordinates, "coordinates")
@@ -222,9 +226,17 @@ class SpcoResult(Carried):
     def plot_loadings(self) -> Any:
         return {"loadings": self.loadings}
 
-    def _project(self, matrix: Any) -> np.ndarray:
+    @property
+    def _op(self) -> Rows:
+        assert isinstance(self._source.op, Rows)
+        return self._source.op
+
+    def _labelled(self, matrix: Any, index: Any) -> pd.DataFrame:
+        """Return the coordinates of rows, with their labels."""
         assert self._source.standard is not None
-        return soft(self._source.standard.project(matrix, self._A), self._found.penalty, self._solver.ridge)
+        scores = self._source.standard.project(matrix, self._A)
+        values = soft(scores, self._found.penalty, self._solver.ridge)
+        return pd.DataFrame(values, index=own(index), columns=self.components)
 
     # --- what people see ------------------------------------------------------------------------
 
@@ -249,17 +261,8 @@ class SpcoResult(Carried):
         )
         return Summary(document, {"loadings": self.loadings, "variance": self.variance})
 
-    def __repr__(self) -> str:
-        return self.summary().as_text()
-
-    def _repr_html_(self) -> str:
-        return self.summary().as_html()
-
-    def _repr_latex_(self) -> str:
-        return self.summary()._repr_latex_()
-
-    def _repr_markdown_(self) -> str:
-        return self.summary().as_markdown()
+    def _tables(self, notebook: bool) -> Summary:
+        return self.summary()
 
 
 def _shares_table(variance: pd.DataFrame) -> Table:
@@ -269,8 +272,8 @@ def _shares_table(variance: pd.DataFrame) -> Table:
     rows = (
         Row("Nonzeros", tuple(str(int(count)) for count in variance["nonzero coordinates"])),
         Row("Zeros, %", percents("share of zeros")),
-        Row("CPEV", percents("cumulative CPEV"), "Cumulative % of total variance"),
-        Row("sparse fit", percents("cumulative fit"), "Cumulative % of total variance"),
-        Row("PCA (dense)", percents("cumulative PCA"), "Cumulative % of total variance"),
+        Row("CPEV", percents("cumulative CPEV"), CUMULATIVE),
+        Row("sparse fit", percents("cumulative fit"), CUMULATIVE),
+        Row("PCA (dense)", percents("cumulative PCA"), CUMULATIVE),
     )
     return Table("Coordinates", tuple(str(name) for name in variance.index), rows)

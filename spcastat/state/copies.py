@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -43,37 +42,3 @@ def own(value: T) -> T:
     else:
         copied = copy.copy(given)
     return copied
-
-
-class handed(Generic[T]):
-    """A cached property that returns a new copy on every access.
-
-    Within the package, ``type(result).name.kept(result)`` returns the cached value, which must not be
-    modified.
-    """
-
-    def __init__(self, compute: Callable[[Any], T]):
-        self.compute = compute
-        self.__doc__ = compute.__doc__
-        self.name = compute.__name__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, result: None, owner: type) -> handed[T]: ...
-    @overload
-    def __get__(self, result: object, owner: type) -> T: ...
-    def __get__(self, result: Any, owner: type) -> Any:
-        return self if result is None else own(self.kept(result))
-
-    def __set__(self, result: object, value: Any) -> None:
-        raise AttributeError(f"{self.name} of a {type(result).__name__} cannot be set")
-
-    def kept(self, result: Any) -> T:
-        """Return the cached value itself."""
-        place = f"_handed_{self.name}"
-        if place not in result.__dict__:
-            result.__dict__[place] = self.compute(result)
-        kept: T = result.__dict__[place]
-        return kept
