@@ -17,7 +17,7 @@ from spcastat.report.summary import share_taken, standardisation
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust
-from spcastat.state.proof_sentences import told
+from spcastat.state.proof_sentences import proof_sentences
 from spcastat.state.record import Record
 from spcastat.state.support_rule import rule_words
 from spcastat.state.variance import variance
@@ -95,7 +95,7 @@ def describe(state: FitState, choice: Any = None) -> Description:
         *_rule(state),
         *_explained(state, cited),
         *_resampled(state, cited),
-        *_proven(state),
+        *proof_sentences(state),
         _software(state.record),
     ]
     known = entries()
@@ -285,11 +285,6 @@ def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
             f"Loadings were tested by {plural(known.tests.draws, 'permutation')} of the rows of each "
             f"variable; q values control the false discovery rate within each component ({name})."
         )
-
-
-def _proven(state: FitState) -> Iterator[str]:
-    nonneg = bool(state.record.options.get("nonneg"))
-    yield from (told(one, nonneg, list(state.components), rule_words(state)) for one in state.proofs)
 
 
 def _software(record: Record) -> str:

@@ -1,9 +1,9 @@
-"""The report of a fit, as an HTML page or a Word file."""
+"""The report of a fit, as an HTML page, a Word file, or a workbook of its tables."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,8 @@ from spcastat.report.chapters import Chapter, Content, Lines, chapters
 from spcastat.report.docx_file import ENDING, PAGE, require_docx, write_word
 from spcastat.report.html_page import ENDINGS, chapters_page, write_page
 from spcastat.report.pictures import Picture
+from spcastat.report.summary import summarise
+from spcastat.report.workbook import fit_sheets, write_workbook
 from spcastat.state import FitState
 from spcastat.storage.atomic import file_path
 from spcastat.tables import Arrangement, Document, Layout
@@ -29,12 +31,13 @@ CODE = 8.5
 def write_report(
     state: FitState,
     source: Source | None,
+    by_row: Callable[[Any, str], Any],
+    before: Sequence[Chapter],
     path: str | PathLike[str],
+    *,
     title: str | None = None,
     call: str | None = None,
     full_names: bool = True,
-    before: Sequence[Chapter] = (),
-    *,
     sort: bool | None = None,
     max_rows: int | None = None,
     groups: Any = None,
@@ -46,10 +49,17 @@ def write_report(
 
     The page is self-contained, has no scripts, works on phones, in dark mode, with screen readers and in
     print, and offers each figure as SVG. A Word file has real tables, whose headings are repeated on every
-    page, and figures of 300 dpi with captions and text alternatives.
+    page, and figures of 300 dpi with captions and text alternatives. The report of a choice begins with the
+    choice and its plot.
 
     Parameters
     ----------
+    state : FitState
+    source : Source or None
+    by_row : callable
+        Returns values for the rows of the fit, given the values or the name of a column.
+    before : sequence of Chapter
+        Chapters placed before those of the fit.
     path : str or path
         A name with the extension .html or .htm, or without one, for a page; with .docx for Word, which needs
         an optional dependency: ``pip install 'spcastat[docx]'``.
@@ -58,8 +68,6 @@ def write_report(
         The code that reproduces the fit, if it is not the recorded `call`.
     full_names : bool
         Whether the tables have long names in full; otherwise names are shortened, with a key.
-    before : sequence of Chapter
-        Chapters placed before those of the fit.
     sort, max_rows, groups, digits, cut
         Which variables the tables show, in which order, and how: see `summary`. `groups` of variables are
         also used in the figure of the loadings.
@@ -75,6 +83,7 @@ def write_report(
     OptionError
         If `path` is the file from which the rows of the fit are read.
     """
+    row_groups = by_row(row_groups, "row_groups")
     arrangement = Arrangement(sort, max_rows, groups, cut)
     digits = whole_number("digits", digits, 0, 10)
     target = file_path(path, (*ENDINGS, ENDING))
@@ -94,6 +103,36 @@ def write_report(
         _write_word(target, heading, parts)
     else:
         write_page(target, chapters_page(heading, record.versions.get("spcastat", ""), parts))
+
+
+def to_excel(state: FitState, source: Source | None, path: str | PathLike[str]) -> None:
+    """Write a workbook with a sheet for each table of the fit, numbers in full.
+
+    The sheets are loadings, variances, correlations, shares, means and scales, scores and distances of rows
+    in memory, and results of resampling; the first sheet describes the fit. It needs an optional dependency:
+    ``pip install 'spcastat[excel]'``.
+
+    Parameters
+    ----------
+    path : str or path
+        Ending in .xlsx.
+
+    Raises
+    ------
+    ExtraError
+        If openpyxl is not installed.
+    FileError
+        If the file cannot be written, or does not end in .xlsx.
+    OptionError
+        If there are more rows or variables than a sheet can hold, or the rows of the fit are read from this
+        file.
+    """
+    if source is not None:
+        source.spare(file_path(path))
+    record, document = state.record, summarise(state, source, max_rows=1).document
+    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    more = [("Call", record.call), ("Versions", versions), *(("Note", note) for note in document.notes)]
+    write_workbook(path, fit_sheets(state, source), [("Fit", document.title), *document.facts, *more])
 
 
 def _shortened(chapter: Chapter) -> Chapter:

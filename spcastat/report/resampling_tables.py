@@ -61,9 +61,9 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     lines = _lines(variances, ("estimate", "std_error", "lower", "upper", "held_out"), "component", _four)
     how = "variables selected again in each" if found.select else "given these variables"
     kind = "normal" if found.kind == "normal" else "percentile"
-    draws = _draws(len(found.values), found.asked, found.again, found.normal, "draw")
+    draws = _draws(found.draws, found.asked, found.again, found.normal, "draw")
     heading = ("variance", "std. error", "lower", "upper", "held out")
-    facts = [("Similarity", _similar(trust.similarity(state, found.similarity)))]
+    facts = [("Similarity", _similar(trust.similarity(state, found)))]
     notes = [UNSAID["interval" if found.select else "given"], *rest, *[UNSAID["selected"]] * found.select]
     if screen:
         cells = [(row.label, row.cells) for row in lines]
@@ -86,7 +86,7 @@ def stability_document(state: FitState, found: Halved, screen: bool = False) -> 
     A `screen` has only clusters that are stable though none of their variables is, and no associates.
     """
     halves, pairs = len(found.chosen), trust.associates(state, found)
-    draws = _draws(halves // 2, found.asked, found.again, found.normal, "pair")
+    draws = _draws(found.draws, found.asked, found.again, found.normal, "pair")
     groups = trust.clusters(state, found)
     notes = [UNSAID["frequency"]]
     if screen and len(groups) + len(pairs):
@@ -131,7 +131,7 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
         facts=(
             ("Rows", f"{first} chose the variables, {second} estimate{again}{normal}"),
             ("Draws", _done(found.draws, found.asked, "bootstrap sample", " of the second half")),
-            ("Similarity", _similar(pd.Series(found.similarity, state.components))),
+            ("Similarity", _similar(trust.similarity(state, found))),
         ),
         tables=(
             Table("Loading", heading, _lines(_largest(frame), columns, "term", _three, "component")),
@@ -266,7 +266,7 @@ def _frequencies(state: FitState, found: Halved) -> Table:
     lines += [
         Row("Stable, of selected", tuple(f"{one} of {all_}" for one, all_ in ratios), rule=True),
         Row("False, at most", tuple(fixed(most, 2) if sure else "-" for most, sure in false)),
-        Row("Similarity", tuple(fixed(r, 2) for r in trust.similarity(state, found.similarity))),
+        Row("Similarity", tuple(fixed(r, 2) for r in trust.similarity(state, found))),
     ]
     notes = [f"* {found.threshold:g} or more; a blank was never selected."]
     if len(rows) < met.sum():

@@ -16,13 +16,13 @@ from spcastat.labels import full_names, name_text
 from spcastat.measures.adjusted import best_order, totals_in_orders
 from spcastat.operators.scaling_groups import stored
 from spcastat.report.loading_columns import loading_columns
-from spcastat.report.proof_tables import facts_of
 from spcastat.report.renderings import Renderings
 from spcastat.report.resampling_tables import ROWS, summary_tables
 from spcastat.report.workbook import write_workbook
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state.copies import own
+from spcastat.state.proof_sentences import proof_sentences
 from spcastat.state.record import CENTRING, SCALING, Record
 from spcastat.state.support_rule import forced, groups_of, rule_words, shares
 from spcastat.state.variance import variance as variance_of
@@ -161,7 +161,7 @@ def summarise(
     sure, unsaid = summary_tables(state, intervals=conf_int)
     document = Document(
         title=_title(record, variance["cardinality"]),
-        facts=(*_facts(state), *_groups(state), *facts_of(state)),
+        facts=(*_facts(state), *_groups(state), *(("Proof", text) for text in proof_sentences(state))),
         tables=(
             loadings_table(loadings, Arrangement(sort, max_rows, groups, cut), **further),
             variance_table(variance, largest if record.k > 1 else None),

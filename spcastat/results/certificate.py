@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from spcastat.engine.inputs import Source
+from spcastat.labels import full_names, name_text
 from spcastat.report.renderings import Renderings
 from spcastat.results.delegation import documented
 from spcastat.results.proof_file import Claim, claim_of, save
+from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.copies import own
-from spcastat.state.proof_sentences import told, with_proof
+from spcastat.state.proof_sentences import told
 from spcastat.state.proven import Proven
 from spcastat.state.support_rule import rule_words
-
-if TYPE_CHECKING:
-    from spcastat.tables import Document
+from spcastat.tables import Document, Row, Table
 
 
 class Certificate(Renderings, pd.DataFrame):
@@ -80,16 +80,35 @@ class Certificate(Renderings, pd.DataFrame):
     @property
     def document(self) -> Document:
         """The printout as tables of text."""
-        from spcastat.report.proof_tables import certificate
-
-        return certificate(self, self._proven, self.sentence)
+        joint = self._proven.scope == "joint"
+        unit = ", %" if joint else ""
+        rows = []
+        for name, row in self.iterrows():
+            label, value, bound = name_text(name), f"{row['value']:.6g}", f"{row['upper_bound']:.6g}"
+            if joint:
+                label, value = OBJECTIVES[self._proven.measure], f"{100.0 * row['value']:.3f}"
+                bound = _rounded_up(100.0 * row["upper_bound"], 1e-7)
+            gap = _rounded_up(row["gap"], 1e-6) if np.isfinite(row["gap"]) else ""
+            rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
+        if joint:
+            row = self.iloc[0]
+            spent = f"{row['nodes']} nodes, {row['open']} open, {row['seconds']:.1f} s"
+            facts = [("Cardinalities", ", ".join(str(c) for c in row["cardinalities"]))]
+            facts.append(("Proof", f"{row['proof']}; {spent}"))
+        else:
+            proofs = {text: self["proof"] == text for text in self["proof"]}
+            names = {text: ", ".join(full_names(self.index[own])) for text, own in proofs.items()}
+            facts = [("Proof", f"{own}: {text}") for text, own in names.items()]
+        title = "Joint proof" if joint else "Proof for each component"
+        headings = (f"value{unit}", f"bound{unit}", "gap, %", "optimal")
+        return Document(title, tuple(facts), (Table("", headings, tuple(rows)),), (self.sentence,))
 
     __str__ = Renderings.__repr__
 
 
-def told_of(state: FitState, certificate: Certificate) -> FitState:
-    """Return the state of the fit with the proof of the certificate added."""
-    return with_proof(state, certificate._proven)
+def _rounded_up(percent: float, rounding: float) -> str:
+    """Return a percentage with three decimals, rounded up unless it exceeds them by rounding errors only."""
+    return f"{np.ceil(1e3 * percent - rounding) / 1e3 + 0.0:.3f}"
 
 
 def _named(places: Any, columns: pd.Index) -> list[Any]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat import plots
+from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
-from spcastat.report.chapters import chapter_of
+from spcastat.report.chapters import Chapter, chapter_of
 from spcastat.report.methods_text import choice_sentences
+from spcastat.report.report_file import write_report
 from spcastat.report.summary import Summary
 from spcastat.results.choice_words import (
     Chosen,
@@ -23,11 +24,11 @@ from spcastat.results.choice_words import (
     screen_of,
 )
 from spcastat.results.component_choice import ComponentChoice
+from spcastat.results.delegation import delegated
+from spcastat.results.plotted import drawn
 from spcastat.results.result import SpcaResult
+from spcastat.state import FitState
 from spcastat.state.copies import own
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class Choice(Summary):
@@ -97,55 +98,50 @@ class Choice(Summary):
     @property
     def reason(self) -> str:
         """The reasons for the choice, in words."""
-        return " ".join(reasons_of(self._table, self._fit._state, self._how))
+        return " ".join(reasons_of(self._table, self._state, self._how))
 
     @property
     def method_text(self) -> str:
         """Text for a methods section on how the numbers of loadings were chosen."""
         return " ".join(method_sentences(self._table, self._how))
 
-    def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the criterion against the cardinality; see :func:`spcastat.plots.plot_choice`."""
-        return plots.plot_choice(self.table, by=self.by, dense=self._how.dense, ax=ax)
+    @drawn(plots.plot_choice, "table", "by", "dense")
+    def plot(self) -> Any:
+        return {"table": self.table, "by": self.by, "dense": self._how.dense}
 
-    def plot_data(self) -> pd.DataFrame:
-        """Return the data of `plot`."""
-        return plots.plot_choice_data(self.table, by=self.by)
+    plot_data = plot.data
 
-    def report(
-        self,
-        path: str | PathLike[str],
-        *,
-        title: str | None = None,
-        call: str | None = None,
-        full_names: bool = True,
-        sort: bool | None = None,
-        max_rows: int | None = None,
-        groups: Any = None,
-        digits: int = 3,
-        cut: float = 0.0,
-        row_groups: Any = None,
-    ) -> None:
-        """Write the report of the fit, preceded by the choice and its plot.
+    report = delegated(write_report, "report")
 
-        The parameters are those of ``fit.report``.
-        """
-        options = {"sort": sort, "max_rows": max_rows, "groups": groups, "digits": digits, "cut": cut}
-        options["row_groups"] = self._fit._by_row(row_groups, "row_groups")
+    @property
+    def _before(self) -> tuple[Chapter, ...]:
+        """The chapters of the report before those of the fit."""
         what = "The criterion of every cardinality"
         unsaid = (
             f"Every cardinality by {name_of(self.by)}"
             f"{', with one standard error' if self.by == 'cv' else ''}. It does not say how sure the "
             "variables of the choice are, nor that those left out have nothing to do with the component."
         )
-        document = document_of(self._table, self._fit._state, self._how)
-        parts = [chapter_of("How sparse", document, self.plot, what, unsaid)]
-        if self.components is not None:
-            number = self.components
-            what = "Eigenvalues of the data and of noise"
-            unsaid = (
-                "Eigenvalues beside those of noise. A component below the line may be real and weak, and one "
-                "above it need not mean anything."
-            )
-            parts.insert(0, chapter_of("How many components", number.document, number.plot, what, unsaid))
-        self._fit._report(path, title, call, full_names, tuple(parts), **options)
+        document = document_of(self._table, self._state, self._how)
+        sparse = chapter_of("How sparse", document, self.plot, what, unsaid)
+        number = self.components
+        if number is None:
+            return (sparse,)
+        what = "Eigenvalues of the data and of noise"
+        unsaid = (
+            "Eigenvalues beside those of noise. A component below the line may be real and weak, and one "
+            "above it need not mean anything."
+        )
+        return chapter_of("How many components", number.document, number.plot, what, unsaid), sparse
+
+    @property
+    def _state(self) -> FitState:
+        return self._fit._state
+
+    @property
+    def _source(self) -> Source | None:
+        return self._fit._source
+
+    @property
+    def _by_row(self) -> Any:
+        return self._fit._by_row

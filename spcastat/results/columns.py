@@ -30,12 +30,17 @@ def row_values(given: Any, option: str, source: Source | None, call: Call | None
     Raises
     ------
     NoRowsError
-        If the fit is from a file or its rows are not in memory.
+        If rows come in chunks, of which plots show a sample; and for a column of a fit without its data.
     OptionError
         If there is no such column.
     ShapeError
         If rows were left out and row labels are not unique, so that rows cannot be matched.
     """
+    if given is not None and source is not None and source.stream is not None:
+        raise NoRowsError(
+            f"{option}={shown(given)} was given, and of rows that are never all in memory a sample is drawn, "
+            "which has no values for it. Leave it out, or fit rows that fit into memory."
+        )
     if not isinstance(given, str):
         return given
     if source is None or call is None or not source.has_rows:

@@ -22,7 +22,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Found = TypeVar("Found", Bootstrapped, Split)
 #: Parameters that a result fills in, and the attributes from which they are taken.
-FILLED = {"state": "_state", "source": "_source", "found": "_found"}
+FILLED = {
+    "state": "_state",
+    "source": "_source",
+    "found": "_found",
+    "keep": "_keep",
+    "by_row": "_by_row",
+    "before": "_before",
+}
 
 
 class computed(property, Generic[R]):
@@ -44,6 +51,13 @@ def attribute(path: str, doc: str) -> Any:
     return property(lambda result: own(read(result)), doc=doc)
 
 
+@overload
+def delegated(
+    function: Callable[Concatenate[FitState, Source | None, Callable[..., Any], P], R],
+    name: str = "",
+    /,
+    **entries: str,
+) -> Callable[Concatenate[Any, P], R]: ...
 @overload
 def delegated(
     function: Callable[Concatenate[FitState, Source | None, P], R], name: str = "", /, **entries: str

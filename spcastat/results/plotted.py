@@ -15,7 +15,6 @@ from spcastat.plots.biplot_table import ARROWS
 from spcastat.plots.plot_and_table import Plot, table_of
 from spcastat.results.columns import row_values
 from spcastat.results.delegation import documented
-from spcastat.results.sampled import in_pieces, is_apart, refuse_of_sample, sampled, told
 from spcastat.results.supplement import DRAWN, Supplement, checked
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
@@ -91,8 +90,8 @@ def drawn(draw: Plot[..., Any], *filled: str, **entries: str) -> Callable[[Calla
             chosen = arguments(self, *values, **options)
             found = draw(**chosen)
             for frame in chosen.values():
-                if isinstance(frame, pd.DataFrame):
-                    told(found, frame)
+                if isinstance(frame, pd.DataFrame) and "sample" in frame.attrs:
+                    found.set_title(frame.attrs["sample"], loc="right", fontsize="x-small")
             return found
 
         def data(self: Any, *values: Any, **options: Any) -> Any:
@@ -185,7 +184,8 @@ class Plotted:
         if new is not None:
             found = rows.diagnostics_of(self._state, new)
         else:
-            found = self._drawn[["T2", "Q"]] if is_apart(self._source) else self._distances
+            apart = self._source is not None and self._source.distributed
+            found = self._drawn[["T2", "Q"]] if apart else self._distances
             groups = self._by_row(groups, "groups")
         return {"diagnostics": own(found), "limits": frames.limits(self._state, level), "groups": groups}
 
@@ -210,16 +210,19 @@ class Plotted:
     @cached_property
     def _drawn(self) -> pd.DataFrame:
         """Scores, T2 and Q of a sample of rows that are not all in memory."""
-        return sampled(self._state, self._source)
+        from spcastat.resample.sampled_rows import drawn_rows  # imported late, as few fits need it
+
+        assert self._source is not None
+        assert self._source.stream is not None
+        return drawn_rows(self._state, self._source.stream)
 
     def _by_row(self, given: Any, option: str) -> Any:
         """Return values for the rows of the fit; text is the name of a column of its data."""
-        refuse_of_sample(given, option, self._source)
         return row_values(given, option, self._source, self._call)
 
     def _scores_for(self, what: str) -> pd.DataFrame:
         """Return the scores of the rows, or of a sample of them; raise NoRowsError without rows."""
-        if self._state.scores is None and in_pieces(self._source):
+        if self._state.scores is None and self._source is not None and self._source.stream is not None:
             return own(self._drawn[self._state.components])
         if self._state.scores is None:
             rows.need_rows(self._state, self._source, what)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ ORTHOGONAL = 1e-6
 def certify(
     state: FitState,
     source: Source | None,
+    keep: Callable[[FitState], None],
+    *,
     joint: bool = False,
     objective: str | None = None,
     orthogonal: bool = False,
@@ -55,6 +58,8 @@ def certify(
     ----------
     state : FitState
     source : Source or None
+    keep : callable
+        Takes the state of the fit with the proof.
     joint : bool
     objective : {"pev", "adjusted", "least_squares"}, optional
         The measure of a joint proof; by default the objective of the fit, or PEV.
@@ -97,6 +102,7 @@ def certify(
             proven, V = _all_together(state, source.op, measure, orthogonal, limit, nodes)
         else:
             proven, V = _each(state, source.op, limit, nodes)
+    keep(with_proof(state, proven))
     return Certificate.of(proven, V, state, source)
 
 

@@ -16,19 +16,19 @@ from spcastat.intake.same_library import ROW, in_library_of, is_polars
 from spcastat.measures import MEASURES
 from spcastat.report.equations import equations as written_equations
 from spcastat.report.loading_columns import print_loadings as printed_loadings
+from spcastat.report.methods_text import describe as described
 from spcastat.report.renderings import Shown
+from spcastat.report.report_file import to_excel, write_report
 from spcastat.report.summary import NOTEBOOK, SCREEN, Summary, summarise
 from spcastat.results import proving
 from spcastat.results.call import card_by_number, names_for
 from spcastat.results.carried import Carried
-from spcastat.results.certificate import Certificate, told_of
+from spcastat.results.certificate import Certificate
 from spcastat.results.delegation import attribute, computed, delegated, documented
-from spcastat.results.export import Written
 from spcastat.results.inferred import Inferred
 from spcastat.results.interpretation import Interpreted
 from spcastat.results.other_names import no_data, no_such_attribute
 from spcastat.results.plotted import Plotted
-from spcastat.results.sampled import is_apart
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import imputation as gaps
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written, Shown):
+class SpcaResult(Inferred, Carried, Interpreted, Plotted, Shown):
     """A fitted sparse PCA.
 
     The most important methods, by topic:
@@ -74,6 +74,8 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written, Shown):
     call : Call or None
         The call that made the fit; None for a fit from a file.
     """
+
+    _before = ()  # the chapters of the report before those of the fit
 
     def __init__(self, state: FitState, source: Source | None = None, call: Call | None = None):
         self._state = state
@@ -213,7 +215,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written, Shown):
             As for `transform`. With "pairwise", rows with missing values have no distances.
         """
         one_of("na", na, MISSING)
-        if new is None and is_apart(self._source):
+        if new is None and self._source is not None and self._source.distributed:
             if "sample" in self._drawn.attrs:
                 warn(f"diagnostics() returns those of {self._drawn.attrs['sample']}.", DataWarning)
             return own(self._drawn[["T2", "Q"]])
@@ -235,6 +237,10 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written, Shown):
     tidy = delegated(frames.tidy)
     glance = delegated(frames.glance)
     augment = delegated(rows.augment)
+    describe = delegated(described)
+    cite = describe
+    report = delegated(write_report, "report")
+    to_excel = delegated(to_excel)
 
     # --- again, proven, stored ------------------------------------------------------------------
 
@@ -270,21 +276,10 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Written, Shown):
         made: SpcaResult = self._call.repeat(self._source, changes)
         return made.rename(names_for(state, made.components)) if state.record.names else made
 
-    @documented(proving.certify, "state", "source")
-    def certify(
-        self,
-        *,
-        joint: bool = False,
-        objective: str | None = None,
-        orthogonal: bool = False,
-        time_limit: float = 60.0,
-        max_nodes: int | None = None,
-        progress: Any = False,
-    ) -> Certificate:
-        options = (joint, objective, orthogonal, time_limit, max_nodes, progress)
-        certificate = proving.certify(self._state, self._source, *options)
-        self._state = told_of(self._state, certificate)
-        return certificate
+    certify = delegated(proving.certify)
+
+    def _keep(self, state: FitState) -> None:
+        self._state = state
 
     def adopt(self, certificate: Certificate) -> SpcaResult:
         """Return the better fit found by a certificate of this fit, or this fit if none was found.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from spcastat.labels import full_names
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state.fitstate import FitState
 from spcastat.state.proven import PARTITIONS, UNRULED, Proven
-from spcastat.state.support_rule import EVERY
+from spcastat.state.support_rule import EVERY, rule_words
 
 #: Largest number of gaps listed in a sentence.
 FEW = 8
@@ -30,6 +30,12 @@ def joint_gap(state: FitState, measure: str) -> float:
     """Return the gap of the joint proof of a measure, in percent; NaN without such a proof."""
     gaps = [one.gap for one in state.proofs if _kind(one) == ("joint", measure, False)]
     return gaps[0] if gaps else float("nan")
+
+
+def proof_sentences(state: FitState) -> Iterator[str]:
+    """Yield every proof of a fit in words."""
+    nonneg, names = bool(state.record.options.get("nonneg")), list(state.components)
+    return (told(one, nonneg, names, rule_words(state)) for one in state.proofs)
 
 
 def told(proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "") -> str:

@@ -47,6 +47,11 @@ class Bootstrapped:
     normal: bool
     kind: str
 
+    @property
+    def draws(self) -> int:
+        """Number of draws made."""
+        return len(self.values)
+
 
 @dataclass(frozen=True, eq=False)
 class Halved:
@@ -82,6 +87,11 @@ class Halved:
     again: int
     normal: bool
     considered: int | None = None
+
+    @property
+    def draws(self) -> int:
+        """Number of pairs of halves fitted."""
+        return len(self.chosen) // 2
 
 
 @dataclass(frozen=True, eq=False)

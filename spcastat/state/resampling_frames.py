@@ -159,9 +159,10 @@ def _counts(found: Halved, p: int, k: int) -> np.ndarray:
     return np.bincount(found.places // p, weights=found.chosen.mean(axis=0), minlength=k)
 
 
-def similarity(state: FitState, values: np.ndarray) -> pd.Series:
-    """Return the mean absolute correlation of the scores of resampled components with those of the fit."""
-    return pd.Series(values.mean(axis=0), index=state.components, name="similarity")
+def similarity(state: FitState, found: Bootstrapped | Halved | Split) -> pd.Series:
+    """Return the (mean) absolute correlation of the scores of resampled components with those of the fit."""
+    values = np.atleast_2d(found.similarity).mean(axis=0)
+    return pd.Series(values, index=state.components, name="similarity")
 
 
 def clusters(state: FitState, found: Halved) -> pd.DataFrame:
