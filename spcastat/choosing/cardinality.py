@@ -260,9 +260,10 @@ def choose(
         fit = function(data, k, card, **arguments, progress=False)
         table = candidates.table(found, chosen.cards, chosen.keys)
         return Choice(
-            table.assign(chosen=np.arange(len(table)) == chosen.place),
             fit,
             Chosen(
+                table=table.assign(chosen=np.arange(len(table)) == chosen.place),
+                state=fit._state,
                 card=card,
                 by=by,
                 rule=rule,

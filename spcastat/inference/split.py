@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from spcastat.inference.attempts import attempted
+from spcastat.inference.sample_fits import attempted
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import flip_signs
 from spcastat.operators import Operator
@@ -15,11 +17,13 @@ from spcastat.resample.streamed import StreamRows
 from spcastat.state.resampled import Split
 
 
+@dataclass(frozen=True, eq=False)
 class _Work:
     """The job of bootstrapping the second half once."""
 
-    def __init__(self, half: Sampler, chosen: np.ndarray, seed: int):
-        self.half, self.chosen, self.seed = half, chosen, seed
+    half: Sampler
+    chosen: np.ndarray
+    seed: int
 
     def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         drawn = self.half.bootstrap(draw_generator(self.seed, number + 1), number)

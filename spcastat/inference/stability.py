@@ -6,51 +6,27 @@ JRSS B 75; Meinshausen and Buehlmann (2010), "Stability selection", JRSS B 72.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from spcastat.inference.attempts import attempted
+from spcastat.inference.sample_fits import SampleFits, by_place
 from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
-from spcastat.resample import align, draw_generator, run_jobs
+from spcastat.resample import Aligned, run_jobs
 from spcastat.resample.refit import Refit
 from spcastat.resample.sampler import CovarianceSampler, Sampler
 from spcastat.resample.streamed import StreamRows
 from spcastat.state.resampled import Halved
 
 
-@dataclass(frozen=True, eq=False)
-class _Work:
-    """The job of fitting the pairs of halves with given numbers."""
+class _Halves(SampleFits):
+    def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
+        return [half.whole() for half in self.sampler.halves(rng, number)]
 
-    sampler: Sampler
-    refit: Refit
-    op: Operator
-    seed: int
-
-    def __call__(self, numbers: Sequence[int]) -> list[tuple[list[np.ndarray], np.ndarray, int]]:
-        drawn = [self._drawn(number) for number in numbers]
-        halves = [half for pair, _ in drawn for half in pair]
-        found = self.refit.ended([op for op, _ in halves], [begun for _, begun in halves])
-        aligned = [align(V, self.refit.V, self.op, self.refit.kinds) for V in found]
-        kept = []
-        for i, (_, again) in enumerate(drawn):
-            pair = aligned[2 * i : 2 * i + 2]
-            places = [np.flatnonzero(one.V.T) for one in pair]
-            kept.append((places, np.array([one.similarity for one in pair]), again))
-        return kept
-
-    def _drawn(self, number: int) -> tuple[list[tuple[Operator, Sequence[np.ndarray]]], int]:
-        """Return both halves with the starts of their fits, and how many pairs failed before them."""
-        rng = draw_generator(self.seed, number)
-
-        def draw() -> list[tuple[Operator, Sequence[np.ndarray]]]:
-            halves = [half.whole() for half in self.sampler.halves(rng, number)]
-            return [(half, self.refit.begun(half, rng)) for half in halves]
-
-        return attempted(draw)
+    def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
+        places = np.flatnonzero(aligned.V.T)
+        return places, np.ones(len(places), dtype=bool), aligned.similarity
 
 
 def stability(
@@ -101,19 +77,12 @@ def stability(
         )
         return _of_all(found, J, op.p)
     sampler = sampler.prepared("halves", n_pairs, seed)
-    finished = run_jobs(
-        _Work(sampler, refit, op, seed),
-        n_pairs,
-        n_jobs=n_jobs,
-        what="complementary halves",
-        unit="pairs",
-        together=refit.together or 1,
-    )
-    halves = [places for pair, _, _ in finished.results for places in pair]
-    places = np.unique(np.concatenate([np.flatnonzero(refit.V.T), *halves]))
-    chosen = np.zeros((len(halves), len(places)), dtype=bool)
-    for row, found in zip(chosen, halves, strict=True):
-        row[np.searchsorted(places, found)] = True
+    work, at_once = _Halves(sampler, refit, op, seed), refit.together or 1
+    what = "complementary halves"
+    finished = run_jobs(work, n_pairs, n_jobs=n_jobs, what=what, unit="pairs", together=at_once)
+    pairs, again = zip(*finished.results, strict=True)
+    kept, ones, similarity = zip(*(half for pair in pairs for half in pair), strict=True)
+    places, chosen = by_place(refit.V, kept, ones)
     met = np.unique(places % op.p)
     correlation = _correlations(op, met)
     labels = np.arange(op.p)
@@ -121,13 +90,13 @@ def stability(
     return Halved(
         places,
         chosen,
-        np.concatenate([similarity for _, similarity, _ in finished.results]),
+        np.array(similarity),
         labels,
         _associates(refit.V, places, chosen, met, correlation),
         threshold,
         groups,
         n_pairs,
-        sum(again for _, _, again in finished.results),
+        sum(again),
         isinstance(sampler, CovarianceSampler),
     )
 

@@ -12,16 +12,17 @@ import numpy as np
 from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError
 from spcastat.intake import ReadOptions
+from spcastat.kernels.sparsity import is_sparse
 from spcastat.resample.folds import (
     Folds,
     FoldSums,
     MomentFolds,
+    PlainRows,
     RowFolds,
-    TermFolds,
     random_labels,
     require_folds,
 )
-from spcastat.resample.folds_with_missing import GapFolds, GapRules, PlainRows
+from spcastat.resample.folds_with_missing import GapFolds, GapRules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,28 +84,28 @@ def divided(
         begin = partial(FoldSums, len(names), folds, repeats, seed)
         sums = source.stream.reduce(begin, "means and cross-products of the folds").result
         require_folds(sums.rows, folds, k, source.weighted)
-        return MomentFolds(sums, given[0], given[1], names)
+        return MomentFolds(sums, *given, names)
     X, w = source.matrix, source.weights
     n = X.shape[0]
     labels = random_labels(n, min(folds, n), repeats, np.random.default_rng([seed, 2]))
     kept = np.ones(n, dtype=bool) if w is None else w > 0
     counts = [int(np.sum(kept & (one == fold))) for one in labels for fold in range(min(folds, n))]
     require_folds(counts, folds, k, source.weighted)
-    terms: Any = None
+    columns: Any = None
     if source.spec.learns:
         from spcastat.intake.folded import FoldedTerms
 
         reading = [one.name for one in fields(ReadOptions) if one.name in described]
-        terms = FoldedTerms(data, ReadOptions(**{name: described[name] for name in reading}))
+        columns = FoldedTerms(data, ReadOptions(**{name: described[name] for name in reading}))
+    elif source.gaps is not None or keep_rows or len(names) > MOMENTS:
+        rows = source.measured
+        columns = PlainRows(rows.tocsr() if is_sparse(rows) else rows)
     if source.gaps is not None:
         rules = GapRules(source.gaps.how, described.get("k_em"), k)
-        columns = PlainRows(source.measured) if terms is None else terms
-        return GapFolds(columns, w, labels, given[0], given[1], names, rules)
-    if terms is not None:
-        return TermFolds(terms, w, labels, given[0], given[1], names, keep_rows)
-    if keep_rows or len(names) > MOMENTS:
-        return RowFolds(X, w, labels, given[0], given[1], names, keep_rows)
+        return GapFolds(rules, columns, w, labels, *given, names)
+    if columns is not None:
+        return RowFolds(columns, w, labels, *given, names, keep_rows)
     sums = FoldSums(len(names), folds, repeats, seed)
     for repeat, one in enumerate(labels):
         sums.add_to(repeat, one, X, w)
-    return MomentFolds(sums, given[0], given[1], names)
+    return MomentFolds(sums, *given, names)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
-from spcastat.errors import ConstantColumnError, DataError, TooFewRowsError, WeightsError
+from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Operator, Standardisation, prepare
 from spcastat.operators.build import Given, from_products
@@ -97,13 +97,14 @@ class Folds(ABC):
 
         Raises
         ------
-        ConstantColumnError
-            With ``scale=True``, if a column is constant outside the fold.
+        ConstantColumnError, MissingValuesError
+            If a column has only equal values, or no values, outside the fold, or a pair of columns has no
+            correlation there.
         """
         try:
             return self._split(number)
-        except ConstantColumnError as error:
-            raise ConstantColumnError(
+        except (MissingValuesError, ConstantColumnError) as error:
+            raise type(error)(
                 f"Without fold {number % self.count + 1} of {self.count}: {error} More folds, which leave "
                 "out fewer rows each, or another rng may do as well."
             ) from None
@@ -134,33 +135,31 @@ class MomentFolds(Folds):
                 rows += self.rows[i]
         standard, op = from_products(others, rows, self.center, self.scale, self.names)
         own = self.parts[number]
-        return op.at_unit_size(), _Moments(own.about(standard.mean), own.weight, standard).held
+        products = own.about(standard.mean) / np.outer(standard.scale, standard.scale)
+        held = HeldMoments(own.weight, np.diag(products), lambda some: products[np.ix_(some, some)])
+        return op.at_unit_size(), held
 
 
 @dataclass(frozen=True, eq=False)
-class _Moments:
-    """Cross-products of held-out rows about the centre of the other rows, before scaling."""
+class PlainRows:
+    """Rows of a matrix, as the `columns` of `RowFolds`; a sparse matrix in CSR format."""
 
-    products: np.ndarray
-    weight: float
-    standard: Standardisation
+    X: Any
 
-    @property
-    def held(self) -> HeldMoments:
-        return HeldMoments(self.weight, np.diag(self.products) / self.standard.scale**2, self.block)
-
-    def block(self, some: np.ndarray) -> np.ndarray:
-        divisor = self.standard.scale[some]
-        scaled: np.ndarray = self.products[np.ix_(some, some)] / np.outer(divisor, divisor)
-        return scaled
+    def __call__(self, which: np.ndarray) -> tuple[Any, Any]:
+        """Return the rows in a mask, and all other rows."""
+        parts = self.X[np.flatnonzero(which)], self.X[np.flatnonzero(~which)]
+        return (parts[0].tocsc(), parts[1].tocsc()) if is_sparse(self.X) else parts
 
 
 class RowFolds(Folds):
-    """Folds of rows in memory, for many variables and for methods that need rows.
+    """Folds of rows in memory: for many variables, methods that need rows, and formulas that learn from rows.
 
     Parameters
     ----------
-    X : ndarray or scipy.sparse array of shape (n, p)
+    columns : callable
+        Takes a mask of rows; returns the columns, shape (m, p), of these rows and those of all other rows. A
+        formula that learns from rows learns from the rows in the mask.
     weights : ndarray of shape (n,) or None
     labels : ndarray of int, shape (repeats, n)
         The fold of each row.
@@ -172,81 +171,48 @@ class RowFolds(Folds):
 
     def __init__(
         self,
-        X: Any,
+        columns: Callable[[np.ndarray], tuple[Any, Any]],
         weights: np.ndarray | None,
         labels: np.ndarray,
         center: Given,
         scale: Scale,
         names: pd.Index,
-        keep_rows: bool,
+        keep_rows: bool = False,
     ):
-        self.X = X.tocsr() if is_sparse(X) else X
-        self.weights, self.labels, self.keep_rows = weights, labels, keep_rows
+        self.columns, self.weights, self.labels, self.keep_rows = columns, weights, labels, keep_rows
         self.repeats, self.count = len(labels), int(labels.max()) + 1
         self.center, self.scale, self.names = center, scale, names
 
     def _split(self, number: int) -> tuple[Operator, Held]:
         out = self.labels[number // self.count] == number % self.count
-        return self._parted(self._rows(~out), self._rows(out), out)
+        w = (None, None) if self.weights is None else (self.weights[~out], self.weights[out])
+        return self._parted(*self.columns(~out), *w)
 
-    def _rows(self, which: np.ndarray) -> Any:
-        rows = self.X[np.flatnonzero(which)]
-        return rows.tocsc() if is_sparse(rows) else rows
-
-    def _parted(self, training: Any, own: Any, out: np.ndarray) -> tuple[Operator, Held]:
-        w = None if self.weights is None else self.weights[~out]
+    def _parted(
+        self, training: Any, own: Any, w: np.ndarray | None, own_weights: np.ndarray | None
+    ) -> tuple[Operator, Held]:
+        """Return the operator of the rows outside a fold, and its own rows, given the weights of both."""
         standard, op = prepare(training, w, self.center, self.scale, self.names, self.keep_rows)
-        v = None if self.weights is None else self.weights[out]
-        return op.at_unit_size(), _HeldRows(own, v, standard).held
+        return op.at_unit_size(), _held_rows(own, own_weights, standard)
 
 
-class TermFolds(RowFolds):
-    """Folds for a formula that learns from rows: for each fold it learns from the other rows.
+def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) -> HeldMoments:
+    """Return held-out rows, which are centred and scaled by `standard` when they are used."""
 
-    Parameters
-    ----------
-    columns : callable
-        Takes a mask of rows; returns the columns, shape (m, p), of these rows and those of all other rows, by
-        terms that learnt from the rows in the mask.
-    weights, labels, center, scale, names, keep_rows
-        See :class:`RowFolds`.
-    """
+    def columns(some: np.ndarray) -> np.ndarray:
+        part = X[:, some]
+        part = part.toarray() if is_sparse(part) else np.asarray(part, dtype=float)
+        Z = (part - standard.mean[some]) / standard.scale[some]
+        return Z if weights is None else Z * np.sqrt(weights)[:, None]
 
-    def __init__(self, columns: Callable[[np.ndarray], tuple[Any, Any]], *further: Any):
-        super().__init__(np.empty((0, 0)), *further)
-        self.columns = columns
-
-    def _split(self, number: int) -> tuple[Operator, Held]:
-        out = self.labels[number // self.count] == number % self.count
-        return self._parted(*self.columns(~out), out)
-
-
-@dataclass(frozen=True, eq=False)
-class _HeldRows:
-    """Held-out rows that are centred and scaled by `standard` when they are used."""
-
-    X: Any
-    weights: np.ndarray | None
-    standard: Standardisation
-
-    @property
-    def held(self) -> HeldMoments:
-        p = self.X.shape[1]
-        weight = float(self.X.shape[0] if self.weights is None else self.weights.sum())
-        squares = np.concatenate(
-            [(self._columns(np.arange(a, min(a + 500, p))) ** 2).sum(axis=0) for a in range(0, p, 500)]
-        )
-        return HeldMoments(weight, squares, self.block)
-
-    def block(self, some: np.ndarray) -> np.ndarray:
-        Z = self._columns(some)
+    def block(some: np.ndarray) -> np.ndarray:
+        Z = columns(some)
         return Z.T @ Z
 
-    def _columns(self, some: np.ndarray) -> np.ndarray:
-        X = self.X[:, some]
-        X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
-        Z = (X - self.standard.mean[some]) / self.standard.scale[some]
-        return Z if self.weights is None else Z * np.sqrt(self.weights)[:, None]
+    p = X.shape[1]
+    pieces = (columns(np.arange(a, min(a + 500, p))) for a in range(0, p, 500))
+    squares = np.concatenate([(Z**2).sum(axis=0) for Z in pieces])
+    return HeldMoments(float(X.shape[0] if weights is None else weights.sum()), squares, block)
 
 
 # --- assignment of rows to folds ------------------------------------------------------------------

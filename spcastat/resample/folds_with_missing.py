@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from spcastat.engine.missing_values import prepare_with_gaps, rank_of
-from spcastat.errors import ConstantColumnError, MissingValuesError
 from spcastat.missing.model import Patterns
 from spcastat.operators import Operator
-from spcastat.operators.build import Given
-from spcastat.operators.scaling_groups import Scale
-from spcastat.resample.folds import Folds, Held
+from spcastat.resample.folds import Held, RowFolds
 from spcastat.resample.sparse_model import SparseModel
 
 
@@ -37,74 +33,28 @@ class GapRules:
     k: int
 
 
-class GapFolds(Folds):
-    """Folds of rows with missing values. The model does not use held-out rows.
+class GapFolds(RowFolds):
+    """Folds of rows with missing values, which are NaN. The model does not use held-out rows.
 
     Parameters
     ----------
-    columns : callable
-        Takes a mask of rows; returns the columns, shape (m, p), of these rows and those of all other rows.
-        Missing values are NaN.
-    weights : ndarray of shape (n,) or None
-    labels : ndarray of int, shape (repeats, n)
-        The fold of each row.
-    center, scale, names
-        See :class:`Folds`.
     rules : GapRules
+    columns, weights, labels, center, scale, names
+        See :class:`RowFolds`.
     """
 
-    def __init__(
-        self,
-        columns: Callable[[np.ndarray], tuple[Any, Any]],
-        weights: np.ndarray | None,
-        labels: np.ndarray,
-        center: Given,
-        scale: Scale,
-        names: pd.Index,
-        rules: GapRules,
-    ):
-        self.columns, self.weights, self.labels, self.rules = columns, weights, labels, rules
-        self.repeats, self.count = len(labels), int(labels.max()) + 1
-        self.center, self.scale, self.names = center, scale, names
+    def __init__(self, rules: GapRules, *rows: Any):
+        super().__init__(*rows)
+        self.rules = rules
 
-    def split(self, number: int) -> tuple[Operator, Held]:
-        """Return the operator of the rows outside a fold, at unit size, and the rows of the fold.
-
-        Raises
-        ------
-        MissingValuesError, ConstantColumnError
-            If a column has no values, or only equal values, outside the fold, or a pair of columns has no
-            correlation there.
-        """
-        try:
-            return self._split(number)
-        except (MissingValuesError, ConstantColumnError) as error:
-            raise type(error)(
-                f"Without fold {number % self.count + 1} of {self.count}: {error} More folds, which leave "
-                "out fewer rows each, or another rng may do as well."
-            ) from None
-
-    def _split(self, number: int) -> tuple[Operator, Held]:
-        out = self.labels[number // self.count] == number % self.count
-        training, own = self.columns(~out)
-        w = None if self.weights is None else self.weights[~out]
+    def _parted(
+        self, training: Any, own: Any, w: np.ndarray | None, own_weights: np.ndarray | None
+    ) -> tuple[Operator, Held]:
         rank = rank_of(self.rules.k_em, self.rules.k, w, training.shape)
         standard, op, _, _ = prepare_with_gaps(
             training, w, self.center, self.scale, self.names, self.rules.how, rank
         )
-        Z = (own - standard.mean) / standard.scale
-        return op.at_unit_size(), measured_cells(Z, None if self.weights is None else self.weights[out])
-
-
-@dataclass(frozen=True, eq=False)
-class PlainRows:
-    """Rows of a matrix, as the `columns` of `GapFolds`."""
-
-    X: np.ndarray
-
-    def __call__(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows in a mask, and all other rows."""
-        return self.X[which], self.X[~which]
+        return op.at_unit_size(), measured_cells((own - standard.mean) / standard.scale, own_weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,7 @@ from spcastat.report.chapters import Chapter, chapter_of
 from spcastat.report.methods_text import choice_sentences
 from spcastat.report.report_file import write_report
 from spcastat.report.summary import Summary
-from spcastat.results.choice_words import (
-    Chosen,
-    document_of,
-    method_sentences,
-    name_of,
-    reasons_of,
-    screen_of,
-)
+from spcastat.results.choice_words import Chosen, name_of
 from spcastat.results.component_choice import ComponentChoice
 from spcastat.results.delegation import delegated
 from spcastat.results.plotted import drawn
@@ -42,15 +35,13 @@ class Choice(Summary):
     under "components" and "spectrum".
     """
 
-    def __init__(
-        self, table: pd.DataFrame, fit: SpcaResult, chosen: Chosen, components: ComponentChoice | None
-    ):
-        self._table, self._fit, self._how = table, fit, chosen
+    def __init__(self, fit: SpcaResult, chosen: Chosen, components: ComponentChoice | None):
+        self._fit, self._how, self._table = fit, chosen, chosen.table
         self.by, self.components, self.call = chosen.by, components, chosen.call
-        frames = {"choice": table, **({} if components is None else components._frames)}
+        frames = {"choice": chosen.table, **({} if components is None else components._frames)}
         record = replace(fit._state.record, chosen=list(choice_sentences(self)))
         fit._state = replace(fit._state, record=record)
-        super().__init__(screen_of(table, fit._state, chosen, components), frames)
+        super().__init__(chosen.screen(components), frames)
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that names the attribute of the fit; only called for missing names."""
@@ -98,12 +89,12 @@ class Choice(Summary):
     @property
     def reason(self) -> str:
         """The reasons for the choice, in words."""
-        return " ".join(reasons_of(self._table, self._state, self._how))
+        return " ".join(self._how.reasons())
 
     @property
     def method_text(self) -> str:
         """Text for a methods section on how the numbers of loadings were chosen."""
-        return " ".join(method_sentences(self._table, self._how))
+        return " ".join(self._how.method_sentences())
 
     @drawn(plots.plot_choice, "table", "by", "dense")
     def plot(self) -> Any:
@@ -122,8 +113,7 @@ class Choice(Summary):
             f"{', with one standard error' if self.by == 'cv' else ''}. It does not say how sure the "
             "variables of the choice are, nor that those left out have nothing to do with the component."
         )
-        document = document_of(self._table, self._state, self._how)
-        sparse = chapter_of("How sparse", document, self.plot, what, unsaid)
+        sparse = chapter_of("How sparse", self._how.document(), self.plot, what, unsaid)
         number = self.components
         if number is None:
             return (sparse,)

@@ -18,8 +18,7 @@ from spcastat.resample.refit import plan_of, refit_of
 from spcastat.results.again import source_for
 from spcastat.results.call import Call
 from spcastat.results.result import SpcaResult
-from spcastat.select.crossvalidation import Errors
-from spcastat.select.fold_errors import held_out
+from spcastat.select.crossvalidation import Errors, held_out
 
 #: Columns of the table of measures.
 COLUMNS = ("held_out", "held_out_se", "held_out_excess", "held_out_excess_se")

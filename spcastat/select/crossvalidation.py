@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from spcastat.resample import run_jobs
+from spcastat.operators import Operator
+from spcastat.resample import draw_generator, run_jobs
 from spcastat.resample.folds import Folds
+from spcastat.resample.refit import Refit
 from spcastat.resample.sparse_model import SparseModel
 from spcastat.select.fits_along_path import Cards
 from spcastat.select.quick_fits import Fitter
@@ -82,26 +85,41 @@ class Errors:
         return np.stack([(away > se)[:m] for away, se in differences], axis=1)
 
 
+#: Returns the loadings to be judged in each of several folds, from the rows outside it, by its number.
+Fitted = Callable[[Sequence[Operator], Sequence[int]], Sequence[Sequence[np.ndarray]]]
+
+
 @dataclass(frozen=True, eq=False)
 class _Fold:
     """The computation for some of the folds."""
 
     folds: Folds
-    fitter: Fitter
-    cards: Sequence[Cards]
-    near: Sequence[np.ndarray]
-    dense: bool
+    fitted: Fitted
 
     def __call__(self, numbers: Sequence[int]) -> list[tuple[np.ndarray, float, float]]:
         parted = [self.folds.split(number) for number in numbers]
-        paths = self.fitter.paths([op for op, _ in parted], self.cards, self.near)
+        fits = self.fitted([op for op, _ in parted], numbers)
         found = []
-        for (op, held), path in zip(parted, paths, strict=True):
-            models = [SparseModel.of(V, op) for V in path]
-            if self.dense:
-                models.append(SparseModel.of(op.leading(self.fitter.k)[1], op))
-            found.append((held.press(models), float(held.squares.sum()), held.weight))
+        for (op, held), loadings in zip(parted, fits, strict=True):
+            errors = held.press([SparseModel.of(V, op) for V in loadings])
+            found.append((errors, float(held.squares.sum()), held.weight))
         return found
+
+
+def _errors(folds: Folds, fitted: Fitted, together: int, n_jobs: int, what: str) -> Errors:
+    """Return the errors of loadings fitted to the rows outside each fold, `together` folds at once.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the computation is interrupted, as errors of some folds only cannot be compared.
+    """
+    n, shape = folds.count * folds.repeats, (folds.repeats, folds.count)
+    found = run_jobs(_Fold(folds, fitted), n, n_jobs=n_jobs, what=what, unit="folds", together=together)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    press, mean, weight = map(np.array, zip(*found.results, strict=True))
+    return Errors(press.reshape(*shape, -1), mean.reshape(shape), weight.reshape(shape))
 
 
 def cross_validate(
@@ -130,20 +148,42 @@ def cross_validate(
     Returns
     -------
     Errors
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the computation is interrupted, as errors of some folds only cannot be compared.
     """
-    work = _Fold(folds, fitter, cards, near, dense)
-    n = folds.count * folds.repeats
-    at_once = fitter.together(len(folds.names))
-    found = run_jobs(work, n, n_jobs=n_jobs, what="cross-validation", unit="folds", together=at_once)
-    if found.interrupted:
-        raise KeyboardInterrupt
-    shape = (folds.repeats, folds.count)
-    press = np.stack([errors for errors, _, _ in found.results]).reshape(*shape, -1)
-    mean = np.array([total for _, total, _ in found.results]).reshape(shape)
-    weight = np.array([rows for _, _, rows in found.results]).reshape(shape)
-    return Errors(press, mean, weight)
+    paths = partial(_along_path, fitter, cards, near, dense)
+    return _errors(folds, paths, fitter.together(len(folds.names)), n_jobs, "cross-validation")
+
+
+def _along_path(
+    fitter: Fitter,
+    cards: Sequence[Cards],
+    near: Sequence[np.ndarray],
+    dense: bool,
+    ops: Sequence[Operator],
+    numbers: Sequence[int],
+) -> list[list[np.ndarray]]:
+    paths = fitter.paths(ops, cards, near)
+    if not dense:
+        return paths
+    return [[*path, op.leading(fitter.k)[1]] for op, path in zip(ops, paths, strict=True)]
+
+
+def held_out(folds: Folds, refit: Refit, *, seed: int, n_jobs: int = 1) -> Errors:
+    """Return the errors of one method, which is applied to the rows outside each fold.
+
+    Parameters
+    ----------
+    folds : Folds
+    refit : Refit
+    seed : int
+        Seed for methods with random numbers.
+    n_jobs : int
+    """
+    return _errors(folds, partial(_refitted, refit, seed), refit.together or 1, n_jobs, "held-out error")
+
+
+def _refitted(
+    refit: Refit, seed: int, ops: Sequence[Operator], numbers: Sequence[int]
+) -> list[list[np.ndarray]]:
+    rngs = [draw_generator(seed, number) for number in numbers]
+    begun = [refit.begun(op, rng) for op, rng in zip(ops, rngs, strict=True)]
+    return [[V] for V in refit.ended(ops, begun)]

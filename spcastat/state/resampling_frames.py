@@ -55,18 +55,10 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.Da
         lower, upper = estimate - half, estimate + half
     else:
         lower, upper = _quantiles(found.values, level)
-    component, term = _labels(state, found.places)
-    return pd.DataFrame(
-        {
-            "component": component,
-            "term": term,
-            "estimate": estimate,
-            "std_error": error,
-            "lower": np.where(estimate != 0, lower.clip(-1.0, 1.0), np.nan),
-            "upper": np.where(estimate != 0, upper.clip(-1.0, 1.0), np.nan),
-            "selected": (found.values != 0).mean(axis=0),
-        }
-    )
+    frame = _intervals(state, found.places, estimate, error, lower, upper)
+    frame.loc[estimate == 0, ["lower", "upper"]] = np.nan
+    frame["selected"] = (found.values != 0).mean(axis=0)
+    return frame
 
 
 def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
@@ -226,17 +218,8 @@ def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.Dat
         "component", "term", "estimate", "std_error", "lower", "upper": normal intervals, within [-1, 1].
     """
     half = _normal(checked_level(level)) * found.std_error
-    component, term = _labels(state, found.places)
-    return pd.DataFrame(
-        {
-            "component": component,
-            "term": term,
-            "estimate": found.estimate,
-            "std_error": found.std_error,
-            "lower": (found.estimate - half).clip(-1.0, 1.0),
-            "upper": (found.estimate + half).clip(-1.0, 1.0),
-        }
-    )
+    lower, upper = found.estimate - half, found.estimate + half
+    return _intervals(state, found.places, found.estimate, found.std_error, lower, upper)
 
 
 def split_variance_ci(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
@@ -313,6 +296,21 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
 
 
 # --- shared ---------------------------------------------------------------------------------------
+
+
+def _intervals(
+    state: FitState,
+    places: np.ndarray,
+    estimate: np.ndarray,
+    error: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+) -> pd.DataFrame:
+    """Return intervals of the loadings at `places`, within [-1, 1]."""
+    component, term = _labels(state, places)
+    bounds = {"lower": lower.clip(-1.0, 1.0), "upper": upper.clip(-1.0, 1.0)}
+    labels = {"component": component, "term": term}
+    return pd.DataFrame({**labels, "estimate": estimate, "std_error": error, **bounds})
 
 
 def _labels(state: FitState, places: np.ndarray) -> tuple[pd.Index, pd.Index]:

@@ -22,7 +22,7 @@ from spcastat.errors import (
     WeightsError,
 )
 from spcastat.operators import Gram
-from spcastat.resample.folds import FoldSums, MomentFolds, RowFolds, hashed_labels
+from spcastat.resample.folds import FoldSums, MomentFolds, PlainRows, RowFolds, hashed_labels
 from spcastat.resample.sparse_model import SparseModel
 from spcastat.select.candidates import ebic
 from spcastat.select.crossvalidation import Errors
@@ -112,7 +112,7 @@ def test_moments_of_folds_are_those_of_the_rows(weighted):
     sums = FoldSums(5, 4, 1, 0)
     sums.add_to(0, labels, rows, w)
     one = MomentFolds(sums, True, True, names)
-    other = RowFolds(rows, w, labels[None], True, True, names, False)
+    other = RowFolds(PlainRows(rows), w, labels[None], True, True, names, False)
     for fold in range(4):
         out = labels == fold
         training = rows[~out] if w is None else np.repeat(rows[~out], w[~out].astype(int), axis=0)
