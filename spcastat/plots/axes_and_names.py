@@ -14,7 +14,7 @@ from spcastat.config import elements, is_whole, listed, shown
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import short_name
-from spcastat.plots.plot_colours import shade
+from spcastat.plots.plot_colours import shade, size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,26 +24,48 @@ if TYPE_CHECKING:
 
 #: The gid of the note below the axes.
 NOTE = "note"
+#: Sides of the frame that most plots leave out, and plots of named rows.
+OPEN, ROWS_ONLY = ("top", "right"), ("top", "right", "left")
 #: Position of a legend to the right of the axes.
 BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
 
 # --- axes -----------------------------------------------------------------------------------------
 
 
-def axes_for(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return `ax`, or the axes of a new pyplot figure of this size in inches."""
+def axes_for(ax: Axes | None, width: float, height: float, without: Sequence[str] = ()) -> Axes:
+    """Return `ax`, or the axes of a new pyplot figure.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+    width, height : float
+        Of the new figure in inches, for text of the default size; it grows and shrinks with the text.
+    without : sequence of str
+        Sides of the frame that are not drawn.
+    """
+    from matplotlib.axes import Axes
+
     if ax is None:
         import matplotlib.pyplot as plt
 
-        return plt.subplots(figsize=(width, height), layout="constrained")[1]
-    from matplotlib.axes import Axes
-
+        size = size_of_text()
+        ax = plt.subplots(figsize=(width * size, height * size), layout="constrained")[1]
     if not isinstance(ax, Axes):
         raise OptionError(
             f"ax of type {type(ax).__name__} was given; it must be one matplotlib Axes, such as the second "
             "value of plt.subplots(), or None for a new figure."
         )
+    ax.spines[list(without)].set_visible(False)
     return ax
+
+
+def name_rows(ax: Axes, names: Sequence[str], components_above: bool = False) -> None:
+    """Set up the vertical axis for named rows, the first at the top; columns may be named above the axes."""
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_yticks(range(len(names)), names, parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    if components_above:
+        ax.tick_params(axis="x", which="major", top=False, bottom=False, labeltop=True, labelbottom=False)
 
 
 def figure_of(ax: Axes) -> Figure:

@@ -24,7 +24,7 @@ from spcastat.plots.biplot_table import (
     stretch_of,
 )
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import need_coloured, size_of_text
+from spcastat.plots.plot_colours import need_coloured
 from spcastat.plots.row_groups import OUTLINES, group_rows, row_numbers
 from spcastat.plots.row_labels import row_labels
 
@@ -183,8 +183,8 @@ def biplot(
     )
     axis_labels = axis_names([names[i] for i in pair], shares)
     yield data
-    own, size = ax is None, size_of_text()
-    ax = axes_for(ax, 6.0 * size, 6.0 * size)
+    own = ax is None
+    ax = axes_for(ax, 6.0, 6.0)
     title = title_of(groups if groups is not None else color)
     draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own)
     return ax

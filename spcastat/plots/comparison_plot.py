@@ -11,9 +11,9 @@ import pandas as pd
 from spcastat.config import listed
 from spcastat.labels import short_names
 from spcastat.measures import measures_of
-from spcastat.plots.axes_and_names import BESIDE, axes_for, columns_of, write_legend
+from spcastat.plots.axes_and_names import BESIDE, ROWS_ONLY, axes_for, columns_of, write_legend
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import MARKERS, colours_of, line, shade, size_of_text
+from spcastat.plots.plot_colours import MARKERS, colours_of, line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,8 +57,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
     fits, counted = short_names(list(data.index), 24), "nonzeros" in measures.columns
     if counted:
         fits = [f"{name} ({int(count)})" for name, count in zip(fits, measures["nonzeros"], strict=True)]
-    size = size_of_text()
-    ax = axes_for(ax, 6.6 * size, (1.1 + max(0.62, 0.14 * len(fits)) * len(ROWS)) * size)
+    ax = axes_for(ax, 6.6, 1.1 + max(0.62, 0.14 * len(fits)) * len(ROWS), ROWS_ONLY)
     places = np.arange(len(ROWS), dtype=float)
     # within the band of a measure, fits are shown one below the other, so that equal values do not overlap
     offsets = np.linspace(-0.3, 0.3, len(fits)) if len(fits) > 1 else np.zeros(1)
@@ -84,6 +83,5 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
-    ax.spines[["top", "right", "left"]].set_visible(False)
     write_legend(ax, None, fits, title="fit (nonzeros)" if counted else None, alignment="left", **BESIDE)
     return ax

@@ -11,9 +11,17 @@ import pandas as pd
 from spcastat.config import one_of, text, whole_number
 from spcastat.errors import ComponentsError, DataError
 from spcastat.labels import short_name, short_names
-from spcastat.plots.axes_and_names import axes_for, frame_of, positions, settle, write_note
+from spcastat.plots.axes_and_names import (
+    ROWS_ONLY,
+    axes_for,
+    frame_of,
+    name_rows,
+    positions,
+    settle,
+    write_note,
+)
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import colours_of, ink, line, shade, size_of_text
+from spcastat.plots.plot_colours import colours_of, ink, line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,16 +93,12 @@ def plot_contributions(
     yield data
     rows, k = data.shape
     factor = 100.0 if kind == "contributions" else 1.0
-    size = size_of_text()
     width, height = 3.6 + 0.075 * max(map(len, names)), 1.2 + (0.16 + 0.1 * k) * max(rows, 4)
-    ax = axes_for(ax, width * size, height * size)
+    ax = axes_for(ax, width, height, ROWS_ONLY)
     _draw_bars(ax, factor * every[order], list(data.columns))
     equal = _equal_lines(ax, every, factor) if kind == "contributions" else []
-    ax.set_ylim(rows - 0.4, -0.6)
-    ax.set_yticks(range(rows), names, parse_math=False)
-    ax.tick_params(axis="y", length=0)
+    name_rows(ax, names)
     ax.set_xlim(0, max(1.04 * factor * float(every[order].max()), 1.1 * max(equal, default=0.0)))
-    ax.spines[["top", "right", "left"]].set_visible(False)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     label, only = KINDS[kind], short_name(data.columns[0])

@@ -11,7 +11,7 @@ import pandas as pd
 from spcastat.labels import short_name
 from spcastat.plots.axes_and_names import BESIDE, axes_for, frame_of, positions, write_legend
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import area, line, need_coloured, shade, size_of_text
+from spcastat.plots.plot_colours import area, line, need_coloured, shade
 from spcastat.plots.row_groups import group_rows, groups_of
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def plot_coordinates(
     found = None if groups is None else group_rows(groups, coordinates.index)
     yield values.copy() if found is None else values.assign(group=found)
     n, k = values.shape
-    size = size_of_text()
-    ax = axes_for(ax, 7.0 * size, (0.7 + 1.5 * k) * size)
+    ax = axes_for(ax, 7.0, 0.7 + 1.5 * k)
     ax.set_axis_off()
     kinds = list(groups_of(ax, found, n, palette))
     row = np.arange(1, n + 1)

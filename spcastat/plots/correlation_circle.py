@@ -23,7 +23,7 @@ from spcastat.plots.axes_and_names import (
 )
 from spcastat.plots.label_placement import scene_of
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import line, shade, size_of_text
+from spcastat.plots.plot_colours import line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,8 +110,7 @@ def plot_correlations(
     data = frame.iloc[longest(frame, variables, 1)]
     x_name, y_name = axis_names([names[i] for i in pair], shares)
     yield data
-    size = size_of_text()
-    ax = axes_for(ax, 6.2 * size, 6.2 * size)
+    ax = axes_for(ax, 6.2, 6.2)
     ax.set_xlabel(x_name, parse_math=False)
     ax.set_ylabel(y_name, parse_math=False)
     from matplotlib.patches import Circle

@@ -11,9 +11,9 @@ import pandas as pd
 from spcastat.config import elements, flag, listed, one_of, real_number
 from spcastat.errors import OptionError
 from spcastat.measures import MEASURES
-from spcastat.plots.axes_and_names import axes_for, columns_of, need_columns, size_of
+from spcastat.plots.axes_and_names import OPEN, axes_for, columns_of, need_columns, size_of
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import MARKERS, accents, colours_of, ink, line, size_of_text
+from spcastat.plots.plot_colours import MARKERS, accents, colours_of, ink, line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,11 +43,9 @@ CRITERIA = {
 
 def _percent_axes(ax: Axes | None, width: float, height: float, data: pd.DataFrame) -> Axes:
     """Return axes for fractions drawn as percentages, with a vertical axis that starts at zero."""
-    size = size_of_text()
-    ax = axes_for(ax, width * size, height * size)
+    ax = axes_for(ax, width, height, OPEN)
     top = 100 * float(np.nanmax(data.to_numpy()))
     ax.set_ylim(0, 1.05 * top if top > 0 else 1.0)
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -264,8 +262,7 @@ def plot_choice(
     data["unequal"] = False if all(several) else several
     data = data.sort_index(kind="stable")
     yield data
-    size = size_of_text()
-    ax = axes_for(ax, 5.6 * size, 3.8 * size)
+    ax = axes_for(ax, 5.6, 3.8, OPEN)
     blue, orange = accents(ax)
     x = data.index.to_numpy(dtype=float)
     curve = data[~data["unequal"]]
@@ -300,7 +297,6 @@ def plot_choice(
     ax.set_xlabel("Nonzero loadings, all components")
     ax.set_ylabel(label)
     ax.legend(frameon=False, fontsize="small")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 

@@ -13,10 +13,10 @@ from spcastat.config import whole_number
 from spcastat.errors import DataError, ShapeError
 from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import short_name
-from spcastat.plots.axes_and_names import BESIDE, axes_for, settle, title_of, write_legend
+from spcastat.plots.axes_and_names import BESIDE, OPEN, axes_for, settle, title_of, write_legend
 from spcastat.plots.label_placement import scene_of, write_names
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import accents, line, shade, size_of_text
+from spcastat.plots.plot_colours import accents, line, shade
 from spcastat.plots.row_groups import dots, group_rows, scatter_groups
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def plot_diagnostics(
     if groups is not None:
         points["group"] = group_rows(groups, diagnostics.index)
     yield DiagnosticsData(points, limits)
-    new, size = ax is None, size_of_text()
-    ax = axes_for(ax, (6.0 + 1.2 * (groups is not None)) * size, 4.4 * size)
+    new = ax is None
+    ax = axes_for(ax, 6.0 + 1.2 * (groups is not None), 4.4, OPEN)
     xy = points[["T2", "Q"]].to_numpy(dtype=float)
     _scales(ax, xy, limits)
     how: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
@@ -105,7 +105,6 @@ def plot_diagnostics(
     _limit_lines(ax, limits)
     ax.set_xlabel("Hotelling T² (distance within the components)")
     ax.set_ylabel("Q (squared residual)")
-    ax.spines[["top", "right"]].set_visible(False)
     settle(ax)
     chosen = np.flatnonzero(points["labelled"].to_numpy())
     chosen = chosen[np.argsort(-(xy[chosen] / xy.max(axis=0).clip(min=1e-300)).max(axis=1), kind="stable")]

@@ -13,11 +13,11 @@ from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_names
-from spcastat.plots.axes_and_names import axes_for, frame_of, positions, settle, size_of
+from spcastat.plots.axes_and_names import ROWS_ONLY, axes_for, frame_of, name_rows, positions, settle, size_of
 from spcastat.plots.loading_dots import draw_dots, draw_intervals, intervals_of
 from spcastat.plots.loading_images import draw_heatmap, draw_images, draw_lines
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import ink, line, shade, size_of_text
+from spcastat.plots.plot_colours import ink, line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,17 +111,12 @@ def plot_loadings(
     limits = None if intervals is None else intervals_of(intervals, data)
     yield data
     rows, k = data.shape
-    size = size_of_text()
     margin = 0.9 + 0.075 * max(map(len, names)) + 1.2 * bool(heads)
     width = margin + (0.95 if kind == "dots" else 0.7) * max(k, 2) + (kind == "heatmap")
-    ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)) * size, (1.1 + 0.24 * max(rows, 4)) * size)
-    ax.set_ylim(rows - 0.4, -0.6)
-    ax.set_yticks(range(rows), names, parse_math=False)
+    ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)), 1.1 + 0.24 * max(rows, 4), ROWS_ONLY)
+    name_rows(ax, names, components_above=True)
     left_out = f"\n{rows} of {loaded} variables: the\nlargest of each component"
     ax.set_xlabel("Loading" + left_out * (rows < loaded))
-    ax.tick_params(axis="x", which="major", top=False, bottom=False, labeltop=True, labelbottom=False)
-    ax.tick_params(axis="y", length=0)
-    ax.spines[["top", "right", "left"]].set_visible(False)
     settle(ax)
     # names of variables are smaller if rows are close
     pitch = 0.85 * float(size_of(ax)[1]) / rows
@@ -164,14 +159,14 @@ def _image_shape(shape: Any, p: int) -> tuple[int, int]:
 
 def _draw_map(loadings: pd.DataFrame, shape: tuple[int, int] | None, ax: Axes | None) -> Axes:
     """Draw an image of this shape for each component, or without a shape a line over the columns."""
-    k, size = loadings.shape[1], size_of_text()
+    k = loadings.shape[1]
     if shape is None:
-        ax = axes_for(ax, 7.0 * size, (0.7 + 1.3 * k) * size)
+        ax = axes_for(ax, 7.0, 0.7 + 1.3 * k)
         draw_lines(ax, loadings)
         return ax
     columns = min(k, 4)
     tall = float(np.clip(shape[0] / shape[1], 0.3, 3.0))
-    ax = axes_for(ax, (2.0 * columns + 0.9) * size, (2.0 * tall * -(-k // columns) + 0.5) * size)
+    ax = axes_for(ax, 2.0 * columns + 0.9, 2.0 * tall * -(-k // columns) + 0.5)
     draw_images(ax, loadings, shape, columns)
     return ax
 

@@ -22,7 +22,7 @@ from spcastat.plots.axes_and_names import (
     write_note,
 )
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import line, need_coloured, shade, size_of_text
+from spcastat.plots.plot_colours import line, need_coloured, shade
 from spcastat.plots.row_groups import dots, group_rows, groups_of, scatter_groups
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def plot_scores(
     densities = densities or k == 1
     side = k if densities else k - 1
     beside = found is not None and side == 1  # a single panel leaves no corner free for the legend
-    size = {1: 4.6, 2: 5.4, 3: 6.6, 4: 7.8, 5: 8.8}[side] * size_of_text()
+    size = {1: 4.6, 2: 5.4, 3: 6.6, 4: 7.8, 5: 8.8}[side]
     ax = axes_for(ax, size + 1.3 * beside, 0.75 * size if k == 1 else size)
     ax.set_axis_off()
     artists: list[Any] = []

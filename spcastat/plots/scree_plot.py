@@ -13,9 +13,9 @@ from spcastat.errors import OptionError, ShapeError
 from spcastat.intake.checks import real_array
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.labels import short_name
-from spcastat.plots.axes_and_names import axes_for, frame_of, need_columns
+from spcastat.plots.axes_and_names import OPEN, axes_for, frame_of, need_columns
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import accents, ink, line, shade, size_of_text
+from spcastat.plots.plot_colours import accents, ink, line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,8 +117,8 @@ def screeplot(
     names = [*variance.index, *(f"PC{i + 1}" for i in range(k, len(dense)))]
     data = data.set_axis(names).iloc[: max(k, count)]
     yield data
-    count, size = len(data), size_of_text()
-    ax = axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)) * size, 3.6 * size)
+    count = len(data)
+    ax = axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, OPEN)
     blue, orange = accents(ax)
     place, drawn = np.arange(1, count + 1), data if kind == "variance" else 100 * data
     label = "sparse PCA (adjusted)" if sparse else "PCA"
@@ -136,7 +136,6 @@ def screeplot(
     if kind == "share":
         _write_shares(ax, drawn, k)
     ax.set_ylabel(KINDS[kind])
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -238,8 +237,7 @@ def plot_components(
     data = spectrum[["eigenvalue"]].assign(noise=table["noise"].reindex(spectrum.index))
     yield data
     data = data.iloc[: max(20, len(table))]
-    size = size_of_text()
-    ax = axes_for(ax, 5.6 * size, 3.8 * size)
+    ax = axes_for(ax, 5.6, 3.8, OPEN)
     blue = accents(ax)[0]
     x, values = np.arange(1, len(data) + 1), data["eigenvalue"].to_numpy()
     # components before the first one that does not exceed the threshold have filled marks
@@ -255,5 +253,4 @@ def plot_components(
     ax.set_xlabel("Component")
     ax.set_ylabel("Eigenvalue")
     ax.legend(frameon=False, fontsize="small")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax

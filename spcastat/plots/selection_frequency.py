@@ -12,7 +12,7 @@ from spcastat.config import real_number, whole_number
 from spcastat.errors import DataError, ShapeError
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_name
-from spcastat.plots.axes_and_names import axes_for, frame_of, positions, settle
+from spcastat.plots.axes_and_names import ROWS_ONLY, axes_for, frame_of, name_rows, positions, settle
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import accents, ink, line, shade
 
@@ -77,9 +77,8 @@ def plot_frequency(
     values, (rows, k) = values[which], data.shape
     names = [short_name(name) for name in data.index]
     width = 0.9 + 0.075 * max(map(len, names)) + 1.1 * max(k, 2)
-    ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)), 1.1 + 0.24 * max(rows, 4))
-    ax.set_ylim(rows - 0.4, -0.6)
-    ax.set_yticks(range(rows), names, parse_math=False)
+    ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)), 1.1 + 0.24 * max(rows, 4), ROWS_ONLY)
+    name_rows(ax, names, components_above=True)
     ax.set_xlim(-0.05, k)
     foot, top = -0.6, rows - 0.4
     ticks = {0.0: "0"} if threshold is None else {0.0: "0", FULL * threshold: f"{threshold:g}"}
@@ -91,10 +90,7 @@ def plot_frequency(
             ax.vlines(c + at, foot, top, colors=[ink(ax)], linestyles=":", linewidth=line(1.0), zorder=3)
     ax.set_xticks(np.arange(k) + FULL / 2, [short_name(name, 12) for name in data.columns], parse_math=False)
     ax.set_xticks([c + at for c in range(k) for at in ticks], [*ticks.values()] * k, minor=True)
-    ax.tick_params(axis="x", which="major", top=False, bottom=False, labeltop=True, labelbottom=False)
     ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
-    ax.tick_params(axis="y", length=0)
     ax.set_xlabel("Share of fits of half of the rows that select it\n(grey: not in the fit)")
-    ax.spines[["top", "right", "left"]].set_visible(False)
     settle(ax)
     return ax
