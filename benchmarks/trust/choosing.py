@@ -18,8 +18,8 @@ from spcastat.engine import make_plan
 from spcastat.operators import prepare
 from spcastat.resample.folds import FoldSums, MomentFolds, random_labels
 from spcastat.select.candidates import Candidates, choose
+from spcastat.select.fits_of_cardinalities import Fitter
 from spcastat.select.noise_tests import default_card, standing
-from spcastat.select.quick_fits import Fitter
 from spcastat.select.sign_flips import RowNoise
 from spcastat.select.unequal import select
 

@@ -27,9 +27,8 @@ from spcastat.results.choices import Choice
 from spcastat.results.other_names import hint
 from spcastat.search.joint_method import Joint
 from spcastat.select import candidates
-from spcastat.select.fits_along_path import path_cards
-from spcastat.select.parsimony import RULES
-from spcastat.select.quick_fits import Fitter
+from spcastat.select.candidates import RULES
+from spcastat.select.fits_of_cardinalities import Fitter, path_cards
 from spcastat.select.unequal import select
 
 #: Default candidates.

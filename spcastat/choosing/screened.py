@@ -14,7 +14,7 @@ from spcastat.errors import OptionError
 from spcastat.operators import GRAM_ORDER, Operator
 from spcastat.resample.divide import MOMENTS
 from spcastat.resample.screened_columns import among, columns_near
-from spcastat.select.fits_along_path import Cards
+from spcastat.select.fits_of_cardinalities import Cards
 
 #: Number of columns among which the choice is made.
 COLUMNS = MOMENTS

@@ -2,7 +2,7 @@
 
 from spcastat.engine.plan import Plan, Request, choose_method, make_plan, require_components
 from spcastat.engine.run import Fit, run, run_path
-from spcastat.engine.start_choice import Aim
+from spcastat.engine.starts import Aim
 
 __all__ = [
     "Aim",

@@ -14,7 +14,7 @@ import pandas as pd
 from spcastat.config import GAPS, is_single, listed, nearest, plural, shown, user_frame, warn
 from spcastat.engine.missing_values import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.engine.plan import Plan, require_rank
-from spcastat.engine.start_choice import candidates_among
+from spcastat.engine.starts import candidates_among
 from spcastat.errors import (
     ColumnTypeError,
     ConvergenceWarning,

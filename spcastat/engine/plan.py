@@ -10,8 +10,7 @@ import numpy as np
 
 from spcastat.config import LARGEST_SEED, generator, listed, one_of, plural, shown, whole_number
 from spcastat.engine.options import CHECKS, MOST_STARTS
-from spcastat.engine.start_choice import Aim
-from spcastat.engine.starts import Start, matched
+from spcastat.engine.starts import Aim, Start, matched
 from spcastat.engine.support_rules import RULE, placed, refuse_rule
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.intake import Spec

@@ -11,8 +11,14 @@ import numpy as np
 from spcastat.config import plural
 from spcastat.engine.order_and_sign import settle
 from spcastat.engine.plan import Plan
-from spcastat.engine.start_choice import candidates_to_begin, chosen
-from spcastat.engine.starts import Start, first_loadings, of_component, starting_loadings
+from spcastat.engine.starts import (
+    Start,
+    candidates_to_begin,
+    chosen,
+    first_loadings,
+    of_component,
+    starting_loadings,
+)
 from spcastat.errors import ComponentsError
 from spcastat.kernels.ties import first_max
 from spcastat.measures import adjusted_variances, best_order

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.engine.start_choice import Optimum
-from spcastat.engine.starts import starting_loadings
+from spcastat.engine.starts import Optimum, starting_loadings
 from spcastat.kernels.ties import top, unit
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram, Operator

@@ -1,8 +1,7 @@
 """Inference for a fit: bootstrap, stability selection, sample splitting and permutation tests."""
 
-from spcastat.inference.bootstrap import bootstrap
+from spcastat.inference.bootstrap import bootstrap, split
 from spcastat.inference.permutation import permutation_test
-from spcastat.inference.split import split
 from spcastat.inference.stability import stability
 
 __all__ = ["bootstrap", "permutation_test", "split", "stability"]

@@ -58,7 +58,7 @@ def stability(
     Notes
     -----
     If rows come in chunks and have too many columns to store the cross-products of all halves, only the
-    columns for which there is memory are used: see :mod:`spcastat.resample.screened_columns`.
+    columns for which there is memory are used: see :mod:`spcastat.resample.row_and_column_parts`.
     """
     fewer = None
     if isinstance(sampler, StreamRows) and not refit.plan.solver.ruled:

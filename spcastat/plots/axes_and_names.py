@@ -55,7 +55,8 @@ def axes_for(ax: Axes | None, width: float, height: float, without: Sequence[str
             f"ax of type {type(ax).__name__} was given; it must be one matplotlib Axes, such as the second "
             "value of plt.subplots(), or None for a new figure."
         )
-    ax.spines[list(without)].set_visible(False)
+    for side in without:
+        ax.spines[side].set_visible(False)
     return ax
 
 

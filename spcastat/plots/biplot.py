@@ -25,8 +25,7 @@ from spcastat.plots.biplot_table import (
 )
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import need_coloured
-from spcastat.plots.row_groups import OUTLINES, group_rows, row_numbers
-from spcastat.plots.row_labels import row_labels
+from spcastat.plots.plotted_rows import OUTLINES, group_rows, row_labels, row_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

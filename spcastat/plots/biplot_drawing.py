@@ -22,7 +22,7 @@ from spcastat.plots.axes_and_names import (
 from spcastat.plots.biplot_layout import Content, lay_out
 from spcastat.plots.label_placement import occupy, scene_of, write_names
 from spcastat.plots.plot_colours import FURTHER, ink, line, shade, visible
-from spcastat.plots.row_groups import (
+from spcastat.plots.plotted_rows import (
     MISSING,
     Group,
     dots,

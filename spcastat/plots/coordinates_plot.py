@@ -12,7 +12,7 @@ from spcastat.labels import short_name
 from spcastat.plots.axes_and_names import BESIDE, axes_for, frame_of, positions, write_legend
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import area, line, need_coloured, shade
-from spcastat.plots.row_groups import group_rows, groups_of
+from spcastat.plots.plotted_rows import group_rows, groups_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

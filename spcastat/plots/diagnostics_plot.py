@@ -17,7 +17,7 @@ from spcastat.plots.axes_and_names import BESIDE, OPEN, axes_for, settle, title_
 from spcastat.plots.label_placement import scene_of, write_names
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import accents, line, shade
-from spcastat.plots.row_groups import dots, group_rows, scatter_groups
+from spcastat.plots.plotted_rows import dots, group_rows, scatter_groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,14 @@ from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_names
 from spcastat.plots.axes_and_names import ROWS_ONLY, axes_for, frame_of, name_rows, positions, settle, size_of
-from spcastat.plots.loading_dots import draw_dots, draw_intervals, intervals_of
-from spcastat.plots.loading_images import draw_heatmap, draw_images, draw_lines
+from spcastat.plots.loading_kinds import (
+    draw_dots,
+    draw_heatmap,
+    draw_images,
+    draw_intervals,
+    draw_lines,
+    intervals_of,
+)
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import ink, line, shade
 

@@ -23,7 +23,7 @@ from spcastat.plots.axes_and_names import (
 )
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import line, need_coloured, shade
-from spcastat.plots.row_groups import dots, group_rows, groups_of, scatter_groups
+from spcastat.plots.plotted_rows import dots, group_rows, groups_of, scatter_groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

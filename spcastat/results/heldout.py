@@ -15,8 +15,7 @@ from spcastat.errors import ComponentsError, FormulaError, NoRowsError, ShapeErr
 from spcastat.intake import ReadOptions
 from spcastat.resample.divide import divided, require_foldable
 from spcastat.resample.refit import plan_of, refit_of
-from spcastat.results.again import source_for
-from spcastat.results.call import Call
+from spcastat.results.call import Call, source_for
 from spcastat.results.result import SpcaResult
 from spcastat.select.crossvalidation import Errors, held_out
 

@@ -9,7 +9,7 @@ from spcastat.config import flag, one_of, real_number, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError, TooFewRowsError
 from spcastat.progress import listening
-from spcastat.results.again import frame_of, source_for
+from spcastat.results.call import frame_of, source_for
 from spcastat.results.other_names import answered
 from spcastat.state import FitState
 

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import flag, one_of
+from spcastat.config import flag, listed, nearest, one_of, shown
+from spcastat.engine.inputs import Source
+from spcastat.errors import NoRowsError, OptionError, ShapeError
+from spcastat.intake.frames import open_table
 from spcastat.plots.biplot_table import ARROWS
 from spcastat.plots.plot_and_table import Plot, table_of
-from spcastat.results.columns import row_values
 from spcastat.results.delegation import documented
-from spcastat.results.supplement import DRAWN, Supplement, checked
+from spcastat.results.interpretation import DRAWN, Supplement, checked
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as trust
 from spcastat.state import row_scores as rows
-from spcastat.state import squared_cosines as interpreted
 from spcastat.state.copies import own
 from spcastat.state.variance import variance
 
@@ -36,9 +37,9 @@ FILLED: dict[str, Callable[[Any, str], Any]] = {
     "score_correlation": lambda fit, _: frames.score_correlation(fit._state),
     "shares": lambda fit, _: variance(fit._state)["share of total"],
     "variance": lambda fit, _: variance(fit._state),
-    "spectrum": lambda fit, _: interpreted.spectrum(fit._state),
+    "spectrum": lambda fit, _: frames.spectrum(fit._state),
     "sparse": lambda fit, _: fit._state.record.sparse,
-    "errors": lambda fit, _: interpreted.reconstruction(fit._state),
+    "errors": lambda fit, _: frames.reconstruction(fit._state),
 }
 
 #: Descriptions of options that differ from those of the functions.
@@ -144,7 +145,7 @@ class Plotted:
     ) -> Any:
         # `parallel` is numbers or a result of choose_k(), which checks that it belongs to the data of the fit
         check = getattr(type(parallel), "_noise_for", None)
-        found = parallel if check is None else check(parallel, interpreted.spectrum(self._state))
+        found = parallel if check is None else check(parallel, frames.spectrum(self._state))
         return {"parallel": found, "max_components": max_components}
 
     @drawn(plots.plot_reconstruction)
@@ -227,3 +228,63 @@ class Plotted:
         if self._state.scores is None:
             rows.need_rows(self._state, self._source, what)
         return own(self._scores)
+
+
+# --- values of rows by name of a column -----------------------------------------------------------
+
+
+def row_values(given: Any, option: str, source: Source | None, call: Call | None) -> Any:
+    """Return the values of an option for the rows of a fit; text is the name of a column of its data.
+
+    Parameters
+    ----------
+    given : object
+        Anything but text is returned unchanged.
+    option : str
+        Name of the option for messages.
+    source, call
+        Source and call of the fit.
+
+    Raises
+    ------
+    NoRowsError
+        If rows come in chunks, of which plots show a sample; and for a column of a fit without its data.
+    OptionError
+        If there is no such column.
+    ShapeError
+        If rows were left out and row labels are not unique, so that rows cannot be matched.
+    """
+    if given is not None and source is not None and source.stream is not None:
+        raise NoRowsError(
+            f"{option}={shown(given)} was given, and of rows that are never all in memory a sample is drawn, "
+            "which has no values for it. Leave it out, or fit rows that fit into memory."
+        )
+    if not isinstance(given, str):
+        return given
+    if source is None or call is None or not source.has_rows:
+        raise NoRowsError(
+            f"{option}={shown(given)} names a column of the fitted data, and this fit does not have them in "
+            "memory; give the values themselves, one for each row."
+        )
+    table = open_table(call.data)
+    if not table.named:
+        raise OptionError(
+            f"{option}={shown(given)} names a column, but the fitted data were an array without names; give "
+            "the values themselves, one for each row."
+        )
+    frame = table.values
+    if given not in frame.columns:
+        raise OptionError(
+            f"{option}={shown(given)} is not a column of the fitted data; there are {listed(frame.columns)}."
+            f"{nearest(given, frame.columns)} Or give the values themselves, one for each row, "
+            f"such as df[{shown(given)}]."
+        )
+    column = pd.Series(frame[given].array, index=table.index, name=given)
+    if source.index is None or source.index.equals(table.index):
+        return column
+    if not table.index.is_unique:
+        raise ShapeError(
+            f"{option}={shown(given)}: rows were left out of the fit, and row labels are not unique; give "
+            "the values of the remaining rows, or give the data unique labels."
+        )
+    return column.reindex(source.index)

@@ -31,7 +31,6 @@ from spcastat.results.other_names import no_data, no_such_attribute
 from spcastat.results.plotted import Plotted
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
-from spcastat.state import imputation as gaps
 from spcastat.state import row_scores as rows
 from spcastat.state.copies import own
 from spcastat.state.variance import variance as variance_table
@@ -130,7 +129,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Shown):
     def _scores(self) -> Any:
         return rows.scores(self._state, self._source)
 
-    imputed = computed(gaps.imputed)
+    imputed = computed(rows.imputed)
 
     # --- variance -------------------------------------------------------------------------------
 

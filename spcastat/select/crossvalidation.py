@@ -13,8 +13,7 @@ from spcastat.resample import draw_generator, run_jobs
 from spcastat.resample.folds import Folds
 from spcastat.resample.refit import Refit
 from spcastat.resample.sparse_model import SparseModel
-from spcastat.select.fits_along_path import Cards
-from spcastat.select.quick_fits import Fitter
+from spcastat.select.fits_of_cardinalities import Cards, Fitter
 
 
 @dataclass(frozen=True, eq=False)

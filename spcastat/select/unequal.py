@@ -14,10 +14,18 @@ from spcastat.progress import stage
 from spcastat.resample.folds import Held
 from spcastat.resample.sparse_model import SparseModel
 from spcastat.search.default import HELD
-from spcastat.select.candidates import CRITERIA, Candidates, choose
+from spcastat.select.candidates import (
+    BARE_MENTION,
+    CRITERIA,
+    WORTH,
+    Candidates,
+    Limit,
+    by_ebic,
+    by_errors,
+    choose,
+)
 from spcastat.select.crossvalidation import Errors
-from spcastat.select.fits_along_path import Cards
-from spcastat.select.parsimony import BARE_MENTION, WORTH, Limit, by_ebic, by_errors
+from spcastat.select.fits_of_cardinalities import Cards
 
 #: The search ends after this many sets of cardinalities.
 MOST_SETS = 200
@@ -38,7 +46,7 @@ class Unequal:
     start : tuple of k ints
     by : {"cv", "ebic"}
     rule : str
-        See :func:`spcastat.select.parsimony.by_errors`.
+        See :func:`spcastat.select.candidates.by_errors`.
     dense : float
         The share of loadings with the best prediction among equal cardinalities.
 

@@ -1,4 +1,4 @@
-"""Scores, residuals and distances of the rows of a fit and of new rows."""
+"""Scores, residuals and distances of the rows of a fit and of new rows, and imputed values."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import MISSING, one_of, plural, shown, whole_number
+from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
 from spcastat.engine.inputs import Source
-from spcastat.errors import ComponentsError, DataError, DuplicateNamesError, NoRowsError, ShapeError
+from spcastat.errors import (
+    ComponentsError,
+    DataError,
+    DuplicateNamesError,
+    MissingValuesError,
+    NoRowsError,
+    NotImputedError,
+    OptionError,
+    ShapeError,
+)
 from spcastat.intake import ReadOptions, replay
 from spcastat.intake.checks import rows_of
 from spcastat.intake.frames import open_table
 from spcastat.intake.same_library import in_library_of, with_columns
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.state import distances
-from spcastat.state import imputation as gaps
 from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
 from spcastat.streams import open_stream
@@ -125,7 +133,7 @@ def scores_of_new(state: FitState, new: Any, na: str = "raise") -> Any:
     if stream is not None:
         return stream.scores(standard, state.V, state.components)
     matrix, index = replay(state.spec, new, na=na)
-    matrix = gaps.filled(state, matrix, index, na, "transform()")
+    matrix = filled(state, matrix, index, na, "transform()")
     values = standard.project(matrix, state.V)
     return pd.DataFrame(values, index=own(index), columns=state.components)
 
@@ -222,7 +230,7 @@ def diagnostics_of(state: FitState, new: Any, na: str = "raise") -> pd.DataFrame
     if stream is not None:
         return _distances_in(state, stream)
     matrix, index = replay(state.spec, new, na=na)
-    return _distances_of(state, gaps.filled(state, matrix, index, na, "diagnostics()"), index)
+    return _distances_of(state, filled(state, matrix, index, na, "diagnostics()"), index)
 
 
 def _distances_in(state: FitState, stream: Stream) -> pd.DataFrame:
@@ -302,3 +310,68 @@ def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFra
         sparse: Any = pd.DataFrame.sparse
         return sparse.from_spmatrix(values.copy(), index=own(index), columns=own(columns))
     return pd.DataFrame(np.array(values), index=own(index), columns=own(columns))
+
+
+# --- imputed values -------------------------------------------------------------------------------
+
+
+def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) -> Any:
+    """Return new rows for the computation of scores; with ``na="em"``, missing values are imputed.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (m, p)
+        NaN for missing values.
+    index : pandas.Index
+        The m labels of the rows.
+    na : {"raise", "drop", "em", "pairwise"}
+    what : str
+        Names the operation in error messages.
+
+    Raises
+    ------
+    MissingValuesError
+        If a row has no value at all.
+    OptionError
+        If the fit has no model of missing values.
+    """
+    if na != "em":
+        return matrix
+    model = state.need_model(f"{what} with na='em'")
+    if is_sparse(matrix):
+        raise OptionError("na='em' was given with sparse data; give a dense table, such as X.toarray().")
+    blank = np.isnan(matrix).all(axis=1)
+    if blank.any():
+        raise MissingValuesError(
+            f"{plural(int(blank.sum()), 'row')} without any value: {listed(index[blank])}. "
+            "Leave such rows out, e.g. df.dropna(how='all')."
+        )
+    return model.filled(matrix)
+
+
+def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
+    """The rows of a fit with ``na="em"``, n x p, with missing values replaced by conditional means.
+
+    The means are shrunk according to the columns measured in each row; see :func:`spcastat.spca`. The frame
+    has the labels of the rows and of the fitted columns (those that a formula creates). Columns of whole
+    numbers, or of 0 and 1, are imputed by means too, not by whole numbers.
+
+    Imputed values are for inspection and for methods that do not accept missing values. They vary less than
+    measured values would; the covariances of the fit account for that, but a table cannot.
+
+    Raises
+    ------
+    NotImputedError
+        For a fit without ``na="em"``.
+    NoRowsError
+        For a fit from a file, which has no data.
+    """
+    if state.model is None:
+        raise NotImputedError("imputed is for fits with na='em'; this one has no model of missing values.")
+    if source is None or source.gaps is None:
+        raise NoRowsError(
+            "imputed needs the data, and a fit from a file does not have them; fit again: "
+            f"{state.record.call}."
+        )
+    columns = own(state.spec.columns)
+    return pd.DataFrame(np.array(source.matrix), index=own(source.index), columns=columns)

@@ -10,8 +10,16 @@ import pytest
 from spcastat.engine.options import CHECKS
 from spcastat.engine.order_and_sign import settle
 from spcastat.engine.plan import Request, make_plan
-from spcastat.engine.start_choice import Aim, candidates_among, candidates_to_begin, chosen
-from spcastat.engine.starts import _longest_columns, of_component, row_seeded, starting_loadings
+from spcastat.engine.starts import (
+    Aim,
+    _longest_columns,
+    candidates_among,
+    candidates_to_begin,
+    chosen,
+    of_component,
+    row_seeded,
+    starting_loadings,
+)
 from spcastat.errors import SpcaError
 from spcastat.kernels.orthonormal import varimax
 from spcastat.measures import MEASURES

@@ -24,9 +24,8 @@ from spcastat.errors import (
 from spcastat.operators import Gram
 from spcastat.resample.folds import FoldSums, MomentFolds, PlainRows, RowFolds, hashed_labels
 from spcastat.resample.sparse_model import SparseModel
-from spcastat.select.candidates import ebic
+from spcastat.select.candidates import Limit, by_errors, ebic
 from spcastat.select.crossvalidation import Errors
-from spcastat.select.parsimony import Limit, by_errors
 
 CARDS = [2, 4, 6, 8]
 

@@ -11,8 +11,8 @@ from spcastat.errors import ConstantColumnError, MissingValuesError, OptionError
 from spcastat.missing import em_moments
 from spcastat.operators import Gram
 from spcastat.resample import seed_of
+from spcastat.resample.divide import GapFolds, GapRules, measured_cells
 from spcastat.resample.folds import PlainRows, random_labels
-from spcastat.resample.folds_with_missing import GapFolds, GapRules, measured_cells
 from spcastat.resample.sparse_model import SparseModel
 
 SEED = 5
