@@ -76,7 +76,6 @@ def is_constant(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return np.sqrt(variance) <= CONSTANT * np.abs(mean)
 
 
-
 #: Sums of squares within these bounds were computed without harmful underflow or overflow.
 SMALLEST, LARGEST = 1e-280, 1e280
 

@@ -6,11 +6,11 @@ import io
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from spcastat.config import require_extra
 from spcastat.labels import name_text
-from spcastat.storage.atomic import file_path, write_file
+from spcastat.storage.atomic import file_path, write_bytes
 from spcastat.tables import Document, Layout
 
 if TYPE_CHECKING:
@@ -72,8 +72,4 @@ def write_word(target: PathLike[str], title: str, fill: Callable[[WordDocument],
     fill(word)
     buffer = io.BytesIO()
     word.save(buffer)
-
-    def write(file: IO[bytes]) -> None:
-        file.write(buffer.getvalue())
-
-    write_file(target, write)
+    write_bytes(target, buffer.getvalue())

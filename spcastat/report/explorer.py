@@ -206,7 +206,9 @@ def _position(
         "correlation": [_numbers(line) for line in correlation.to_numpy()],
         "variance": [told.title, list(told.headings), [[r.group, r.label, list(r.cells)] for r in told.rows]],
         "equations": equations(state, max_terms=MOST_TERMS, width=100_000).splitlines(),
-        "raw": _raw(state),
+        "raw": None  # in original units, whose means are unknown for some matrices
+        if state.standard is None
+        else equations(state, raw=True, max_terms=MOST_TERMS, width=100_000).splitlines(),
         "note": "" if state.record.converged else f"{state.record.advice}.",
     }
     if drawn is not None:
@@ -231,13 +233,6 @@ def _spread(scores: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         spread = np.nanstd(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
     return np.where(np.isfinite(spread), spread, 0.0)
-
-
-def _raw(state: FitState) -> list[str] | None:
-    """Return the equations in the original units; None if the means are unknown."""
-    if state.standard is None:
-        return None
-    return equations(state, raw=True, max_terms=MOST_TERMS, width=100_000).splitlines()
 
 
 def _numbers(values: Any) -> list[float | None]:

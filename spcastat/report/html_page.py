@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from os import PathLike
-from typing import IO
 
 from spcastat.labels import name_text
 from spcastat.report.chapters import Chapter, Content, Lines
 from spcastat.report.pictures import Picture, picture_html
-from spcastat.storage.atomic import write_file
+from spcastat.storage.atomic import write_bytes
 from spcastat.tables import Document, Table, render
 from spcastat.tables.html import STYLE
 from spcastat.tables.panels import blocks
@@ -129,12 +128,7 @@ def chapters_page(title: str, version: str, chapters: Iterable[Chapter]) -> str:
 
 def write_page(target: PathLike[str], page: str) -> None:
     """Write a page; if that fails, leave an existing file unchanged."""
-    encoded = page.encode("utf-8", "xmlcharrefreplace")
-
-    def write(file: IO[bytes]) -> None:
-        file.write(encoded)
-
-    write_file(target, write)
+    write_bytes(target, page.encode("utf-8", "xmlcharrefreplace"))
 
 
 def _html(part: Content) -> str:

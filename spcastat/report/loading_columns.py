@@ -40,11 +40,11 @@ def loading_columns(
         given["dense"] = dense_loadings(state, source)
         said.append("PCA: loadings of dense principal components, with the signs of the sparse ones.")
     if flag("conf_int", conf_int):
-        given["intervals"] = _bounds(state, level)
-        said += _of_intervals(state, level)
+        given["intervals"], about = _intervals(state, level)
+        said += about
     if flag("stars", stars):
-        given["stars"] = _stars(state)
-        said += _of_stars(state)
+        given["stars"], about = _stars(state)
+        said += about
     weak = forced(state) & (state.V != 0) & (shares(state) < NEXT_TO_NOTHING)
     if weak.any():
         marks = state.by_variable(np.where(weak, "!", ""))
@@ -103,51 +103,34 @@ def dense_loadings(state: FitState, source: Source | None) -> pd.DataFrame:
     return frame.set_axis([f"PCA {j + 1}" for j in range(k)], axis=1)
 
 
-def _bounds(state: FitState, level: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _intervals(state: FitState, level: float) -> tuple[list[pd.DataFrame], list[str]]:
+    """Return lower and upper bounds of the loadings, and notes on them."""
     found = state.trust.bootstrap
     if found is None:
         raise OptionError(
             "conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first."
         )
     frame = trust.conf_int(state, found, level)
-    bounds = []
-    for name in ("lower", "upper"):
-        values = np.full(state.V.size, np.nan)
-        values[found.places] = frame[name].to_numpy()
-        bounds.append(state.by_variable(values.reshape(state.V.shape[::-1]).T))
-    return bounds[0], bounds[1]
-
-
-def _of_intervals(state: FitState, level: float) -> list[str]:
-    found = state.trust.bootstrap
-    assert found is not None
+    bounds = [trust.spread_out(state, found.places, frame[name], np.nan) for name in ("lower", "upper")]
     how = "variables selected again in each draw" if found.select else "given these variables"
-    draws = plural(len(found.values), "draw")
-    return [
-        f"In brackets: {100 * level:g} % bootstrap intervals, {how} ({draws}).",
-        UNSAID["interval" if found.select else "given"],
-    ]
+    said = f"In brackets: {100 * level:g} % bootstrap intervals, {how} ({plural(found.draws, 'draw')})."
+    return bounds, [said, UNSAID["interval" if found.select else "given"]]
 
 
-def _stars(state: FitState) -> pd.DataFrame:
+def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
+    """Return the stars of the loadings, and notes on them."""
     found = state.trust.tests
     if found is None:
         raise OptionError(
             "stars=True was given, and the loadings were not tested yet: call fit.test_loadings() first."
         )
+    falling = sorted(STARS.items(), reverse=True)
     marks = np.full(state.V.shape, "", dtype=object)
-    for bound, mark in sorted(STARS.items(), reverse=True):
+    for bound, mark in falling:
         marks[found.q_value <= bound] = mark
-    return state.by_variable(marks)
-
-
-def _of_stars(state: FitState) -> list[str]:
-    found = state.trust.tests
-    assert found is not None
-    marks = sorted(STARS.items(), reverse=True)
-    meaning = ", ".join(f"{mark} q <= {str(bound)[1:]}" for bound, mark in marks)
+    meaning = ", ".join(f"{mark} q <= {str(bound)[1:]}" for bound, mark in falling)
     rate = f"false discovery rates ({FDR[found.fdr]}) of {found.draws} permutations"
-    return [f"{meaning}: {rate}.", UNSAID["test"]]
+    return state.by_variable(marks), [f"{meaning}: {rate}.", UNSAID["test"]]
 
 
 def print_loadings(

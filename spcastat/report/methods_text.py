@@ -92,7 +92,7 @@ def describe(state: FitState, choice: Any = None) -> Description:
         *_missing(state.record, cited),
         *_numbers(state, choice),
         *_method(state.record, cited),
-        *_rule(state),
+        *[f"The supports were held to a rule: {words}." for words in [rule_words(state)] if words],
         *_explained(state, cited),
         *_resampled(state, cited),
         *proof_sentences(state),
@@ -231,11 +231,6 @@ def _method(record: Record, cited: list[str]) -> Iterator[str]:
         f'The loadings were computed by the method "{record.method}" ({record.title}; {record.paper})'
         f"{nonneg}, whose criterion is the {record.criterion} ({record.advice}).{starts}"
     )
-
-
-def _rule(state: FitState) -> Iterator[str]:
-    if words := rule_words(state):
-        yield f"The supports were held to a rule: {words}."
 
 
 def _explained(state: FitState, cited: list[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import datetime as dt
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,8 @@ from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as trust
 from spcastat.state import row_scores as rows
 from spcastat.state.copies import own
-from spcastat.state.proven import Proven
 from spcastat.state.variance import variance
-from spcastat.storage.atomic import file_path, write_file
+from spcastat.storage.atomic import file_path, write_bytes
 
 #: Excel's limits: rows and columns of a sheet, characters of a cell.
 MOST_ROWS, MOST_COLUMNS, MOST_TEXT = 1_048_576, 16_384, 32_767
@@ -68,15 +67,6 @@ def write_workbook(
                 f"The table of {name} has {height:,} rows and {columns:,} columns with its labels; a sheet "
                 f"holds {MOST_ROWS:,} and {MOST_COLUMNS:,}. DataFrame.to_csv and transform_to write any size."
             )
-    content = _packed(sheets, about)
-
-    def write(file: IO[bytes]) -> None:
-        file.write(content)
-
-    write_file(target, write)
-
-
-def _packed(sheets: Mapping[str, pd.DataFrame], about: Sequence[tuple[str, str]]) -> bytes:
     from openpyxl import Workbook
 
     book = Workbook(write_only=True)
@@ -100,7 +90,7 @@ def _packed(sheets: Mapping[str, pd.DataFrame], about: Sequence[tuple[str, str]]
             sheet.append(_cells(sheet, [*parts[:levels], *line]))
     buffer = io.BytesIO()
     book.save(buffer)
-    return buffer.getvalue()
+    write_bytes(target, buffer.getvalue())
 
 
 def _levels(frame: pd.DataFrame) -> int:
@@ -191,26 +181,16 @@ def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame
     if known.tests is not None:
         sheets["tests"] = trust.tests(state, known.tests)
     for proven in state.proofs:
-        sheets[_proof_name(proven)] = _proof_frame(proven, state)
+        joint = proven.scope == "joint"
+        name = f"proof {proven.measure}{' orthogonal' * proven.orthogonal}" if joint else "proof"
+        labels = pd.Index(["fit"] if joint else state.components, name="component")
+        table = pd.DataFrame(proven.rows, index=labels)
+        sheets[name] = table.drop(columns=["support", "supports"], errors="ignore")  # lists of variables
     if state.scores is not None or (source is not None and source.has_rows):
         sheets["scores"] = own(rows.scores(state, source))
     if source is not None and source.has_rows:
         sheets["diagnostics"] = rows.diagnostics(state, source)
     return {name: _headed(frame, name) for name, frame in sheets.items()}
-
-
-def _proof_name(proven: Proven) -> str:
-    """Return the name of a proof's sheet: "proof" by component, such as "proof pev orthogonal" if joint."""
-    if proven.scope == "components":
-        return "proof"
-    return f"proof {proven.measure}" + " orthogonal" * proven.orthogonal  # 31 characters at most
-
-
-def _proof_frame(proven: Proven, state: FitState) -> pd.DataFrame:
-    """Return what was proven as one row per component, or one for the fit, without the supports."""
-    labels = pd.Index(["fit"] if proven.scope == "joint" else state.components, name="component")
-    table = pd.DataFrame(proven.rows, index=labels)
-    return table.drop(columns=["support", "supports"], errors="ignore")
 
 
 def _headed(frame: pd.DataFrame, name: str) -> pd.DataFrame:

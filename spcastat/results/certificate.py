@@ -22,7 +22,7 @@ from spcastat.state.copies import own
 from spcastat.state.proof_sentences import told
 from spcastat.state.proven import Proven
 from spcastat.state.support_rule import rule_of, rule_words
-from spcastat.storage.atomic import file_path, write_file
+from spcastat.storage.atomic import file_path, write_bytes
 from spcastat.tables import Document, Row, Table
 
 #: With more variables no proof is written.
@@ -148,8 +148,7 @@ def save(claim: Claim | str, path: str | PathLike[str], time_limit: float = 60.0
         "bounds": claim.bounds,
         "witness": found,
     }
-    text = json.dumps(proof, separators=(",", ":"))
-    write_file(target, lambda file: file.writelines([text.encode()]))
+    write_bytes(target, json.dumps(proof, separators=(",", ":")).encode())
 
 
 class Certificate(Renderings, pd.DataFrame):

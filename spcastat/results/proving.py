@@ -123,8 +123,11 @@ def _all_together(
     """Prove a bound for all components jointly; return the proof, and the best loadings found."""
     from spcastat.certify.joint import certify_joint, certify_partition
 
-    if orthogonal:
-        _require_orthogonal(state)
+    if orthogonal and (product := _largest_product(state.V)) > ORTHOGONAL:
+        raise OptionError(
+            "orthogonal=True needs a fit with orthogonal loadings, and those of this fit are not orthogonal: "
+            f"two have the product {product:.3g}. Without orthogonal=True the bound holds for this fit."
+        )
     if groups_of(state):
         raise OptionError(
             "certify(joint=True) bounds loadings by their numbers of nonzeros, and this fit was made with "
@@ -150,15 +153,6 @@ def _all_together(
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in V.T]
     return Proven("joint", objective, [row], orthogonal), V
-
-
-def _require_orthogonal(state: FitState) -> None:
-    product = _largest_product(state.V)
-    if product > ORTHOGONAL:
-        raise OptionError(
-            "orthogonal=True needs a fit with orthogonal loadings, and those of this fit are not orthogonal: "
-            f"two have the product {product:.3g}. Without orthogonal=True the bound holds for this fit."
-        )
 
 
 def _largest_product(V: np.ndarray) -> float:

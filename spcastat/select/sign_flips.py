@@ -35,21 +35,34 @@ class Noise(ABC):
     """
 
     p: int
-    values: np.ndarray
     S: np.ndarray
 
     @property
-    @abstractmethod
+    def values(self) -> np.ndarray:
+        return np.linalg.eigvalsh(self._smaller)[::-1].clip(min=0.0)
+
+    @property
     def variances(self) -> np.ndarray:
         """The variances of the variables, shape (p,)."""
+        return np.diag(self.S)
 
-    @abstractmethod
+    @property
+    def _smaller(self) -> np.ndarray:
+        """The covariance matrix, or another with the same nonzero eigenvalues."""
+        return self.S
+
     def leading(self, m: int) -> np.ndarray:
         """Return the m largest eigenvalues, descending."""
+        S = self._smaller
+        # Up to this order, computing all eigenvalues is as fast as computing a few
+        if len(S) <= 1500:
+            return np.linalg.eigvalsh(S)[::-1][:m].clip(min=0.0)
+        start = np.random.default_rng(0).standard_normal(len(S))
+        return top_dense(S, min(m, len(S)), start)[0].clip(min=0.0)
 
-    @abstractmethod
     def directions(self, m: int) -> np.ndarray:
         """Return the eigenvectors of the m largest eigenvalues, shape (p, m)."""
+        return top_eigh(self.S, m)[1]
 
     @abstractmethod
     def flipped(self, rng: np.random.Generator) -> Noise:
@@ -64,9 +77,9 @@ class Noise(ABC):
         their full variance, flipped, and the directions are projected out again.
         """
 
-    @abstractmethod
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         """Return variance and loadings, (p,), of a component of `card` variables by truncated power steps."""
+        return _first(sparse_components(self.S[None], card))
 
     def sparse_flips(self, rngs: Sequence[np.random.Generator], card: int) -> np.ndarray:
         """Return the variances of the components that `sparse` finds in flips drawn from each generator."""
@@ -112,23 +125,12 @@ class RowNoise(Noise):
     def variances(self) -> np.ndarray:
         return np.einsum("ij,ij->j", self.Z, self.Z)
 
-    def directions(self, m: int) -> np.ndarray:
-        if self.Z.shape[1] <= self.Z.shape[0]:
-            return top_eigh(self.S, m)[1]
-        V = self.Z.T @ top_eigh(self.Z @ self.Z.T, m)[1]
-        return V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny)
-
-    @property
-    def values(self) -> np.ndarray:  # type: ignore[override]
-        return np.linalg.eigvalsh(self._smaller)[::-1].clip(min=0.0)
-
     @property
     def _smaller(self) -> np.ndarray:
-        """The smaller of Z'Z and ZZ'."""
         return self.Z @ self.Z.T if self.Z.shape[1] > self.Z.shape[0] else self.S
 
-    def leading(self, m: int) -> np.ndarray:
-        return _largest(self._smaller, m)
+    def directions(self, m: int) -> np.ndarray:
+        return _directions(self.Z, m)
 
     def flipped(self, rng: np.random.Generator) -> Noise:
         Q, Z = self.beside, self.Z
@@ -143,7 +145,7 @@ class RowNoise(Noise):
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         if self.p <= HELD or self.p <= min(2 * len(self.Z), 2 * HELD):
-            return _first(sparse_components(self.S[None], card))
+            return super().sparse(card)
         U = top_eigh(self.Z @ self.Z.T, min(STARTS, len(self.Z)))[1]
         W = U.T @ self.Z
         for _ in range(STEPS):
@@ -157,7 +159,7 @@ class RowNoise(Noise):
         spread = np.sqrt((self.Z**2).T @ score**2)
         some = _beyond(score @ self.Z, spread, v)
         loadings = np.zeros(self.p)
-        loadings[some] = _leading_of_rows(self.Z[:, some])
+        loadings[some] = _directions(self.Z[:, some], 1)[:, 0]
         return loadings
 
 
@@ -198,20 +200,6 @@ class MomentNoise(Noise):
     def __init__(self, S: np.ndarray, n: float, beside: np.ndarray | None = None, tails: Tails | None = None):
         self.S, self.n, self.p, self.beside, self.tails = S, n, len(S), beside, tails
 
-    @property
-    def variances(self) -> np.ndarray:
-        return np.diag(self.S)
-
-    def directions(self, m: int) -> np.ndarray:
-        return top_eigh(self.S, m)[1]
-
-    @property
-    def values(self) -> np.ndarray:  # type: ignore[override]
-        return np.linalg.eigvalsh(self.S)[::-1].clip(min=0.0)
-
-    def leading(self, m: int) -> np.ndarray:
-        return _largest(self.S, m)
-
     def flipped(self, rng: np.random.Generator) -> Noise:
         Q, S = self.beside, self.S
         if Q is not None:
@@ -231,9 +219,6 @@ class MomentNoise(Noise):
         np.fill_diagonal(left, np.diag(left).clip(min=0.0))  # rounding errors may be negative
         return MomentNoise(left, self.n, Q, self.tails)
 
-    def sparse(self, card: int) -> tuple[float, np.ndarray]:
-        return _first(sparse_components(self.S[None], card))
-
     def whole(self, v: np.ndarray) -> np.ndarray:
         covariance = self.S @ v
         square = (np.diag(self.S) * max(float(v @ covariance), 0.0) + 2.0 * covariance**2) / self.n
@@ -245,14 +230,6 @@ class MomentNoise(Noise):
         loadings = np.zeros(self.p)
         loadings[some] = top_eigh(self.S[np.ix_(some, some)], 1)[1][:, 0]
         return loadings
-
-
-def _largest(S: np.ndarray, m: int) -> np.ndarray:
-    """Return the m largest eigenvalues of S, descending."""
-    # Up to this order, computing all eigenvalues is as fast as computing a few
-    if len(S) <= 1500:
-        return np.linalg.eigvalsh(S)[::-1][:m].clip(min=0.0)
-    return top_dense(S, min(m, len(S)), np.random.default_rng(0).standard_normal(len(S)))[0].clip(min=0.0)
 
 
 def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.ndarray) -> np.ndarray:
@@ -308,12 +285,12 @@ def _beyond(covariance: np.ndarray, spread: np.ndarray, v: np.ndarray) -> np.nda
     return np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(len(v))) * spread))
 
 
-def _leading_of_rows(Z: np.ndarray) -> np.ndarray:
-    """Return the leading eigenvector of Z'Z, by the smaller of Z'Z and ZZ'."""
+def _directions(Z: np.ndarray, m: int) -> np.ndarray:
+    """Return the m leading eigenvectors of Z'Z, by the smaller of Z'Z and ZZ'."""
     if Z.shape[1] <= Z.shape[0]:
-        return np.asarray(top_eigh(Z.T @ Z, 1)[1][:, 0])
-    v = Z.T @ top_eigh(Z @ Z.T, 1)[1][:, 0]
-    return np.asarray(v / max(np.linalg.norm(v), np.finfo(float).tiny))
+        return top_eigh(Z.T @ Z, m)[1]
+    V = Z.T @ top_eigh(Z @ Z.T, m)[1]
+    return V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny)
 
 
 def _inflation(Q: np.ndarray) -> np.ndarray:

@@ -156,7 +156,11 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         options={
             **_ordered(options_of(plan.solver), fit.order),
             "n_init": plan.n_init,
-            **({"start": _start_told(plan)} if plan.solver.uses_starts else {}),
+            **(
+                {"start": plan.start if isinstance(plan.start, str) else "given"}
+                if plan.solver.uses_starts
+                else {}
+            ),
             **({} if plan.aim is None else dataclasses.asdict(plan.aim)),
         },
         n=source.n,
@@ -181,7 +185,9 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         ),
         optima=[[float(value), int(hits)] for value, hits in fit.optima],
         n_init=plan.n_init,
-        reached=_reached(solution.objectives, solution.objective),
+        reached=int(
+            np.sum(np.abs(solution.objectives - solution.objective) <= SAME * abs(solution.objective))
+        ),
         details={name: [_plain(value) for value in values] for name, values in solution.details.items()},
         screening=None if fit.screening is None else dataclasses.asdict(fit.screening),
         call=call,
@@ -194,10 +200,6 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         matrix=dict(source.about) or None,
         groups=None if source.groups is None else source.groups.told,
     )
-
-
-def _start_told(plan: Plan) -> str:
-    return plan.start if isinstance(plan.start, str) else "given"
 
 
 def options_of(solver: Any) -> dict[str, Any]:
@@ -220,10 +222,6 @@ def versions() -> dict[str, str]:
         if version is not None:
             found[name] = str(version)
     return found
-
-
-def _reached(objectives: np.ndarray, best: float) -> int:
-    return int(np.sum(np.abs(objectives - best) <= SAME * abs(best)))
 
 
 def _plain(value: Any) -> Any:

@@ -63,7 +63,7 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.Da
 
 def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
     """Return the share of draws that selected each variable in each component, p x k."""
-    return _spread_out(state, found.places, (found.values != 0).mean(axis=0))
+    return spread_out(state, found.places, (found.values != 0).mean(axis=0))
 
 
 def variance_ci(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.DataFrame:
@@ -124,7 +124,7 @@ def _quantiles(values: np.ndarray, level: float) -> np.ndarray:
 
 def frequency(state: FitState, found: Halved) -> pd.DataFrame:
     """Return how often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
-    return _spread_out(state, found.places, found.chosen.mean(axis=0))
+    return spread_out(state, found.places, found.chosen.mean(axis=0))
 
 
 def bound(state: FitState, found: Halved) -> pd.Series:
@@ -318,7 +318,8 @@ def _labels(state: FitState, places: np.ndarray) -> tuple[pd.Index, pd.Index]:
     return state.components[places // p], own(state.spec.columns).to_flat_index()[places % p]
 
 
-def _spread_out(state: FitState, places: np.ndarray, values: np.ndarray) -> pd.DataFrame:
-    out = np.zeros(state.V.size)
+def spread_out(state: FitState, places: np.ndarray, values: Any, rest: float = 0.0) -> pd.DataFrame:
+    """Return values of the loadings at `places` as a frame, p x k, with `rest` for all others."""
+    out = np.full(state.V.size, rest)
     out[places] = values
     return state.by_variable(out.reshape(state.V.shape[::-1]).T)

@@ -94,6 +94,11 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
         raise FileError(f"{target} cannot be written: {error.strerror or error}.") from error
 
 
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a new file with this content; see :func:`write_file`."""
+    write_file(path, lambda file: file.writelines([content]))
+
+
 def _part_of(target: Path) -> Path:
     """Return a unique name in the same folder, with 64 random bits; below the limit of 255 bytes."""
     known = os.fsencode(target.name)[:100].decode(errors="ignore")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,10 +50,16 @@ def table_of(document: Document, title: str | None, layout: Layout) -> GT:
         LABEL: [row.label for _, row in rows],
     }
     cells = {name: [row.cells[place] for _, row in rows] for place, name in enumerate(names)}
-    columns |= {name: _values(texts) for name, texts in cells.items()}
+    for name, texts in cells.items():
+        numbers = [_number(text) for text in texts]
+        columns[name] = texts if None in numbers else numbers
     made = GT(pd.DataFrame(columns), rowname_col=LABEL, groupname_col=GROUP)
     for name, texts in cells.items():
-        made = _written(made, name, texts, layout.decimal)
+        if columns[name] is not texts:  # numbers, written as in the other renderers
+            for place, text in enumerate(texts):
+                written = text.again(0, layout.decimal) if isinstance(text, Figures) else text
+                made = made.fmt(partial(_constant, str(written)), columns=name, rows=[place])
+            made = made.sub_missing(columns=name, missing_text="")
     for name, heading, side in zip(names, headings, align, strict=True):
         made = made.cols_label(cases={name: heading}).cols_align(_SIDES[side], columns=name)
     made = made.tab_header(title=bare.heading) if bare.heading else made
@@ -89,12 +95,6 @@ def _distinct(headings: tuple[str, ...]) -> list[str]:
     return names
 
 
-def _values(texts: list[str]) -> list[Any]:
-    """Return the cells of a column as numbers, with NaN for empty cells; as text if some are not numbers."""
-    numbers = [_number(text) for text in texts]
-    return texts if any(number is None for number in numbers) else numbers
-
-
 def _number(text: str) -> float | None:
     if not text:
         return np.nan
@@ -103,15 +103,5 @@ def _number(text: str) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
-def _written(made: GT, name: str, texts: list[str], decimal: str) -> GT:
-    """Return the table with the numbers of a column formatted as in the other renderers."""
-    if any(_number(text) is None for text in texts):
-        return made
-    written = [text.again(0, decimal) if isinstance(text, Figures) else text for text in texts]
-    for place, text in enumerate(written):
-        made = made.fmt(_always(text), columns=name, rows=[place])
-    return made.sub_missing(columns=name, missing_text="")
-
-
-def _always(text: str) -> Callable[[Any], str]:
-    return lambda _: str(text)
+def _constant(text: str, _: Any) -> str:
+    return text

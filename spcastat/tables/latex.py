@@ -41,7 +41,8 @@ def render(document: Document, layout: Layout | None = None) -> str:
     if layout.longtable or any(_tall(parts, document)):
         parts = [single for part in parts for single in part.apart()]
     long = bool(parts) and (any(_tall(parts, document)) if layout.longtable is None else layout.longtable)
-    lines = [_needed(long, layout.siunitx)]
+    names = ["booktabs"] + ["longtable"] * long + ["siunitx"] * layout.siunitx
+    lines = [rf"% needs \usepackage{{{','.join(names)}}}"]
     write = _long if long else _float
     for place, part in enumerate(parts):
         lines += write(part, document, place > 0, below if place == len(parts) - 1 else [])
@@ -54,11 +55,6 @@ def _tall(parts: list[Panel], document: Document) -> Iterator[bool]:
     """Yield for every panel whether it is longer than a page, including the notes below the last one."""
     for part in parts:
         yield part.height + (part is parts[-1]) * _height(document) > HEIGHT
-
-
-def _needed(long: bool, siunitx: bool) -> str:
-    names = ["booktabs"] + ["longtable"] * long + ["siunitx"] * siunitx
-    return rf"% needs \usepackage{{{','.join(names)}}}"
 
 
 @dataclass(frozen=True)
@@ -93,13 +89,12 @@ class Panel:
     def height(self) -> float:
         """Approximate height in points."""
         lines = sum(
-            2 + len({row.group for row in table.rows} - {""}) + sum(map(self._lines, table.rows))
+            2
+            + len({row.group for row in table.rows} - {""})
+            + sum(len(self.label(row.label)) for row in table.rows)
             for table in self.tables
         )
         return (lines + 3) * LINE
-
-    def _lines(self, row: Row) -> int:
-        return len(self.label(row.label))
 
     def label(self, text: str) -> list[str]:
         """Return the lines of a label as LaTeX."""

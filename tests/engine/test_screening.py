@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import spcastat as sp
-from spcastat.engine import Request, make_plan, run, start_choice
+from spcastat.engine import Request, make_plan, run, starts
 from spcastat.engine.order_and_sign import settle
 from spcastat.engine.screening import Screening
 from spcastat.engine.starts import starting_loadings
@@ -221,8 +221,8 @@ def test_without_screening_nothing_changes():
 
 def test_many_variables_are_screened_unasked(monkeypatch):
     monkeypatch.setattr(working_set, "GRAM_ORDER", 50)
-    monkeypatch.setattr(start_choice, "GRAM_ORDER", 50)
-    monkeypatch.setattr(start_choice, "NONZEROS", 12)
+    monkeypatch.setattr(starts, "GRAM_ORDER", 50)
+    monkeypatch.setattr(starts, "NONZEROS", 12)
     operators = forms(counts(150, 60, 2))
     assert fitted(operators["sparse"], 2, 5).screening is not None
     assert fitted(operators["dense"], 2, 5).screening is not None
