@@ -194,8 +194,6 @@ def chosen(op: Operator, solution: Solution, aim: Aim, groups: np.ndarray) -> tu
     return better, optima.table()
 
 
-#: Candidates to start with: this many per nonzero loading, and at least FEWEST.
-PER_NONZERO, FEWEST = 2, 200
 #: With more nonzeros than this in all, variables are screened on request only.
 NONZEROS = GRAM_ORDER // 3
 
@@ -248,7 +246,8 @@ def candidates_among(p: int, solver: Solver, aim: Aim | None, *, must: bool, few
     if asked is None and not must and (few or nonzeros > NONZEROS):
         return None
     if asked is None or asked is True:
-        asked = min(max(FEWEST, PER_NONZERO * nonzeros), GRAM_ORDER)
+        # Two candidates for each nonzero loading, and at least 200
+        asked = min(max(200, 2 * nonzeros), GRAM_ORDER)
         asked = max(asked, *cards)
     if asked < max(cards) or asked > GRAM_ORDER:
         raise OptionError(

@@ -30,8 +30,6 @@ from spcastat.state.variance import variance as variance_of
 if TYPE_CHECKING:
     from spcastat.tables import Document, Table
 
-#: With more passes than this over rows that are computed again each time, a note is added.
-FEW = 3
 #: The largest number of covariates named, and of variables with the share that covariates explain.
 FEW_NAMES = 4
 #: The largest numbers of variables shown when a fit is printed, and in a notebook.
@@ -467,7 +465,7 @@ def _passes(record: Record, digits: int) -> Iterator[str]:
             f"Dense PCA explains at least what is given here, perhaps {100.0 * short:.1g} % of the total "
             "variance more: few passes over the rows were made for it. passes=15 makes more of them."
         )
-    if record.anew and made > FEW:
+    if record.anew and made > 3:
         yield (
             f"The partitions were computed anew in each of {made} passes: data.persist() before the fit "
             "keeps them on the workers, where there is room."

@@ -28,8 +28,6 @@ from spcastat.solvers.greedy import Greedy, Growth
 
 Cards = tuple[int, ...]
 
-#: Largest number of cardinalities above 10 in the default grid.
-GRID = 10
 #: Largest number of fits in a path.
 MOST_FITS = 100_000
 
@@ -54,7 +52,8 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
     """
     if cards is None:
         last = max(p if rank is None else rank, 10)
-        further = np.geomspace(10, last, GRID).round().astype(int).tolist()
+        # Ten cardinalities above 10
+        further = np.geomspace(10, last, 10).round().astype(int).tolist()
         cards = sorted({*range(1, min(p, 10) + 1), *(card for card in further if card <= p), p})
     elif is_single(cards):
         cards = range(1, whole_number("cards", cards, 1, p, CardinalityError) + 1)
@@ -126,10 +125,6 @@ def _nested(op: Operator, solver: Greedy, cards: Sequence[int]) -> list[Fit]:
             fits.append(Fit(Solution(V, "exact", card, value, np.array([value])), order, pca))
             advance(1)
     return fits
-
-
-#: Variables that may enter in exchanges, and exchanges that are evaluated.
-WIDTH, VALUED = 30, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +232,8 @@ class Fitter:
         fits = swept(criterion, fits_at_starts(criterion, starts), 8)
         fits = best_of_each(fits if ordered else reordered(criterion, fits), len(ops))
         if thorough and held:
-            fits = climbed(criterion, fits, WIDTH, VALUED)
+            # Variables that may enter in exchanges, and exchanges that are evaluated
+            fits = climbed(criterion, fits, 30, 6)
         return list(criterion.dense(fits))
 
     def _run(

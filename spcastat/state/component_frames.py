@@ -161,7 +161,7 @@ def tidy(state: FitState, zeros: bool = False, conf_int: bool = False, level: fl
     OptionError
         If ``conf_int=True`` and neither `bootstrap` nor `stability` has been called.
     """
-    level = real_number("level", level, trust.LEAST_LEVEL, trust.LARGEST_LEVEL)
+    level = trust.checked_level(level)
     p, k = state.V.shape
     values = state.V.T.ravel()
     rows = np.arange(p * k) if flag("zeros", zeros) else np.flatnonzero(values)

@@ -28,9 +28,6 @@ SCALING = {
     "none": "not scaled",
 }
 
-#: A start has reached the best objective if its value is within this share of it.
-SAME = 1e-6
-
 
 @dataclass(frozen=True, eq=False)
 class Record:
@@ -185,9 +182,8 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         ),
         optima=[[float(value), int(hits)] for value, hits in fit.optima],
         n_init=plan.n_init,
-        reached=int(
-            np.sum(np.abs(solution.objectives - solution.objective) <= SAME * abs(solution.objective))
-        ),
+        # a start has reached the best objective if its value is within this share of it
+        reached=int(np.isclose(solution.objectives, solution.objective, rtol=1e-6, atol=0.0).sum()),
         details={name: [_plain(value) for value in values] for name, values in solution.details.items()},
         screening=None if fit.screening is None else dataclasses.asdict(fit.screening),
         call=call,

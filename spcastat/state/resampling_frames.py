@@ -14,13 +14,10 @@ from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 
-#: Allowed range of levels of intervals.
-LEAST_LEVEL, LARGEST_LEVEL = 0.5, 0.9999
-
 
 def checked_level(level: Any) -> float:
     """Return a checked confidence level."""
-    return real_number("level", level, LEAST_LEVEL, LARGEST_LEVEL)
+    return real_number("level", level, 0.5, 0.9999)
 
 
 # --- bootstrap ------------------------------------------------------------------------------------

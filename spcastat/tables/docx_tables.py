@@ -22,10 +22,6 @@ from spcastat.tables.table_layout import Layout
 
 #: In points: width of the text of a page, margins on both sides of a cell together, font size.
 PAGE, GAP, SIZE = 468, 11, 9
-#: Largest ratio of the width of common fonts to Computer Modern, and ratio of bold to regular letters.
-WIDE, BOLD = 1.3, 1.1
-#: In points: smallest width of a column of long labels, largest width of long headings.
-LEAST, HEADING = 140, 70
 #: Name of the paragraph style in tables.
 STYLE = "Table Text"
 _SIDES = {"l": WD_ALIGN_PARAGRAPH.LEFT, "c": WD_ALIGN_PARAGRAPH.CENTER, "r": WD_ALIGN_PARAGRAPH.RIGHT}
@@ -109,9 +105,11 @@ def _panels(block: tuple[Table, ...], page: int) -> Iterator[tuple[tuple[Table, 
 
     label, columns = label_width(block, _measure), []
     for i, text in enumerate(block[0].headings):
-        head = max(map(_measure, wrapped(text, HEADING, _measure))) * BOLD
+        # Headings are wrapped at 70 points; bold letters are wider by a tenth
+        head = max(map(_measure, wrapped(text, 70, _measure))) * 1.1
         columns.append(ceil(max([head, *(_measure(row.cells[i]) for table in block for row in table.rows)])))
-    for room, tables, widths in panels(block, label, columns, page - GAP, GAP, LEAST):
+    # The smallest width of a column of long labels is 140 points
+    for room, tables, widths in panels(block, label, columns, page - GAP, GAP, 140):
         yield tables, [width + GAP for width in (room, *widths)]
 
 
@@ -127,7 +125,8 @@ def _require_style(word: WordDocument) -> None:
 
 
 def _measure(text: str) -> int:
-    return ceil(points(text) * WIDE * SIZE / 10)
+    # Common fonts are wider than Computer Modern by at most 0.3
+    return ceil(points(text) * 1.3 * SIZE / 10)
 
 
 def _add_table(word: WordDocument, table: Table, widths: list[int], title: str) -> None:

@@ -41,8 +41,6 @@ _CLASSES = {"l": ' class="left"', "c": ' class="center"', "r": ""}
 
 #: Number of rows that are always shown; a click shows the others.
 FOLD = 200
-#: Headings with more characters than this may wrap.
-LONG = 14
 
 
 def render(document: Document, layout: Layout | None = None) -> str:
@@ -121,6 +119,6 @@ def _body(table: Table, rows: tuple[Row, ...]) -> Iterator[str]:
 
 def _long(text: str, css: str) -> str:
     """Return the class attribute of a heading; a long one may wrap."""
-    if len(text) <= LONG:
+    if len(text) <= 14:
         return css
     return css.replace('class="', 'class="long ') if css else ' class="long"'

@@ -16,9 +16,6 @@ from spcastat.tables.table_layout import Layout
 LINE = 72
 #: Smallest number of dashes of the label column.
 LABELS = 18
-#: In points, in Word: width of a dash (a full line has 6.5 inches), font size, both margins of a cell
-#: together.
-DASH, SIZE, MARGINS = 468 / LINE, 12.0, 12.0
 #: Widths of characters in a wide font, which may replace a missing one, as shares of the font size.
 _WIDTHS = {**dict.fromkeys(".,:;-−|!'() []\N{NO-BREAK SPACE}", 0.36), **dict.fromkeys("ijltfr", 0.45)}
 
@@ -67,7 +64,8 @@ def _room(text: str) -> int:
         _WIDTHS.get(char, 0.65 if char.islower() or char.isdigit() else 0.78) * display_width(char)
         for char in text
     )
-    return ceil((letters * SIZE + MARGINS) / DASH)
+    # In points, in Word: font size, both margins of a cell, and the width of a dash in a line of 6.5 inches
+    return ceil((letters * 12.0 + 12.0) / (468 / LINE))
 
 
 def escape(text: str) -> str:
