@@ -1,16 +1,21 @@
-"""The list of methods, and a page for each."""
+"""The list of methods, and a page for each, with its options as the docstrings of the solver have them."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
 
 from spcastat.config import one_of
 from spcastat.errors import MethodError
+from spcastat.operators import DEFLATIONS, ROW_DEFLATIONS
 from spcastat.registry import CONTROLS, SOLVERS, Method
-from spcastat.registry.method_pages import Option, goal_of, options_of
 from spcastat.report.summary import Summary
+from spcastat.solvers.thresholding import ROTATIONS
 from spcastat.tables import Document, Row, Table
 
 __all__ = ["methods"]
@@ -107,3 +112,120 @@ def _table() -> pd.DataFrame:
         }
     )
     return pd.DataFrame(rows)
+
+
+#: Options that are not fields of a solver, because the engine implements them: name -> (type, meaning).
+SERVED = {
+    "start": (
+        '{"pca", "column", "ones"}, or array of shape (p, k)',
+        "Starting values: PCA's loadings, the variable with the largest remaining variance, equal loadings, "
+        "or given loadings. The default is that of the method's authors.",
+    ),
+    "n_init": (
+        "int",
+        "Number of starts; the best fit is returned. The starts are `start`, the other named starts, "
+        "rotations, columns and random directions.",
+    ),
+    "objective": (
+        '{"pev", "adjusted", "least_squares"}',
+        "The measure by which the best of several starts is chosen.",
+    ),
+    "screen": (
+        "bool or int",
+        "Whether to search first among the variables of largest variance and then verify the result with "
+        "all; a number says how many variables to start with. By default the size of the data decides.",
+    ),
+}
+#: Meanings of options that the docstrings of solvers do not explain.
+_COMMON = {
+    "card": "Nonzeros of each component.",
+    "max_iter": "Largest number of iterations of a run.",
+    "deflation": "How a component is removed before the next is computed. A name in DEFLATIONS.",
+}
+#: Tables of names that docstrings refer to.
+_TABLES: dict[str, Iterable[str]] = {
+    "ROW_DEFLATIONS": ROW_DEFLATIONS,
+    "DEFLATIONS": DEFLATIONS,
+    "ROTATIONS": ROTATIONS,
+}
+#: Defaults of options that the engine implements.
+_AIM: dict[str, Any] = {"objective": "pev", "screen": None}
+#: Type of a field, after the values of a call have been checked -> type as users write it.
+_KINDS = {
+    "tuple of int": "int, or k ints",
+    "tuple of float": "number, or k numbers",
+    "float": "number",
+    "str": "name",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """An option of a method: its name, the values it takes, its default as text, and its meaning."""
+
+    name: str
+    kind: str
+    default: str
+    meaning: str
+
+
+def options_of(method: Method) -> list[Option]:
+    """Return the options of a method in the order of its fields."""
+    told = _told(method.solver)
+    found = []
+    for name in method.options:
+        kind, meaning = told.get(name) or SERVED.get(name) or ("", "")
+        text = _with_names(meaning or _COMMON[name])
+        kind = kind.removesuffix(" or None")
+        found.append(Option(name, _KINDS.get(kind, kind), _default(method, name), text))
+    return found
+
+
+def _default(method: Method, name: str) -> str:
+    """Return the default of an option as text; empty if a value must be given."""
+    if name == "start":
+        return repr(method.solver.first_start)
+    if name == "n_init":
+        return _starts(method)
+    own = {one.name: one.default for one in dataclasses.fields(method.solver)}  # type: ignore[arg-type]
+    default = own[name] if name in own else _AIM[name]
+    return "" if default is dataclasses.MISSING else repr(default)
+
+
+def _starts(method: Method) -> str:
+    """Return the number of starts; if it depends on how sparsity is controlled, the number for each way."""
+    starts = {name: method.build({name: ()}).n_init for name in method.controls}
+    if len(set(starts.values())) < 2:
+        return str(next(iter(starts.values()), 1))
+    return ", ".join(f"{count} with {name}" for name, count in starts.items())
+
+
+def _with_names(meaning: str) -> str:
+    """Replace "A name in TABLE" by the names in that table."""
+    for table, names in _TABLES.items():
+        meaning = re.sub(rf"\bA name in {table}", "One of " + ", ".join(repr(one) for one in names), meaning)
+    return meaning
+
+
+def goal_of(method: Method) -> str:
+    """Return what the method optimises: the first paragraph of its solver's docstring."""
+    text = inspect.cleandoc(method.solver.__doc__ or "")
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def _told(solver: type) -> dict[str, tuple[str, str]]:
+    """Return type and meaning of each attribute that the docstrings of a class and its bases describe."""
+    found: dict[str, tuple[str, str]] = {}
+    for base in solver.__mro__:
+        text = inspect.cleandoc(base.__dict__.get("__doc__") or "")
+        _, _, section = text.partition("Attributes\n----------\n")
+        for entry in re.split(r"\n(?=\S)", section):
+            head, _, body = entry.partition("\n")
+            names, _, kind = head.partition(" : ")
+            meaning = " ".join(body.split())
+            if meaning.startswith("As in `"):
+                continue
+            for name in names.split(", "):
+                if meaning or name not in found:
+                    found.setdefault(name.strip(), (kind, meaning))
+    return found

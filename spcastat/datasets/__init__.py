@@ -8,8 +8,7 @@ loadings as a labelled table.
 
 from __future__ import annotations
 
-from spcastat.datasets.known import true_loadings
-from spcastat.datasets.pitprops import load_pitprops, pitprops_sample
+from spcastat.datasets.known import load_pitprops, pitprops_sample, true_loadings
 from spcastat.datasets.synthetic import make_hastie, make_highdim, make_toy
 
 __all__ = [

@@ -1,12 +1,15 @@
-"""Shared parts of the generators: a limit on their size, and the true loadings stored with the data."""
+"""Data with known answers: Jeffers' pitprops, and the true loadings stored with generated data."""
 
 from __future__ import annotations
 
+from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from spcastat.config import generator, whole_number
 from spcastat.errors import OptionError
 
 #: Largest number of values that a generator returns (needs 1.6 GB).
@@ -51,3 +54,78 @@ def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
         )
     names = [f"PC{j}" for j in range(1, len(rows[0]) + 1)]
     return pd.DataFrame(rows, index=data.columns, columns=names)
+
+
+_SOURCE = (
+    "J. N. R. Jeffers (1967), Two case studies in the application of principal component analysis, "
+    "Applied Statistics 16, 225-236"
+)
+
+
+def _folder() -> Traversable:
+    """Return the folder of the bundled data: installed as spcastat.data, or data/ of a bare checkout."""
+    try:
+        return resources.files("spcastat.data")
+    except ModuleNotFoundError:
+        return resources.files("spcastat") / ".." / "data"
+
+
+def load_pitprops() -> pd.DataFrame:
+    """The correlation matrix of 13 measurements of 180 pitprops (Jeffers 1967).
+
+    Returns
+    -------
+    DataFrame (13, 13)
+        Correlations to three decimals, with a unit diagonal and equal row and column labels. ``attrs`` has
+        ``kind`` ("correlation"), ``n_obs`` (180) and ``source``. The 180 rows were never published:
+        see `pitprops_sample`.
+
+    Examples
+    --------
+    >>> from spcastat.datasets import load_pitprops
+    >>> float(load_pitprops().loc["topdiam", "length"])
+    0.954
+    """
+    with (_folder() / "pitprops.csv").open(encoding="utf-8") as file:
+        frame = pd.read_csv(file, index_col=0)
+    frame.index.name = None
+    frame.attrs.update(kind="correlation", n_obs=180, source=_SOURCE)
+    return frame
+
+
+def pitprops_sample(n: int = 180, rng: Any = 0) -> pd.DataFrame:
+    """Synthetic rows that have exactly the correlation matrix of the pitprops.
+
+    They are for methods that need rows: normal draws, whitened exactly and multiplied by a square root of the
+    correlation matrix. They are not Jeffers' measurements, which were never published.
+
+    Parameters
+    ----------
+    n : int, default 180
+        Number of rows, at least 14, which thirteen centred variables of full rank need.
+    rng : None, int or numpy.random.Generator, default 0
+        Seed or generator of the random numbers; None is the seed 0.
+
+    Returns
+    -------
+    DataFrame (n, 13)
+        Columns with mean 0 and standard deviation 1 (ddof = 1) whose correlation is that of
+        `load_pitprops` to rounding. ``attrs["kind"]`` is "synthetic".
+
+    Raises
+    ------
+    OptionError
+        If `n` is below 14 or `rng` is of another type.
+    """
+    R = load_pitprops()
+    p = len(R)
+    n = whole_number("n", n, p + 1, MOST_NUMBERS // p)
+    draws = generator(rng).standard_normal((n, p))
+    # Orthonormal columns that are orthogonal to the constant: uncorrelated, with mean zero.
+    Q = np.linalg.qr(np.column_stack([np.ones(n), draws]))[0][:, 1:]
+    X = np.sqrt(n - 1.0) * Q @ np.linalg.cholesky(R.to_numpy()).T
+    frame = pd.DataFrame(X, columns=R.columns)
+    frame.attrs.update(
+        kind="synthetic", source=f"rows drawn at random to have exactly the correlation matrix of {_SOURCE}"
+    )
+    return frame

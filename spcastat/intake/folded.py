@@ -11,10 +11,9 @@ import pandas as pd
 from spcastat.config import GAPS
 from spcastat.errors import DataError, FormulaError, NewDataError
 from spcastat.intake.design import ReadOptions
-from spcastat.intake.frames import open_table
+from spcastat.intake.frames import open_table, take_weights
 from spcastat.intake.read import read_data
 from spcastat.intake.replay import replay
-from spcastat.intake.weights import take_weights
 
 
 class FoldedTerms:

@@ -21,12 +21,11 @@ from spcastat.errors import FormulaError, SpcaError
 from spcastat.intake.checks import kind_of, raise_missing, refuse, require_finite
 from spcastat.intake.evaluation import Given, value_of
 from spcastat.intake.expressions import cut, read_expression, shortened
-from spcastat.intake.frames import frame_numbers, require_unique
+from spcastat.intake.frames import frame_numbers, require_no_weights, require_unique
 from spcastat.intake.names import Names, formula_names, names_in, require_known, without_words
 from spcastat.intake.safe import Closed, require_safe
 from spcastat.intake.terms import Model, Part, Piece, expand, pieces_of
 from spcastat.intake.transforms import Learning, UnknownLevels, require_levels, require_size
-from spcastat.intake.weights import require_no_weights
 
 #: Largest number of columns that a formula may make, in addition to those of the data.
 MOST_COLUMNS = 100_000

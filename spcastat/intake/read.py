@@ -28,11 +28,10 @@ from spcastat.intake.frames import (
     own,
     require_unique,
     size_of,
+    take_weights,
 )
-from spcastat.intake.gaps import evaluate_with_gaps
-from spcastat.intake.rowwise import require_rowwise
+from spcastat.intake.rowwise import evaluate_with_gaps, require_rowwise
 from spcastat.intake.terms import Model
-from spcastat.intake.weights import take_weights
 from spcastat.kernels.regression import regress
 from spcastat.kernels.sparsity import is_sparse
 

@@ -16,8 +16,8 @@ from spcastat.intake import formula as formulas
 from spcastat.intake.checks import kind_of, refuse, rows_to_keep
 from spcastat.intake.design import Spec
 from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
-from spcastat.intake.gaps import evaluate_with_gaps
 from spcastat.intake.names import formula_name
+from spcastat.intake.rowwise import evaluate_with_gaps
 from spcastat.kernels.sparsity import is_sparse
 
 

@@ -1,17 +1,21 @@
-"""Test whether the terms of a formula transform each row by itself, by evaluating them on some rows."""
+"""Terms of a formula on some of the rows: a test that they transform each row by itself, and missing values.
+
+A term is missing in the rows in which a column that it reads is missing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import listed
-from spcastat.errors import FormulaError, SpcaError
-from spcastat.intake.expressions import shortened
-from spcastat.intake.formula import evaluate
+from spcastat.errors import FormulaError, MissingValuesError, SpcaError
+from spcastat.intake.expressions import read_expression, shortened
+from spcastat.intake.formula import evaluate, plain_frame
+from spcastat.intake.names import names_in
 from spcastat.intake.safe import problem_of
 from spcastat.intake.terms import Model, Part
 
@@ -111,3 +115,122 @@ def _parts(n: int) -> list[np.ndarray]:
         np.arange(half, half + 1),
         np.arange(n - 1, -1, -max(2, step)),
     ]
+
+
+def evaluate_with_gaps(
+    model: Model,
+    frame: pd.DataFrame,
+    used: Mapping[Any, int],
+    kinds: Mapping[Any, str],
+    missing: Mapping[Any, np.ndarray],
+    index: pd.Index,
+    context: Mapping[str, Any],
+    text: str,
+    error: type[SpcaError] = FormulaError,
+    weights: np.ndarray | None = None,
+    known: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+    width: int = 0,
+) -> tuple[np.ndarray, list[str], Model]:
+    """Evaluate the terms of a formula, each on the rows in which all columns that it reads are present.
+
+    Every factor learns (levels, means, bases) from the rows on which it can be evaluated, whatever is missing
+    in other columns. So a term has the same values alone and in a longer formula.
+
+    Parameters
+    ----------
+    model, index, context, text, error, weights
+        As for :func:`spcastat.intake.formula.evaluate`; factors with a state in `model` do not learn.
+    frame : DataFrame of n rows
+    used, kinds : mappings
+        Name of a column in the formula -> its position, and its kind.
+    missing : mapping
+        The result of :func:`missing_in`.
+    known : callable, optional
+        For new data: checks the columns that a term reads. Without it the terms are those of a fit, and it is
+        tested that they transform each row by itself.
+    width : int
+        For new data: the number of columns of the fit.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n, p)
+        NaN where a term is missing.
+    names : list of str
+    model : Model
+        The terms with the states of their factors.
+
+    Raises
+    ------
+    MissingValuesError
+        For a term that no row has all columns of.
+    """
+    n = len(frame)
+
+    def rows_of(parts: tuple[Part, ...]) -> tuple[np.ndarray, pd.DataFrame]:
+        read = [name for name in used if any(name in _names(part) for part in parts)]
+        gaps = np.zeros(n, dtype=bool)
+        for name in read:
+            gaps |= missing[name]
+        rows = np.flatnonzero(~gaps)
+        if not rows.size and known is None:
+            raise MissingValuesError(
+                f"The term {shortened(':'.join(part.text for part in parts))} has no value in any row: leave "
+                "it out of the formula."
+            )
+        data = plain_frame(frame.iloc[rows], {name: used[name] for name in read}, kinds)
+        return rows, data if known is None else known(data)
+
+    states, encodings = dict(model.states), dict(model.encodings)
+    if known is None:
+        for part in dict.fromkeys(part for term in model.terms for part in term if part.method != "literal"):
+            rows, data = rows_of((part,))
+            w = None if weights is None else weights[rows]
+            alone = Model(((part,),), states, encodings)
+            learnt = evaluate(alone, data, index[rows], context, text, error, w)[2]
+            states |= learnt.states
+            encodings |= learnt.encodings
+    blocks: list[np.ndarray | None] = []
+    names: list[str] = []
+    for term in model.terms:
+        rows, data = rows_of(term)
+        block = None  # stays None if no new row has all columns that the term reads
+        if rows.size:
+            alone = Model((term,), states, encodings)
+            values, found, _ = evaluate(alone, data, index[rows], context, text, error)
+            if known is None:
+                require_rowwise(alone, values, found, data, index[rows], context, text)
+            block = np.full((n, len(found)), np.nan)
+            block[rows] = values
+            names += found
+        blocks.append(block)
+    empty = [term for term, block in zip(model.terms, blocks, strict=True) if block is None]
+    widths = [_width(term, encodings) for term in empty]
+    if None in widths:
+        known_width = width - sum(block.shape[1] for block in blocks if block is not None)
+        known_width -= sum(one for one in widths if one is not None)
+        if widths.count(None) > 1 or known_width < 1:
+            told = shortened(":".join(part.text for part in empty[widths.index(None)]))
+            raise MissingValuesError(f"The term {told} has no value in any of the new rows.")
+        widths[widths.index(None)] = known_width
+    fill = iter(widths)
+    made = [np.full((n, next(fill) or 0), np.nan) if block is None else block for block in blocks]
+    learnt = Model(model.terms, states, encodings, tuple(block.shape[1] for block in made))
+    return np.asfortranarray(np.hstack(made)), names, learnt
+
+
+def _width(term: tuple[Part, ...], encodings: Mapping[str, Any]) -> int | None:
+    """Return the number of columns of a term made of untransformed columns; None for other terms."""
+    width = 1
+    for part in term:
+        if part.method == "python":
+            return None
+        if part.text in encodings:
+            width *= len(encodings[part.text][1].get("categories", ()))
+    return width or None
+
+
+def _names(part: Part) -> frozenset[str]:
+    """Return the names that a factor of a term reads."""
+    if part.method == "literal":
+        return frozenset()
+    return frozenset([part.text]) if part.method == "lookup" else names_in(read_expression(part.text)).values

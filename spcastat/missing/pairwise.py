@@ -11,7 +11,7 @@ from spcastat.config import listed
 from spcastat.errors import ConstantColumnError, MissingValuesError
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.nearest import Nearest, nearest_correlation
-from spcastat.missing.checks import require_measured
+from spcastat.missing.em import require_measured
 from spcastat.operators.standardisation import CONSTANT
 
 

@@ -17,7 +17,7 @@ from spcastat.state import FitState
 from spcastat.state import row_scores as rows
 from spcastat.storage.atomic import file_path, write_file
 from spcastat.streams import open_stream
-from spcastat.streams.scores import ScoreChunks
+from spcastat.streams.local import ScoreChunks
 
 
 class _OwnLabels(Exception):

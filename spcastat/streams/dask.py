@@ -20,19 +20,22 @@ from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
 from spcastat.operators import Standardisation
 from spcastat.streams.base import A, Pass, Stream
-from spcastat.streams.dask_factors import with_levels
-from spcastat.streams.dask_run import carried, compute, run, shared, tree
+from spcastat.streams.dask_inputs import array_weights, frame_weights, with_levels, with_series
 from spcastat.streams.dask_tasks import (
     Reading,
     Scoring,
     Summing,
+    carried,
+    compute,
     first_rows,
+    run,
     score_block,
     score_partition,
+    shared,
     sum_block,
     sum_partition,
+    tree,
 )
-from spcastat.streams.dask_weights import array_weights, frame_weights, with_series
 from spcastat.streams.prints import Print
 from spcastat.streams.read import read_block, spec_of
 

@@ -23,12 +23,11 @@ from spcastat.intake import ReadOptions, Spec
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import read_weights, refuse, suspicious, without_numbers
 from spcastat.intake.design import PLAIN
-from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique
+from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique, take_weights
 from spcastat.intake.replay import replay_table
 from spcastat.intake.rowwise import TRIED, require_rowwise
 from spcastat.intake.sparse import sound
 from spcastat.intake.terms import Model
-from spcastat.intake.weights import take_weights
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.streams.base import Block
 

@@ -22,8 +22,10 @@ from spcastat.streams.sources import (
     ONCE,
     Chunks,
     array_chunks,
+    in_file,
     is_chunk,
     iterable_chunks,
+    on_dask,
     reason_of,
     text_chunks,
 )
@@ -165,8 +167,6 @@ def _unwrapped(data: Any) -> Any:
 
         return nw.to_native(data)
     if library == "xarray":
-        from spcastat.streams.labelled import on_dask
-
         return on_dask(data)
     return data
 
@@ -175,8 +175,6 @@ def _of_library(data: Any) -> Chunks | None:
     """Open an object of a library that reads rows in chunks; None for its objects in memory."""
     library, name = library_of(data), type(data).__name__
     if library == "xarray":
-        from spcastat.streams.labelled import in_file
-
         return in_file(data)
     if library in ("zarr", "h5py"):  # arrays and datasets, but not their groups
         held = offers(data, "shape") and offers(data, "dtype")

@@ -1,4 +1,4 @@
-"""Chunks from arrays and tables of text in files, and from iterables that can be read repeatedly."""
+"""Chunks from arrays, text tables and xarray objects in files, and from iterables that can be read again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from spcastat.config import library_of, offers, one_line
 from spcastat.errors import DataError, FileError, SpcaError
+from spcastat.intake.labelled import axes_of, column_labels, frame_of, in_memory
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.textfiles import TextTable, usual_separator
 
@@ -196,3 +197,41 @@ def same_file(one: Any, other: Any) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return Path(one).absolute() == Path(other).absolute()
+
+
+def on_dask(data: Any) -> Any:
+    """Return the dask collection of an xarray object in dask chunks; other data unchanged.
+
+    Columns keep their labels; rows are numbered, as in dask.
+
+    Parameters
+    ----------
+    data : xarray.DataArray or xarray.Dataset
+    """
+    if not getattr(data, "chunks", None):
+        return data
+    axes_of(data)
+    if hasattr(data, "data_vars"):
+        return data.to_dask_dataframe()[list(data.data_vars)]
+    labels = column_labels(data)
+    if labels is None:
+        return data.data
+    from dask.dataframe import from_dask_array
+
+    return from_dask_array(data.data.rechunk({1: -1}), columns=labels)
+
+
+def in_file(data: Any) -> Chunks | None:
+    """Return the chunks of an xarray object whose values are in a file; None if they are in memory."""
+    if in_memory(data):
+        return None
+    name, p = axes_of(data)
+    total = int(data.sizes[name])
+
+    def read(needed: list[str] | None) -> Iterator[Any]:
+        preferred = data.encoding.get("preferred_chunks", {}).get(name)
+        for rows in row_slices(max(total, 1), p, None if preferred is None else (int(preferred),)):
+            yield frame_of(data.isel({name: rows}))
+
+    source = data.encoding.get("source")
+    return Chunks(f"xarray {type(data).__name__}", read, total, [] if source is None else [source])

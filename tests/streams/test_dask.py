@@ -29,7 +29,7 @@ from spcastat.errors import (
 from spcastat.operators.accumulate import CrossProducts, Sums
 from spcastat.progress import listening
 from spcastat.streams import dask as dask_streams
-from spcastat.streams import dask_run
+from spcastat.streams import dask_tasks
 from spcastat.streams.base import Pass, Tally
 from spcastat.streams.dask import DaskStream
 from spcastat.streams.dask_tasks import Reading, Summing, first_rows
@@ -284,7 +284,7 @@ def test_no_partition_ever_travels(client):
 def test_what_is_heavy_goes_once_to_each_worker(client, monkeypatch):
     source = array()
     expected = bits(source)
-    monkeypatch.setattr(dask_run, "LIGHT", 0)
+    monkeypatch.setattr(dask_tasks, "LIGHT", 0)
     assert bits(source) == expected
 
 
@@ -605,12 +605,12 @@ def test_scores_of_dask_are_told_as_such(tmp_path):
 
 def test_large_parts_meet_in_pairs():
     def parts_met(p):
-        return dask_run.fan_in(Summing(None, partial(CrossProducts, p)))
+        return dask_tasks.fan_in(Summing(None, partial(CrossProducts, p)))
 
     assert parts_met(100) == 8
     assert parts_met(1400) == 4  # 16 MB each, 64 MB together
     assert parts_met(3000) == 2
-    assert dask_run.fan_in(Summing(None, partial(Sums, 10**6))) == 8
+    assert dask_tasks.fan_in(Summing(None, partial(Sums, 10**6))) == 8
 
 
 @pytest.mark.slow

@@ -17,10 +17,10 @@ da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
 from spcastat.streams import dask as module  # noqa: E402
-from spcastat.streams import dask_run  # noqa: E402
+from spcastat.streams import dask_tasks  # noqa: E402
 from spcastat.streams.dask import DaskStream, _head, _pieces, _whole_rows  # noqa: E402
+from spcastat.streams.dask_inputs import array_weights, frame_weights  # noqa: E402
 from spcastat.streams.dask_tasks import Reading, Summing  # noqa: E402
-from spcastat.streams.dask_weights import array_weights, frame_weights  # noqa: E402
 
 X = np.random.default_rng(0).standard_normal((30, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd"))
@@ -77,8 +77,8 @@ def test_columns_of_an_array_are_put_together_in_blocks_of_bounded_size(monkeypa
     ],
 )
 def test_the_larger_sums_are_the_fewer_meet(begin, meeting, parts, monkeypatch):
-    monkeypatch.setattr(dask_run, "MEETING", meeting)
-    assert dask_run.fan_in(Summing(reading(), begin)) == parts
+    monkeypatch.setattr(dask_tasks, "MEETING", meeting)
+    assert dask_tasks.fan_in(Summing(reading(), begin)) == parts
 
 
 def test_small_work_goes_with_each_task_and_large_work_once(monkeypatch):
@@ -86,12 +86,12 @@ def test_small_work_goes_with_each_task_and_large_work_once(monkeypatch):
 
     work = Summing(reading(), Sums)
     size = len(cloudpickle.dumps(work))
-    monkeypatch.setattr(dask_run, "LIGHT", size)
-    assert dask_run.carried(work) is work
-    assert dask_run.carried(work, "common") is work
-    monkeypatch.setattr(dask_run, "LIGHT", size - 1)
-    assert dask_run.carried(work, "common") == "common"
-    once = dask_run.carried(work)
+    monkeypatch.setattr(dask_tasks, "LIGHT", size)
+    assert dask_tasks.carried(work) is work
+    assert dask_tasks.carried(work, "common") is work
+    monkeypatch.setattr(dask_tasks, "LIGHT", size - 1)
+    assert dask_tasks.carried(work, "common") == "common"
+    once = dask_tasks.carried(work)
     assert once.key == f"spcastat-work-{work.token}"
     assert once.compute(scheduler="synchronous") is work
 
@@ -106,10 +106,10 @@ def test_parts_are_merged_in_a_tree_in_their_order(count, monkeypatch):
         merged.append(len(group))
         return tuple(number for one in group for number in one)
 
-    monkeypatch.setattr(dask_run, "merge_parts", merge)
+    monkeypatch.setattr(dask_tasks, "merge_parts", merge)
     parts = [delayed((number,)) for number in range(count)]
     work = Summing(reading(), lambda: Sums(4))
-    root = dask_run.tree(parts, work, delayed(None))
+    root = dask_tasks.tree(parts, work, delayed(None))
     assert root.compute(scheduler="synchronous") == tuple(range(count))
     assert max(merged) <= 8
     sizes = {1: 1, 2: 1, 8: 1, 9: 3, 65: 12}  # 65 parts: 9 merges, then 2 of these, and one
@@ -142,7 +142,7 @@ def test_the_first_partition_that_has_rows_is_looked_at(monkeypatch):
     parts = [FRAME[:0], FRAME[:0], FRAME[:12], FRAME[12:]]
     frame = dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
     looked = []
-    compute = dask_run.compute
+    compute = dask_tasks.compute
 
     def counted(some: Any, name: str) -> Any:
         looked.append(name)

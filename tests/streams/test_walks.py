@@ -29,12 +29,19 @@ from spcastat.streams.arrow import (
 )
 from spcastat.streams.base import Block, Pass, Tally
 from spcastat.streams.changed_rows import of_columns, of_quotients
-from spcastat.streams.labelled import in_file, on_dask
 from spcastat.streams.local import LocalStream
 from spcastat.streams.operator import StreamRows
 from spcastat.streams.parquet import ParquetChunks
 from spcastat.streams.prints import Print, Trail
-from spcastat.streams.sources import array_chunks, is_chunk, iterable_chunks, rows_at_once, same_file
+from spcastat.streams.sources import (
+    array_chunks,
+    in_file,
+    is_chunk,
+    iterable_chunks,
+    on_dask,
+    rows_at_once,
+    same_file,
+)
 
 FRAME = pd.DataFrame(np.arange(40.0).reshape(10, 4) ** 1.5 % 7, columns=list("abcd"))
 TABLE = pa.Table.from_pandas(FRAME, preserve_index=False)
