@@ -158,25 +158,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"n_components={k} was given; it must be at most the number of features, "
                 f"n_features={X.shape[1]}."
             )
-        self.result_ = spca(
-            self._named(X),
-            k,
-            self.card,
-            variance=self.variance,
-            method=self.method,
-            nonneg=self.nonneg,
-            center=self.center,
-            scale=self.scale,
-            blocks=self.blocks,
-            n_init=self.n_init,
-            rng=self._seed(),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            na=self.na,
-            k_em=self.k_em,
-            weights=None if sample_weight is None else self._weights(sample_weight, X.shape[0]),
-            **self._further(),
-        )
+        given = self.get_params(deep=False)
+        for name in ("n_components", "options", "random_state"):
+            del given[name]
+        if sample_weight is not None:
+            given["weights"] = vector(sample_weight, X.shape[0], "sample_weight", "rows")
+        self.result_ = spca(self._named(X), k, rng=self._seed(), **given, **self._further())
         standard = self.result_._state.standard
         assert standard is not None
         self.components_ = self.result_._state.V.T.copy()
@@ -292,11 +279,6 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 "of the estimator (rng is random_state there): give it by name."
             )
         return dict(options)
-
-    @staticmethod
-    def _weights(sample_weight: Any, n: int) -> np.ndarray:
-        """Return checked weights, which go by position."""
-        return vector(sample_weight, n, "sample_weight", "rows")
 
     def _seed(self) -> Any:
         if isinstance(self.random_state, np.random.RandomState):

@@ -177,7 +177,6 @@ def _formula(
             str(spec.formula),
             error,
             known=partial(_with_known_levels, inputs=inputs),
-            width=len(spec.columns),
         )
     else:
         data, keep = formula_inputs(spec, table, na)

@@ -129,7 +129,6 @@ def evaluate_with_gaps(
     error: type[SpcaError] = FormulaError,
     weights: np.ndarray | None = None,
     known: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
-    width: int = 0,
 ) -> tuple[np.ndarray, list[str], Model]:
     """Evaluate the terms of a formula, each on the rows in which all columns that it reads are present.
 
@@ -148,8 +147,6 @@ def evaluate_with_gaps(
     known : callable, optional
         For new data: checks the columns that a term reads. Without it the terms are those of a fit, and it is
         tested that they transform each row by itself.
-    width : int
-        For new data: the number of columns of the fit.
 
     Returns
     -------
@@ -189,44 +186,25 @@ def evaluate_with_gaps(
             learnt = evaluate(alone, data, index[rows], context, text, error, w)[2]
             states |= learnt.states
             encodings |= learnt.encodings
-    blocks: list[np.ndarray | None] = []
+    blocks: list[np.ndarray] = []
     names: list[str] = []
-    for term in model.terms:
+    for place, term in enumerate(model.terms):
         rows, data = rows_of(term)
-        block = None  # stays None if no new row has all columns that the term reads
-        if rows.size:
-            alone = Model((term,), states, encodings)
-            values, found, _ = evaluate(alone, data, index[rows], context, text, error)
-            if known is None:
-                require_rowwise(alone, values, found, data, index[rows], context, text)
-            block = np.full((n, len(found)), np.nan)
-            block[rows] = values
-            names += found
-        blocks.append(block)
-    empty = [term for term, block in zip(model.terms, blocks, strict=True) if block is None]
-    widths = [_width(term, encodings) for term in empty]
-    if None in widths:
-        known_width = width - sum(block.shape[1] for block in blocks if block is not None)
-        known_width -= sum(one for one in widths if one is not None)
-        if widths.count(None) > 1 or known_width < 1:
-            told = shortened(":".join(part.text for part in empty[widths.index(None)]))
-            raise MissingValuesError(f"The term {told} has no value in any of the new rows.")
-        widths[widths.index(None)] = known_width
-    fill = iter(widths)
-    made = [np.full((n, next(fill) or 0), np.nan) if block is None else block for block in blocks]
-    learnt = Model(model.terms, states, encodings, tuple(block.shape[1] for block in made))
-    return np.asfortranarray(np.hstack(made)), names, learnt
-
-
-def _width(term: tuple[Part, ...], encodings: Mapping[str, Any]) -> int | None:
-    """Return the number of columns of a term made of untransformed columns; None for other terms."""
-    width = 1
-    for part in term:
-        if part.method == "python":
-            return None
-        if part.text in encodings:
-            width *= len(encodings[part.text][1].get("categories", ()))
-    return width or None
+        if not rows.size:  # no new row has all columns that the term reads
+            if not model.widths:  # those of a file of an earlier version
+                told = shortened(":".join(part.text for part in term))
+                raise MissingValuesError(f"The term {told} has no value in any of the new rows.")
+            blocks.append(np.full((n, model.widths[place]), np.nan))
+            continue
+        alone = Model((term,), states, encodings)
+        values, found, _ = evaluate(alone, data, index[rows], context, text, error)
+        if known is None:
+            require_rowwise(alone, values, found, data, index[rows], context, text)
+        blocks.append(np.full((n, len(found)), np.nan))
+        blocks[-1][rows] = values
+        names += found
+    learnt = Model(model.terms, states, encodings, tuple(block.shape[1] for block in blocks))
+    return np.asfortranarray(np.hstack(blocks)), names, learnt
 
 
 def _names(part: Part) -> frozenset[str]:

@@ -37,18 +37,22 @@ class Operator(ABC):
     unit : float
         A power of two. The standardised data are `unit` times the data of this operator, and their variances
         `unit` squared times its variances. See :meth:`at_unit_size`.
+    held : ndarray of shape (p, p), or None
+        S itself if it is stored as a matrix.
+    stored : int
+        Number of stored entries of sparse rows, which every product reads; 0 for other operators.
+    lanczos_basis : int
+        Number of stored Lanczos vectors; more of them pay off if a product is much more expensive.
     """
 
     p: int
     rank_limit: int
     unit: float = 1.0
+    held: np.ndarray | None = None
+    stored: int = 0
+    lanczos_basis: int = 20
     #: Whether every product needs a pass over rows that are not in memory.
     out_of_core: ClassVar[bool] = False
-
-    @property
-    def held(self) -> np.ndarray | None:
-        """S itself if it is stored as a matrix, else None."""
-        return None
 
     @abstractmethod
     def diagonal(self) -> np.ndarray:
@@ -58,9 +62,9 @@ class Operator(ABC):
     def dot(self, V: np.ndarray) -> np.ndarray:
         """Return S V for V of shape (p,) or (p, m)."""
 
-    @abstractmethod
     def columns(self, J: np.ndarray) -> np.ndarray:
         """Return S[:, J], shape (p, len(J))."""
+        return self.dot(unit_vectors(self.p, J))
 
     @abstractmethod
     def take(self, J: np.ndarray) -> Operator:
@@ -93,11 +97,6 @@ class Operator(ABC):
         """Return S[J, J]."""
         return self.columns(J)[J]
 
-    @property
-    def stored(self) -> int:
-        """Number of stored entries of sparse rows, which every product reads; 0 for other operators."""
-        return 0
-
     def rows_cost_less(self, m: int) -> bool:
         """Whether products with the rows cost less than those with the covariance matrix of m variables."""
         return False
@@ -122,11 +121,6 @@ class Operator(ABC):
         that is smaller; traces of its powers are the same. None if the matrix exceeds RESIDUAL_ORDER.
         """
         return None
-
-    @property
-    def lanczos_basis(self) -> int:
-        """Number of stored Lanczos vectors; more of them pay off if a product is much more expensive."""
-        return 20
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the k largest eigenvalues of S, descending, and unit eigenvectors, shape (p, k)."""
@@ -183,6 +177,13 @@ class Operator(ABC):
         return remainder**2, SV @ inverse
 
 
+def unit_vectors(p: int, J: np.ndarray) -> np.ndarray:
+    """Return the columns J of the identity matrix of order p."""
+    vectors = np.zeros((p, len(J)))
+    vectors[J, np.arange(len(J))] = 1.0
+    return vectors
+
+
 def projected_off(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """Return (I - QQ') S (I - QQ') for S of shape (p, p) and orthonormal columns Q, shape (p, k)."""
     half = S - Q @ (Q.T @ S)
@@ -206,13 +207,9 @@ class Gram(Operator):
     """
 
     def __init__(self, S: np.ndarray, rank_limit: int | None = None):
-        self.S = S
+        self.S = self.held = S
         self.p = S.shape[0]
         self.rank_limit = self.p if rank_limit is None else min(rank_limit, self.p)
-
-    @property
-    def held(self) -> np.ndarray:
-        return self.S
 
     def diagonal(self) -> np.ndarray:
         return np.diag(self.S)

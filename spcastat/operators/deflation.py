@@ -14,7 +14,25 @@ from spcastat.operators.covariance_operator import DEPENDENT, Operator
 from spcastat.operators.row_operators import Rows
 
 
-class Deflated(Operator):
+class _Updated(Operator):
+    """What operators S + L M L' have in common, for the S of a base, L of shape (p, r) and a symmetric M."""
+
+    base: Operator
+    L: np.ndarray
+    M: np.ndarray
+
+    def diagonal(self) -> np.ndarray:
+        """Return the remaining variances; values below zero, from rounding, become zero."""
+        return (self.base.diagonal() + np.einsum("ij,jk,ik->i", self.L, self.M, self.L)).clip(min=0.0)
+
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        return self.base.columns(J) + self.L @ (self.M @ self.L[J].T)
+
+    def block(self, J: np.ndarray) -> np.ndarray:
+        return self.base.block(J) + self.L[J] @ self.M @ self.L[J].T
+
+
+class Deflated(_Updated):
     """The operator S + L M L' for a low-rank update.
 
     Parameters
@@ -32,18 +50,8 @@ class Deflated(Operator):
         self.rank_limit = base.rank_limit
         self.unit = base.unit
 
-    def diagonal(self) -> np.ndarray:
-        """Return the remaining variances; values below zero, from rounding, become zero."""
-        return (self.base.diagonal() + np.einsum("ij,jk,ik->i", self.L, self.M, self.L)).clip(min=0.0)
-
     def dot(self, V: np.ndarray) -> np.ndarray:
         return self.base.dot(V) + self.L @ (self.M @ (self.L.T @ V))
-
-    def columns(self, J: np.ndarray) -> np.ndarray:
-        return self.base.columns(J) + self.L @ (self.M @ self.L[J].T)
-
-    def block(self, J: np.ndarray) -> np.ndarray:
-        return self.base.block(J) + self.L[J] @ self.M @ self.L[J].T
 
     def take(self, J: np.ndarray) -> Deflated:
         return Deflated(self.base.take(J), self.L[J], self.M)
@@ -137,7 +145,7 @@ def deflate(view: Operator, part: Removed, how: str) -> Deflated:
     return Deflated(view.base, np.hstack([view.L, L]), joined)
 
 
-class DeflatedRows(Rows):
+class DeflatedRows(_Updated, Rows):
     """The rows Y - A B' for a low-rank update.
 
     Parameters
@@ -146,6 +154,8 @@ class DeflatedRows(Rows):
     A : ndarray of shape (n, r)
     B : ndarray of shape (p, r)
     """
+
+    base: Rows
 
     def __init__(self, base: Rows, A: np.ndarray, B: np.ndarray):
         self.base = base
@@ -156,31 +166,21 @@ class DeflatedRows(Rows):
         self.rank_limit = base.rank_limit
         self.unit = base.unit
 
+    # (Y - A B')'(Y - A B') = Y'Y + L M L' with L of shape (p, 2r) and M of shape (2r, 2r)
     @cached_property
-    def _update(self) -> tuple[np.ndarray, np.ndarray]:
-        """L, shape (p, 2r), and M, shape (2r, 2r), such that (Y - A B')'(Y - A B') = Y'Y + L M L'."""
-        r = self.A.shape[1]
-        M = np.block([[np.zeros((r, r)), -np.eye(r)], [-np.eye(r), self.A.T @ self.A]])
-        return np.hstack([self.base.adjoint(self.A), self.B]), M
+    def L(self) -> np.ndarray:  # type: ignore[override]
+        return np.hstack([self.base.adjoint(self.A), self.B])
 
-    def diagonal(self) -> np.ndarray:
-        """Return the remaining variances; values below zero, from rounding, become zero."""
-        L, M = self._update
-        return (self.base.diagonal() + np.einsum("ij,jk,ik->i", L, M, L)).clip(min=0.0)
+    @cached_property
+    def M(self) -> np.ndarray:  # type: ignore[override]
+        r = self.A.shape[1]
+        return np.block([[np.zeros((r, r)), -np.eye(r)], [-np.eye(r), self.A.T @ self.A]])
 
     def forward(self, V: np.ndarray) -> np.ndarray:
         return self.base.forward(V) - self.A @ (self.B.T @ V)
 
     def adjoint(self, U: np.ndarray) -> np.ndarray:
         return self.base.adjoint(U) - self.B @ (self.A.T @ U)
-
-    def columns(self, J: np.ndarray) -> np.ndarray:
-        L, M = self._update
-        return self.base.columns(J) + L @ (M @ L[J].T)
-
-    def block(self, J: np.ndarray) -> np.ndarray:
-        L, M = self._update
-        return self.base.block(J) + L[J] @ M @ L[J].T
 
     def take(self, J: np.ndarray) -> DeflatedRows:
         return DeflatedRows(self.base.take(J), self.A, self.B[J])
@@ -190,8 +190,7 @@ class DeflatedRows(Rows):
 
     def cross_products(self) -> np.ndarray:
         if self.n >= self.p:
-            L, M = self._update
-            return self.base.cross_products() + L @ M @ L.T
+            return self.base.cross_products() + self.L @ self.M @ self.L.T
         crossed = self.base.forward(self.B) @ self.A.T
         inner = self.A @ (self.B.T @ self.B) @ self.A.T
         return self.base.cross_products() - crossed - crossed.T + inner

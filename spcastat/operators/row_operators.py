@@ -12,7 +12,13 @@ from spcastat.kernels.eig import DENSE_ORDER, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.ties import settled
 from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, row_blocks, scale_outer
-from spcastat.operators.covariance_operator import RESIDUAL_ORDER, Operator, lanczos_start, projected_off
+from spcastat.operators.covariance_operator import (
+    RESIDUAL_ORDER,
+    Operator,
+    lanczos_start,
+    projected_off,
+    unit_vectors,
+)
 from spcastat.operators.sparse_products import product, sparse_squares
 
 #: They are also converted, and centred block by block, if a mean exceeds this many standard deviations.
@@ -47,9 +53,7 @@ class Rows(Operator):
 
     def values(self, J: np.ndarray) -> np.ndarray:
         """Return Y[:, J], shape (n, len(J)), as a dense array."""
-        selector = np.zeros((self.p, len(J)))
-        selector[J, np.arange(len(J))] = 1.0
-        return self.forward(selector)
+        return self.forward(unit_vectors(self.p, J))
 
     @abstractmethod
     def take(self, J: np.ndarray) -> Rows: ...
@@ -78,11 +82,6 @@ class Rows(Operator):
 
     def dot(self, V: np.ndarray) -> np.ndarray:
         return self.adjoint(self.forward(V))
-
-    def columns(self, J: np.ndarray) -> np.ndarray:
-        selector = np.zeros((self.p, len(J)))
-        selector[J, np.arange(len(J))] = 1.0
-        return self.dot(selector)
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         if (k, seed) not in self._pairs:
@@ -203,17 +202,11 @@ class SparseRows(Rows):
         self.multiplier = multiplier
         self.root_weights = root_weights
         self.rank_limit = min(rank_limit, self.p)
+        self.stored = int(X.nnz)
+        if self.stored > 200 * self.p:  # 60 vectors take a fifth of the memory of the rows and save products
+            self.lanczos_basis = 60
         if variances is not None:
             self._variances = variances
-
-    @property
-    def stored(self) -> int:
-        return int(self.X.nnz)
-
-    @property
-    def lanczos_basis(self) -> int:
-        # With 200 entries a column, 60 vectors take a fifth of the memory of the rows and save products.
-        return 60 if self.X.nnz > 200 * self.p else super().lanczos_basis
 
     def diagonal(self) -> np.ndarray:
         return self._variances

@@ -113,6 +113,7 @@ def pack_spec(spec: Spec, packer: Packer) -> dict[str, Any]:
     where = f"the state of formula={spec.formula!r}"
     packed["model"] = {
         "terms": terms,
+        "widths": list(model.widths),
         "transforms": packer.value(dict(model.states), where),
         "encodings": [
             [name, kind.value, _pack_encoding(dict(state), packer, where)]
@@ -164,7 +165,11 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
     context = Closed({**safe_context(), **values})
     encodings = _encodings(model["encodings"], terms, reader)
     _require_levels_of(terms, encodings, {formula_name(label): levels for label, levels in inputs.items()})
-    made = Model(terms, states_of(terms, learnt), encodings)
+    widths = model.get("widths", [])  # earlier files have none
+    require(List(Whole(), len(terms) if widths else 0), widths, {}, "formula: widths of terms")
+    if widths and sum(widths) != p:
+        raise FileError("the widths of the terms of its formula do not add up.")
+    made = Model(terms, states_of(terms, learnt), encodings, tuple(widths))
     return Spec(kind, columns, formula, made, context, inputs)
 
 

@@ -12,6 +12,7 @@ from spcastat.kernels.sparsity import is_sparse
 from spcastat.kernels.ties import settled
 from spcastat.operators import CrossProducts, Gram, Operator, Standardisation, Sums
 from spcastat.operators.accumulate import row_blocks
+from spcastat.operators.covariance_operator import unit_vectors
 from spcastat.operators.row_operators import FAR_MEAN
 from spcastat.operators.sparse_products import product
 from spcastat.operators.standardisation import is_constant
@@ -120,9 +121,7 @@ class StreamRows(Operator):
         return self._products[key].copy()
 
     def columns(self, J: np.ndarray) -> np.ndarray:
-        selector = np.zeros((self.p, len(J)))
-        selector[J, np.arange(len(J))] = 1.0
-        return self._pass(selector, "columns of the covariance matrix")
+        return self._pass(unit_vectors(self.p, J), "columns of the covariance matrix")
 
     def divided(self, unit: float) -> StreamRows:
         self._multiplier = self._multiplier / unit

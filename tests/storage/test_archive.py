@@ -202,7 +202,7 @@ def test_numbers_that_are_none(fit, path, word):
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_members_that_stand_twice_overlap_or_belong_to_nothing(fit, path):
+def test_members_that_stand_twice_or_belong_to_nothing(fit, path):
     fit.save(path)
     members = list(parts_of(path).items())
     put(path, [*members, members[0]])
@@ -213,20 +213,6 @@ def test_members_that_stand_twice_overlap_or_belong_to_nothing(fit, path):
         sp.load(path)
     put(path, [*members, *((f"m{i}", b"") for i in range(archive.MOST_ARRAYS))])
     with pytest.raises(FileError, match="members"):
-        sp.load(path)
-    put(path, members, zipfile.ZIP_STORED)
-    with zipfile.ZipFile(path) as file:
-        first, second = file.infolist()[2:4]
-    whole = path.read_bytes()
-    directory = whole.index(b"PK\x01\x02")
-    place = whole.index(second.filename.encode(), directory) - 4  # the offset stands before the name
-    assert int.from_bytes(whole[place : place + 4], "little") == second.header_offset
-    overlapping = whole[:place] + first.header_offset.to_bytes(4, "little") + whole[place + 4 :]
-    path.write_bytes(overlapping)
-    with pytest.raises(FileError, match="overlap"):
-        sp.load(path)
-    put(path, members, zipfile.ZIP_BZIP2)
-    with pytest.raises(FileError, match="compressed in another way"):
         sp.load(path)
 
 
@@ -241,25 +227,23 @@ def test_a_name_that_stands_twice_in_the_manifest(fit, path):
 
 
 @pytest.mark.parametrize(
-    "about",
-    [
-        {"dtype": "|O"},
-        {"dtype": "<c16"},
-        {"dtype": "<U5"},
-        {"dtype": "<M8[25s]"},
-        {"dtype": "f8,f8"},
-        {"shape": [-1]},
-        {"shape": [10**30]},
-        {"shape": 6},
-        {"shape": [6, 1]},
-        {"shape": [2, 3, 1, 1, 1]},
-        {"sha256": 7},
-    ],
+    "values",
+    [np.zeros(6, complex), np.array(["a"]), np.zeros(6, "M8[25s]"), np.zeros(6, "f8,f8"), np.zeros(6, ">f8")],
+    ids=lambda values: values.dtype.str,
 )
-def test_types_and_shapes_of_arrays(fit, path, about):
+def test_types_of_arrays(fit, path, values):
     fit.save(path)
-    seal(path, lambda manifest: manifest["arrays"]["a0"].update(about))
-    with pytest.raises(FileError, match="array"):
+    whole = array_bytes(values)
+    about = {"sha256": hashlib.sha256(whole).hexdigest()}
+    seal(path, lambda manifest: manifest["arrays"]["a0"].update(about), {"arrays/a0.npy": whole})
+    with pytest.raises(FileError, match="array a0 has another type"):
+        sp.load(path)
+
+
+def test_arrays_that_disagree_with_their_digest(fit, path):
+    fit.save(path)
+    seal(path, lambda manifest: manifest["arrays"]["a0"].update(sha256=7))
+    with pytest.raises(FileError, match="array a0 does not agree"):
         sp.load(path)
 
 
