@@ -15,6 +15,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 from spcastat.cli import choose_command as choose
@@ -49,13 +50,9 @@ class Command:
     """A subcommand: help, a function that adds its arguments, one that runs it and returns text, examples."""
 
     about: str
-    arguments: Callable[[argparse.ArgumentParser], None]
+    arguments: Callable[[argparse.ArgumentParser], None] | None
     run: Callable[[argparse.Namespace], str]
     examples: str = ""
-
-
-def _no_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add nothing: the subcommand takes no argument."""
 
 
 def _methods(args: argparse.Namespace) -> str:
@@ -125,8 +122,8 @@ COMMANDS = {
         transform.EXAMPLES,
     ),
     "verify": Command("check a proof in a file", verify.arguments, verify.run, verify.EXAMPLES),
-    "methods": Command("list the methods", _no_arguments, _methods),
-    "datasets": Command("list the bundled data sets", _no_arguments, _datasets),
+    "methods": Command("list the methods", None, _methods),
+    "datasets": Command("list the bundled data sets", None, _datasets),
 }
 
 
@@ -158,13 +155,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog = command.examples + _CODES
         made = commands.add_parser(name, help=command.about, description=about, epilog=epilog, **how)
         made.set_defaults(parser=made)
-        command.arguments(made)
+        if command.arguments is not None:
+            command.arguments(made)
     return parser
-
-
-def _show_warning(message: str) -> None:
-    """Print a warning without its position in the code, which does not help on a command line."""
-    tell("warning", message)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -209,6 +202,6 @@ def _run(argv: Sequence[str]) -> int:
         return code
     args.line = shlex.join(["spcastat", *argv])
     require_output()
-    with warnings_told(_show_warning):
+    with warnings_told(partial(tell, "warning")):
         show(COMMANDS[args.command].run(args))
     return 0

@@ -12,7 +12,6 @@ from spcastat.cli.fit_formats import arrangement_of, format_of, output_arguments
 from spcastat.cli.input_tables import (
     DATA,
     LONGEST_FORMULA,
-    Chunks,
     columns_apart,
     load_table,
     reading_arguments,
@@ -300,7 +299,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     `table` contains the data if they were read before.
     """
     data: Any = load_table(args) if table is None else table
-    chunked = isinstance(data, Chunks)
+    chunked = callable(data)
     # argparse sets an option that was not given to None, and a switch to its default
     optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
     optional += ["objective", "effort", "promise", "weights"]
@@ -325,7 +324,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
             covariates = " + ".join(name if name.isidentifier() else f"`{name}`" for name in partial)
             given["formula"] = f"{given.get('formula', '~ .')} | {covariates}"
         if "formula" in given:
-            given["context"] = _checked(given["formula"], data.columns)
+            given["context"] = _checked(given["formula"], (next(data()) if chunked else data).columns)
         return data, False, given
     rows_only = [name for name in _ROWS_ONLY if not (name == "scale" and (args.blocks or args.mixed))]
     refused = [_ROWS_ONLY[name] for name in rows_only if name in given]
@@ -384,13 +383,9 @@ def run(args: argparse.Namespace) -> str:
     if args.save:
         fit.save(args.save)
     if args.report:
-        title = f"Sparse PCA of {_called(args.data)}"
+        title = f"Sparse PCA of {'standard input' if args.data == STDIN else args.data}"
         fit.report(args.report, title=title, call=args.line, **arrangement_of(args), **marked)
     return written(fit, further, kind, args)
-
-
-def _called(data: str) -> str:
-    return "standard input" if data == STDIN else data
 
 
 def _checked(formula: str, columns: pd.Index) -> dict[str, object]:

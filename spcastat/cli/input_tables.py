@@ -102,41 +102,23 @@ def _given(args: argparse.Namespace, name: str) -> Any:
 # --- tables -------------------------------------------------------------------------------------
 
 
-class Chunks:
-    """The rows of a large file: a function that reads them in chunks, from the start at every call.
+def _in_chunks(
+    args: argparse.Namespace, walk: Callable[[], Iterator[pd.DataFrame]]
+) -> Callable[[], Iterator[pd.DataFrame]]:
+    """Return a function that reads the selected columns of a large file in chunks, from the start."""
 
-    Parameters
-    ----------
-    path : str
-    walk : callable
-        Returns a new iterator over data frames.
-    selected : callable
-        Returns a data frame with the selected columns only.
-    """
+    def read() -> Iterator[pd.DataFrame]:
+        return (_selected(frame, args) for frame in walk())
 
-    def __init__(
-        self,
-        path: str,
-        walk: Callable[[], Iterator[pd.DataFrame]],
-        selected: Callable[[pd.DataFrame], pd.DataFrame],
-    ):
-        self._walk, self._selected = walk, selected
-        #: The name in headers and messages, which follows the words "the function".
-        self.__name__ = f"that reads {one_line(os.path.basename(path), 60)}"
-
-    def __call__(self) -> Iterator[pd.DataFrame]:
-        return (self._selected(frame) for frame in self._walk())
-
-    @property
-    def columns(self) -> pd.Index:
-        """The selected columns, as the first chunk has them."""
-        return next(self()).columns
+    # the name in headers and messages, which follows the words "the function"
+    read.__name__ = f"that reads {one_line(os.path.basename(args.data), 60)}"
+    return read
 
 
-def load_table(args: argparse.Namespace) -> pd.DataFrame | Chunks:
+def load_table(args: argparse.Namespace) -> Any:
     """Return the selected columns of a file, or a bundled data set if there is no file of that name.
 
-    A large file of rows is returned as `Chunks`.
+    For a large file of rows it is a function without arguments that returns an iterator over chunks.
     """
     from spcastat import datasets
 
@@ -206,7 +188,7 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
     if separator:
         table = _text_table(args, separator)
         if chunked:
-            return Chunks(path, lambda: table.chunks(ROWS), lambda frame: _selected(frame, args))
+            return _in_chunks(args, lambda: table.chunks(ROWS))
         return _selected(table.read(), args)
     try:
         if suffix in _PARQUET:
@@ -261,11 +243,7 @@ def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
     if not chunked:
         return _selected(pd.read_parquet(args.data, columns=needed), args)
     chunks = ParquetChunks(args.data)
-    return Chunks(
-        args.data,
-        lambda: (frame for _, frame in chunks.walk(needed)),
-        lambda frame: _selected(frame, args),
-    )
+    return _in_chunks(args, lambda: (frame for _, frame in chunks.walk(needed)))
 
 
 def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:

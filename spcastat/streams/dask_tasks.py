@@ -183,11 +183,6 @@ def sum_partition(
     return work.part(chunk, weights, partition_info["number"])
 
 
-def merge_parts(work: Summing[A], parts: Sequence[Pass[A]]) -> Pass[A]:
-    """Merge the sums of several partitions."""
-    return work.merged(parts)
-
-
 def score_block(chunk: Any, *, work: Scoring, block_id: tuple[int, int] = (0, 0)) -> np.ndarray:
     """Return the scores of a block of rows of an array, shape (m, k)."""
     return work.part(chunk, block_id[0])[0]
@@ -230,7 +225,7 @@ def tree(parts: list[Any], work: Summing[Any], common: Any) -> Any:
     from dask.delayed import delayed
 
     many = fan_in(work)
-    merge = delayed(merge_parts, pure=False)
+    merge = delayed(Summing.merged, pure=False)
     level = 0
     while level == 0 or len(parts) > 1:
         groups = [parts[start : start + many] for start in range(0, len(parts), many)]

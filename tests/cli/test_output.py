@@ -12,7 +12,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
-from spcastat.cli.completion import NAMES
+from spcastat.cli.completion import names
 from spcastat.cli.fit_command import named_value
 from spcastat.cli.plot_command import KINDS
 from spcastat.errors import OptionError
@@ -210,9 +210,9 @@ def test_the_shell_is_given_names(monkeypatch, tmp_path):
 
 
 def test_completed_names_are_those_that_are_taken():
-    assert "joint" in set(NAMES["method"]())
-    assert {"adjusted", "pev"} <= set(NAMES["objective"]())
-    assert all(list(names()) for names in NAMES.values())
+    assert "joint" in set(names()["method"])
+    assert {"adjusted", "pev"} <= set(names()["objective"])
+    assert all(map(list, names().values()))
 
 
 @pytest.mark.parametrize("name", ["by", "rule", "each"])
@@ -221,7 +221,7 @@ def test_completed_names_of_a_choice_are_all_that_it_takes(name, pitprops):
     with pytest.raises(OptionError) as found:
         sp.choose(pitprops, k=2, **{name: "nothing"})
     allowed = re.findall("'([a-z0-9]+)'", str(found.value).partition("allowed are")[2])
-    assert set(NAMES[name]()) == set(allowed)
+    assert set(names()[name]) == set(allowed)
 
 
 def test_true_and_false_of_a_shell():

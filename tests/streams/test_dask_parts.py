@@ -106,7 +106,7 @@ def test_parts_are_merged_in_a_tree_in_their_order(count, monkeypatch):
         merged.append(len(group))
         return tuple(number for one in group for number in one)
 
-    monkeypatch.setattr(dask_tasks, "merge_parts", merge)
+    monkeypatch.setattr(Summing, "merged", merge)
     parts = [delayed((number,)) for number in range(count)]
     work = Summing(reading(), lambda: Sums(4))
     root = dask_tasks.tree(parts, work, delayed(None))
