@@ -7,25 +7,22 @@ component by a low-rank update.
 from spcastat.operators.accumulate import Accumulator, CrossProducts, Nothing, SquareProducts, Sums
 from spcastat.operators.build import (
     GRAM_ORDER,
-    build,
     from_products,
     matrix_in_blocks,
     prepare,
     standard_of,
-    standardise,
 )
 from spcastat.operators.covariance_operator import Gram, Operator
 from spcastat.operators.deflation import (
     DEFLATIONS,
     ROW_DEFLATIONS,
     Deflated,
-    DeflatedRows,
     Removed,
     deflate,
     deflate_rows,
 )
 from spcastat.operators.row_operators import DenseRows, Rows, SparseRows
-from spcastat.operators.scaling_groups import Blocks, ScalingGroups
+from spcastat.operators.scaling_groups import Blocks
 from spcastat.operators.standardisation import Standardisation
 
 __all__ = [
@@ -36,24 +33,20 @@ __all__ = [
     "Blocks",
     "CrossProducts",
     "Deflated",
-    "DeflatedRows",
     "DenseRows",
     "Gram",
     "Nothing",
     "Operator",
     "Removed",
     "Rows",
-    "ScalingGroups",
     "SparseRows",
     "Standardisation",
     "SquareProducts",
     "Sums",
-    "build",
     "deflate",
     "deflate_rows",
     "from_products",
     "matrix_in_blocks",
     "prepare",
     "standard_of",
-    "standardise",
 ]

@@ -17,7 +17,6 @@ from spcastat.operators.accumulate import CrossProducts, Sums, centred, scale_ou
 from spcastat.operators.covariance_operator import Gram, Operator
 from spcastat.operators.row_operators import DenseRows, SparseRows
 from spcastat.operators.scaling_groups import Blocks, Mixed, Scale
-from spcastat.operators.sparse_products import sparse_squares
 from spcastat.operators.standardisation import (
     ColumnUnits,
     Standardisation,
@@ -101,9 +100,11 @@ def _prepared(
         if largest is not None and not fits(mean, squares, largest):
             return None
         standard = standard_of(mean, squares, weight, center, scale, names)
-        if center is not True:
-            return standard, build(X, weights, standard, keep_rows)
         w = np.ones(X.shape[0]) if weights is None else weights
+        if center is not True:
+            Y = X - standard.mean
+            if weights is not None:
+                Y *= np.sqrt(w)[:, None]
         return standard, _dense_rows(Y, w, standard)
     products = CrossProducts(X.shape[1])
     products.add(X, weights)
@@ -149,34 +150,6 @@ def matrix_in_blocks(
     return from_products(products, len(S) + 1, True, blocks, names)
 
 
-def standardise(
-    X: Any, weights: np.ndarray | None, center: Given, scale: Given, names: Sequence[object] | pd.Index
-) -> Standardisation:
-    """Compute the centre and scale of raw rows.
-
-    Parameters
-    ----------
-    X : ndarray or scipy.sparse CSC or CSR array of shape (n, p)
-    weights : ndarray of shape (n,) or None
-        Frequency weights: a row of weight 2 counts as two rows.
-    center, scale : bool or ndarray of shape (p,)
-        True uses the column's mean or standard deviation, False no centring or scaling; an array gives other
-        values. Without centring, ``scale=True`` divides by the root mean square about zero (divisor n - 1),
-        as R's ``scale`` does.
-    names : sequence of length p
-        Labels for messages.
-
-    Raises
-    ------
-    ConstantColumnError
-        With ``scale=True`` if a column does not vary.
-    """
-    sums = Sums(X.shape[1])
-    if center is True or scale is True:
-        sums.add(X, weights)
-    return standard_of(sums.mean, sums.squares, sums.weight, center, scale, names)
-
-
 def standard_of(
     mean: np.ndarray,
     squares: np.ndarray,
@@ -215,35 +188,6 @@ def standard_of(
     centring = "mean" if center is True else "none" if center is False else "given"
     scaling = "mixed" if mixed else "sd" if scale is True else "none" if scale is False else "given"
     return Standardisation(centre, divisor, centring, scaling)
-
-
-def build(X: Any, weights: np.ndarray | None, standard: Standardisation, keep_rows: bool = False) -> Operator:
-    """Return the cheapest operator for centred, scaled and weighted rows.
-
-    Columns that vary only by rounding get variance zero.
-
-    Parameters
-    ----------
-    X : ndarray or scipy.sparse CSC or CSR array of shape (n, p)
-    weights : ndarray of shape (n,) or None
-    standard : Standardisation
-    keep_rows : bool
-        Return an operator with rows (`Rows`), even if the covariance matrix would be cheaper.
-    """
-    n, p = X.shape
-    w = np.ones(n) if weights is None else weights
-    positive = int(np.count_nonzero(w))
-    if is_sparse(X):
-        squares = sparse_squares(X, weights, standard.mean)
-        return _sparse_rows(X, weights, standard, keep_rows, squares / (w.sum() - 1.0))
-    if _forms_gram(X, keep_rows):
-        products = CrossProducts(p)
-        products.add(X, weights)
-        return _gram(products, positive, standard)
-    Y = X - standard.mean
-    if weights is not None:
-        Y *= np.sqrt(w)[:, None]
-    return _dense_rows(Y, w, standard)
 
 
 def _forms_gram(X: Any, keep_rows: bool) -> bool:

@@ -8,7 +8,7 @@ import pytest
 import spcastat as sp
 from spcastat.certify import certify
 from spcastat.measures import adjusted_variances
-from spcastat.operators import Gram, build, standardise
+from spcastat.operators import Gram, prepare
 
 from .conftest import matrices, values_of_supports
 
@@ -83,7 +83,7 @@ def test_names_of_the_proofs(rng):
 def test_rows_and_covariance_give_the_same(rng):
     X = rng.standard_normal((7, 12))
     S = np.cov(X, rowvar=False)
-    rows = build(X, None, standardise(X, None, True, False, range(12)), keep_rows=True)
+    rows = prepare(X, None, True, False, range(12), keep_rows=True)[1]
     assert not isinstance(rows, Gram)
     V = sparse_loadings(S, [4, 3], rng)
     for a, b in zip(certify(rows, V), certify(Gram(S), V), strict=True):

@@ -9,7 +9,8 @@ import pytest
 from statsmodels.stats.correlation_tools import corr_nearest
 
 from spcastat import errors
-from spcastat.missing import nearest_correlation, pairwise_moments
+from spcastat.kernels.nearest import nearest_correlation
+from spcastat.missing import pairwise_moments
 
 
 def frame(seed: int, n: int = 40, p: int = 5, share: float = 0.2) -> pd.DataFrame:

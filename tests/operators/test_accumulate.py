@@ -12,7 +12,7 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.errors import ConstantColumnError, DataError, InfiniteValuesError, MissingValuesError
 from spcastat.intake import frames, read
-from spcastat.operators import CrossProducts, Sums, accumulate, build, prepare, standardise
+from spcastat.operators import CrossProducts, Sums, accumulate, prepare
 from spcastat.operators.sparse_products import product, sparse_sums
 
 
@@ -152,18 +152,23 @@ def test_rows_held_one_by_one_serve_as_those_held_by_column(weighted, center, mo
 @pytest.mark.parametrize("shape", [(50, 6), (30, 450)])
 @pytest.mark.parametrize("center", [True, False, "given"])
 @pytest.mark.parametrize("scale", [True, False, "given"])
-def test_one_pass_gives_what_two_give(shape, center, scale):
+def test_one_pass_gives_means_scales_and_products(shape, center, scale):
     rng = np.random.default_rng(6)
     X = rng.standard_normal(shape) + 2.0
     w = rng.uniform(0.1, 2.0, shape[0])
     center = rng.standard_normal(shape[1]) if center == "given" else center
     scale = rng.uniform(1.0, 2.0, shape[1]) if scale == "given" else scale
     standard, op = prepare(X, w, center, scale, range(shape[1]))
-    two = standardise(X, w, center, scale, range(shape[1]))
-    np.testing.assert_allclose(standard.mean, two.mean, atol=1e-14)
-    np.testing.assert_allclose(standard.scale, two.scale, rtol=1e-13)
+    mean = w @ X / w.sum() if center is True else np.zeros(shape[1]) if center is False else center
+    variances = w @ (X - mean) ** 2 / (w.sum() - 1.0)
+    spread = np.sqrt(variances) if scale is True else np.ones(shape[1]) if scale is False else scale
+    np.testing.assert_allclose(standard.mean, mean, atol=1e-14)
+    np.testing.assert_allclose(standard.scale, spread, rtol=1e-13)
     V = rng.standard_normal((shape[1], 2))
-    np.testing.assert_allclose(op.dot(V), build(X, w, two).dot(V), rtol=1e-9, atol=1e-11)
+    Y = (X - mean) / spread
+    np.testing.assert_allclose(
+        op.dot(V), Y.T @ (w[:, None] * (Y @ V)) / (w.sum() - 1.0), rtol=1e-9, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("scale", [False, True])

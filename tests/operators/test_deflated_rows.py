@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from spcastat.errors import OptionError
-from spcastat.operators import ROW_DEFLATIONS, Removed, build, deflate, deflate_rows, standardise
+from spcastat.operators import ROW_DEFLATIONS, Removed, deflate, deflate_rows, prepare
 
 
 def rows_operator(n, p, sparse, weighted):
@@ -13,7 +13,7 @@ def rows_operator(n, p, sparse, weighted):
     X = rng.standard_normal((n, p)) * (rng.random((n, p)) < 0.4) * np.linspace(3, 1, p) + 0.0
     weights = rng.integers(1, 4, n).astype(float) if weighted else None
     held = scipy.sparse.csc_array(X) if sparse else X
-    return build(held, weights, standardise(held, weights, True, False, range(p)), keep_rows=True)
+    return prepare(held, weights, True, False, range(p), keep_rows=True)[1]
 
 
 @pytest.mark.parametrize("how", ROW_DEFLATIONS)

@@ -11,8 +11,7 @@ import scipy.sparse as sps
 
 from spcastat import operators
 from spcastat.errors import ConstantColumnError
-from spcastat.operators import Gram, Removed, deflate, deflate_rows, standardise
-from spcastat.operators import build as building  # importing the module of that name hides the function
+from spcastat.operators import Gram, Removed, deflate, deflate_rows, prepare
 
 SHAPES = {"tall": (60, 7), "wide": (8, 30)}
 CENTRES: dict[str, Any] = {"mean": True, "none": False, "given": "given"}
@@ -46,7 +45,7 @@ def routes(monkeypatch: pytest.MonkeyPatch, X: np.ndarray, weights: Any, center:
             monkeypatch.setattr(module, "SMALL_ORDER", 0)
             monkeypatch.setattr(module, "GRAM_ORDER", 0)
         for kind, held in (("dense", X), ("sparse", sps.csc_array(X))):
-            op = building(held, w, standardise(held, w, center, scale, range(X.shape[1])))
+            op = prepare(held, w, center, scale, range(X.shape[1]))[1]
             yield f"{form} of {kind}", op
     monkeypatch.undo()
 
@@ -110,14 +109,14 @@ def test_every_route_serves_the_same_matrix(monkeypatch, shape, weighted, centre
 
 def test_weights_count_rows():
     X, w = data(40, 5), np.random.default_rng(2).integers(0, 4, 40)
-    op = building(X, w.astype(float), standardise(X, w.astype(float), True, False, range(5)))
+    op = prepare(X, w.astype(float), True, False, range(5))[1]
     np.testing.assert_allclose(op.dot(np.eye(5)), np.cov(X, rowvar=False, fweights=w), atol=1e-13)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
 def test_wide_data_are_served_from_rows(kind):
     X = data(20, 450)  # above SMALL_ORDER, with fewer rows than variables: nothing is monkeypatched here
-    op = building(kind(X), None, standardise(kind(X), None, True, False, range(450)))
+    op = prepare(kind(X), None, True, False, range(450))[1]
     assert isinstance(op, operators.Rows)
     assert op.rank_limit == 19
     compare(op, np.cov(X, rowvar=False), "rows", 1e-11)  # sums over 450 variables
@@ -132,7 +131,7 @@ def test_adjoint(monkeypatch, shape, kind):
     monkeypatch.setattr(module, "GRAM_ORDER", 0)
     w = np.random.default_rng(3).uniform(0.5, 2, len(X))
     held = kind(X)
-    op = building(held, w, standardise(held, w, True, shape == "tall", range(X.shape[1])))
+    op = prepare(held, w, True, shape == "tall", range(X.shape[1]))[1]
     rng = np.random.default_rng(4)
     V, U = rng.standard_normal((op.p, 3)), rng.standard_normal((op.n, 2))
     np.testing.assert_allclose(U.T @ op.forward(V), op.adjoint(U).T @ V, atol=1e-12)
@@ -175,8 +174,8 @@ def test_variances_of_sparse_data_far_from_zero(ratio):
     X = rng.standard_normal((1000, 3)) + ratio
     for w in (np.ones(1000), rng.uniform(0.1, 3.0, 1000)):
         held = sps.csc_array(X)
-        standard = standardise(held, w, True, True, range(3))
-        dense = standardise(X, w, True, True, range(3))
+        standard = prepare(held, w, True, True, range(3))[0]
+        dense = prepare(X, w, True, True, range(3))[0]
         # The mean is known to eps * ratio * sqrt(n), and enters the variance squared.
         np.testing.assert_allclose(standard.scale, dense.scale, rtol=1e-8)
         root = np.sqrt(w / (w.sum() - 1))
@@ -203,7 +202,7 @@ def test_data_are_not_changed(monkeypatch):
             module = importlib.import_module("spcastat.operators.build")
             monkeypatch.setattr(module, "SMALL_ORDER", limit)
             monkeypatch.setattr(module, "GRAM_ORDER", limit)
-            op = building(source, w, standardise(source, w, True, True, range(5)))
+            op = prepare(source, w, True, True, range(5))[1]
             op.leading(2)
             op.score_basis(np.eye(5)[:, :2])
             removed(op, np.eye(5)[:, :1], 0).dot(np.eye(5))
@@ -220,13 +219,13 @@ def test_data_are_not_changed(monkeypatch):
 def test_constant_columns_are_seen(kind, value, n):
     X = np.column_stack([np.arange(n) % 7, np.full(n, value)])
     with pytest.raises(ConstantColumnError, match="1 of 2 columns does not vary: 'b'"):
-        standardise(kind(X), None, True, True, ["a", "b"])
+        prepare(kind(X), None, True, True, ["a", "b"])
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
 def test_constant_columns_have_no_variance(kind):
     X = np.full((1001, 3), 0.1)
-    op = building(kind(X), None, standardise(kind(X), None, True, False, range(3)))
+    op = prepare(kind(X), None, True, False, range(3))[1]
     # What rounding leaves is below (1e-13 of the value)^2, the share at which a column counts as constant.
     np.testing.assert_allclose(op.diagonal(), 0.0, atol=(1e-13 * 0.1) ** 2)
 
@@ -309,8 +308,7 @@ def test_what_is_left_of_data_in_another_unit_is_the_same_in_that_unit(kind):
     v = np.array([0.6, 0.0, 0.8, 0.0, 0.0, 0.0])
 
     def left(unit):
-        standard = standardise(X / unit, None, True, False, range(6))
-        rows = building(X / unit, None, standard, keep_rows=True)
+        rows = prepare(X / unit, None, True, False, range(6), keep_rows=True)[1]
         removed = Removed(v, v, np.zeros((6, 0)))
         if kind == "rows":
             return deflate_rows(rows, removed, "schur")

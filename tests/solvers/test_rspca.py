@@ -7,7 +7,7 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import NoRowsError, OptionError, UnknownOptionError
-from spcastat.operators import build, standardise
+from spcastat.operators import prepare
 
 SPARSE = [
     ("rspca-l0", {}),
@@ -23,7 +23,7 @@ def supports(fit):
 
 
 def rows_of(X, weights=None):
-    return build(X, weights, standardise(X, weights, True, False, range(X.shape[1])), keep_rows=True)
+    return prepare(X, weights, True, False, range(X.shape[1]), keep_rows=True)[1]
 
 
 def table_1(rng):
