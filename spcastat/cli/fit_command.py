@@ -390,7 +390,7 @@ def run(args: argparse.Namespace) -> str:
 
 def _checked(formula: str, columns: pd.Index) -> dict[str, object]:
     """Return the functions a formula may call; raise if it calls anything else."""
-    from spcastat.intake.names import formula_name
+    from spcastat.intake.expressions import formula_name
     from spcastat.intake.safe import require_safe, safe_context
 
     if len(formula) > LONGEST_FORMULA:

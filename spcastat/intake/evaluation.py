@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ from spcastat.intake.names import names_in
 from spcastat.intake.safe import (
     FUNCTIONS,
     LARGEST_NUMBER,
+    OPERATORS,
     REASONS,
     Closed,
     called_name,
@@ -34,15 +34,6 @@ from spcastat.intake.safe import (
 )
 from spcastat.intake.transforms import Learning
 
-_BINARY: dict[type[ast.AST], Any] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
-    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-}  # fmt: skip
-_UNARY: dict[type[ast.AST], Any] = {
-    ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Invert: operator.invert,
-}  # fmt: skip
 #: Operators whose results may overflow the range of integers.
 _GROWING = (ast.Add, ast.Sub, ast.Mult, ast.Pow)
 #: Operators that return 0 if integers are divided by 0.
@@ -117,7 +108,7 @@ class _Walk:
         if isinstance(node, ast.Compare):
             return _combined(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
         if isinstance(node, ast.UnaryOp):
-            return _UNARY[type(node.op)](_numbers(self.value(node.operand)))
+            return OPERATORS[type(node.op)](_numbers(self.value(node.operand)))
         if isinstance(node, ast.Attribute):
             return _contrast(str(contrast_of(node)))
         if isinstance(node, ast.Call):
@@ -170,7 +161,7 @@ def _combined(op: ast.AST, left: Any, right: Any) -> Any:
     """Apply an operator to two numbers or columns; integers that would overflow become floats."""
     compared = isinstance(op, (ast.Eq, ast.NotEq))
     a, b = (value if compared and _is_text(value) else _numbers(value) for value in (left, right))
-    function = _BINARY[type(op)]
+    function = OPERATORS[type(op)]
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise TypeError(f"values of shapes {np.shape(a)} and {np.shape(b)} do not go together")
     if isinstance(op, (*_GROWING, *_DIVIDING)) and _whole(a) and _whole(b):

@@ -7,6 +7,7 @@ import keyword
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 #: Largest number of characters of an expression.
 LONGEST = 100_000
@@ -51,6 +52,16 @@ class Expression:
         return _written(node, self.quoted)
 
 
+def formula_name(label: Any) -> str:
+    """Return the name of a column inside a formula: its label as text.
+
+    Numerals get the prefix "column ", because formulaic would take a column called 1 for the intercept and
+    one called "." for all columns.
+    """
+    name = str(label)
+    return f"column {name}" if _NUMERAL.fullmatch(name) else name
+
+
 def read_expression(text: str) -> Expression:
     """Parse one Python expression in which text in backticks is a name.
 
@@ -75,7 +86,7 @@ def read_expression(text: str) -> Expression:
             plain = part.isidentifier() and not keyword.iskeyword(part)
             word = part if plain else f"{stem}{len(quoted)}_"
             if not plain:
-                quoted[word] = f"column {part}" if _NUMERAL.fullmatch(part) else part
+                quoted[word] = formula_name(part)
             parts.append(f" {word} ")
         elif kind == "odd":
             odd = part

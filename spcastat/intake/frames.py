@@ -20,7 +20,7 @@ from spcastat.errors import (
     WeightsError,
 )
 from spcastat.intake.checks import kind_of, require_numbers
-from spcastat.intake.names import formula_name
+from spcastat.intake.expressions import formula_name
 from spcastat.intake.sparse import require_sound_columns, sound
 from spcastat.intake.stored_index import StoredIndex
 from spcastat.kernels.sparsity import is_sparse

@@ -14,9 +14,8 @@ import pandas as pd
 
 from spcastat.config import listed, nearest, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
-from spcastat.intake.expressions import Expression
+from spcastat.intake.expressions import Expression, formula_name
 
-_NUMERAL = re.compile(r"[0-9.]+")
 _QUOTED_NUMERAL = re.compile(r"`([0-9.]+)`")
 
 
@@ -26,21 +25,6 @@ class Names:
 
     values: frozenset[str]
     calls: frozenset[str]
-
-
-def formula_name(label: Any) -> str:
-    """Return the name of a column inside a formula: its label as text.
-
-    Numerals get the prefix "column ", because formulaic would take a column called 1 for the intercept and
-    one called "." for all columns.
-    """
-    name = str(label)
-    return f"column {name}" if _NUMERAL.fullmatch(name) else name
-
-
-def _is_value(thing: Any) -> bool:
-    """Whether an object of the context can be a term of a formula: neither a function nor a module."""
-    return not (callable(thing) or isinstance(thing, ModuleType))
 
 
 def with_words(formula: str) -> str:
@@ -126,7 +110,17 @@ def require_known(
             hint = (
                 f" Write the name in backticks: `{dotted}`."
                 if dotted
-                else nearest(name, [*columns, *(one for one in context if _is_value(context[one]))])
+                else nearest(
+                    name,
+                    [
+                        *columns,
+                        *(
+                            one
+                            for one, value in context.items()
+                            if not (callable(value) or isinstance(value, ModuleType))
+                        ),
+                    ],
+                )
                 + " Names go in backticks if they hold spaces or signs."
             )
             raise FormulaError(

@@ -15,8 +15,8 @@ from spcastat.errors import DataWarning, DuplicateNamesError, NewDataError, Spca
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import kind_of, refuse, rows_to_keep
 from spcastat.intake.design import Spec
+from spcastat.intake.expressions import formula_name
 from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
-from spcastat.intake.names import formula_name
 from spcastat.intake.rowwise import evaluate_with_gaps
 from spcastat.kernels.sparsity import is_sparse
 

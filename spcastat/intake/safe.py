@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -30,11 +31,14 @@ from spcastat.intake.transforms import CONTRASTS, LARGEST, NUMPY, OPTIONS, PLAIN
 
 #: Functions of formulaic that are allowed.
 TRANSFORMS = ("log", "log2", "log10", "exp", "exp2", *OPTIONS, *PLAIN)
-#: Operators that are allowed.
-OPERATORS = (
-    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.UAdd, ast.USub, ast.Invert,
-    ast.BitAnd, ast.BitOr, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
-)  # fmt: skip
+#: Operators that are allowed -> their functions.
+OPERATORS: dict[type[ast.AST], Any] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
+    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Invert: operator.invert,
+}  # fmt: skip
 #: Largest exponent: larger powers overflow, or take forever.
 LARGEST_POWER = 100
 #: Largest integer: up to here integers are exact as floating-point numbers.
@@ -190,12 +194,12 @@ def _problems(
             if len(node.elts) > LARGEST:
                 yield f"a list of {len(node.elts)} values; at most {LARGEST} are allowed"
             below = [(one, False) for one in node.elts]
-        elif isinstance(node, (ast.BinOp, ast.UnaryOp)) and isinstance(node.op, OPERATORS):
+        elif isinstance(node, (ast.BinOp, ast.UnaryOp)) and type(node.op) in OPERATORS:
             sides = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _small_power(node):
                 yield f"the power {_shown(expression, node)}; {_POWERS}"
             below = [(side, False) for side in sides]
-        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], OPERATORS):
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
             below = [(node.left, False), (node.comparators[0], False)]
         elif isinstance(node, (ast.Compare, ast.BoolOp)):
             yield f"{_shown(expression, node)}; write (1 < a) & (a < 2)"

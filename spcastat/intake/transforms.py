@@ -40,9 +40,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "bs": (
         "df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound", "extrapolation",
     ),
-    "cs": ("df", "knots", "lower_bound", "upper_bound", "constraints", "extrapolation"),
-    "cr": ("df", "knots", "lower_bound", "upper_bound", "constraints", "extrapolation"),
-    "cc": ("df", "knots", "lower_bound", "upper_bound", "constraints", "extrapolation"),
+    **dict.fromkeys(
+        ("cs", "cr", "cc"), ("df", "knots", "lower_bound", "upper_bound", "constraints", "extrapolation")
+    ),
 }  # fmt: skip
 #: Functions of formulaic without a state -> their arguments after the values.
 PLAIN: dict[str, tuple[str, ...]] = {"C": ("contrasts", "levels", "spans_intercept"), "I": ()}

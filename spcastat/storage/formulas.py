@@ -20,8 +20,7 @@ import pandas as pd
 from spcastat.errors import FileError
 from spcastat.intake import Spec
 from spcastat.intake.design import Partial
-from spcastat.intake.expressions import Expression, read_expression, shortened
-from spcastat.intake.names import formula_name
+from spcastat.intake.expressions import Expression, formula_name, read_expression, shortened
 from spcastat.intake.safe import Closed, called_name, problem_of, safe_context
 from spcastat.intake.terms import MOST_TERMS, Model, Part
 from spcastat.intake.transforms import LARGEST, NUMPY
