@@ -6,7 +6,7 @@
 
 This module is a face only: each public name is imported from where it lives when it is first asked
 for, so that ``import spcastat`` costs next to nothing. ``_HOME`` lists the names; a new one is a line
-there, one in ``__all__`` and one under ``TYPE_CHECKING``, which is what type checkers and editors read.
+there and one under ``TYPE_CHECKING``, which is what type checkers and editors read.
 """
 
 from __future__ import annotations
@@ -17,33 +17,20 @@ from typing import TYPE_CHECKING, Any
 from spcastat.version import __version__
 
 if TYPE_CHECKING:
-    from spcastat import datasets, errors, measures
-    from spcastat.api import spca, spca_cov, spca_path
-    from spcastat.catalogue import methods
-    from spcastat.choosing import choose, choose_k
-    from spcastat.coordinates import spco
-    from spcastat.correlations import correlation
-    from spcastat.results import SpcaResult
-    from spcastat.results.compare import compare
-    from spcastat.results.result import load
-
-__all__ = [
-    "SpcaResult",
-    "__version__",
-    "choose",
-    "choose_k",
-    "compare",
-    "correlation",
-    "datasets",
-    "errors",
-    "load",
-    "measures",
-    "methods",
-    "spca",
-    "spca_cov",
-    "spca_path",
-    "spco",
-]
+    from spcastat import datasets as datasets
+    from spcastat import errors as errors
+    from spcastat import measures as measures
+    from spcastat.api import spca as spca
+    from spcastat.api import spca_cov as spca_cov
+    from spcastat.api import spca_path as spca_path
+    from spcastat.catalogue import methods as methods
+    from spcastat.choosing import choose as choose
+    from spcastat.choosing import choose_k as choose_k
+    from spcastat.coordinates import spco as spco
+    from spcastat.correlations import correlation as correlation
+    from spcastat.results import SpcaResult as SpcaResult
+    from spcastat.results.compare import compare as compare
+    from spcastat.results.result import load as load
 
 _HOME = {
     # name: the module that it is taken from, or is
@@ -62,6 +49,8 @@ _HOME = {
     "spca_path": "spcastat.api",
     "spco": "spcastat.coordinates",
 }
+
+__all__ = ["__version__", *_HOME]
 
 #: Names of other packages -> what to use.
 _ELSEWHERE = {

@@ -165,8 +165,8 @@ _RESAMPLED = {
         "draws": Whole(2),
     },
     "tests": {
-        "statistic": Array("f", ("p", "k"), -1 - CLOSE, 2),  # 2 marks a variable without variance
-        "p_value q_value": Array("f", ("p", "k"), 0, 1),
+        "statistic": Array("f", ("p", "k"), -1 - CLOSE, 2),  # see `fits._unmarked`
+        "p_value q_value": Array("f", ("p", "k"), 0, 1, nan=True),
         "draws asked": Whole(1),
         "fdr": {"fdr_bh", "fdr_by"},
     },

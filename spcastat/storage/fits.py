@@ -45,7 +45,7 @@ RESAMPLED: dict[str, Any] = {
     "split": Split,
     "tests": Tested,
 }
-#: The statistic in a file that marks a variable without variance, which has no test.
+#: The statistic in a file of an earlier version that marks a variable without variance, which has no test.
 _UNTESTED = 2.0
 
 
@@ -106,7 +106,7 @@ def save(
     found = {name: getattr(state.trust, name) for name in RESAMPLED}
     if any(one is not None for one in found.values()):
         content["trust"] = {
-            name: packer.fields(_marked(one)) for name, one in found.items() if one is not None
+            name: packer.fields(one) for name, one in found.items() if one is not None
         }
     about: dict[str, Any] = {"form": FORMAT, "version": VERSION, "writer": __version__}
     write_file(target, partial(write_archive, **about, content=content, arrays=packer.arrays))
@@ -203,18 +203,8 @@ def _with_defaults(name: str, found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _marked(found: Any) -> Any:
-    """Return tests without NaN: variables without variance are marked by the statistic `_UNTESTED`."""
-    if not isinstance(found, Tested):
-        return found
-    untested = np.isnan(found.p_value)
-    p, q = (np.where(untested, 1.0, one) for one in (found.p_value, found.q_value))
-    statistic = np.where(untested, _UNTESTED, found.statistic)
-    return dataclasses.replace(found, statistic=statistic, p_value=p, q_value=q)
-
-
 def _unmarked(found: Any) -> Any:
-    """Undo `_marked`."""
+    """Return tests with NaN for variables without variance, which earlier files mark by `_UNTESTED`."""
     if not isinstance(found, Tested):
         return found
     untested = (found.statistic == _UNTESTED).any(axis=1)[:, None]
