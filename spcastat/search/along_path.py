@@ -13,7 +13,8 @@ from spcastat.progress import stage
 from spcastat.search.chains import ELITE, distinct, grown
 from spcastat.search.climbing import settled
 from spcastat.search.criterion import joined
-from spcastat.search.default import HELD, SEQUENTIAL, Found, directions, found_of, joint
+from spcastat.search.default import HELD, SEQUENTIAL, directions, joint
+from spcastat.search.found import Found, found_of
 from spcastat.search.local_optima import Evidence
 from spcastat.search.objectives import held
 from spcastat.search.perturbed_fits import kicked
@@ -83,7 +84,7 @@ def along_path(
                         parts = [pool(criterion, vectors, settings.starts, rng, first=True)]
                     else:
                         bases = rng.integers(0, len(known), size=settings.agree * settings.kicks)
-                        parts = [kicked(criterion, known.some(bases), settings.rows, rng)]
+                        parts = [kicked(criterion, known.some(bases), rng)]
                     parts += [from_directions(criterion, near)] if near else []
                     ends = joined(grown(criterion, parts, [known] * len(parts), settings, evidence[i], rng))
                     ends = ends.some(distinct(ends.value, ELITE))

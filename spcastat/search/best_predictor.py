@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from spcastat.search.climbing import climbed, settled
-from spcastat.search.column_model import Model
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.local_optima import Evidence
-from spcastat.search.new_component import POWER, grown, singles
-from spcastat.search.small_matrices import NOTHING, best_vectors, hard, ranked
+from spcastat.search.new_component import grown, iterated, singles
+from spcastat.search.small_matrices import best_vectors, ranked
 from spcastat.search.starting_fits import empty
 
 #: Number of first variables from which supports are grown, and of supports improved by exchanges.
@@ -33,7 +32,8 @@ def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
     card = criterion.cards[0]
     model = criterion.model_given_others(empty(criterion, 1))
     first = ranked(singles(model), GROWN)
-    supports = [grown(model, first, card)[0], _iterated(criterion, model, card)]
+    every = np.arange(criterion.m)[None]
+    supports = [grown(model, first, card)[0], iterated(criterion, model, every, 0)[0][0]]
     places = np.unique(np.concatenate(supports), axis=0)
     parts = model.repeated(len(places)).bordered(places, places[:, :0])
     fits = criterion.fits(places, best_vectors(parts.A, parts.M))
@@ -44,15 +44,3 @@ def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
     best = settled(criterion, fits.some(ranked(fits.value[None], 1)[0]))
     evidence.chains = [float(best.value[0])]
     return best, evidence
-
-
-def _iterated(criterion: Criterion, model: Model, card: int) -> np.ndarray:
-    """Return the supports of truncated power iterations from every row, shape (m, c)."""
-    corner = np.maximum(model.corners(), NOTHING)[:, None]
-    seeds = np.arange(criterion.m)[None, :, None]
-    W = model.products(seeds, np.ones(seeds.shape))
-    for step in range(POWER):
-        places, x = hard(W / corner, card)
-        if step + 1 < POWER:
-            W = model.products(places, x)
-    return places[0]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from spcastat.progress import Advance, stage
+from spcastat.progress import stage
 from spcastat.search.climbing import LONG, climbed, deepened, swept
 from spcastat.search.component_order import reordered
 from spcastat.search.criterion import Criterion, Fits, joined
@@ -58,47 +58,34 @@ def search(
     evidence : Evidence
         The local optima that the climbs reached.
     """
-    with stage("joint search", unit="rounds") as advance:
-        return _search(criterion, vectors, effort, rng, start, advance)
-
-
-def _search(
-    criterion: Criterion,
-    vectors: np.ndarray,
-    effort: Effort,
-    rng: np.random.Generator,
-    start: Fits | None,
-    advance: Advance,
-) -> tuple[Fits, Evidence]:
     evidence = Evidence()
     starts = effort.starts * (2 if criterion.rugged else 1)
     chains = [pool(criterion, vectors, starts, rng, first=chain == 0) for chain in range(effort.chains)]
     if start is not None:
         chains[0] = joined([start, chains[0]])
-    elites = grown(criterion, chains, [None] * len(chains), effort, evidence, rng)
-    reached = np.array([elite.value[0] for elite in elites])
-    best, vain = reached.max(), 0
-    stuck = np.zeros(len(chains), dtype=int)
-    patience = effort.free if criterion.exact else effort.ordered
-    if len(criterion.owner) > LARGE and effort is EFFORTS["auto"]:
-        patience = SOON
-    for _ in range(int(effort.rounds * (LONGER if len(criterion.owner) <= SMALL else 1))):
-        if _enough(patience, vain, evidence.unseen(), reached, effort.agree):
-            break
-        advance(1)
-        lost = (
-            _behind(reached, stuck, effort.agree) if criterion.rugged else np.zeros(len(chains), dtype=bool)
-        )
-        stuck[lost] = 0
-        parts = _next(criterion, vectors, elites, lost, effort, starts, rng)
-        known = [None if again else elite for again, elite in zip(lost, elites, strict=True)]
-        elites = grown(criterion, parts, known, effort, evidence, rng)
-        now = np.array([elite.value[0] for elite in elites])
-        stuck = np.where(now > reached * (1.0 + SAME), 0, stuck + 1)
-        reached = np.maximum(reached, now)
-        vain += 1
-        if reached.max() > best * (1.0 + patience.rise):
-            best, vain = reached.max(), 0
+    with stage("joint search", unit="rounds") as advance:
+        elites = grown(criterion, chains, [None] * len(chains), effort, evidence, rng)
+        reached = np.array([elite.value[0] for elite in elites])
+        best, vain = reached.max(), 0
+        stuck = np.zeros(len(chains), dtype=int)
+        patience = effort.free if criterion.exact else effort.ordered
+        if len(criterion.owner) > LARGE and effort is EFFORTS["auto"]:
+            patience = SOON
+        for _ in range(int(effort.rounds * (LONGER if len(criterion.owner) <= SMALL else 1))):
+            if _enough(patience, vain, evidence.unseen(), reached, effort.agree):
+                break
+            advance(1)
+            lost = criterion.rugged & _behind(reached, stuck, effort.agree)
+            stuck[lost] = 0
+            parts = _next(criterion, vectors, elites, lost, effort, starts, rng)
+            known = [None if again else elite for again, elite in zip(lost, elites, strict=True)]
+            elites = grown(criterion, parts, known, effort, evidence, rng)
+            now = np.array([elite.value[0] for elite in elites])
+            stuck = np.where(now > reached * (1.0 + SAME), 0, stuck + 1)
+            reached = np.maximum(reached, now)
+            vain += 1
+            if reached.max() > best * (1.0 + patience.rise):
+                best, vain = reached.max(), 0
     ends = joined([elite.some(slice(0, 1)) for elite in elites])
     if effort.deep:
         ends = deepened(criterion, ends, effort.width, effort.valued)
@@ -137,7 +124,7 @@ def _next(
     """Return the next starts of every chain: perturbed best fits, or new starts for the chains `lost`."""
     going = [elite for elite, again in zip(elites, lost, strict=True) if not again]
     bases = [elite.some(rng.integers(0, len(elite), size=effort.kicks)) for elite in going]
-    tried = kicked(criterion, joined(bases), effort.rows, rng)
+    tried = kicked(criterion, joined(bases), rng)
     parts = iter([tried.some(slice(a, a + effort.kicks)) for a in range(0, len(tried), effort.kicks)])
     return [pool(criterion, vectors, starts, rng, first=False) if again else next(parts) for again in lost]
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 
 import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import symmetric, top_eigh
-from spcastat.measures import MEASURES
 from spcastat.operators import Gram, Operator
 from spcastat.search.best_predictor import best_predictor
 from spcastat.search.chains import search
 from spcastat.search.climbing import settled
-from spcastat.search.component_order import falling
-from spcastat.search.criterion import Criterion, Fits
-from spcastat.search.local_optima import SAME, Evidence
-from spcastat.search.newton_ascent import stationary
+from spcastat.search.found import Found, directly, found_of
 from spcastat.search.objectives import CRITERIA, held
 from spcastat.search.rule import SupportRule
 from spcastat.search.settings import EFFORTS, Effort
@@ -41,55 +36,6 @@ BOUNDED = 200
 SEQUENTIAL = 60
 #: effort -> the effort below it, whose fit is one of the starts.
 LESS = {"auto": "quick", "thorough": "auto"}
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The result of a search.
-
-    Attributes
-    ----------
-    V : ndarray of shape (p, k)
-        Unit loadings with at most `card` nonzeros; fewer only if more would not raise the objective.
-    value : float
-        The objective from :mod:`spcastat.measures`, as a share of the total variance.
-    order_counts : bool
-        Whether the value depends on the order of the components, as adjusted variance does.
-    starts : int
-        Number of climbs.
-    hits : int
-        Climbs that ended in the best fit.
-    chains, agreeing : int
-        Independent searches, and how many of them ended in the best fit.
-    unseen : float
-        Good and Turing's estimate of the probability that one more climb ends in a new optimum.
-    optima : tuple of (float, int)
-        Distinct local optima, as shares of the total variance, the best first, and how often climbs ended
-        in each.
-    settled : bool or None
-        True if no exchange of one variable of a component for another raises the objective, with the
-        loadings refitted for the best exchanges; None if that was not checked.
-    proven : bool
-        Whether the fit is proven to be optimal for these cardinalities.
-    variables : ndarray of int or None
-        The working set, if the search ran on some of the variables only.
-    sufficient : bool or None
-        For a working set: whether exchanges with all other variables were tested and none improves the fit.
-    """
-
-    V: np.ndarray
-    value: float
-    order_counts: bool
-    starts: int
-    hits: int
-    chains: int
-    agreeing: int
-    unseen: float
-    optima: tuple[tuple[float, int], ...]
-    settled: bool | None
-    proven: bool
-    variables: np.ndarray | None = None
-    sufficient: bool | None = None
 
 
 def joint(
@@ -133,9 +79,7 @@ def joint(
     """
     settings = _checked(op, k, card, objective, effort)
     if min(card) >= op.p:
-        V = op.leading(k)[1]
-        value = float(MEASURES[objective](V, op)[-1])
-        return Found(V, value, True, 1, 1, 1, 1, 0.0, ((value, 1),), True, True)
+        return directly(op, op.leading(k)[1], objective, settled=True, proven=True)
     seeded = np.random.default_rng(0) if rng is None else rng
     if rule is None and k == 1 and objective != "least_squares" and op.p <= HELD:
         return _single(op, card[0], objective)
@@ -157,9 +101,7 @@ def joint(
         return found_of(op, criterion, fit, evidence, objective, settings.deep or None)
     settings = EFFORTS["auto"] if k == 1 else settings
     few = op.out_of_core or op.stored > MANY or op.p > MANY_VARIABLES
-    end = restricted(op, card, objective, settings, seeded, list(starts), few)
-    rests = True if end.sufficient else None
-    return found_of(op, end.criterion, end.fit, end.evidence, objective, rests, end.variables, end.sufficient)
+    return restricted(op, card, objective, settings, seeded, list(starts), few)
 
 
 def _checked(op: Operator, k: int, card: tuple[int, ...], objective: str, effort: str | Effort) -> Effort:
@@ -189,12 +131,11 @@ def _single(op: Operator, card: int, objective: str) -> Found:
         V[support, 0] = top_eigh(symmetric(S), 1)[1][:, 0]
     else:
         V[support, 0] = op.take(support).leading(1)[1][:, 0]
-    value = float(MEASURES[objective](V, op)[-1])
     proven = card in (1, op.p)
     if not proven and op.p <= BOUNDED:
         S = op.block(np.arange(op.p))
         proven = proves(symmetric(S), V[:, 0], card)
-    return Found(V, value, objective == "adjusted", 1, 1, 1, 1, 0.0, ((value, 1),), True, proven)
+    return directly(op, V, objective, True, proven)
 
 
 def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> Found:
@@ -211,40 +152,4 @@ def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> F
         product = left @ V[:, j]
         if (variance := float(V[:, j] @ product)) > 0.0:
             left = symmetric(left - np.outer(product, product) / variance)
-    value = float(MEASURES[objective](V, op)[-1])
-    return Found(V, value, objective == "adjusted", 1, 1, 1, 1, 0.0, ((value, 1),), None, False)
-
-
-def found_of(
-    op: Operator,
-    criterion: Criterion,
-    fit: Fits,
-    evidence: Evidence,
-    objective: str,
-    rests: bool | None,
-    variables: np.ndarray | None = None,
-    sufficient: bool | None = None,
-) -> Found:
-    fit = falling(criterion, stationary(criterion, fit))
-    V = criterion.dense(fit)[0]
-    if variables is not None and criterion.m < op.p:
-        V, inside = np.zeros((op.p, criterion.k)), V
-        V[variables] = inside
-    value = float(MEASURES[objective](V, op)[-1])
-    evidence.settle(float(fit.value[0]))
-    optima = evidence.table()
-    return Found(
-        V,
-        value,
-        not criterion.exact,
-        starts=len(evidence.values),
-        hits=optima[0][1],
-        chains=len(evidence.chains),
-        agreeing=sum(end >= max(evidence.chains) * (1.0 - SAME) for end in evidence.chains),
-        unseen=evidence.unseen(),
-        optima=tuple(optima),
-        settled=rests,
-        proven=min(criterion.cards) >= op.p,
-        variables=variables,
-        sufficient=sufficient,
-    )
+    return directly(op, V, objective, None, False)

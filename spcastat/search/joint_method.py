@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from spcastat.search.settings import OBJECTIVES
 from spcastat.solvers import JointSolver, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
-    from spcastat.search.default import Found
+    from spcastat.search.found import Found
     from spcastat.search.partition import Grouped
 
 
@@ -174,17 +174,7 @@ class Joint(JointSolver):
             np.array([value]),
             criterion=f"{OBJECTIVES[self.objective]}, joint search",
             optima=found.optima,
-            search=Searched(
-                found.starts,
-                found.hits,
-                found.chains,
-                found.agreeing,
-                found.unseen,
-                found.settled,
-                found.proven,
-                None if found.variables is None else len(found.variables),
-                found.sufficient,
-            ),
+            search=Searched(**{one.name: getattr(found, one.name) for one in fields(Searched)}),
         )
 
     def _grouped(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
@@ -234,17 +224,10 @@ class Joint(JointSolver):
         return Solution(
             first_of_equals(op, found.V, rule) if op.p <= HELD else found.V,
             "searched",
-            max(len(found.candidates), 1),
+            max(len(found.proposals), 1),
             value,
             np.array([value]),
             {"kept": found.kept.tolist()},
             criterion="adjusted variance, fewest nonzeros found",
-            search=Sparser(
-                found.candidates,
-                found.winner,
-                found.nonzeros,
-                found.searched,
-                found.dense,
-                bool(found.proven),
-            ),
+            search=Sparser(**{one.name: getattr(found, one.name) for one in fields(Sparser)}),
         )

@@ -24,10 +24,6 @@ class Optima:
                 return
         self.hits[value] = hits
 
-    def polish(self, value: float) -> None:
-        """Replace the value of the best optimum by that of a final climb from it."""
-        self.hits[value] = self.hits.pop(max(self.hits))
-
     def table(self) -> list[tuple[float, int]]:
         """Return (value, hits), the best first."""
         return sorted(self.hits.items(), reverse=True)

@@ -58,23 +58,15 @@ def near(
     list of ndarray of shape (p, k)
         Unit loadings. With more than 1000 variables there are sweeps but no exchanges.
     """
-    if ops[0].p > HELD:
-        return [_of_products(op, card, objective, own, fixed) for op, own in zip(ops, starts, strict=True)]
-    criterion = several(ops, card, objective).under(rule)
+    large = ops[0].p > HELD
+    if large and len(ops) > 1:
+        return [near([op], card, objective, [own], fixed)[0] for op, own in zip(ops, starts, strict=True)]
+    criterion = products(ops[0], card, objective) if large else several(ops, card, objective).under(rule)
     fits = fits_at_starts(criterion, starts)
     if not fixed:
-        fits = climbed(criterion, reordered(criterion, swept(criterion, fits, SWEEPS)), WIDTH, VALUED)
-    return list(criterion.dense(refined(criterion, best_of_each(fits, len(ops)), LONG)))
-
-
-def _of_products(
-    op: Operator, card: tuple[int, ...], objective: str, starts: Sequence[np.ndarray], fixed: bool
-) -> np.ndarray:
-    criterion = products(op, card, objective)
-    fits = from_directions(criterion, starts)
-    if not fixed:
         fits = reordered(criterion, swept(criterion, fits, SWEEPS))
-    return criterion.dense(refined(criterion, best_of_each(fits, 1), LONG))[0]
+        fits = fits if large else climbed(criterion, fits, WIDTH, VALUED)
+    return list(criterion.dense(refined(criterion, best_of_each(fits, len(ops)), LONG)))
 
 
 def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> Criterion:

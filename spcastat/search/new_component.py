@@ -106,7 +106,7 @@ def rebuild(
         places, x = _grown(criterion, model, seeds, pick, i, criterion.used(sub, i))
         pick = np.zeros_like(pick)
     else:
-        places, x = _iterated(criterion, model, seeds, i, criterion.used(sub, i))
+        places, x = iterated(criterion, model, seeds, i, criterion.used(sub, i))
     values = criterion.replaced(sub, i, places, x)
     order = ranked(values, values.shape[1])
     values = np.take_along_axis(values, order, axis=1)
@@ -120,7 +120,7 @@ def rebuild(
     criterion.put(fits, which, i, places, best_vectors(parts.A, parts.M))
 
 
-def _iterated(
+def iterated(
     criterion: Criterion, model: Model, seeds: np.ndarray, i: int, used: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns that truncated power iterations reach: places and loadings, shape (b, R, c)."""

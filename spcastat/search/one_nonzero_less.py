@@ -14,6 +14,7 @@ from spcastat.search.fixed_supports import refined
 from spcastat.search.perturbed_fits import kicked
 from spcastat.search.rule import SupportRule
 from spcastat.search.small_matrices import ranked
+from spcastat.search.sparsest_proposals import VALUED, WIDTH
 from spcastat.search.symmetric_matrices import Moments
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 
@@ -38,8 +39,6 @@ class Patience:
     kicks, rounds : int
         Perturbed fits per round, and rounds at each neighbouring set of cardinalities.
     neighbours : int
-    width, valued : int
-        As for `spcastat.search.exchange.exchange`.
     """
 
     climbs: int
@@ -47,8 +46,6 @@ class Patience:
     kicks: int
     rounds: int
     neighbours: int
-    width: int = 40
-    valued: int = 8
 
 
 #: effort -> patience.
@@ -176,7 +173,7 @@ class Shrinking:
         return found
 
     def _climbed(self, criterion: TargetCriterion, fits: Fits) -> Held:
-        fits = climbed(criterion, fits, self.patience.width, self.patience.valued)
+        fits = climbed(criterion, fits, WIDTH, VALUED)
         return Held(criterion, fits.some(np.argsort(-fits.value, kind="stable")[:KEPT]))
 
     def _grown(self, now: Held, i: int) -> Held | None:
@@ -223,10 +220,10 @@ class Shrinking:
         criterion, elite = one.criterion, one.fit
         for _ in range(self.patience.rounds):
             bases = elite.some(self.rng.integers(0, len(elite), size=self.patience.kicks))
-            tried = kicked(criterion, bases, 8, self.rng)
+            tried = kicked(criterion, bases, self.rng)
             tried = reordered(criterion, swept(criterion, tried, 6))
             tried = tried.some(distinct(tried.value, max(self.patience.climbs, 1)))
-            tried = climbed(criterion, tried, self.patience.width, self.patience.valued)
+            tried = climbed(criterion, tried, WIDTH, VALUED)
             elite = joined([elite, tried])
             elite = elite.some(distinct(elite.value, 3))
             if criterion.holds(elite)[0]:

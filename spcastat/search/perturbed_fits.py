@@ -14,13 +14,14 @@ from spcastat.search.new_component import CHOICE, rebuild
 OUT = 3
 #: Probability of choosing the best rebuilt component rather than a random one of the best.
 BEST = 0.6
-#: With few variables, one in this many is a start: starting from all would always give the same component.
-SPARED = 4
+#: Random rows from which a new component is started; with few variables one in SPARED, as starting from all
+#: would always give the same component.
+ROWS, SPARED = 8, 4
 #: Probability of rotating two components instead: by a quarter turn, or by any angle.
 TURNED = 0.25
 
 
-def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator) -> Fits:
+def kicked(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     """Return the fits with one to three components rebuilt, or with two of them rotated.
 
     If the order matters and all cardinalities are equal, rebuilt components are placed last; otherwise they
@@ -30,8 +31,6 @@ def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator
     ----------
     criterion : Criterion
     fits : Fits
-    rows : int
-        Random rows from which each new component is started.
     rng : numpy Generator
     """
     fits = fits.some(slice(None))
@@ -52,7 +51,7 @@ def kicked(criterion: Criterion, fits: Fits, rows: int, rng: np.random.Generator
     for i in range(k):
         criterion.empty(fits, np.flatnonzero(out[:, i]), i)
     stages = range(k) if criterion.equal else rng.permutation(k)
-    rows = max(1, min(rows, criterion.m // SPARED))
+    rows = max(1, min(ROWS, criterion.m // SPARED))
     for i in stages:
         which = np.flatnonzero(out[:, i])
         if which.size:

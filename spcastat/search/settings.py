@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spcastat.search.local_optima import SAME
 
@@ -54,13 +54,9 @@ class Effort:
         Climbs per chain and round, from the best of the starts or of the perturbed fits.
     kicks : int
         Perturbed fits per chain and round.
-    rows : int
-        Random rows from which a component is rebuilt.
     ordered, free : Patience
         When a search ends, if the order of the components matters (adjusted variance), and if it does not.
         Without an order there are many good optima with similar values.
-    agree : int
-        Number of chains that must have reached the best fit.
     rounds : int
         Rounds at most; half as many again with up to a few dozen loadings.
     width : int
@@ -76,29 +72,29 @@ class Effort:
     sweeps: int
     climbs: int
     kicks: int
-    rows: int
     ordered: Patience
     free: Patience
-    agree: int
     rounds: int
     width: int
     valued: int
     deep: bool
 
+    @property
+    def agree(self) -> int:
+        """Number of chains that must have reached the best fit."""
+        return (self.chains + 1) // 2
 
-_NONE = Patience(0, 1.0, 0, SAME, SAME)
+
+_AUTO = Effort(
+    chains=3, starts=10, sweeps=6, climbs=4, kicks=12, ordered=Patience(3, 0.25, 6, SAME, SAME),
+    free=Patience(1, 0.4, 6, 1e-4, 1e-3), rounds=8, width=40, valued=6, deep=True,
+)  # fmt: skip
 #: name -> settings.
 EFFORTS = {
-    "quick": Effort(
-        chains=1, starts=14, sweeps=4, climbs=5, kicks=0, rows=0, ordered=_NONE, free=_NONE, agree=1,
-        rounds=0, width=40, valued=6, deep=False,
-    ),
-    "auto": Effort(
-        chains=3, starts=10, sweeps=6, climbs=4, kicks=12, rows=8, ordered=Patience(3, 0.25, 6, SAME, SAME),
-        free=Patience(1, 0.4, 6, 1e-4, 1e-3), agree=2, rounds=8, width=40, valued=6, deep=True,
-    ),
+    "quick": replace(_AUTO, chains=1, starts=14, sweeps=4, climbs=5, kicks=0, rounds=0, deep=False),
+    "auto": _AUTO,
     "thorough": Effort(
-        chains=5, starts=16, sweeps=6, climbs=6, kicks=16, rows=8, ordered=Patience(4, 0.25, 8, SAME, SAME),
-        free=Patience(4, 0.25, 8, SAME, 3e-4), agree=3, rounds=30, width=60, valued=12, deep=True,
+        chains=5, starts=16, sweeps=6, climbs=6, kicks=16, ordered=Patience(4, 0.25, 8, SAME, SAME),
+        free=Patience(4, 0.25, 8, SAME, 3e-4), rounds=30, width=60, valued=12, deep=True,
     ),
 }  # fmt: skip

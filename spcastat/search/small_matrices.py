@@ -139,9 +139,7 @@ def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:
     return unit(eigen(A, B)[1][..., -1])
 
 
-def after_bordering(
-    values: np.ndarray, coupling: np.ndarray, corner: np.ndarray, steps: int = 2
-) -> np.ndarray:
+def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -> np.ndarray:
     """Return lower bounds on the largest eigenvalues of diagonal matrices with one more row and column.
 
     Parameters
@@ -150,8 +148,6 @@ def after_bordering(
     coupling : ndarray of shape (..., s, w)
         The borders, one per column.
     corner : ndarray of shape (..., w)
-    steps : int
-        Newton steps; two are enough to rank by.
 
     Returns
     -------
@@ -160,4 +156,4 @@ def after_bordering(
     squares = np.moveaxis(coupling, -2, 0) ** 2
     squares = np.where(squares > NO_COUPLING, squares, 0.0)
     with np.errstate(over="ignore"):  # at a pole the slope overflows and the step is zero
-        return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, steps)
+        return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, 2)  # enough to rank by

@@ -28,6 +28,7 @@ from spcastat.search.sparsest_proposals import (
 from spcastat.search.starting_fits import mixtures
 from spcastat.search.symmetric_matrices import Dense, Moments, Products
 from spcastat.search.variance_target import VarianceTarget
+from spcastat.solvers import Sparser
 
 #: Up to HELD variables the covariance matrix is kept in memory; up to TALL if there are more rows than
 #: variables.
@@ -50,9 +51,9 @@ DENSE = 1.0 / 3.0
 FOLLOWED = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Sparsest:
-    """The sparsest fit that was found.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sparsest(Sparser):
+    """The sparsest fit that was found, and how.
 
     Attributes
     ----------
@@ -64,38 +65,12 @@ class Sparsest:
         Adjusted variance of all components, as a share of the total variance.
     kept : ndarray of shape (k,)
         The share of PCA's variance that is kept after each component, by :mod:`spcastat.measures`.
-    promised : float
-    promise : {"every", "total"}
-    winner : str
-        The proposal from which the loadings come: "one price", "one price, rotated", "one price,
-        turned", "one price, every", "one by one", "one cardinality", "greedy" or "PCA"; under a rule "all
-        allowed" in place of the last two.
-    candidates : dict of str to int
-        Nonzeros of each proposal that reaches the target, after its smallest loadings were removed.
-    searched : bool
-        Whether a joint search for one nonzero less was made and found none.
-    dense : bool
-        Whether more than a third of the loadings are nonzero, so that the target allows no sparse fit.
-    proven : bool or None
-        True if fewer nonzeros are impossible, as every component has one.
     """
 
     V: np.ndarray
     card: tuple[int, ...]
     value: float
     kept: np.ndarray
-    promised: float
-    promise: str
-    winner: str
-    candidates: dict[str, int]
-    searched: bool
-    dense: bool
-    proven: bool | None
-
-    @property
-    def nonzeros(self) -> int:
-        """Number of nonzeros in all components."""
-        return sum(self.card)
 
 
 def sparsest(
@@ -155,7 +130,21 @@ def sparsest(
         if not search.found:
             search.propose("PCA")
         V, winner, searched = search.result()
-    return _record(op, V, goal, promise, winner, search.counts, searched)
+    card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
+    kept = goal.measured(V, op)
+    least = sum(card) == k
+    return Sparsest(
+        proposals=search.counts,
+        winner=winner,
+        nonzeros=sum(card),
+        searched=searched or least,
+        dense=bool(sum(card) > DENSE * float(V.size)),
+        proven=least,
+        V=V,
+        card=card,
+        value=float(kept[-1] * goal.pca.sum()),
+        kept=kept,
+    )
 
 
 def _check(op: Operator, k: int, variance: float, promise: str, effort: str) -> None:
@@ -384,30 +373,3 @@ def _sparsest(fits: list[Loaded | None], goal: VarianceTarget) -> Loaded | None:
     if reach:
         return min(reach, key=lambda fit: fit.nonzeros)
     return max(some, key=lambda fit: float(goal.reached(fit.added)), default=None)
-
-
-def _record(
-    op: Operator,
-    V: np.ndarray,
-    goal: VarianceTarget,
-    promise: str,
-    winner: str,
-    counts: dict[str, int],
-    searched: bool,
-) -> Sparsest:
-    card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
-    kept = goal.measured(V, op)
-    least = sum(card) == goal.k
-    return Sparsest(
-        V=V,
-        card=card,
-        value=float(kept[-1] * goal.pca.sum()),
-        kept=kept,
-        promised=goal.share,
-        promise=promise,
-        winner=winner,
-        candidates=counts,
-        searched=searched or least,
-        dense=bool(sum(card) > DENSE * float(V.size)),
-        proven=True if least else None,
-    )

@@ -23,6 +23,7 @@ from spcastat.search.component_order import reordered
 from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.exchange import GAIN, trials
 from spcastat.search.fixed_supports import refined
+from spcastat.search.found import Found, found_of
 from spcastat.search.local_optima import Evidence
 from spcastat.search.new_component import rebuild
 from spcastat.search.objectives import held, of_moments, products
@@ -135,29 +136,6 @@ def greedy_from(criterion: Criterion, groups: Groups, B: int, rng: np.random.Gen
     return fits
 
 
-@dataclass(frozen=True, eq=False)
-class Restricted:
-    """A fit found in working sets.
-
-    Attributes
-    ----------
-    criterion : Criterion
-        On the variables of the last working set.
-    fit : Fits
-    evidence : Evidence
-        Local optima of the search on it.
-    variables : ndarray of int
-    sufficient : bool or None
-        Whether exchanges with all other variables were evaluated and none improves the fit.
-    """
-
-    criterion: Criterion
-    fit: Fits
-    evidence: Evidence
-    variables: np.ndarray
-    sufficient: bool | None
-
-
 def restricted(
     op: Operator,
     card: tuple[int, ...],
@@ -166,7 +144,7 @@ def restricted(
     rng: np.random.Generator,
     starts: list[np.ndarray],
     few_products: bool,
-) -> Restricted:
+) -> Found:
     """Search for the best fit of an operator whose covariance matrix is not kept in memory.
 
     Parameters
@@ -205,7 +183,6 @@ def restricted(
         starts=max(settings.starts // 3, 3),
         climbs=(settings.climbs + 1) // 2,
         rounds=settings.rounds // 2,
-        agree=1,
         deep=False,
     )
     images = None if whole is None else op.dot(known[0]) / op.total
@@ -240,7 +217,7 @@ def restricted(
         if sufficient:
             break
     evidence.chains = fit.value.tolist()
-    return Restricted(criterion, fit, evidence, variables, sufficient)
+    return found_of(op, criterion, fit, evidence, objective, sufficient or None, variables, sufficient)
 
 
 def _of_all(criterion: Criterion, fit: Fits, variables: np.ndarray, p: int) -> np.ndarray:

@@ -15,7 +15,8 @@ from spcastat.measures import MEASURES
 from spcastat.operators import Gram, prepare
 from spcastat.search import default, working_set
 from spcastat.search.chains import search
-from spcastat.search.default import CRITERIA, Found, held, joint
+from spcastat.search.default import CRITERIA, held, joint
+from spcastat.search.found import Found
 from spcastat.search.local_optima import Evidence
 from spcastat.search.perturbed_fits import interchanged
 from spcastat.search.settings import EFFORTS
@@ -157,7 +158,6 @@ def test_no_order_of_components_is_better_for_adjusted_variance(R):
 
     op = Gram(R.to_numpy())
     found = joint(op, 4, (5,) * 4)
-    assert found.order_counts
     best = max(MEASURES["adjusted"](found.V[:, order], op)[-1] for order in permutations(range(4)))
     assert found.value == pytest.approx(best, rel=1e-9)
 
@@ -248,7 +248,7 @@ def test_pev_of_many_variables_has_no_better_swap(kind, monkeypatch):
     found = joint(Gram(S), 2, (6, 5), "pev")
     assert found.sufficient
     assert found.settled
-    assert len(found.variables) < 60
+    assert found.variables < 60
     assert best_swap(S, found.V, [np.flatnonzero(v) for v in found.V.T]) < 1e-7
     assert found.value == pytest.approx(explained(S, found.V) / np.trace(S), rel=1e-10)
 

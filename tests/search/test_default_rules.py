@@ -16,6 +16,7 @@ from spcastat.search import starting_fits as pool
 from spcastat.search.best_predictor import best_predictor
 from spcastat.search.default import CRITERIA, held
 from spcastat.search.fixed_supports import refined
+from spcastat.search.found import found_of
 from spcastat.search.local_optima import Evidence
 from spcastat.search.nearby_fits import near
 from spcastat.search.new_component import rebuild
@@ -256,4 +257,4 @@ def test_chains_that_ended_in_the_best_fit_agree():
     criterion = held(op.S / op.total, (3, 2), "pev")
     fit = from_directions(criterion, [op.leading(2)[1]])
     evidence = Evidence([0.4, 0.5, 0.4], [0.5, 0.5 * (1 - 0.9e-6), 0.5 * (1 - 1.1e-6)])
-    assert default.found_of(op, criterion, fit, evidence, "pev", True).agreeing == 2
+    assert found_of(op, criterion, fit, evidence, "pev", True).agreeing == 2

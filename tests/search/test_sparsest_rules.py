@@ -235,10 +235,10 @@ def test_nonzeros_are_removed_from_two_components_while_the_target_is_reached(ev
 )
 def test_what_is_proposed_depends_on_target_components_and_effort(k, promise, effort, names):
     found = sparsest(Gram(draw(8, 3)), k, 0.8, promise, effort)
-    assert set(found.candidates) <= {"one price", "one by one", "greedy", "one cardinality", *names}
-    assert {"one price", *names} <= set(found.candidates)
-    assert found.winner in found.candidates
-    assert found.nonzeros <= min(found.candidates.values())
+    assert set(found.proposals) <= {"one price", "one by one", "greedy", "one cardinality", *names}
+    assert {"one price", *names} <= set(found.proposals)
+    assert found.winner in found.proposals
+    assert found.nonzeros <= min(found.proposals.values())
     assert found.searched is (effort != "quick")
 
 

@@ -101,7 +101,7 @@ def test_variables_that_improve_the_fit_are_brought_in(operator, k, card, object
             assert (operator is Gram) or (found.sufficient is found.settled is None)
             continue
         assert found.sufficient
-        assert found.variables.size < 60
+        assert found.variables < 60
         assert found.V.shape == (60, k)
         # no exchange improves it, so it is a local optimum at least as good as those with few exchanges
         assert 0.9 * best.value <= found.value <= best.value * (1.0 + 1e-9)
