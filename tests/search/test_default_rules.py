@@ -188,7 +188,6 @@ def test_efforts_differ_in_their_chains_alone_by_more():
         for name in (
             "chains",
             "kicks",
-            "rows",
             "agree",
             "rounds",
             "width",
