@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import spcastat as sp
+from spcastat.choosing.data import opened
 from spcastat.results import SpcaResult
 
 # How long an example takes says how busy the machine is.
@@ -59,3 +60,8 @@ def mixed() -> pd.DataFrame:
         },
         index=index,
     )
+
+
+def source_of(data, **options):
+    """What a fit of these data is made from: rows or a covariance matrix, read, centred and scaled."""
+    return opened(data, None, options, None, 2)[0].source("")

@@ -16,6 +16,7 @@ from spcastat.resample.divide import divided
 from spcastat.resample.sampler import sampler_of
 from spcastat.resample.screened_columns import among
 from spcastat.resample.streamed import StreamRows
+from tests.conftest import source_of
 
 BLOCKS = {"size": ["a", "b", "c"], "shape": ["f", "d"], "alone": ["e"]}
 
@@ -98,10 +99,10 @@ def test_more_variables_than_rows(kind):
     columns = pd.RangeIndex(402).map(lambda j: f"x{j + 1}")
     blocks = {"first": list(columns[:200]), "second": list(columns[200:])}
     data = X if kind == "dense" else sparse.csc_array(X)
-    fit = sp.spca(data, 1, method="pca", scale="blocks", blocks=blocks)
-    np.testing.assert_allclose(first_eigenvalues(fit._source.op, columns, blocks), 1.0, rtol=1e-10)
+    source = source_of(data, scale="blocks", blocks=blocks)
+    np.testing.assert_allclose(first_eigenvalues(source.op, columns, blocks), 1.0, rtol=1e-10)
     S = pd.DataFrame(np.cov(X.T), columns, columns)
-    np.testing.assert_allclose(fit._source.standard.scale, divisors(S, blocks), rtol=1e-10)
+    np.testing.assert_allclose(source.standard.scale, divisors(S, blocks), rtol=1e-10)
 
 
 def test_units_of_the_data_do_not_matter(rows):
@@ -145,13 +146,13 @@ def test_files_refits_and_calls_keep_the_blocks(rows, tmp_path):
 
 
 def test_draws_and_folds_find_the_eigenvalues_again(rows):
-    given = {"method": "pca", "scale": "blocks", "blocks": BLOCKS}
-    fit, chunks = sp.spca(rows, 2, **given), sp.spca([rows[:25], rows[25:]], 2, **given)
-    matrix = sp.spca_cov(rows.cov(), 2, n_obs=60, **given)
-    folds = divided(fit._source, rows, {}, 5, 1, seed=0, k=2, keep_rows=False)
+    given = {"scale": "blocks", "blocks": BLOCKS}
+    frame, chunks = source_of(rows, **given), source_of([rows[:25], rows[25:]], **given)
+    matrix = source_of(rows.cov(), n_obs=60, **given)
+    folds = divided(frame, rows, {}, 5, 1, seed=0, k=2, keep_rows=False)
     ops = [folds.split(0)[0], folds.split(3)[0]]
-    samplers = [sampler_of(one._source, False, None, "draws()") for one in (fit, matrix)]
-    for sampler in (*samplers, StreamRows(chunks._source, "draws()")):
+    samplers = [sampler_of(one, False, None, "draws()") for one in (frame, matrix)]
+    for sampler in (*samplers, StreamRows(chunks, "draws()")):
         ops.append(sampler.prepared("bootstrap", 1, 0).bootstrap(np.random.default_rng(0)))
         ops.append(sampler.prepared("halves", 1, 0).halves(np.random.default_rng(1))[1].whole())
     for op in ops:
@@ -161,8 +162,8 @@ def test_draws_and_folds_find_the_eigenvalues_again(rows):
 def test_missing_values(rows):
     gaps = rows.mask(np.random.default_rng(5).random(rows.shape) < 0.1)
     for na in ("em", "pairwise"):
-        fit = sp.spca(gaps, 2, method="pca", scale="blocks", blocks=BLOCKS, na=na)
-        np.testing.assert_allclose(first_eigenvalues(fit._source.op, rows.columns), 1.0, rtol=1e-10)
+        op = source_of(gaps, scale="blocks", blocks=BLOCKS, na=na).op
+        np.testing.assert_allclose(first_eigenvalues(op, rows.columns), 1.0, rtol=1e-10)
 
 
 def test_the_command_the_path_and_the_estimator(rows, tmp_path, capsys):
@@ -211,11 +212,11 @@ def test_what_does_not_vary_or_is_too_wide(rows):
         sp.spca(still, 1, 2, scale="blocks", blocks=BLOCKS)
     with pytest.raises(errors.ConstantColumnError, match=r"variables of 'alone' in blocks do not vary"):
         sp.spca(still, 1, 2, scale="raw blocks", blocks=BLOCKS)
-    chunks = sp.spca([still[:30], still[30:]], 1, method="pca", formula="~ . - e", scale="blocks", blocks=few)
+    chunks = source_of([still[:30], still[30:]], formula="~ . - e", scale="blocks", blocks=few)
     with pytest.raises(
         errors.OptionError, match=r"only some variables are kept, and the eigenvalues of blocks"
     ):
-        among(chunks._source, np.array([0, 2]))
+        among(chunks, np.array([0, 2]))
     wide = [pd.DataFrame(np.eye(5, 3001)).add_prefix("v")] * 2
     with pytest.raises(errors.OptionError, match=r"3,001 variables; the eigenvalues of blocks need 3,000"):
         sp.spca(wide, 1, 2, scale="blocks", blocks={"all": list(wide[0].columns)})

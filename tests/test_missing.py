@@ -11,6 +11,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli, errors
+from tests.conftest import source_of
 
 
 def whole(n: int = 60, seed: int = 0) -> pd.DataFrame:
@@ -142,12 +143,13 @@ def test_draws_estimate_anew(na, tmp_path):
 
     data = gapped()
     fit = sp.spca(data, 2, 4, na=na, scale=True)
-    sampler = sampler_of(fit._source, False, None, "bootstrap()")
+    source = source_of(data, na=na, scale=True)
+    sampler = sampler_of(source, False, None, "bootstrap()")
     every = np.arange(11)
-    np.testing.assert_allclose(sampler.whole().block(every), fit._source.op.block(every), atol=1e-3)
+    np.testing.assert_allclose(sampler.whole().block(every), source.op.block(every), atol=1e-3)
     rng = np.random.default_rng(4)
     rows = data.iloc[np.sort(np.random.default_rng(4).integers(60, size=60))]
-    again = sp.spca(rows, 2, 4, na=na, scale=True)._source.op
+    again = source_of(rows, na=na, scale=True).op
     np.testing.assert_allclose(sampler.bootstrap(rng).block(every), again.block(every), atol=1e-3)
     table = fit.bootstrap(20, rng=0).conf_int()
     own = table[table["estimate"] != 0]

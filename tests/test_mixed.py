@@ -11,6 +11,7 @@ import spcastat as sp
 from spcastat import cli, errors
 from spcastat.resample.divide import divided
 from spcastat.resample.sampler import sampler_of
+from tests.conftest import source_of
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +100,12 @@ def test_new_rows_files_and_refits(rows, tmp_path):
 
 
 def test_draws_and_folds_find_the_shares_again(rows):
-    fit = sp.spca(rows, 2, method="pca", scale="mixed")
+    source = source_of(rows, scale="mixed")
     drawn = np.sort(np.random.default_rng(0).integers(80, size=80))
-    folds = divided(fit._source, rows, {}, 4, 1, seed=0, k=2, keep_rows=False)
+    folds = divided(source, rows, {}, 4, 1, seed=0, k=2, keep_rows=False)
     out = np.random.default_rng([0, 2]).permutation(80) % 4 == 0
     for op, some in (
-        (sampler_of(fit._source, False, None, "").bootstrap(np.random.default_rng(0)), rows.iloc[drawn]),
+        (sampler_of(source, False, None, "").bootstrap(np.random.default_rng(0)), rows.iloc[drawn]),
         (folds.split(0)[0], rows[~out]),
     ):
         found = np.linalg.eigvalsh(op.block(np.arange(op.p)) * op.unit**2)[::-1]

@@ -135,22 +135,6 @@ def test_what_is_not_installed_is_named(tmp_path, monkeypatch, name, package):
         read(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("bound", "words"), [("MOST", "1,000 are the most"), ("MOST_CELLS", "more than 1,000 cells, the most")]
-)
-def test_a_workbook_for_which_there_is_no_room(tmp_path, monkeypatch, bound, words):
-    pytest.importorskip("openpyxl")
-    from openpyxl import Workbook
-
-    book = Workbook()
-    for row in range(1, 12):  # eleven cells, at the end of rows of a hundred
-        book.active.cell(row, 100, row)
-    book.save(tmp_path / "far.xlsx")
-    monkeypatch.setattr(f"spcastat.cli.excel.{bound}", 1000)
-    with pytest.raises(FileError, match=words):
-        read(tmp_path / "far.xlsx")
-
-
 def test_a_workbook_that_claims_to_be_as_large_as_can_be(tmp_path):
     pytest.importorskip("openpyxl")
     make_workbooks(tmp_path)

@@ -111,13 +111,6 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_one_that_was_there(table, tmp
     assert not list(tmp_path.glob(".*"))
 
 
-def test_names_that_only_a_file_system_tells_to_be_one(table, capsys, monkeypatch):
-    """On file systems without case, two spellings are one file: what the system says counts."""
-    honest, other = os.stat, str(table).replace("evil", "EVIL")
-    monkeypatch.setattr(os, "stat", lambda path, **how: honest(table if path == other else path, **how))
-    assert "would be lost" in error(capsys, "fit", table, "--k", 1, "--save", other)
-
-
 # --- standard streams ---------------------------------------------------------------------------
 
 

@@ -12,10 +12,10 @@ from spcastat.engine.order_and_sign import settle
 from spcastat.engine.plan import Request, make_plan
 from spcastat.engine.starts import (
     Aim,
-    _longest_columns,
     candidates_among,
     candidates_to_begin,
     chosen,
+    first_loadings,
     of_component,
     row_seeded,
     starting_loadings,
@@ -157,21 +157,17 @@ def test_what_is_not_screened():
         assert candidates_to_begin(op, solver, Aim("pev")) == count
 
 
-def test_starts_are_pca_its_rotations_and_then_rows_and_random_ones_in_turn(monkeypatch):
+def test_starts_are_pca_its_rotations_and_then_rows_and_random_ones_in_turn():
     op = Gram(draw(6, 2))
-    pca = op.leading(2)[1]
-    seen = []
-    from spcastat.engine import starts
-
-    monkeypatch.setattr(starts, "row_seeded", lambda op, k, rng: seen.append("row") or np.ones((6, 2)))
-    monkeypatch.setattr(starts, "random", lambda shape, rng: seen.append("random") or np.zeros((6, 2)))
-    rng = np.random.default_rng(0)
+    pca, rng = op.leading(2)[1], np.random.default_rng(0)
     found = starting_loadings(op, pca, 7, rng)
     assert found.shape == (7, 2, 6)
     np.testing.assert_array_equal(found[0].T, pca)
     np.testing.assert_allclose(found[1].T, varimax(pca), atol=1e-12)
     np.testing.assert_allclose(found[2].T, varimax(pca, normalise=True), atol=1e-12)
-    assert seen == ["row", "random", "row", "random"]
+    rows = op.S / np.linalg.norm(op.S, axis=0)
+    of_rows = [np.isclose(np.abs(one @ rows), 1.0, atol=1e-12).any(axis=1).all() for one in found[3:]]
+    assert of_rows == [True, False, True, False]
     first = np.eye(6)[:, :2]
     np.testing.assert_array_equal(starting_loadings(op, pca, 1, rng, first)[0].T, first)
     three = starting_loadings(op, pca, 3, rng, first)
@@ -214,7 +210,7 @@ def test_as_many_starts_as_are_asked_for_or_as_the_method_has():
     assert make_plan(Request(K, card=3, method="bcd-l0", n_init=3), P).n_init == 3
 
 
-def test_the_longest_columns_are_pivots_of_cholesky_and_differ():
+def test_the_start_of_columns_has_the_pivots_of_cholesky():
     """One after another the variable of which the ones before leave most, in any unit."""
     for seed in range(5):
         S = 1e-3 * draw(6, seed)
@@ -224,6 +220,6 @@ def test_the_longest_columns_are_pivots_of_cholesky_and_differ():
             expected.append(i)
             left = left - np.outer(left[i], left[i]) / left[i, i]
             left[i] = left[:, i] = 0.0
-        V = _longest_columns(Gram(S), 4)
+        V = first_loadings(Gram(S), np.zeros((6, 4)), "column")
         assert [np.flatnonzero(v).tolist() for v in V.T] == [[i] for i in expected]
         assert (V.sum(axis=0) == 1.0).all()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 import spcastat as sp
-from spcastat.engine import Request, make_plan, run, starts
+from spcastat.engine import Request, make_plan, run
 from spcastat.engine.order_and_sign import settle
-from spcastat.engine.screening import Screening
 from spcastat.engine.starts import starting_loadings
 from spcastat.errors import OptionError, UnknownOptionError
 from spcastat.operators import DenseRows, Gram, SparseRows
@@ -114,8 +111,8 @@ def test_variables_of_small_variance_are_brought_in():
     S = hidden_group()
     v = np.linalg.eigh(S)[1][:, -1]
     assert np.abs(v[51:]).max() < np.sort(np.abs(v))[-20]
+    assert fitted(Gram(S), 1, 4, screen=20).screening.rounds > 1
     fit = sp.spca_cov(S, 1, 4, screen=20, method="bcd-l0")
-    assert fit._state.record.screening["rounds"] > 1
     assert set(range(51, 55)) & set(np.flatnonzero(fit.loadings["PC1"]))
     assert best_swap(S, fit.loadings.to_numpy(), [np.flatnonzero(fit.loadings["PC1"])]) <= 1e-8
     assert CLAIM in flat(fit)
@@ -153,7 +150,7 @@ def test_more_starts():
     assert many.solution.objective <= one.solution.objective + 1e-9  # what PCA's start leaves, or less
 
 
-def test_a_path_carries_the_fit_before_on(monkeypatch):
+def test_a_path_is_screened():
     X = counts(150, 60, 1)
     path = sp.spca_path(X, 2, [2, 4], screen=15, method="bcd-l0")
     for card in (2, 4):
@@ -175,7 +172,7 @@ def test_the_same_from_dense_and_sparse_rows_and_a_matrix():
 def test_the_summary_says_what_was_searched_and_verified(tmp_path):
     X = counts(150, 60, 0)
     fit = sp.spca(X, 2, 5, screen=20, method="bcd-l0")
-    searched = fit._state.record.screening["searched"]
+    searched = fitted(forms(X)["sparse"], 2, 5, screen=20).screening.searched
     assert f"{searched} of 60 variables searched; {CLAIM} of any component, the others held," in flat(fit)
     assert "with any of the 60 variables improves the explained variance (PEV)" in flat(fit)
     one = flat(sp.spca(X, 1, 5, screen=20, method="bcd-l0"))
@@ -188,7 +185,6 @@ def test_the_summary_says_what_was_searched_and_verified(tmp_path):
 def test_no_claim_without_proof(monkeypatch):
     monkeypatch.setattr(working_set, "GRAM_ORDER", 20)  # no variable can be brought in
     fit = sp.spca_cov(hidden_group(), 1, 4, screen=20, method="bcd-l0")
-    assert fit._state.record.screening["unexcluded"] > 0
     assert CLAIM not in flat(fit)
     assert "is not excluded" in flat(fit)
 
@@ -219,28 +215,13 @@ def test_without_screening_nothing_changes():
         assert fit.pca.tobytes() == values.tobytes()
 
 
-def test_many_variables_are_screened_unasked(monkeypatch):
-    monkeypatch.setattr(working_set, "GRAM_ORDER", 50)
-    monkeypatch.setattr(starts, "GRAM_ORDER", 50)
-    monkeypatch.setattr(starts, "NONZEROS", 12)
-    operators = forms(counts(150, 60, 2))
-    assert fitted(operators["sparse"], 2, 5).screening is not None
-    assert fitted(operators["dense"], 2, 5).screening is not None
-    assert fitted(operators["gram"], 2, 5).screening is None  # in memory already
-    assert fitted(operators["sparse"], 2, 7).screening is None  # 14 nonzeros
-    assert fitted(operators["sparse"], 2, 5, screen=False).screening is None
-    assert fitted(operators["sparse"], 2, 5, objective="adjusted").screening is None
-    assert fitted(operators["sparse"], 2, 5, nonneg=True).screening is None
-    assert fitted(operators["sparse"].take(np.arange(50)), 2, 5).screening is None
-
-
 class Stream(Gram):
     """An operator whose rows are not in memory."""
 
     out_of_core = True
 
 
-def test_rows_out_of_memory_can_only_be_screened(monkeypatch):
+def test_rows_out_of_memory_can_only_be_screened():
     op = Stream(forms(counts(150, 60, 2))["gram"].S)
     assert fitted(op, 2, 5).screening.verified
     with pytest.raises(OptionError, match="screen=False was given, but with 60 variables"):
@@ -271,9 +252,3 @@ def test_refusals():
     assert sp.spca_cov(R, 2, 3, screen=True, method="bcd-l0").options["screen"] is True
     one, other = (sp.spca_cov(R, 2, 3, method="bcd-l0", screen=screen) for screen in (False, None))
     assert one.loadings.equals(other.loadings)
-
-
-def test_the_record_names_every_field():
-    fit = sp.spca(counts(150, 60, 0), 1, 5, screen=20, method="bcd-l0")
-    fields = {field.name for field in dataclasses.fields(Screening)}
-    assert set(fit._state.record.screening) == fields

@@ -14,7 +14,7 @@ from spcastat.errors import (
     OptionError,
     WeightsError,
 )
-from spcastat.intake import covariance, looks_like_covariance, read_covariance
+from spcastat.intake import looks_like_covariance, read_covariance
 
 
 def matrix(p: int = 4, seed: int = 0) -> np.ndarray:
@@ -121,13 +121,17 @@ def test_singular_and_slightly_negative_matrices_pass():
     read_covariance(matrix() * 1e200)
 
 
-def test_large_matrices_are_checked_without_eigenvalues(monkeypatch):
-    monkeypatch.setattr(covariance, "EIGEN_LIMIT", 2)
-    read_covariance(np.ones((6, 6)))
+@pytest.mark.slow
+def test_large_matrices_are_checked_without_eigenvalues():
+    S = np.eye(3001)
+    S[:6, :6] = 1.0
+    read_covariance(S)
+    S[0, 1] = S[1, 0] = 2.0
     with pytest.raises(CovarianceError, match="'x1' and 'x2' exceeds"):
-        read_covariance(np.array([[1, 2.0, 0], [2, 1, 0], [0, 0, 1]]))
+        read_covariance(S)
+    S[:3, :3] = [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]
     with pytest.raises(CovarianceError, match="not positive semidefinite"):
-        read_covariance(np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]))
+        read_covariance(S)
 
 
 def test_single_precision_has_its_own_tolerance():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from spcastat.kernels.lp_thresholds import _halved, half, lp
+from spcastat.kernels.lp_thresholds import half, lp
 from spcastat.kernels.ties import hard
 
 
@@ -78,16 +78,16 @@ def test_small_exponents_tend_to_hard_thresholding():
 
 
 def test_half_thresholding_is_equation_13():
-    # Two thirds of a value at the threshold stay, nearly all of a large one, and all without a threshold.
-    size = np.array([1.0, 2.0, 50.0, 3.0])
-    found = _halved(size, np.array([1.0, 1.0, 1.0, 0.0]))
+    # Two thirds of a value at the threshold stay, and nearly all of a large one.
+    found = half(np.array([[1.0], [2.0], [50.0], [0.5]]), 3)[:, 0]
     phi = np.arccos(np.sqrt(0.5) * 0.5**1.5)
-    wanted = [2 / 3, 4 / 3 * (1 + np.cos(2 * np.pi / 3 - 2 * phi / 3)), 50.0, 3.0]
-    np.testing.assert_allclose(found[[0, 1, 3]], np.array(wanted)[[0, 1, 3]], rtol=1e-14)
-    assert found[2] == pytest.approx(50.0, rel=1e-3)
+    wanted = np.array([2 / 3, 4 / 3 * (1 + np.cos(2 * np.pi / 3 - 2 * phi / 3))])
+    np.testing.assert_allclose(found[:2] / found[0], wanted / wanted[0], rtol=1e-13)
+    assert found[2] / found[0] == pytest.approx(50.0 * 1.5, rel=1e-3)
+    assert found[3] == 0
     # There the derivative of (u - w)^2 / 2 + lambda u^(1/2) vanishes, with the lambda of Theorem 2, p = 1/2.
-    rate = 1.0 / 1.5**1.5
-    np.testing.assert_allclose(found[:2] + 0.5 * rate * found[:2] ** -0.5, size[:2], rtol=1e-12)
+    u = found[:2] / found[0] * (2 / 3)
+    np.testing.assert_allclose(u + 0.5 / 1.5**1.5 * u**-0.5, [1.0, 2.0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("rule", [half, lambda W, card: lp(W, card, 0.3)])

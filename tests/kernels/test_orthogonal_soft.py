@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from spcastat.kernels import orthogonal_soft
 from spcastat.kernels.orthogonal_soft import OrthogonalSoft
 from spcastat.kernels.ties import l1_bounded, soft, soft_at
 
@@ -33,23 +32,6 @@ def test_a_threshold_solves_the_problem(level):
             lambda nu, g=g, Q=Q: 0.5 * (soft_at(g - Q @ nu, level) ** 2).sum(), np.zeros(2), tol=1e-14
         )
         assert 0.5 * x @ x <= dual.fun * (1 + 1e-8) + 1e-12  # the least of the dual, to what BFGS reaches
-
-
-def test_without_a_threshold_one_step_is_enough(monkeypatch):
-    # The dual is a quadratic there, and Newton's first step its solution: one trial beside the start.
-    calls = []
-
-    def counted(w: np.ndarray, level: float) -> np.ndarray:
-        calls.append(level)
-        return soft_at(w, level)
-
-    monkeypatch.setattr(orthogonal_soft, "soft_at", counted)
-    g, Q = problem(1)
-    soft_one = OrthogonalSoft(Q)
-    soft_one.threshold(g, 0.0)
-    assert len(calls) == 2
-    soft_one.threshold(g, 0.0)  # the multipliers are kept
-    assert len(calls) == 3
 
 
 def test_nothing_comes_of_nothing():

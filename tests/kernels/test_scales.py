@@ -26,18 +26,3 @@ def test_qn_of_values_that_mostly_coincide_is_zero(n):
 def test_scales_do_not_move_with_the_data_and_grow_with_their_unit(name):
     z = np.random.default_rng(5).standard_normal(30)
     assert SCALES[name](7.0 - 3.0 * z) == pytest.approx(3.0 * SCALES[name](z), rel=1e-12)
-
-
-def test_distances_are_formed_of_few_values_only(monkeypatch):
-    # n (n - 1) / 2 of them for every row: up to 400 values.
-    asked = []
-
-    def counted(n):
-        asked.append(n)
-        return np.triu_indices(n, 1)
-
-    monkeypatch.setattr("spcastat.kernels.scales._pairs", counted)
-    for n in (5, 400, 401):
-        z = np.random.default_rng(n).standard_normal(n)
-        assert SCALES["qn"](z) == pytest.approx(qn_scale(z), rel=1e-12)
-    assert asked == [5, 400]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
@@ -36,18 +35,13 @@ def explicit(X: np.ndarray, weights: Any, center: Any, scale: Any) -> np.ndarray
     return Y.T @ Y / (len(rows) - 1)
 
 
-def routes(monkeypatch: pytest.MonkeyPatch, X: np.ndarray, weights: Any, center: Any, scale: Any):
+def routes(X: np.ndarray, weights: Any, center: Any, scale: Any):
     """Yield a name and an operator for each way in which rows are served."""
     w = None if weights is None else np.asarray(weights, dtype=float)
-    module = importlib.import_module("spcastat.operators.build")
     for form in ("gram", "rows"):
-        if form == "rows":
-            monkeypatch.setattr(module, "SMALL_ORDER", 0)
-            monkeypatch.setattr(module, "GRAM_ORDER", 0)
         for kind, held in (("dense", X), ("sparse", sps.csc_array(X))):
-            op = prepare(held, w, center, scale, range(X.shape[1]))[1]
+            op = prepare(held, w, center, scale, range(X.shape[1]), keep_rows=form == "rows")[1]
             yield f"{form} of {kind}", op
-    monkeypatch.undo()
 
 
 def removed(view: operators.Operator, Z: np.ndarray, i: int, how: str = "schur") -> operators.Deflated:
@@ -88,7 +82,7 @@ def compare(op: operators.Operator, S: np.ndarray, name: str, atol: float) -> No
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("centre", CENTRES)
 @pytest.mark.parametrize("scale", [False, True, "given"])
-def test_every_route_serves_the_same_matrix(monkeypatch, shape, weighted, centre, scale):
+def test_every_route_serves_the_same_matrix(shape, weighted, centre, scale):
     X = data(*SHAPES[shape])
     n, p = X.shape
     weights = (
@@ -103,7 +97,7 @@ def test_every_route_serves_the_same_matrix(monkeypatch, shape, weighted, centre
     center = center[: X.shape[1]] if centre == "given" else center
     spread = spread[: X.shape[1]] if scale == "given" else spread
     S = explicit(X, weights, center, spread)
-    for name, op in routes(monkeypatch, X, weights, center, spread):
+    for name, op in routes(X, weights, center, spread):
         compare(op, S, name, 1e-12)  # variances are of order 1 to 10: some hundred roundings
 
 
@@ -115,7 +109,7 @@ def test_weights_count_rows():
 
 @pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
 def test_wide_data_are_served_from_rows(kind):
-    X = data(20, 450)  # above SMALL_ORDER, with fewer rows than variables: nothing is monkeypatched here
+    X = data(20, 450)  # above SMALL_ORDER, with fewer rows than variables
     op = prepare(kind(X), None, True, False, range(450))[1]
     assert isinstance(op, operators.Rows)
     assert op.rank_limit == 19
@@ -124,14 +118,11 @@ def test_wide_data_are_served_from_rows(kind):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
-def test_adjoint(monkeypatch, shape, kind):
+def test_adjoint(shape, kind):
     X = data(*SHAPES[shape])
-    module = importlib.import_module("spcastat.operators.build")
-    monkeypatch.setattr(module, "SMALL_ORDER", 0)
-    monkeypatch.setattr(module, "GRAM_ORDER", 0)
     w = np.random.default_rng(3).uniform(0.5, 2, len(X))
     held = kind(X)
-    op = prepare(held, w, True, shape == "tall", range(X.shape[1]))[1]
+    op = prepare(held, w, True, shape == "tall", range(X.shape[1]), keep_rows=True)[1]
     rng = np.random.default_rng(4)
     V, U = rng.standard_normal((op.p, 3)), rng.standard_normal((op.n, 2))
     np.testing.assert_allclose(U.T @ op.forward(V), op.adjoint(U).T @ V, atol=1e-12)
@@ -147,23 +138,23 @@ def test_adjoint(monkeypatch, shape, kind):
 
 @pytest.mark.parametrize("ratio", [1e3, 1e6, 1e8])
 @pytest.mark.parametrize("shape", [(50, 4), (1000, 4), (10, 30)])
-def test_dense_data_far_from_zero(monkeypatch, ratio, shape):
+def test_dense_data_far_from_zero(ratio, shape):
     X = np.random.default_rng(5).standard_normal(shape) + ratio
     centred = X - X[0]  # exact: neighbours of one size
     S = np.cov(centred, rowvar=False)
-    for name, op in routes(monkeypatch, X, None, True, False):
+    for name, op in routes(X, None, True, False):
         if "sparse" not in name:
             compare(op, S, name, 1e-12)  # centred before anything is multiplied: no loss at all
 
 
 @pytest.mark.parametrize("ratio", [1e3, 1e6, 1e8])
 @pytest.mark.parametrize("shape", [(50, 4), (1000, 4), (10, 30)])
-def test_sparse_data_far_from_zero(monkeypatch, ratio, shape):
+def test_sparse_data_far_from_zero(ratio, shape):
     X = np.random.default_rng(5).standard_normal(shape) + ratio
     S = np.cov(X - X[0], rowvar=False)
     # Implicit centring subtracts numbers of size `ratio`: eps * ratio, over up to 30 terms. A matrix that
     # is a difference of squares loses eps * ratio^2: harmless at 1e3 (1e-9), all digits at 1e8.
-    for name, op in routes(monkeypatch, X, None, True, False):
+    for name, op in routes(X, None, True, False):
         if "sparse" in name:
             compare(op, S, name, 1e-9 + 1e-13 * ratio)
 
@@ -183,26 +174,23 @@ def test_variances_of_sparse_data_far_from_zero(ratio):
         np.testing.assert_allclose(rows.diagonal(), dense.scale**2, rtol=1e-8)
 
 
-def test_single_precision_is_computed_in_double(monkeypatch):
+def test_single_precision_is_computed_in_double():
     X = data(50, 6).astype(np.float32)
     S = np.cov(X.astype(float), rowvar=False)
-    for name, op in routes(monkeypatch, X, None, True, False):
+    for name, op in routes(X, None, True, False):
         compare(op, S, name, 1e-12)
         assert op.dot(np.eye(6)).dtype == float
 
 
-def test_data_are_not_changed(monkeypatch):
+def test_data_are_not_changed():
     X = data(30, 5)
     X.flags.writeable = False
     held = sps.csc_array(X)
     before = (held.data.copy(), held.indices.copy(), held.indptr.copy())
     w = np.linspace(0.5, 2, 30)
     for source in (X, held):
-        for limit in (400, 0):
-            module = importlib.import_module("spcastat.operators.build")
-            monkeypatch.setattr(module, "SMALL_ORDER", limit)
-            monkeypatch.setattr(module, "GRAM_ORDER", limit)
-            op = prepare(source, w, True, True, range(5))[1]
+        for keep_rows in (False, True):
+            op = prepare(source, w, True, True, range(5), keep_rows)[1]
             op.leading(2)
             op.score_basis(np.eye(5)[:, :2])
             removed(op, np.eye(5)[:, :1], 0).dot(np.eye(5))
@@ -234,7 +222,7 @@ def test_constant_columns_have_no_variance(kind):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_score_basis_is_the_qr_of_the_scores(monkeypatch, shape):
+def test_score_basis_is_the_qr_of_the_scores(shape):
     X = data(*SHAPES[shape])
     V = np.random.default_rng(7).standard_normal((X.shape[1], 4))
     V[:, 2] = V[:, 0]  # adds nothing
@@ -242,7 +230,7 @@ def test_score_basis_is_the_qr_of_the_scores(monkeypatch, shape):
     Q, R = np.linalg.qr(Y @ V[:, [0, 1, 3]])
     adjusted = np.diag(R) ** 2
     coupling = ((Y.T @ Q) ** 2).sum(axis=0)
-    for name, op in routes(monkeypatch, X, None, True, False):
+    for name, op in routes(X, None, True, False):
         found, basis = op.score_basis(V)
         # Where only the covariance matrix is at hand, its square root is good to 1e-10 of the total.
         np.testing.assert_allclose(found[[0, 1, 3]], adjusted, rtol=1e-9, err_msg=name)
@@ -255,13 +243,13 @@ def test_score_basis_is_the_qr_of_the_scores(monkeypatch, shape):
 # --- deflation ------------------------------------------------------------------------------------
 
 
-def test_schur_deflation_projects_the_rows(monkeypatch):
+def test_schur_deflation_projects_the_rows():
     X = data(*SHAPES["tall"])
     Y = (X - X.mean(axis=0)) / np.sqrt(len(X) - 1)
     rng = np.random.default_rng(8)
     Z = rng.standard_normal((7, 3))
     Z /= np.linalg.norm(Z, axis=0)
-    for name, op in routes(monkeypatch, X, None, True, False):
+    for name, op in routes(X, None, True, False):
         view, left = op, Y
         for i in range(3):
             view = removed(view, Z, i)

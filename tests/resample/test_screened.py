@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,8 +16,8 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.operators import CrossProducts, Gram
 from spcastat.resample import streamed
 from spcastat.resample.folds import FoldSums
-from spcastat.resample.screened_columns import among, columns_near
-from spcastat.resample.streamed import HalfSums, StreamRows
+from spcastat.resample.screened_columns import columns_near
+from spcastat.resample.streamed import HalfSums
 from spcastat.streams.base import Pass, Tally
 from spcastat.streams.changed_rows import Changed
 from spcastat.streams.operator import StreamRows as PassRows
@@ -41,18 +40,6 @@ def pieces():
     return [X.iloc[:60], X.iloc[60:]]
 
 
-@pytest.mark.parametrize("by", ["cv", "ebic", "variance"])
-def test_with_all_columns_a_choice_is_the_same(pieces, monkeypatch, by):
-    """The order of sums alone differs: 1e-9 of errors and criteria of 150 rows."""
-    plain = sp.choose(pieces, 3, [2, 4, 6, 8], by=by)
-    monkeypatch.setattr(choosing, "MOMENTS", P - 1)
-    monkeypatch.setattr(choosing, "GRAM_ORDER", P - 1)
-    fewer = sp.choose(pieces, 3, [2, 4, 6, 8], by=by)
-    pd.testing.assert_frame_equal(fewer.table, plain.table, rtol=1e-9)
-    assert fewer.card == plain.card == 6 or by == "variance"
-    assert "considered" not in fewer.reason
-
-
 def test_a_choice_among_some_columns_says_so(pieces, monkeypatch):
     monkeypatch.setattr(choosing, "MOMENTS", P - 1)
     monkeypatch.setattr(choosing, "COLUMNS", 18)
@@ -65,26 +52,6 @@ def test_a_choice_among_some_columns_says_so(pieces, monkeypatch):
         sp.choose(pieces, 3, [2, 7])
 
 
-def test_the_extended_bic_counts_the_supports_among_all_variables(pieces, monkeypatch):
-    monkeypatch.setattr(choosing, "GRAM_ORDER", P - 1)
-    monkeypatch.setattr(choosing, "COLUMNS", 18)
-    monkeypatch.setattr(choosing, "ROOM", 1)
-    from scipy.special import gammaln
-
-    from spcastat.select import candidates
-
-    told = []
-    plain = candidates.ebic
-    monkeypatch.setattr(
-        "spcastat.select.candidates.ebic", lambda *given: told.append((plain(*given), given)) or told[-1][0]
-    )
-    sp.choose(pieces, 3, [2, 6], by="ebic")
-    value, (model, n, counts, variables) = told[0]
-    assert (model.p, variables) == (18, P)
-    choices = gammaln(P + 1) - gammaln(counts + 1) - gammaln(P - counts + 1)
-    assert value == pytest.approx(model.deviance(n) + counts.sum() * np.log(n) + 2 * choices.sum())
-
-
 def test_columns_are_those_of_the_fit_and_those_beside_it():
     S = np.diag(np.arange(1.0, 31.0))
     S[3, 4] = S[4, 3] = 1.5  # the covariance of 4 with a component on 3 alone
@@ -93,27 +60,6 @@ def test_columns_are_those_of_the_fit_and_those_beside_it():
     assert columns_near(Gram(S), V, 5).tolist() == [0, 1, 3, 4, 29]  # of equal ones the first
     assert columns_near(Gram(S), V, 30).tolist() == list(range(30))
     assert len(columns_near(Gram(S), V, 17)) == 17
-
-
-def test_with_all_columns_stability_is_the_same(pieces, monkeypatch):
-    fit = sp.spca(pieces, 3, 6, method="bcd-l0")
-    plain = fit.stability(10)
-    every = np.arange(P)
-    monkeypatch.setattr(
-        StreamRows, "near",
-        lambda self, V, cells: None if self.source.stream.title == "few" else (_few(self, every), every),
-    )  # fmt: skip
-    fewer = fit.stability(10)
-    assert fewer.frequency.equals(plain.frequency)
-    assert fewer.clusters.equals(plain.clusters)
-    assert fewer.bound.equals(plain.bound)
-    np.testing.assert_allclose(fewer.similarity, plain.similarity, rtol=1e-9)
-
-
-def _few(rows, columns):
-    source = among(rows.source, columns)
-    source.stream.title = "few"
-    return replace(rows, source=source)
 
 
 def test_stability_among_some_columns_says_so_in_files_too(pieces, monkeypatch, tmp_path):
