@@ -13,7 +13,7 @@ from spcastat.errors import FileError, NoRowsError, OptionError
 from spcastat.results.certificate import Certificate
 from spcastat.state.proof_sentences import told
 from spcastat.state.proven import Proven
-from spcastat.storage.contents import require_proofs, sizes_of
+from tests.storage.test_archive import seal
 
 
 @pytest.fixture(scope="module")
@@ -163,12 +163,22 @@ def test_adopt_refuses_what_is_no_certificate_of_the_fit(fit, proof, R):
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_a_proof_of_other_kinds_and_sizes_is_refused(fit, proof, change):
-    (kept,) = fit._state.proofs
-    good, sizes = vars(kept), sizes_of(vars(fit._state.record))
-    require_proofs([good], sizes)
+def test_a_proof_of_other_kinds_and_sizes_is_refused(fit, proof, change, tmp_path):
+    fit.save(tmp_path / "fit.spca")
+
+    def changed(manifest):
+        (kept,) = manifest["content"]["proofs"]
+        row = dict(kept["map"])["rows"][0]["map"]
+        for pair in row:
+            if pair[0] in change:
+                pair[1] = change[pair[0]]
+        row += [[name, value] for name, value in change.items() if name not in dict(row)]
+
+    seal(tmp_path / "fit.spca", lambda manifest: None)
+    sp.load(tmp_path / "fit.spca")
+    seal(tmp_path / "fit.spca", changed)
     with pytest.raises(FileError, match="proof"):
-        require_proofs([{**good, "rows": [{**kept.rows[0], **change}]}], sizes)
+        sp.load(tmp_path / "fit.spca")
 
 
 def test_certificates_are_frames(proof):

@@ -16,7 +16,7 @@ from spcastat.errors import FileError, OptionError, UnknownOptionError
 from spcastat.operators import Gram
 from spcastat.search.equal_variables import first_of_equals
 from spcastat.solvers import Searched, Sparser
-from spcastat.storage.contents import record_of
+from tests.storage.test_archive import seal
 
 R = sp.datasets.load_pitprops()
 X = sp.datasets.pitprops_sample(rng=0)
@@ -209,10 +209,21 @@ def test_files_of_a_share_that_was_kept(tmp_path):
     fit = sp.spca(X, 2, variance=0.7, promise="total", effort="quick")
     fit.save(tmp_path / "fit.spca")
     assert str(sp.load(tmp_path / "fit.spca")) == str(fit)
-    record = fit._state.record
     for wrong in ({"proposals": [1]}, {"winner": 1}, {"nonzeros": 0}, {"searched": None}):
         with pytest.raises(FileError, match="evidence"):
-            record_of(vars(replace(record, evidence={**record.evidence, **wrong})))
+            load_with_evidence(fit, tmp_path / "wrong.spca", **wrong)
+
+
+def load_with_evidence(fit, path, **wrong):
+    """Load a file of the fit in which a record of the search is wrong."""
+    fit.save(path)
+
+    def change(manifest):
+        evidence = dict(manifest["content"]["record"]["map"])["evidence"]["map"]
+        evidence[:] = [[name, wrong.get(name, value)] for name, value in evidence]
+
+    seal(path, change)
+    return sp.load(path)
 
 
 @pytest.mark.parametrize(
@@ -250,11 +261,11 @@ def test_files(tmp_path):
     "wrong",
     [{"hits": 1.5}, {"starts": 0}, {"unseen": 2.0}, {"proven": 1}, {"settled": "no"}, {"variables": 14}],
 )
-def test_files_whose_search_cannot_be_are_refused(wrong):
-    record = sp.spca_cov(R, 2, 4, method="joint", effort="quick")._state.record
-    record_of(vars(record))
+def test_files_whose_search_cannot_be_are_refused(wrong, tmp_path):
+    fit = sp.spca_cov(R, 2, 4, method="joint", effort="quick")
+    assert str(load_with_evidence(fit, tmp_path / "fit.spca")) == str(fit)
     with pytest.raises(FileError, match="evidence"):
-        record_of(vars(replace(record, evidence={**record.evidence, **wrong})))
+        load_with_evidence(fit, tmp_path / "fit.spca", **wrong)
 
 
 def test_the_command_line(capsys):

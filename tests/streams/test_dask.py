@@ -28,7 +28,6 @@ from spcastat.errors import (
 )
 from spcastat.operators.accumulate import CrossProducts, Sums
 from spcastat.progress import listening
-from spcastat.streams import dask as dask_streams
 from spcastat.streams import dask_tasks
 from spcastat.streams.base import Pass, Tally
 from spcastat.streams.dask import DaskStream
@@ -170,7 +169,7 @@ def test_weights_are_those_in_memory(client, X, w):
         assert np.abs(fit.loadings.to_numpy() - expected).max() < CLOSE
 
 
-def test_any_chunks_give_the_same_sums(monkeypatch):
+def test_any_chunks_give_the_same_sums():
     X = rows_of(0, 700)
     expected = np.cov(X.T) * 699
     sources = [da.from_array(X, chunks=chunks) for chunks in ((700, 12), (100, 5), ((1, 699), (12,)))]
@@ -181,9 +180,6 @@ def test_any_chunks_give_the_same_sums(monkeypatch):
         # Rounding of 700 products, relative to the largest.
         np.testing.assert_allclose(found.result.products, expected, atol=1e-12 * expected.max())
         assert found.tally == Tally(rows=700, positive=700, weight=700.0)
-    monkeypatch.setattr(dask_streams, "BLOCK_BYTES", 100 * P * 8)
-    cut = DaskStream.open(da.from_array(X, chunks=(350, 5)))
-    assert cut._data.chunks == ((88, 88, 87, 87) * 2, (P,))  # whole rows, no block above 100 of them
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 9])
@@ -279,13 +275,6 @@ def test_no_partition_ever_travels(client):
     forget_transfers(client)
     array().blocks[3].compute()
     assert max(transfers(client)) >= partition
-
-
-def test_what_is_heavy_goes_once_to_each_worker(client, monkeypatch):
-    source = array()
-    expected = bits(source)
-    monkeypatch.setattr(dask_tasks, "LIGHT", 0)
-    assert bits(source) == expected
 
 
 def test_the_same_partitions_give_the_same_bits(client):

@@ -11,14 +11,13 @@ import pytest
 
 from spcastat.errors import WeightsError
 from spcastat.intake import ReadOptions, Spec
-from spcastat.operators.accumulate import CrossProducts, Sums
+from spcastat.operators.accumulate import Sums
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-from spcastat.streams import dask as module  # noqa: E402
 from spcastat.streams import dask_tasks  # noqa: E402
-from spcastat.streams.dask import DaskStream, _head, _pieces, _whole_rows  # noqa: E402
+from spcastat.streams.dask import DaskStream  # noqa: E402
 from spcastat.streams.dask_inputs import array_weights, frame_weights  # noqa: E402
 from spcastat.streams.dask_tasks import Reading, Summing  # noqa: E402
 
@@ -38,87 +37,19 @@ def test_partitions_are_named_with_their_rows_where_these_are_known():
     assert reading().name(1) == "partition 2 of the dask array"
 
 
-def test_rows_are_cut_into_equal_pieces():
-    assert _pieces(10, 4) == (4, 3, 3)
-    assert _pieces(8, 4) == (4, 4)
-    assert _pieces(9, 4) == (3, 3, 3)
-    assert _pieces(3, 4) == (3,)
-    assert _pieces(4, 4) == (4,)
-    assert _pieces(0, 4) == (0,)
-    assert _pieces(3, 1) == (1, 1, 1)
-
-
-def test_columns_of_an_array_are_put_together_in_blocks_of_bounded_size(monkeypatch):
-    whole = da.from_array(X, chunks=(10, 4))
-    assert _whole_rows(whole) is whole
-    cut = da.from_array(X, chunks=(10, 2))
-    assert _whole_rows(cut).chunks == ((10, 10, 10), (4,))
-    monkeypatch.setattr(module, "BLOCK_BYTES", 5 * 4 * 8)  # five rows
-    assert _whole_rows(cut).chunks == ((5,) * 6, (4,))
-    monkeypatch.setattr(module, "BLOCK_BYTES", 5 * 4 * 8 - 1)
-    assert _whole_rows(cut).chunks == ((4, 3, 3) * 3, (4,))
-    monkeypatch.setattr(module, "BLOCK_BYTES", 1)
-    assert _whole_rows(cut).chunks == ((1,) * 30, (4,))
-    np.testing.assert_array_equal(_whole_rows(cut).compute(scheduler="synchronous"), X)
-    unknown = cut[cut[:, 0] > -9]
-    assert _whole_rows(unknown).numblocks == (3, 1)
-
-
-@pytest.mark.parametrize(
-    ("begin", "meeting", "parts"),
-    [
-        (lambda: Sums(4), 64 * 1024 * 1024, 8),  # whose size is nothing
-        (lambda: CrossProducts(100), 64 * 1024 * 1024, 8),
-        (lambda: CrossProducts(100), 80_000 * 8, 8),
-        (lambda: CrossProducts(100), 80_000 * 8 - 1, 7),
-        (lambda: CrossProducts(100), 80_000 * 3, 3),
-        (lambda: CrossProducts(100), 80_000, 2),  # two meet whatever their size
-        (lambda: CrossProducts(100), 1, 2),
-    ],
-)
-def test_the_larger_sums_are_the_fewer_meet(begin, meeting, parts, monkeypatch):
-    monkeypatch.setattr(dask_tasks, "MEETING", meeting)
-    assert dask_tasks.fan_in(Summing(reading(), begin)) == parts
-
-
-def test_small_work_goes_with_each_task_and_large_work_once(monkeypatch):
-    import cloudpickle
-
-    work = Summing(reading(), Sums)
-    size = len(cloudpickle.dumps(work))
-    monkeypatch.setattr(dask_tasks, "LIGHT", size)
-    assert dask_tasks.carried(work) is work
-    assert dask_tasks.carried(work, "common") is work
-    monkeypatch.setattr(dask_tasks, "LIGHT", size - 1)
-    assert dask_tasks.carried(work, "common") == "common"
-    once = dask_tasks.carried(work)
-    assert once.key == f"spcastat-work-{work.token}"
-    assert once.compute(scheduler="synchronous") is work
-
-
-@pytest.mark.parametrize("count", [1, 2, 8, 9, 65])
-def test_parts_are_merged_in_a_tree_in_their_order(count, monkeypatch):
-    from dask import delayed
-
-    merged = []
-
-    def merge(work: Any, group: list[Any]) -> tuple[int, ...]:
-        merged.append(len(group))
-        return tuple(number for one in group for number in one)
-
-    monkeypatch.setattr(Summing, "merged", merge)
-    parts = [delayed((number,)) for number in range(count)]
-    work = Summing(reading(), lambda: Sums(4))
-    root = dask_tasks.tree(parts, work, delayed(None))
-    assert root.compute(scheduler="synchronous") == tuple(range(count))
-    assert max(merged) <= 8
-    sizes = {1: 1, 2: 1, 8: 1, 9: 3, 65: 12}  # 65 parts: 9 merges, then 2 of these, and one
-    assert len(merged) == sizes[count]
+def test_small_work_goes_with_each_task_and_large_work_once():
+    work, large = Summing(reading(), Sums), Summing(reading(np.arange(200_000)), Sums)
+    assert dask_tasks.carried(work) is dask_tasks.carried(work, "common") is work
+    assert dask_tasks.carried(large, "common") == "common"
+    once = dask_tasks.carried(large)
+    assert once.key == f"spcastat-work-{large.token}"
+    assert once.compute(scheduler="synchronous") is large
 
 
 def test_a_pass_over_a_collection_is_that_over_its_rows():
     w = np.random.default_rng(1).integers(0, 3, 30).astype(float)
-    for data in (da.from_array(X, chunks=((7, 0, 20, 3), 4)), dd.from_pandas(FRAME, npartitions=4)):
+    arrays = (da.from_array(X, chunks=chunks) for chunks in (((7, 0, 20, 3), 4), ((7, 0, 20, 3), (1, 3))))
+    for data in (*arrays, dd.from_pandas(FRAME, npartitions=4)):
         weights = (
             da.from_array(w, chunks=7)
             if isinstance(data, da.Array)
@@ -136,22 +67,8 @@ def test_a_pass_over_a_collection_is_that_over_its_rows():
             assert sorted(found.tally.prints) == list(range(4))
     assert DaskStream.open(da.from_array(X, chunks=(7, 4))).rows == 30
     assert DaskStream.open(dd.from_pandas(FRAME, npartitions=2)).rows is None
-
-
-def test_the_first_partition_that_has_rows_is_looked_at(monkeypatch):
-    parts = [FRAME[:0], FRAME[:0], FRAME[:12], FRAME[12:]]
-    frame = dd.concat([dd.from_pandas(part, npartitions=1) for part in parts])
-    looked = []
-    compute = dask_tasks.compute
-
-    def counted(some: Any, name: str) -> Any:
-        looked.append(name)
-        return compute(some, name)
-
-    monkeypatch.setattr(module, "compute", counted)
-    monkeypatch.setattr(module, "HEAD", 5)
-    pd.testing.assert_frame_equal(_head(frame, "table"), FRAME[:5])
-    assert looked == [f"partition {i} of the table" for i in (1, 2, 3)]
+    late = [dd.from_pandas(part, npartitions=1) for part in (FRAME[:0], FRAME[:0], FRAME)]
+    assert DaskStream.open(dd.concat(late)).reduce(lambda: Sums(4), "sums").tally.rows == 30
 
 
 def test_weights_come_in_the_blocks_of_the_rows():

@@ -7,6 +7,7 @@ from scipy import stats
 
 import spcastat as sp
 from spcastat.errors import DataWarning, NoRowsError
+from spcastat.operators import standardise
 from spcastat.resample import sampled_rows as drawn
 
 N = 6000
@@ -40,7 +41,7 @@ def place_of(scores, fit):
 def test_a_biplot_shows_a_sample_and_says_so(fit):
     ax = fit.biplot()
     assert ax.get_title(loc="right") == "2000 of 6000 rows, drawn at random (seed 0)"
-    shown = fit._scores_for("biplot")
+    shown = fit.plot_scores_data()
     places = place_of(shown, fit)
     assert len(shown) == 2000 == len(set(places))
     assert places.min() >= 0
@@ -50,20 +51,20 @@ def test_a_biplot_shows_a_sample_and_says_so(fit):
 
 def test_the_sample_does_not_depend_on_the_size_of_chunks(fit):
     other = fitted(7, 1000, 4999)
-    assert set(place_of(fit._drawn, fit)) == set(place_of(other._drawn, other))
+    assert set(place_of(fit.plot_scores_data(), fit)) == set(place_of(other.plot_scores_data(), other))
 
 
 def test_few_rows_are_all_drawn():
     fit = sp.spca([X[:30], X[30:50]], 1, card=2)
     ax = fit.plot_scores()
     assert ax.get_title(loc="right") == ""
-    assert sorted(place_of(fit._drawn, fit)) == list(range(50))
+    assert sorted(place_of(fit.plot_scores_data(), fit)) == list(range(50))
 
 
 def test_rows_without_weight_are_not_drawn():
     w = (np.arange(N) % 3 == 0).astype(float)
     fit = sp.spca([X], 1, card=2, weights=w)
-    assert (place_of(fit._drawn, fit) % 3 == 0).all()
+    assert (place_of(fit.plot_scores_data(), fit) % 3 == 0).all()
 
 
 def test_values_of_all_rows_are_refused_for_a_sample(fit):
@@ -77,7 +78,7 @@ def test_diagnostics_on_workers_are_those_of_a_sample():
     with pytest.warns(DataWarning, match="2000 of 6000 rows, drawn at random"):
         found = fit.diagnostics()
     every = sp.spca(X, 2, card=2).diagnostics()
-    places = place_of(fit._drawn, fit)
+    places = place_of(fit.plot_scores_data(), fit)
     np.testing.assert_allclose(found.to_numpy(), every.to_numpy()[places], rtol=1e-8)
     assert fit.plot_diagnostics().get_title(loc="right").startswith("2000 of 6000")
     small = sp.spca(da.from_array(X[:100], chunks=(30, 6)), 2, card=2)
@@ -92,7 +93,8 @@ def test_distances_of_every_row_on_workers_are_still_refused():
 
 
 def test_parts_are_merged_to_the_smallest_keys(fit):
-    projection = fit._state.standard, fit._state.V, fit._state.moments.scores
+    standard, V = standardise(X, None, True, False, range(6)), fit.loadings.to_numpy()
+    projection = standard, V, np.cov(fit.transform(X).T)
     whole = drawn.DrawnRows(projection, 40, 1)
     parts = [drawn.DrawnRows(projection, 40, 1) for _ in range(2)]
     for part, some in zip(parts, (X[:100], X[100:300]), strict=True):

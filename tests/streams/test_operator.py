@@ -166,33 +166,20 @@ def test_leading_values_are_exact(values):
     assert len(count) <= 15
 
 
-def test_restarts_lose_nothing(monkeypatch):
-    S, _ = spectrum(1.0 / (1 + np.arange(200)))
-    monkeypatch.setattr(krylov, "BASIS", 200 * 40)
-    found, _ = block_lanczos(lambda B: S @ B, 200, 3, 0, "x")
-    np.testing.assert_allclose(found, [1, 1 / 2, 1 / 3], rtol=1e-10)
+@pytest.mark.slow
+def test_a_basis_that_would_be_too_large_is_restarted_without_loss():
+    """With 200,000 variables it has fifty vectors at most, fewer than four blocks."""
+    variances = 0.85 ** np.minimum(np.arange(200_000.0), 2000)
+    found = krylov.krylov(lambda B: variances[:, None] * B, 200_000, 3, 0, 30)
+    assert found.exact
+    assert found.passes > 4
+    np.testing.assert_allclose(found.values, [1, 0.85, 0.85**2], rtol=1e-10)
 
 
-def test_the_basis_is_kept_within_its_bound(monkeypatch):
-    """Eigenvalues so close that thirty products are not enough; all their vectors would be 330 of 2,000."""
-    import tracemalloc
-
-    monkeypatch.setattr(krylov, "BASIS", 1)  # then four blocks of eleven vectors are allowed
-    variances = 1 + 1e-3 * np.linspace(1, 0, 2000)[:, None]
-    tracemalloc.start()
-    found = krylov.krylov(lambda B: variances * B, 2000, 1, 0, 30)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert found.passes == 30
-    # 44 vectors and their products, each while it is put together anew: 2.8 MB, and blocks; of 330: 10.6 MB
-    assert peak < 6e6
-
-
-def test_what_has_not_converged_says_so(monkeypatch):
+def test_what_has_not_converged_says_so():
     S, _ = spectrum(1 + 1e-3 * np.linspace(1, 0, 200))
-    monkeypatch.setattr(krylov, "PASSES", 2)
     with pytest.warns(ConvergenceWarning, match="of the stream are exact to .* after 2 passes"):
-        found, V = block_lanczos(lambda B: S @ B, 200, 3, 0, "the stream")
+        found, V = block_lanczos(lambda B: S @ B, 200, 3, 0, "the stream", 2)
     # variances of directions, and as such at most the eigenvalues, which lie between 1 and 1.001
     np.testing.assert_allclose(found, np.diag(V.T @ S @ V), rtol=1e-12)
     assert (found <= np.linalg.eigvalsh(S)[::-1][:3] + 1e-12).all()
@@ -211,10 +198,21 @@ def wide(n=60, p=3100):
     return X
 
 
+class Counted(list):
+    """Chunks that count how often they are gone through."""
+
+    passes = 0
+
+    def __iter__(self):
+        self.passes += 1
+        return super().__iter__()
+
+
 def test_a_fit_with_many_variables_is_that_in_memory():
     X = wide()
-    fit = sp.spca([X[:25], X[25:]], k=3, card=[5, 4, 3], method="bcd-l0")
-    assert isinstance(fit._source.op, StreamRows)
+    chunks = Counted([X[:25], X[25:]])
+    fit = sp.spca(chunks, k=3, card=[5, 4, 3], method="bcd-l0")
+    assert chunks.passes < 40
     groups = [np.flatnonzero(fit.loadings[name].to_numpy()).tolist() for name in fit.components]
     assert groups == [list(range(5)), list(range(10, 14)), list(range(20, 23))]
     V = fit.loadings.to_numpy()
@@ -222,7 +220,6 @@ def test_a_fit_with_many_variables_is_that_in_memory():
     np.testing.assert_allclose(fit.variance["score variance"], np.diag(V.T @ C @ V), rtol=1e-10)
     pca = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:3] ** 2 / (len(X) - 1)
     np.testing.assert_allclose(fit.variance["cumulative PCA"] * fit.total_variance, np.cumsum(pca), rtol=1e-9)
-    assert fit._source.op.passes < 40
 
 
 def test_methods_of_many_products_are_refused():
@@ -267,15 +264,14 @@ def shares():
 
 @pytest.mark.parametrize("how", [{"effort": "quick"}, {"method": "bcd-l0"}], ids=["joint", "bcd-l0"])
 def test_a_search_begins_after_few_passes_and_calls_dense_pca_a_bound(how, shares, tmp_path):
-    fit = sp.spca([WEAK[:150], WEAK[150:]], 3, card=8, **how)
-    assert fit._source.op.passes <= 4 + 4  # the start; cross-products, columns, measures
+    chunks = Counted([WEAK[:150], WEAK[150:]])
+    fit = sp.spca(chunks, 3, card=8, **how)
+    assert chunks.passes <= 3 + 4 + 4  # kind, columns, sums; the start; cross-products, columns, measures
     supports = [np.flatnonzero(fit.loadings[name]).tolist() for name in fit.components]
     assert sorted(supports) == [list(range(100 * i, 100 * i + 8)) for i in range(3)]
     found = fit.variance["cumulative PCA"].to_numpy()
     assert np.all(found <= shares * (1 + 1e-12))
-    short = sum(fit._state.record.pca_errors)
-    assert short > 1e-5
-    np.testing.assert_allclose(found, shares, atol=short)
+    np.testing.assert_allclose(found, shares, atol=1e-4)
     assert "Dense PCA explains at least what is given here" in str(fit)
     fit.save(tmp_path / "weak.spca")
     assert str(sp.load(tmp_path / "weak.spca")) == str(fit)
@@ -292,7 +288,7 @@ def test_more_passes_are_made_where_they_are_asked_for(shares):
 def test_a_share_of_what_pca_explains_needs_pca_itself():
     X = wide()
     fit = sp.spca([X[:25], X[25:]], 2, variance=0.5, effort="quick")
-    assert fit._state.record.pca_errors is None
+    assert "Dense PCA explains at least" not in str(fit)
 
 
 def test_passes_are_for_rows_in_pieces():
