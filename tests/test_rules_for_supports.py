@@ -134,7 +134,6 @@ def test_what_knows_no_rule_refuses_it_and_names_the_nearest_call():
     for name in ("include", "exclude"):
         rule = {name: ["clear"]}
         refused("Only its search has rules", method="greedy", error=UnknownOptionError, **rule)
-        refused(f"{name}= was given with each='free'", 2, function=sp.choose, each="free", **rule)
     refused(
         "method='bcd-l0', the default, has no option", nonneg=True, disjoint=True, error=UnknownOptionError
     )
@@ -291,6 +290,31 @@ def test_a_choice_has_the_rule(rows):
     assert (held[[2, 3, 4]].to_numpy() >= free.table["error"].to_numpy()).all()
     with pytest.raises(OptionError, match="its card is 1"):
         sp.choose(X, 2, cards=[1, 3], **rule)
+
+
+@pytest.mark.parametrize(
+    ("rule", "by"),
+    [
+        ({"include": {"PC1": "clear"}}, "ebic"),
+        pytest.param({"exclude": "moist"}, "cv", marks=pytest.mark.slow),
+    ],
+)
+def test_unequal_cardinalities_obey_the_rule(rule, by):
+    """Components of one rule are in falling order of variance; others have their places."""
+    choice = sp.choose(sp.datasets.pitprops_sample(), 3, by=by, each="free", folds=3, scale=True, **rule)
+    assert len(set(choice.card)) > 1
+    V, variances = choice.fit.loadings, choice.fit.variance["score variance"]
+    assert V["PC1"]["clear"] != 0 if "include" in rule else not V.loc["moist"].any()
+    assert "include" in rule or (np.diff(variances) <= 0).all()
+
+
+def test_the_largest_cardinality_that_a_rule_allows_is_not_said_to_be_too_small():
+    X = sp.datasets.pitprops_sample()
+    how = {"by": "variance", "share": 1.0, "scale": True, "disjoint": True, "each": "equal"}
+    assert "cards= takes larger ones" in sp.choose(X, 3, [2, 3], **how).reason
+    choice = sp.choose(X, 3, [3, 4], **how)
+    assert choice.card == 4
+    assert "cards= takes larger ones" not in choice.reason
 
 
 def test_the_command_takes_a_rule(capsys, tmp_path):

@@ -10,7 +10,9 @@ import pytest
 
 import spcastat as sp
 from spcastat.cli import main
-from spcastat.errors import CardinalityError, OptionError, UnknownOptionError
+from spcastat.errors import CardinalityError, OptionError
+from spcastat.operators import Gram
+from spcastat.resample.sparse_model import SparseModel
 from spcastat.storage.contents import together
 
 R = sp.datasets.load_pitprops()
@@ -158,14 +160,47 @@ def test_what_cannot_be_is_refused_by_name(options, match):
 def test_what_knows_no_groups_refuses_them_with_the_nearest_call(fit):
     with pytest.raises(CardinalityError, match="it counts groups; there are 10, 'size', 'rings', 'moist'"):
         sp.spca_cov(R, 1, 11, together=SIZE)
-    with pytest.raises(UnknownOptionError, match=r"spca_path\(data, k, together=...\)"):
-        sp.choose(R, 2, together=SIZE, n_obs=180)
     with pytest.raises(OptionError, match=r"card counts groups\. Leave joint=True out"):
         fit.certify(joint=True)
     with pytest.raises(OptionError, match=r"test_loadings.* Use bootstrap"):
         fit.test_loadings(99)
     with pytest.raises(OptionError, match="together= was given with 301 columns"):
         sp.spca(np.random.default_rng(0).standard_normal((5, 301)), 1, 2, together={"a": [0, 1]})
+
+
+def test_a_choice_counts_groups(rows):
+    """Of five terms "a", "c" and "site" go together: one component of them predicts best."""
+    choice = sp.choose(rows, 1, scale="mixed", together="terms")
+    assert choice.card == 3
+    used = choice.fit.loadings.index[choice.fit.loadings["PC1"] != 0]
+    assert {name.partition("[")[0] for name in used} == {"a", "c", "site"}
+    assert choice.table["groups"].tolist() == choice.table["card"].tolist() == [1, 2, 3, 4, 5]
+    assert choice.table["nonzeros"].iloc[-1] == 8
+    assert "to which no further groups are worth adding" in str(choice)
+    assert "The numbers of groups were chosen" in choice.method_text
+    with pytest.raises(CardinalityError, match="it counts groups; there are 5"):
+        sp.choose(rows, 1, [2, 6], scale="mixed", together="terms")
+    with pytest.raises(OptionError, match=r"with missing values; .* Give na='drop'"):
+        X = sp.datasets.pitprops_sample()
+        sp.choose(X.mask(X == X.iloc[0, 0]), 1, together=SIZE, na="em")
+
+
+def test_values_of_a_group_are_predicted_from_other_groups():
+    """By the conditional expectations of the model; the indicators of a factor would predict one another."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.standard_normal((50, 7)) @ rng.standard_normal((7, 7)), rng.standard_normal((20, 7))
+    V = np.zeros((7, 2))
+    V[:3, 0] = V[3:5, 1] = 1.0
+    of = np.array([0, 0, 1, 2, 2, 3, 3])
+    model = SparseModel.of(V / np.linalg.norm(V, axis=0), Gram(X.T @ X / 49), of)
+    W = np.zeros((7, 2))
+    W[model.used] = model.W * np.sqrt(model.variances - model.noise)
+    sigma, expected = W @ W.T + model.noise * np.eye(7), 0.0
+    for J, K in ((np.flatnonzero(of == g), np.flatnonzero(of != g)) for g in range(4)):
+        slopes = np.linalg.solve(sigma[np.ix_(K, K)], sigma[np.ix_(K, J)])
+        expected += ((Z[:, J] - Z[:, K] @ slopes) ** 2).sum()
+    B = Z.T @ Z
+    assert model.press(np.diag(B), B[np.ix_(model.used, model.used)]) == pytest.approx(expected, rel=1e-10)
 
 
 def test_the_command_takes_groups(rows, tmp_path, capsys):

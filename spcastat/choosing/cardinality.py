@@ -67,8 +67,9 @@ def choose(
     k : int, optional
         Number of components, less than the number of variables; by default from :func:`spcastat.choose_k`.
     cards : int or sequence of ints, optional
-        Cardinalities to choose from; an int stands for 1, 2, ..., cards. By default 1 to 8, 10, 12, 15, 20,
-        30, 50 up to the number of variables, and all variables if there are 20 or fewer.
+        Cardinalities to choose from, numbers of groups with `together`; an int stands for 1, 2, ..., cards.
+        By default 1 to 8, 10, 12, 15, 20, 30, 50 up to the number of variables (groups), and all if there are
+        20 or fewer.
     by : {"cv", "ebic", "bic", "is", "variance"}, optional
         Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
         `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
@@ -92,7 +93,6 @@ def choose(
         "auto" tries "free" under the rule "worth" and up to 1000 variables. It takes the result if that has
         at least a tenth fewer loadings and those saved are not worth adding; if it has as many loadings and
         predicts better by more than one standard error; or if it has more and these are worth adding.
-        Under a rule (`include`, `exclude`, `disjoint`) "auto" is "equal".
     folds, repeats : int
         Number of folds, and of repeated divisions into folds.
     share : float
@@ -184,19 +184,7 @@ def choose(
                     f"{name}= was given to choose(), which chooses the sparsity: give cards=, or use spca() "
                     f"or spca_cov() with {name}=."
                 )
-        if options.get("together"):
-            raise UnknownOptionError(
-                "together= was given to choose(), whose candidates count single variables; a number of "
-                "groups is seen in spca_path(data, k, together=...), and fitted by spca(data, k, card, "
-                "together=...)."
-            )
         ruled = [f"{name}=" for name in RULE if options.get(name)]
-        if ruled and each == "free":
-            raise OptionError(
-                f"{ruled[0]} was given with each='free'; under a rule the components get equal "
-                "cardinalities. Leave each out."
-            )
-        each = "equal" if ruled else each
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
         entered, covariance, described = opened(data, covariance, options, None, k or 1)
@@ -242,14 +230,23 @@ def choose(
             parts = divided(source, data, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
         n = source.free
         plan = make_plan(request(fitting, k, 1), p)
+        groups = None
         if ruled:
             plan = plan.on(source.spec, check=False)
+            groups = len(getattr(plan.solver, "together", None) or ()) or None
+            if groups and by == "cv" and source.gaps is not None and source.gaps.missing.any():
+                raise OptionError(
+                    "together= was given to choose() with missing values; by='cv' predicts a group from the "
+                    "others of its row, which must be complete. Give na='drop', or by='ebic'."
+                )
+            if groups and cards is None:
+                keys, wanted = path_cards(_grid(groups), k, p)
             may = possible(
                 [plan.with_card(card).solver for card in wanted], source.spec.columns, cards is not None
             )
             keys, wanted = ([*compress(some, may)] for some in (keys, wanted))
         fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan, seed=seed)
-        found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p)
+        found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p, groups)
         found.add(wanted)
         chosen = select(found, keys, wanted, by, rule, each, share)
         card: Any = chosen.keys[chosen.place]
@@ -272,6 +269,7 @@ def choose(
                 selected=chosen,
                 dense=float(found.errors(chosen.cards).error[-1]) if by == "cv" else None,
                 among=p if wide and p < entered.p else None,
+                groups=groups,
                 call=call_text(function, {"k": k, "card": card, **arguments}),
             ),
             components,

@@ -35,6 +35,8 @@ class SparseModel:
     p : int
     total, kept : float
         The trace of S, and that of S within the span. Their ratio is the PEV.
+    groups : ndarray of int, shape (p,), or None
+        The group of each variable, if those of a group are predicted from the variables of other groups.
     """
 
     W: np.ndarray
@@ -44,9 +46,10 @@ class SparseModel:
     p: int
     total: float
     kept: float
+    groups: np.ndarray | None = None
 
     @classmethod
-    def of(cls, V: np.ndarray, op: Operator) -> SparseModel:
+    def of(cls, V: np.ndarray, op: Operator, groups: np.ndarray | None = None) -> SparseModel:
         """Return the model for loadings V, shape (p, k) with p > k, and the covariance matrix `op`."""
         used = np.flatnonzero(V.any(axis=1))
         squares, turn = np.linalg.eigh(V[used].T @ V[used])
@@ -59,7 +62,7 @@ class SparseModel:
         p, r = Q.shape
         kept = float(variances.sum())
         noise = max((op.total - kept) / (p - r), LEAST_NOISE * op.total / p)
-        return cls(Q[used] @ axes, used, np.maximum(variances, noise), noise, p, op.total, kept)
+        return cls(Q[used] @ axes, used, np.maximum(variances, noise), noise, p, op.total, kept, groups)
 
     @property
     def shrinkage(self) -> np.ndarray:
@@ -86,11 +89,25 @@ class SparseModel:
         Notes
         -----
         With Omega = Sigma^-1, the error of value j in row x is (Omega x)_j / Omega_jj. A variable that is the
-        only one in its component is predicted by its mean, as are variables without a loading.
+        only one in its component is predicted by its mean, as are variables without a loading. With groups
+        the errors of those of a group g are inv(Omega_gg) (Omega x)_g.
         """
         shrunk = self.W * self.shrinkage
         image = block @ self.W
         inner = self.W.T @ image
+        if self.groups is not None:
+            found = float(squares.sum() - squares[self.used].sum())
+            both = image @ shrunk.T
+            left = block - both - both.T + shrunk @ inner @ shrunk.T
+            own, of = np.eye(len(block)) - shrunk @ self.W.T, self.groups[self.used]
+            for J in map(np.flatnonzero, of == np.unique(of)[:, None]):
+                inside = np.ix_(J, J)
+                values, axes = np.linalg.eigh(own[inside])
+                alone = values <= LEAST_NOISE  # what no other group of the component has
+                predicted = np.einsum("ij,ik,kj->j", axes, left[inside], axes)
+                by_mean = np.einsum("ij,ik,kj->j", axes, block[inside], axes)
+                found += float(np.where(alone, by_mean, predicted / np.where(alone, 1.0, values) ** 2).sum())
+            return found
         left = (
             squares[self.used]
             - 2.0 * np.einsum("ij,ij->i", shrunk, image)

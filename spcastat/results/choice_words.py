@@ -15,6 +15,7 @@ from spcastat.search.default import HELD
 from spcastat.select.candidates import CRITERIA
 from spcastat.select.unequal import Selected
 from spcastat.state import FitState
+from spcastat.state.support_rule import rule_of
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
@@ -22,7 +23,7 @@ from spcastat.tables.cells import fixed, percent
 SCALED = "choose(data, scale=True)"
 #: rule -> description of the fit that it chooses.
 RULES = {
-    "worth": "the sparsest fit to which no further loadings are worth adding",
+    "worth": "the sparsest fit to which no further {unit}s are worth adding",
     "1se": "the sparsest fit within one standard error of the smallest",
     "paired": "the sparsest fit within one standard error of the difference, paired by fold",
     "min": "the best value",
@@ -50,6 +51,8 @@ class Chosen:
         The number of variables considered, if not all.
     call : str
         The call that reproduces the fit.
+    groups : int or None
+        The number of groups of variables, if cardinalities count these.
     """
 
     table: pd.DataFrame
@@ -64,6 +67,17 @@ class Chosen:
     dense: float | None
     among: int | None
     call: str
+    groups: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """What cardinalities count."""
+        return "group" if self.groups else "loading"
+
+    @property
+    def _counted(self) -> str:
+        """The column of the table with the sums of cardinalities."""
+        return "groups" if self.groups else "nonzeros"
 
     @property
     def worth(self) -> bool:
@@ -148,7 +162,7 @@ class Chosen:
             if line["relative_adjusted"] < self.share:
                 return f"{name}: no candidate keeps {share} %; it keeps {kept} %."
             goal = f"that keep {share} % of dense PCA's variance, all components together ({kept} %)"
-            return f"{name}: the fewest loadings {goal}."
+            return f"{name}: the fewest {self.unit}s {goal}."
         if line["card"] != best["card"]:
             return f"{name}: {self._compared()}."
         extreme = "largest" if by == "is" else "smallest"
@@ -156,13 +170,13 @@ class Chosen:
         lead = f"{name} {'has' if one else 'have'} the {extreme} {name_of(by)}"
         if by == "cv":
             lead = f"{name} {'predicts' if one else 'predict'} best ({fixed(best['error'], 3)})"
-        fewer = (self.table["nonzeros"] < line["nonzeros"]).any()
+        fewer = (self.table[self._counted] < line[self._counted]).any()
         sparser = by in ("cv", "ebic") and self.rule != "min" and fewer
         return f"{lead}{', and no sparser fit is as good by this rule' if sparser else ''}."
 
     def _cautions(self) -> Iterator[str]:
         """Yield warnings: no prediction, few rows, the end of the grid, screened variables."""
-        record, counts = self.state.record, self.table["nonzeros"]
+        record, counts = self.state.record, self.table[self._counted]
         if self.by == "cv" and self._best["error"] >= 1.0:
             yield (
                 "No candidate predicts better than the column means: interpret these components with caution."
@@ -173,8 +187,11 @@ class Chosen:
                 f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few; "
                 "rule='worth' and rule='paired' compare by fold and take more."
             )
-        largest = self._line["nonzeros"] == counts.max() < record.k * record.p
-        if largest and len(counts) > 1 and not isinstance(self.card, list):
+        rule, most = rule_of(record), record.k * (self.groups or record.p)
+        largest = isinstance(self.card, int) and self._line[self._counted] == counts.max() < most
+        if largest and rule is not None:
+            largest = rule.feasible([self.card + 1] * record.k)
+        if largest and len(counts) > 1:
             yield "It is the largest that was tried: cards= takes larger ones."
         if self.among is not None:
             yield (
@@ -187,7 +204,8 @@ class Chosen:
         """Yield sentences for a methods section on how cardinalities were chosen."""
         by = self.by
         cells = ", cells predicted from the others of their row" if by == "cv" else ""
-        yield f"The numbers of nonzero loadings were chosen by {name_of(by)}: {self._rule_text()}{cells}."
+        numbers = "numbers of groups" if self.groups else "numbers of nonzero loadings"
+        yield f"The {numbers} were chosen by {name_of(by)}: {self._rule_text()}{cells}."
         if self.worth:
             yield f"The fit keeps {percent(self._line['kept'], 0)} % of the best prediction."
             yield self._unworthy()
@@ -203,7 +221,8 @@ class Chosen:
         )
         share = percent(self.selected.price, 0)
         return (
-            f"Further loadings {least}, or each by less than {share} % of what a loading of this fit brings."
+            f"Further {self.unit}s {least}, or each by less than {share} % of what a {self.unit} of this fit "
+            "brings."
         )
 
     def _compared(self) -> str:
@@ -212,8 +231,8 @@ class Chosen:
         at = card_text(best["card"])
         if rule == "worth":
             return (
-                f"this fit of {line['nonzeros']} loadings keeps {percent(line['kept'], 0)} % of the best "
-                f"prediction, which takes {best['nonzeros']} (card={at})"
+                f"this fit of {line[self._counted]} {self.unit}s keeps {percent(line['kept'], 0)} % of the "
+                f"best prediction, which takes {best[self._counted]} (card={at})"
             )
         if self.by == "ebic":
             return f"the sparsest whose EBIC exceeds the smallest (at {at}) by less than 2"
@@ -306,10 +325,10 @@ class Chosen:
     def _rule_text(self) -> str:
         if self.by == "variance":
             return (
-                f"the fewest loadings that keep {percent(self.share, 0)} % of dense PCA's variance, all "
+                f"the fewest {self.unit}s that keep {percent(self.share, 0)} % of dense PCA's variance, all "
                 "components together"
             )
-        text = RULES[self.rule] if self.by in ("cv", "ebic") else RULES["min"]
+        text = RULES[self.rule if self.by in ("cv", "ebic") else "min"].format(unit=self.unit)
         if (self.by, self.rule) == ("ebic", "1se"):
             text = "the sparsest fit within 2 of the smallest"
         if self.by == "cv":
@@ -322,7 +341,8 @@ class Chosen:
         dense = "" if self.dense is None else f", dense PCA {fixed(self.dense, 3)}"
         said = {
             "error": (
-                f"error: of held-out cells by the others of their row (column means 1{dense}); se: over folds"
+                f"error: of held-out cells by the other{' group' * bool(self.groups)}s of their row (column "
+                f"means 1{dense}); se: over folds"
             ),
             "kept": f"kept: 1 - error{'' if 'error' in columns else ' in these data'}, in % of the largest",
             "EBIC": "EBIC: less the smallest",

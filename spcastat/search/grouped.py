@@ -75,6 +75,10 @@ class GroupRule(SupportRule):
         order = np.argsort(~inside, axis=-1, kind="stable")[..., :room]
         return np.where(np.take_along_axis(inside, order, axis=-1), order, len(self.of))
 
+    def feasible(self, cards: Sequence[int]) -> bool:
+        """Return whether some unions of these numbers of groups are allowed."""
+        return self.groups.feasible(cards)
+
     def broken(self, supports: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return super().broken(supports[..., : len(self.of)])
 

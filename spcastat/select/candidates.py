@@ -159,6 +159,8 @@ class Candidates:
     n_jobs : int
     variables : int or None
         Number of variables before screening, if `op` has screened variables only.
+    groups : int or None
+        Number of groups, if cardinalities count groups of variables.
     """
 
     op: Operator
@@ -168,6 +170,7 @@ class Candidates:
     folds: Folds | None = None
     n_jobs: int = 1
     variables: int | None = None
+    groups: int | None = None
     fits: dict[Cards, np.ndarray] = field(default_factory=dict)
     models: dict[Cards, SparseModel] = field(default_factory=dict)
     press: dict[Cards, np.ndarray] = field(default_factory=dict)
@@ -204,7 +207,7 @@ class Candidates:
     def keep(self, card: Cards, V: np.ndarray) -> None:
         """Store a fit to all rows, shape (p, k)."""
         self.fits[card] = V
-        self.models[card] = SparseModel.of(V, self.op)
+        self.models[card] = SparseModel.of(V, self.op, self.fitter.groups(self.op.p))
 
     def errors(self, cards: Sequence[Cards]) -> Errors:
         """Return the errors of some candidates, followed by those of dense PCA."""
@@ -213,6 +216,11 @@ class Candidates:
         assert self.weight is not None
         press = np.stack([*(self.press[card] for card in cards), self.dense_press], axis=2)
         return Errors(press, self.mean, self.weight)
+
+    @property
+    def cells(self) -> int:
+        """The number of all loadings, or of all groups of loadings."""
+        return (self.groups or self.op.p) * self.fitter.k
 
     @property
     def dense(self) -> float:
@@ -231,7 +239,10 @@ class Candidates:
             zeros = 1.0 - counts.sum() / self.fits[card].size
             return -sparseness_index(model.kept / model.total, self.dense, zeros)
         assert self.n is not None
-        return ebic(model, self.n, counts, self.variables) if by == "ebic" else bic(model, self.n, counts)
+        if by == "bic":
+            return bic(model, self.n, counts)
+        groups = (self.groups, np.array(card)) if self.groups else None
+        return ebic(model, self.n, counts, self.variables, groups)
 
     def apparent(self, card: Cards) -> float:
         """Return the in-sample prediction error, as a share of the variance."""
@@ -258,9 +269,8 @@ def choose(found: Candidates, cards: Sequence[Cards], by: str, rule: str, share:
         For "variance": the share of dense PCA's variance to keep.
     """
     sizes = [sum(card) for card in cards]
-    cells = found.op.p * found.fitter.k
     if by == "cv":
-        return by_errors(found.errors(cards), sizes, rule, Limit(cells))
+        return by_errors(found.errors(cards), sizes, rule, Limit(found.cells))
     if by == "variance":
         kept = np.array([found.adjusted(card) for card in cards]) / found.dense
         most = int(np.argmax(kept))
@@ -268,7 +278,9 @@ def choose(found: Candidates, cards: Sequence[Cards], by: str, rule: str, share:
         return (min(enough, key=lambda i: (sizes[i], -kept[i])) if enough else most), most
     values = np.array([found.criterion(by, card) for card in cards])
     if by == "ebic":
-        return by_ebic(values, np.array([found.apparent(card) for card in cards]), sizes, rule, Limit(cells))
+        return by_ebic(
+            values, np.array([found.apparent(card) for card in cards]), sizes, rule, Limit(found.cells)
+        )
     return int(np.argmin(values)), int(np.argmin(values))
 
 
@@ -284,6 +296,7 @@ def table(found: Candidates, cards: Sequence[Cards], keys: Sequence[Any]) -> pd.
     """
     columns: dict[str, Any] = {
         "card": pd.Series(list(keys), dtype=object if any(isinstance(key, tuple) for key in keys) else None),
+        **({"groups": [sum(card) for card in cards]} if found.groups else {}),
         "nonzeros": [int(np.count_nonzero(found.fits[card])) for card in cards],
     }
     m = len(cards)
@@ -306,7 +319,13 @@ def table(found: Candidates, cards: Sequence[Cards], keys: Sequence[Any]) -> pd.
     return pd.DataFrame(columns)
 
 
-def ebic(model: SparseModel, n: float, nonzeros: np.ndarray, variables: int | None = None) -> float:
+def ebic(
+    model: SparseModel,
+    n: float,
+    nonzeros: np.ndarray,
+    variables: int | None = None,
+    groups: tuple[int, np.ndarray] | None = None,
+) -> float:
     """Return the extended BIC of the model of a sparse fit.
 
     Parameters
@@ -318,6 +337,9 @@ def ebic(model: SparseModel, n: float, nonzeros: np.ndarray, variables: int | No
         Cardinalities c_j.
     variables : int, optional
         Number of variables p before screening, if the model has screened variables only.
+    groups : (int, ndarray of shape (k,)), optional
+        Number of groups of variables and those of each component, which take the place of p and c_j in the
+        last term.
 
     Notes
     -----
@@ -325,8 +347,8 @@ def ebic(model: SparseModel, n: float, nonzeros: np.ndarray, variables: int | No
     Bayesian information criteria for model selection with large model spaces", with gamma = 1. The last term
     accounts for the number of supports among which the fit was selected.
     """
-    p = variables or model.p
-    choices = gammaln(p + 1) - gammaln(nonzeros + 1) - gammaln(p - nonzeros + 1)
+    p, chosen = groups or (variables or model.p, nonzeros)
+    choices = gammaln(p + 1) - gammaln(chosen + 1) - gammaln(p - chosen + 1)
     return model.deviance(n) + float(nonzeros.sum() * np.log(n) + 2.0 * choices.sum())
 
 

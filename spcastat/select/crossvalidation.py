@@ -94,18 +94,21 @@ class _Fold:
 
     folds: Folds
     fitted: Fitted
+    groups: np.ndarray | None
 
     def __call__(self, numbers: Sequence[int]) -> list[tuple[np.ndarray, float, float]]:
         parted = [self.folds.split(number) for number in numbers]
         fits = self.fitted([op for op, _ in parted], numbers)
         found = []
         for (op, held), loadings in zip(parted, fits, strict=True):
-            errors = held.press([SparseModel.of(V, op) for V in loadings])
+            errors = held.press([SparseModel.of(V, op, self.groups) for V in loadings])
             found.append((errors, float(held.squares.sum()), held.weight))
         return found
 
 
-def _errors(folds: Folds, fitted: Fitted, together: int, n_jobs: int, what: str) -> Errors:
+def _errors(
+    folds: Folds, fitted: Fitted, together: int, n_jobs: int, what: str, groups: np.ndarray | None = None
+) -> Errors:
     """Return the errors of loadings fitted to the rows outside each fold, `together` folds at once.
 
     Raises
@@ -114,7 +117,8 @@ def _errors(folds: Folds, fitted: Fitted, together: int, n_jobs: int, what: str)
         If the computation is interrupted, as errors of some folds only cannot be compared.
     """
     n, shape = folds.count * folds.repeats, (folds.repeats, folds.count)
-    found = run_jobs(_Fold(folds, fitted), n, n_jobs=n_jobs, what=what, unit="folds", together=together)
+    job = _Fold(folds, fitted, groups)
+    found = run_jobs(job, n, n_jobs=n_jobs, what=what, unit="folds", together=together)
     if found.interrupted:
         raise KeyboardInterrupt
     press, mean, weight = map(np.array, zip(*found.results, strict=True))
@@ -149,7 +153,8 @@ def cross_validate(
     Errors
     """
     paths = partial(_along_path, fitter, cards, near, dense)
-    return _errors(folds, paths, fitter.together(len(folds.names)), n_jobs, "cross-validation")
+    p = len(folds.names)
+    return _errors(folds, paths, fitter.together(p), n_jobs, "cross-validation", fitter.groups(p))
 
 
 def _along_path(

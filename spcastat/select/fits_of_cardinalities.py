@@ -20,6 +20,7 @@ from spcastat.progress import stage
 from spcastat.search.climbing import climbed, swept
 from spcastat.search.component_order import reordered
 from spcastat.search.default import HELD
+from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.search.nearby_fits import best_of_each, fits_at_starts, several, together
 from spcastat.search.objectives import products
@@ -169,6 +170,11 @@ class Fitter:
         list of ndarray of shape (p, k)
         """
         return self.paths([op], cards, near, thorough)[0]
+
+    def groups(self, p: int) -> np.ndarray | None:
+        """Return the group of each of p variables, shape (p,), if variables enter together."""
+        rule = None if self.solver is None else self.solver.rule(p, self.k)
+        return rule.of if isinstance(rule, GroupRule) else None
 
     def together(self, p: int) -> int:
         """Return how many data sets with p variables to fit at once."""

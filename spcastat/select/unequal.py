@@ -63,7 +63,9 @@ class Unequal:
         self.rule = "paired" if by == "cv" and rule == "1se" else rule
         # `Limit.share` for single components: with WORTH, components of five items get small loadings of
         # others
-        self.limit = Limit(found.op.p * len(start), dense, nested=True, share=0.25)
+        self.limit = Limit(found.cells, dense, nested=True, share=0.25)
+        solver = found.fitter.solver
+        self.supports = None if solver is None else solver.rule(found.op.p, len(start))
         self.fits: dict[Cards, list[np.ndarray]] = {}
         self.press: dict[Cards, np.ndarray] = {}
         self._fit(start, [[found.fits[start]]] * len(self.ops))
@@ -100,7 +102,8 @@ class Unequal:
                 at = grid.index(self.card[j])
                 seen = {at + step for step in STEPS} | {at - step for step in STEPS}
                 sizes = sorted({1, self.least, *(grid[i] for i in seen if 0 <= i < len(grid))})
-                chosen = self._chosen([(*self.card[:j], card, *self.card[j + 1 :]) for card in sizes], sizes)
+                tried = [(*self.card[:j], card, *self.card[j + 1 :]) for card in sizes]
+                chosen = self._chosen([card for card in tried if self._allowed(card)], j)
                 if chosen == self.card:
                     unchanged, number = unchanged + 1, number + 1
                 else:
@@ -110,8 +113,13 @@ class Unequal:
                     break
         return self.card
 
-    def _chosen(self, tried: Sequence[Cards], sizes: list[int]) -> Cards:
-        """Return the choice among sets that differ in one component, which has `sizes` loadings."""
+    def _allowed(self, card: Cards) -> bool:
+        """Return whether a rule allows supports of these cardinalities."""
+        return self.supports is None or self.supports.feasible(card)
+
+    def _chosen(self, tried: Sequence[Cards], j: int) -> Cards:
+        """Return the choice among sets that differ in component j."""
+        sizes = [card[j] for card in tried]
         last = self.fits[self.card]
         for card in tried:
             if card not in self.fits:
@@ -122,14 +130,14 @@ class Unequal:
             place = by_errors(self.errors(tried), sizes, self.rule, self.limit)[0]
         else:
             place = by_ebic(*self._values(tried), sizes, self.rule, self.limit)[0]
-        return tried[max(place, sizes.index(self.least))]
+        return tried[max(place, sum(size < self.least for size in sizes))]
 
     def _fit(self, card: Cards, starts: Sequence[Sequence[np.ndarray]]) -> None:
         fits = self.found.fitter.fits(self.ops, card, starts, ordered=True)
         self.fits[card] = fits
         self.press[card] = np.array(
             [
-                held.press([SparseModel.of(V, op)])[0]
+                held.press([SparseModel.of(V, op, self.found.fitter.groups(op.p))])[0]
                 for V, (op, held) in zip(fits[1:], self._parted, strict=True)
             ]
         )
@@ -175,11 +183,15 @@ class Unequal:
         return bool(surely[0, 1] or (passed[1] and sizes[1] <= 0.9 * sizes[0]))
 
     def settled(self) -> Cards:
-        """Fit the choice with the final method, sort components by variance, and add it to the candidates."""
-        found, V = self.found, self.fits[self.card][0]
+        """Fit the choice with the final method, sort components by variance, and add it to the candidates.
+
+        Components keep their places if a rule asks them for different things.
+        """
+        found, V, k = self.found, self.fits[self.card][0], len(self.card)
+        placed = self.supports is not None and len(set(self.supports.kinds([0] * k))) > 1
         known: dict[Cards, np.ndarray] = {}
         while True:  # the fit depends on the order, so sorting may require another fit
-            order = np.argsort(-np.diag(found.op.products(V)), kind="stable")
+            order = np.argsort(-np.diag(found.op.products(V)) * (not placed), kind="stable")
             self.card = tuple(self.card[j] for j in order)
             if self.card in known or len(set(self.card)) == 1:
                 break
@@ -238,7 +250,7 @@ def select(
     place, best = choose(found, cards, by, rule, share)
     dense = 1.0
     if by in ("cv", "ebic"):
-        dense = sum(cards[choose(found, cards, by, "paired", share)[0]]) / (found.op.p * found.fitter.k)
+        dense = sum(cards[choose(found, cards, by, "paired", share)[0]]) / found.cells
     known = [one for one in CRITERIA if one != "bic" and found.has(one)]
     readings = {one: keys[choose(found, cards, one, "min", share)[0]] for one in known}
     equal = Selected(keys, cards, place, best, place, 0, WORTH * np.sqrt(dense), readings)
