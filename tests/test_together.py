@@ -180,9 +180,10 @@ def test_a_choice_counts_groups(rows):
     assert "The numbers of groups were chosen" in choice.method_text
     with pytest.raises(CardinalityError, match="it counts groups; there are 5"):
         sp.choose(rows, 1, [2, 6], scale="mixed", together="terms")
+    gaps = sp.datasets.pitprops_sample().copy()
+    gaps.iloc[0, 0] = np.nan
     with pytest.raises(OptionError, match=r"with missing values; .* Give na='drop'"):
-        X = sp.datasets.pitprops_sample()
-        sp.choose(X.mask(X == X.iloc[0, 0]), 1, together=SIZE, na="em")
+        sp.choose(gaps, 1, together=SIZE, na="em")
 
 
 def test_values_of_a_group_are_predicted_from_other_groups():
