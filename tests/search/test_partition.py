@@ -175,7 +175,7 @@ def test_the_summary_has_the_eigenvalues_of_the_groups():
 
 
 def test_what_does_not_go_together_is_refused():
-    for further in ({"variance": 0.8}, {"include": ["clear"]}, {"exclude": ["clear"]}):
+    for further in ({"include": ["clear"]}, {"exclude": ["clear"]}):
         with pytest.raises(sp.errors.OptionError, match=r"without card=.*disjoint=True alone"):
             sp.spca_cov(PITPROPS, 2, disjoint=True, **further)
     with pytest.raises(sp.errors.UnknownOptionError, match="methods that have it: 'joint'"):
