@@ -1,4 +1,4 @@
-"""Time of a path, a bootstrap and a choice, in single fits: ``python -m benchmarks.repeats [--write]``.
+"""Time of plain calls, and of a path, a bootstrap and a choice: ``python -m benchmarks.repeats [--write]``.
 
 CPU seconds of one thread (set OMP_NUM_THREADS=1). For every fit of a path the plain call of its cardinality
 is made as well, and its adjusted variance compared.
@@ -11,12 +11,14 @@ import importlib
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 import spcastat as sp
 from benchmarks.report import Table, stamp, write_section
+from benchmarks.speed.data import planted, tall
 
 #: Data, components and cardinality -> CPU seconds before neighbours were starts and draws were fitted 100 at
 #: a time, on the same machine within two hours: a path of default cardinalities, and 999 draws.
@@ -62,16 +64,43 @@ def table() -> Table:
     return found
 
 
+def plain_calls(rows: int) -> Table:
+    """Return CPU seconds of plain calls on small, wide and tall data, beside what is asked."""
+    found = Table("Plain calls", ["data, k x card", "effort", "adjusted, %", "s", "asked, s"])
+    R, wide = sp.datasets.load_pitprops(), planted(200, 2000, 40, 0, (6.0, 5.0, 4.0))[0]
+    sp.spca_cov(R, 2, card=3)  # imports are not timed
+    calls: list[tuple[str, Callable[..., Any], int, int, tuple[float, float]]] = [
+        ("pitprops, 6 x 4", partial(sp.spca_cov, R), 6, 4, (0.05, 0.25)),
+        ("planted 200 x 2000, 3 x 40", partial(sp.spca, wide), 3, 40, (0.2, 0.2)),
+    ]
+    found.notes = ["CPU seconds of one thread and one run, on a machine with other work."]
+    if rows:
+        X = tall(rows, 200)
+        _, product = timed(lambda: X.T @ X)
+        calls.append((f"{rows:,} x 200, 10 x 20", partial(sp.spca, X), 10, 20, (4 * product, 4 * product)))
+        found.notes.append(f"{rows:,} x 200: four times X'X, which takes {product:.2f} s, is asked.")
+    for name, call, k, card, asked in calls:
+        for effort, most in zip(("quick", "auto"), asked, strict=True):
+            fit, seconds = timed(lambda call=call, k=k, c=card, e=effort: call(k, c, effort=e))  # type: ignore[misc]
+            share = f"{100.0 * fit.measure('adjusted'):.3f}"
+            found.rows.append([name, effort, share, f"{seconds:.2f}", f"{most:.2f}"])
+            print(*found.rows[-1], flush=True)
+    return found
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and write where that is asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.repeats", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the table to benchmarks/results/speed.md")
+    parser.add_argument("--rows", type=int, default=500_000, help="of the tall data; 0 leaves them out")
     given = parser.parse_args(arguments)
-    made = table()
-    print(made.show(False))
+    made = [plain_calls(given.rows), table()]
+    print("\n\n".join(one.show(False) for one in made))
     if given.write:
-        title = f"## Paths, bootstrap and choices\n\n`python -m benchmarks.repeats --write`. {stamp()}"
-        write_section("repeats", f"{title}\n\n{made.show(True)}")
+        title = (
+            f"## Plain calls, paths, bootstrap, choices\n\n`python -m benchmarks.repeats --write`. {stamp()}"
+        )
+        write_section("repeats", "\n\n".join([title, *(one.show(True) for one in made)]))
     return 0
 
 
