@@ -189,21 +189,6 @@ class Draws:
             raise Unfinished(f"{table}: {len(missing) - made} draws are still to be made")
         return {cell.name: self._means(table, cell) for cell in cells}
 
-    def affordable(
-        self, table: str, cells: Iterable[Cell], slow: Iterable[str]
-    ) -> tuple[list[Cell], list[str]]:
-        """Return the cells but for slow ones not drawn where time is limited, and the names of those."""
-        cells, slow = list(cells), set(slow)
-        if math.isinf(self.ends):
-            return cells, []
-        left = [
-            cell.name
-            for cell in cells
-            if cell.name in slow
-            and any((self._key(table, cell), seed) not in self._known for seed in range(cell.draws))
-        ]
-        return [cell for cell in cells if cell.name not in left], left
-
     def raw(self, table: str, cell: Cell) -> list[Measured]:
         """Return what the draws of a cell gave, in the order of their seeds."""
         key = self._key(table, cell)

@@ -15,7 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import spcastat as sp
 from benchmarks.draws import Draws, Unfinished, add_draws
-from benchmarks.papers import colon, digits, faces, greedy, pitprops, robust, scoring, sparse, toy, uci
+from benchmarks.papers import colon, digits, greedy, pitprops, robust, scoring, sparse, toy, uci
 from benchmarks.papers.fits import Call
 from benchmarks.papers.rows import PREPRINT, list_of_rows
 from benchmarks.papers.sheet import Sheet
@@ -32,8 +32,6 @@ TABLES: dict[str, Callable[[Call], Sheet]] = {
     "000-6": toy.table_6,
     "000-7": colon.table_7,
     "000-fig4": colon.figure_4,
-    "000-8": faces.table_8,
-    "000-9": faces.table_9,
     "002-1": scoring.table_1,
     "002-fig1": scoring.figure_1,
     "002-4": scoring.table_4,

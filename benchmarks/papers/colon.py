@@ -42,29 +42,9 @@ LARGEST = 1.351e8
 NSPCA: dict[str, Any] = {"alpha": 1e6 / LARGEST, "penalty": 0.0, "max_iter": 100}
 #: The cardinalities that fit has, for the trials of other options.
 NSPCA_CARD = [
-    1432,
-    1619,
-    1581,
-    1706,
-    1313,
-    1365,
-    1716,
-    1539,
-    1438,
-    1643,
-    1635,
-    1549,
-    1618,
-    1341,
-    1442,
-    1328,
-    1213,
-    1419,
-    1145,
-    863,
+    *(1432, 1619, 1581, 1706, 1313, 1365, 1716, 1539, 1438, 1643),
+    *(1635, 1549, 1618, 1341, 1442, 1328, 1213, 1419, 1145, 863),
 ]
-#: Left out where time is limited: a quarter of an hour and more.
-TOO_SLOW = ("ALSPCA",)
 #: Numbers of components in the curves.
 STEPS = (1, 2, 5, 10, 15, 20)
 
@@ -193,19 +173,10 @@ def _further(call: Call) -> list[Cell]:
     return cells
 
 
-def _found(call: Call, cells: list[Cell]) -> tuple[dict[str, Any], list[str]]:
-    """Return what the cells of Table 4 gave, and the rows that take too long where time is limited."""
-    cells, left = call.draws.affordable("000-4", cells, TOO_SLOW)
-    notes = [f"{name}: not drawn, for it takes longer than all others together." for name in left]
-    return dict(call.measured("000-4", cells)), notes
-
-
 def table_4(call: Call) -> Sheet:
     quantities = {"RRE": 4, "PEV": 2, "nonzeros": 0}
     sheet = Sheet("000-4", "colon, 20 components of 50 nonzeros", "method", quantities)
-    results, late = _found(call, [*_rows(call), *_further(call)])
-    sheet.notes += late
-    for name, found in results.items():
+    for name, found in call.measured(sheet.name, [*_rows(call), *_further(call)]).items():
         printed = [*TABLE_4.get(name, (None, None)), None]
         sheet.add(name, printed, found if isinstance(found, str) else found[:3])
     sheet.causes = CAUSES_4

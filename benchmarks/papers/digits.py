@@ -39,8 +39,6 @@ SPARSITY_4 = {
 }
 #: Left out of the quick mode: minutes for a hundred components.
 SLOW = ("rsvd-l0", "pca-l1", "gpower-l0", "gpower-l1")
-#: Left out where time is limited: a quarter of an hour and more.
-TOO_SLOW = ("sPCA-rSVD l0",)
 STEPS = (5, 10, 20, 40, 60, 80, 100)
 
 
@@ -89,19 +87,6 @@ def rebuilt(
     steps = [m for m in STEPS if m <= k]
     errors = [float(np.linalg.norm(original - mean - Z[:, :m] @ V[:, :m].T, axis=1).mean()) for m in steps]
     return [*errors, float(found.card.mean()), seconds]
-
-
-def rebuilt_of(draw: Draw, rows: int, method: str, options: dict[str, Any], kind: str, k: int) -> Any:
-    """Return the same of fewer images, not centred, after k components alone."""
-    path = draw.file(FILE)
-    if isinstance(path, str):
-        return path
-    original, adopted = _sixes(path, kind, rows)
-    found = fit(adopted, k, method, center=False, **options)
-    if isinstance(found, str):
-        return found
-    V = loadings(found)
-    return [float(np.linalg.norm(original - adopted[:rows] @ V @ V.T, axis=1).mean())]
 
 
 def rebuilt_as(draw: Draw, rows: int, method: str, card: int | None, center: bool, how: str) -> Any:
@@ -169,19 +154,6 @@ def causes_of_table_4(call: Call) -> Sheet:
     return sheet
 
 
-def _fewer(call: Call, kind: str) -> list[Cell]:
-    """Return the cells that say how the errors depend on the number of images."""
-    return [
-        Cell(
-            f"{label}, {rows} images, {kind}",
-            rebuilt_of,
-            {"rows": rows, "method": TABLE_4[label][0], "options": TABLE_4[label][1], "kind": kind, "k": 100},
-        )
-        for label in ("PCA", "RSPCA l0", "RSPCA l1")
-        for rows in ((240, 480) if call.full else ())
-    ]
-
-
 def _cells(call: Call, kind: str) -> list[Cell]:
     k = 100 if call.full else 10
     return [
@@ -196,13 +168,6 @@ def _cells(call: Call, kind: str) -> list[Cell]:
     ]
 
 
-def _found(call: Call, kind: str) -> tuple[dict[str, Any], list[str]]:
-    """Return what the cells gave, and the rows that take too long where time is limited."""
-    slow = [f"{label}, {kind}" for label in TOO_SLOW]
-    cells, left = call.draws.affordable("004-4", _cells(call, kind), slow)
-    return dict(call.measured("004-4", cells)), [name.removesuffix(f", {kind}") for name in left]
-
-
 def table_4(call: Call) -> Sheet:
     quantities = {
         **{"error, noise": 1, "nonzeros, noise": 0, "CPU s, noise": 1},
@@ -212,14 +177,9 @@ def table_4(call: Call) -> Sheet:
         "004-4", f"digit 6 rebuilt from {100 if call.full else 10} components", "method", quantities
     )
     sheet.beside = tuple(name for name in quantities if not name.startswith("error"))
-    both = {kind: _found(call, kind) for kind in ("noise", "outliers")}
-    found = {kind: one for kind, (one, _) in both.items()}
-    late = {label for _, left in both.values() for label in left}
-    sheet.notes += [f"{label}: not drawn, for it takes longer than all others together." for label in late]
+    found = {kind: call.measured(sheet.name, _cells(call, kind)) for kind in ("noise", "outliers")}
     for cell in _cells(call, "noise"):
         label = cell.name.removesuffix(", noise")
-        if label in late:
-            continue
         pair = [found[kind][f"{label}, {kind}"] for kind in found]
         reason = next((one for one in pair if isinstance(one, str)), None)
         plain = label.removesuffix(", centred")
@@ -229,12 +189,6 @@ def table_4(call: Call) -> Sheet:
             printed = [noise, *SPARSITY_4[plain][:2], outliers, *SPARSITY_4[plain][2:]]
         ours = reason or [float(v) for one in pair if not isinstance(one, str) for v in one.mean[-3:]]
         sheet.add(label, printed, ours)
-    fewer = {kind: call.measured("004-4", _fewer(call, kind)) for kind in found}
-    for name in fewer["noise"]:
-        label = name.removesuffix(", noise")
-        few = [fewer[kind][f"{label}, {kind}"] for kind in fewer]
-        errors = [one if isinstance(one, str) else float(one.mean[0]) for one in few]
-        sheet.add(label, [None] * 6, [errors[0], None, None, errors[1], None, None])
     sheet.causes = CAUSES_4
     sheet.notes.append(
         "958 sixes of the 10000 test images (print: about 7000 of all), with the same shares of noisy "
@@ -261,7 +215,7 @@ def figure_5(call: Call) -> Sheet:
     steps = [m for m in STEPS if m <= (100 if call.full else 10)]
     sheet = Sheet("004-fig5", "digit 6 rebuilt: error by components", "method", {f"{m}": 1 for m in steps})
     for kind in ("noise", "outliers"):
-        for name, found in _found(call, kind)[0].items():
+        for name, found in call.measured("004-4", _cells(call, kind)).items():
             sheet.add(name, [None] * len(steps), found if isinstance(found, str) else found[:-2])
     sheet.notes.append("The figure has no numbers. Noise first, then outliers.")
     return sheet

@@ -105,12 +105,15 @@ def levelled(V: np.ndarray, level: float = LEVEL) -> np.ndarray:
         size = np.abs(column)
         ranked = np.sort(size)
         width = level * ranked[-1]
-        if ranked[0] > width and (ranked[1:] - ranked[:-1] > width).all():
-            continue
-        order = np.argsort(size, kind="stable")
-        ranked = size[order]
         apart = ranked[1:] - ranked[:-1] > width
-        group = np.concatenate([[0], np.cumsum(apart)])
+        alone = np.append(apart, True) & np.append(ranked[0] > width, apart)
+        if alone.all():
+            continue
+        ranked = ranked[~alone]
+        place = np.searchsorted(ranked, size).clip(max=len(ranked) - 1)
+        tied = np.flatnonzero(ranked[place] == size)
+        order = tied[np.argsort(size[tied])]
+        group = np.append(0, np.cumsum(ranked[1:] - ranked[:-1] > width))
         mean = np.bincount(group, ranked) / np.bincount(group)
         if ranked[0] <= width:
             mean[0] = 0.0
