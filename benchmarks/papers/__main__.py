@@ -59,12 +59,7 @@ TABLES: dict[str, Callable[[Call], Sheet]] = {
     "004-fig5": digits.figure_5,
     "004-fig6": digits.figure_6,
 }
-PAPERS = {
-    "000": "Zhao, Meng, Xu and Gao (2015), block coordinate descent",
-    "002": "Dou, Dai, Xu and Zhang, optimal scoring and sparse principal coordinates",
-    "003": "He, Monteiro and Park (2010), greedy supports and sparsity control",
-    "004": "Zhao, Meng and Xu (2014), robust sparse PCA",
-}
+PAPERS = sorted({name[:3] for name in TABLES})
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 import spcastat as sp
-from benchmarks.draws import Cell, Draw, Draws, Means
+from benchmarks.draws import Cell, Draws, Means
 from benchmarks.papers.verdicts import Estimate
 from spcastat.errors import ConvergenceWarning, SpcaError
 
@@ -42,10 +42,6 @@ class Call:
         """Return a number of draws."""
         wanted = full if self.full else quick
         return wanted if self.most is None else min(wanted, self.most)
-
-    def file(self, name: str) -> Path | str:
-        """Return the path of a data file, or the reason why there is none."""
-        return Draw(0, self.data).file(name)
 
     def measured(self, table: str, cells: Iterable[Cell]) -> dict[str, Means | str]:
         """Return the means of every cell, or the reason why it has none."""

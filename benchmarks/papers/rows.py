@@ -116,18 +116,24 @@ def list_of_rows(paper: str, page: str) -> str:
     page : str
         The page of results with the tables' sections.
     """
-    body = [[item, where, _verdicts(where.split(" ")[0], page)] for item, where in ROWS[paper].items()]
-    return markdown_table(["item", "where", "rows"], body)
+    body = [[item, where, *_judged(where.split(" ")[0], page)] for item, where in ROWS[paper].items()]
+    return markdown_table(["item", "where", "rows", "draws a row"], body)
 
 
-def _verdicts(table: str, page: str) -> str:
-    """Return how often each verdict ends a line of a table's section."""
+def _judged(table: str, page: str) -> tuple[str, str]:
+    """Return how often each verdict ends a line of a table's section, and the rows' numbers of draws."""
     begin = f"<!-- {table}:begin -->"
     if begin not in page:
-        return ""
+        return "", ""
     section = page.split(begin, 1)[1].split(":end -->", 1)[0]
-    if "- skipped" in section:
-        return "not run: the data are not here"
     kinds = "|".join(ORDER)
     found = Counter(re.findall(rf"\| (?:\(\d+\) )?({kinds}) \|$", section, re.MULTILINE))
-    return ", ".join(f"{found[kind]} {kind}" for kind in ORDER if found[kind]) or "trials only"
+    rows = ", ".join(f"{found[kind]} {kind}" for kind in ORDER if found[kind]) or "trials only"
+    draws, head = {1}, [""]
+    for line in section.replace("\\|", "").splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        head = cells if "draws" in cells or line == "" else head
+        if "draws" in head and cells != head and cells[1:2] not in ([], ["---"]):
+            draws.add(int(cells[head.index("draws")]))
+    draws -= {1} if len(draws) > 1 else set()
+    return rows, f"{min(draws)} to {max(draws)}" if len(draws) > 1 else str(*draws)

@@ -14,7 +14,7 @@ from benchmarks.draws import Cell, Draw
 from benchmarks.papers.control import prepared
 from benchmarks.papers.fits import Call, fit
 from benchmarks.papers.sheet import Cause, Sheet
-from benchmarks.papers.verdicts import Claim, Estimate
+from benchmarks.papers.verdicts import Claim, value_of
 
 LABELS = ("S1-SPCA", "Sc-SPCA", "GPower0")
 
@@ -85,7 +85,7 @@ def _both() -> dict[str, int]:
 
 def _claim(sheet: Sheet, text: str, first: int, second: int, least: float = 1.0) -> None:
     """Add a claim that one quantity of every row is at least so large a part of another."""
-    rows = [[one.value if isinstance(one, Estimate) else float(one) for one in row[2]] for row in sheet.rows]
+    rows = [[value_of(one) for one in row[2]] for row in sheet.rows]
     held = sum(row[first] >= least * row[second] for row in rows)
     ratios = [row[first] / row[second] for row in rows]
     ours = f"in {held} of {len(rows)} rows; ratios {min(ratios):.2f} to {max(ratios):.2f}"

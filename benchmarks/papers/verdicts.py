@@ -68,7 +68,7 @@ def compare(pairs: Iterable[tuple[Value, Value, int]]) -> str | None:
                 return DEVIATES
             continue
         points = 0.5 if digits <= 2 else 0.005
-        if abs(_value(p) - _value(o)) > max(z * error, points + 1e-9):
+        if abs(value_of(p) - value_of(o)) > max(z * error, points + 1e-9):
             return DEVIATES
         given = p.of if isinstance(p, Estimate) else None
         if error > 0.05 * (given or (100.0 if digits <= 2 else 1.0)):
@@ -76,7 +76,8 @@ def compare(pairs: Iterable[tuple[Value, Value, int]]) -> str | None:
     return verdict
 
 
-def _value(one: Value) -> float:
+def value_of(one: Value) -> float:
+    """Return the number without its error; 0 where there is none."""
     return one.value if isinstance(one, Estimate) else float(one or 0.0)
 
 

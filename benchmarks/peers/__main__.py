@@ -265,7 +265,7 @@ def in_print(found: Found) -> Table:
         for program, share in programs.items():
             here = found.measured.get((program, cell))
             row = [_of(cell), program, f"{100.0 * share:.1f}"]
-            row += [_percent(None if here is None else value) for value in _pair(here)]
+            row += ["-", "-"] if here is None else [_percent(here.variances), _percent(here.pev)]
             for own in ("spcastat-pev", "spcastat-orthogonal"):
                 mine = found.measured.get((own, cell))
                 row.append(_percent(None if mine is None else mine.pev))
@@ -277,10 +277,6 @@ def in_print(found: Found) -> Table:
         "penalty, print has other numbers of nonzeros than 4; here they are cut.",
     ]
     return table
-
-
-def _pair(one: Measured | None) -> tuple[float, float]:
-    return (np.nan, np.nan) if one is None else (one.variances, one.pev)
 
 
 TABLES: dict[str, Callable[[Found], Table]] = {
