@@ -123,7 +123,7 @@ def _synthetic(call: Call, name: str, n: int, printed: dict[str, Any]) -> Sheet:
         "GPower0,2, shares, 45 to 55": {"mu": None},
     }
     cells += [
-        Cell(label, line_searched, {"n": n, **given}, call.times(10, 100))
+        Cell(label, line_searched, {"n": n, **given}, call.times(10, 200))
         for label, given in searches.items()
     ]
     for label, found in call.measured(name, cells).items():
