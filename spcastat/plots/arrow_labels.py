@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,9 +97,34 @@ def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
 
 
 def name_arrows(
-    ax: Axes, scene: Scene, arrows: pd.DataFrame, chosen: Sequence[int], fontsize: str = "small"
-) -> tuple[list[Annotation], str]:
-    """Write the "label" of the chosen arrows at their tips; return the texts and the key to numbers."""
+    ax: Axes,
+    scene: Scene,
+    arrows: pd.DataFrame,
+    chosen: Sequence[int],
+    fits: Callable[[str], bool],
+    source: str,
+    fontsize: str = "small",
+    listed: Sequence[tuple[str, str]] = (),
+) -> tuple[list[Annotation], str, int]:
+    """Write the "label" of the chosen arrows at their tips.
+
+    Parameters
+    ----------
+    fits : callable
+        Whether a sentence has room in the note.
+    source : str
+        The function that returns the names which have no room there either.
+    listed : sequence of (str, str)
+        Heads and names of lists for the note.
+
+    Returns
+    -------
+    texts : list of Annotation
+    key : str
+        Sentence for the note with the names that have no room on the axes.
+    lost : int
+        How many of them are only counted there.
+    """
     colours = _colours(ax, arrows, 0.62)
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
     labels = list(arrows["label"])
@@ -122,8 +147,26 @@ def name_arrows(
         written += [one for one in names if one is not None]
         missed += [i for i, one in zip(these, names, strict=True) if one is None]
         named += [i for i, one in zip(these, names, strict=True) if one is not None]
-    numbers, key = _numbered(ax, scene, tips, labels, colours, missed, named)
-    return written + numbers, key
+    numbers, entries = _numbered(ax, scene, tips, labels, colours, missed, named)
+    entries = [*listed, *entries]
+    told = len(entries)
+    while told and not fits(_key(entries, told, source)):
+        told = 7 * told // 8
+    heads = {head for head, _ in entries[:told]}
+    for number in [one for one in numbers if one.get_text() not in heads]:
+        number.remove()
+        numbers.remove(number)
+    return written + numbers, _key(entries, told, source), len(entries) - told
+
+
+def _key(entries: Sequence[tuple[str, str]], told: int, source: str) -> str:
+    """Return a sentence with the first names, each after its head, and the number of the others."""
+    shown: dict[str, list[str]] = {}
+    for head, name in entries[:told]:
+        shown.setdefault(head, []).append(name)
+    parts = [f"{head} {', '.join(names)}".strip() for head, names in shown.items()]
+    parts += [f"{'and ' * bool(told)}{len(entries) - told} more: {source}"] * (told < len(entries))
+    return "Names without room: " + "; ".join(parts) + "." if parts else ""
 
 
 def _numbered(
@@ -134,19 +177,19 @@ def _numbered(
     colours: list[Any],
     missed: list[int],
     named: list[int],
-) -> tuple[list[Annotation], str]:
-    """Write numbers at tips without room for a name; return these texts and their key.
+) -> tuple[list[Annotation], list[tuple[str, str]]]:
+    """Write numbers at tips without room for a name; return these texts, and number and name of each tip.
 
     Tips that almost coincide share a number. A number may be closer to a neighbouring unnamed tip than to its
-    own, but never closer to a named tip. A tip without room for a number is listed in the key together with
-    the nearest tip that has a name or a number.
+    own, but never closer to a named tip. In place of a number without room stands "beside" with the nearest
+    tip that has a name or a number.
     """
     written: list[Annotation] = []
     known = {i: labels[i] for i in named}
-    entries: list[str] = []
+    entries: list[tuple[str, str]] = []
     left: list[int] = []
     for members in _together(scene.tips, missed):
-        number = str(len(entries) + 1)
+        number = str(len(written) + 1)
         first = members[0]
         near = np.flatnonzero(np.hypot(*(scene.tips - scene.tips[first]).T) < CLOSE)
         (label,) = write_names(
@@ -165,16 +208,11 @@ def _numbered(
             continue
         written.append(label)
         known[first] = number
-        entries.append(f"{number} {', '.join(labels[i] for i in members)}")
-    key = "At tips without room for a name: " + "; ".join(entries) + "." if entries else ""
-    beside: dict[str, list[str]] = {}
+        entries += [(number, labels[i]) for i in members]
     for i in left:
         nearest = min(known, key=lambda j: float(np.hypot(*(scene.tips[i] - scene.tips[j]))), default=None)
-        beside.setdefault("" if nearest is None else known[nearest], []).append(labels[i])
-    told = [f"beside {one}: {', '.join(names)}" if one else ", ".join(names) for one, names in beside.items()]
-    if told:
-        key = " ".join([key, "Without room at all, " + "; ".join(told) + "."]).strip()
-    return written, key
+        entries.append(("" if nearest is None else f"beside {known[nearest]}:", labels[i]))
+    return written, entries
 
 
 def _together(points: np.ndarray, chosen: list[int]) -> list[list[int]]:

@@ -35,6 +35,9 @@ BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0
 def axes_for(ax: Axes | None, width: float, height: float, without: Sequence[str] = ()) -> Axes:
     """Return `ax`, or the axes of a new pyplot figure.
 
+    If `ax` are the only axes of a figure as ``plt.subplots()`` makes it, without a layout engine and with the
+    default margins, the figure gets the constrained layout, so that no text is cut off at its edges.
+
     Parameters
     ----------
     ax : Axes, optional
@@ -43,6 +46,7 @@ def axes_for(ax: Axes | None, width: float, height: float, without: Sequence[str
     without : sequence of str
         Sides of the frame that are not drawn.
     """
+    from matplotlib import rcParams
     from matplotlib.axes import Axes
 
     if ax is None:
@@ -55,6 +59,10 @@ def axes_for(ax: Axes | None, width: float, height: float, without: Sequence[str
             f"ax of type {type(ax).__name__} was given; it must be one matplotlib Axes, such as the second "
             "value of plt.subplots(), or None for a new figure."
         )
+    figure, sides = figure_of(ax), ("left", "right", "bottom", "top")
+    margins = [getattr(figure.subplotpars, side) == rcParams[f"figure.subplot.{side}"] for side in sides]
+    if figure.axes == [ax] and ax.get_subplotspec() and figure.get_layout_engine() is None and all(margins):
+        figure.set_layout_engine("constrained")
     for side in without:
         ax.spines[side].set_visible(False)
     return ax
@@ -252,10 +260,10 @@ def rewrite_note(ax: Axes, note: Annotation | None, sentences: Iterable[str]) ->
     return after <= before
 
 
-def note_has_room(ax: Axes, sentences: Iterable[str]) -> bool:
-    """Whether a note of these sentences takes at most a quarter of the height of the figure."""
+def note_has_room(ax: Axes, sentences: Iterable[str], most: int = 5) -> bool:
+    """Whether a note of these sentences has at most so many lines and a fifth of the figure's height."""
     lines = _wrapped(ax, [sentence for sentence in sentences if sentence]).count("\n") + 1
-    return 1.25 * lines * _note_size() <= max(18.0 * figure_of(ax).get_size_inches()[1], 5 * _note_size())
+    return lines <= most and 1.25 * lines * _note_size() <= 14.4 * float(figure_of(ax).get_size_inches()[1])
 
 
 def note_of(ax: Axes) -> str:
@@ -273,7 +281,7 @@ def _wrapped(ax: Axes, sentences: Sequence[str]) -> str:
     place = ax.get_position(original=True).width * 72 * figure_of(ax).get_size_inches()[0]
     width = 0.97 * (float(size_of(ax)[0]) + max(place, float(size_of(ax)[0]))) / 2
     for columns in range(max(int(width / (0.45 * _note_size())), 20), 19, -2):
-        lines = [line for one in sentences for line in textwrap.wrap(one, columns, break_on_hyphens=False)]
+        lines = textwrap.wrap(" ".join(sentences), columns, break_on_hyphens=False)
         longest = max(lines, key=len, default="")
         widest = [line for line in lines if len(line) > 0.9 * len(longest)]
         if all(text_to_path.get_text_width_height_descent(one, font, False)[0] <= width for one in widest):

@@ -59,8 +59,8 @@ def biplot(
     With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
     loadings * s^scale, so that their inner products are those of scores and loadings whatever the scale
     (Gabriel 1971). Singular values, s * sqrt(n - 1), in place of s would change both by a common factor
-    only; with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are stretched by
-    one common factor to share the axes with the points; a note below the plot says how both are scaled.
+    only; with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by one
+    common factor to reach as far as most of the points; a note below the plot says how both are scaled.
 
     A variable with a loading on only one of the two components lies exactly on an axis. Such variables share
     one arrow with a tick for each, and a list has their names and loadings, the largest first. All other
@@ -87,7 +87,8 @@ def biplot(
         The largest number of arrows: those with a nonzero loading first, the longest along one component and
         the other in turn. The note says how many variables with a nonzero loading are not drawn.
     shares : Series, optional
-        The fraction of variance of each component, indexed like the columns of `scores`, for the axes.
+        The share of each component in the total variance (adjusted variance), indexed like the columns of
+        `scores`, for the axes.
     groups : Series, Categorical or array of length n, optional
         Groups that set colours and markers of the points; at most 20. A Series is matched by its labels. The
         legend has the groups in the order of the categories, or of their values.
@@ -115,7 +116,8 @@ def biplot(
     levels : DataFrame, l x k, optional
         Means of the scores for levels of further factors.
     ax : Axes, optional
-        By default those of a new figure.
+        By default those of a new figure. Several axes of one figure have room for their notes with
+        ``plt.subplots(1, 2, layout="constrained")``; single axes get that layout by themselves.
 
     Returns
     -------
@@ -178,7 +180,7 @@ def biplot(
         points_of(new, "new", scores, pair, spread),
         points_of(levels, "levels", scores, pair, spread),
         undrawn,
-        f"Points: {of_points}. Arrows: {of_arrows}, stretched {stretch:.3g} times.",
+        f"Points: {of_points}. Arrows: {of_arrows} × {stretch:.3g}.",
     )
     axis_labels = axis_names([names[i] for i in pair], shares)
     yield data

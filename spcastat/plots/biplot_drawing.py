@@ -19,7 +19,7 @@ from spcastat.plots.axes_and_names import (
     write_legend,
     write_note,
 )
-from spcastat.plots.biplot_layout import Content, lay_out
+from spcastat.plots.biplot_layout import Content, enlarge, lay_out
 from spcastat.plots.label_placement import occupy, scene_of, write_names
 from spcastat.plots.plot_colours import FURTHER, ink, line, shade, visible
 from spcastat.plots.plotted_rows import (
@@ -74,38 +74,47 @@ def draw_biplot(
     draw_arrows(ax, data.arrows)
     for cloud in clouds if centroids else []:
         draw_centroid(ax, np.nanmean(xy[cloud.rows], axis=0), cloud.colour, cloud.marker)
-    sentences = _sentences(data, outline, level)
-    note = write_note(ax, sentences)
+    said = _sentences(data, outline, level)
     everything = np.vstack([xy, *corners, *further])
     content = Content(everything[np.isfinite(everything).all(axis=1)], data.arrows, data.components)
+    words = [
+        "%: adjusted variance." * ("%" in "".join(axis_labels)),
+        "Ticks: the listed loadings." * bool(content.lists),
+    ]
+
+    def explained(*further: str) -> list[str]:
+        """Return the sentences of the note, with those explanations with which it has two lines."""
+        sentences = said
+        for word in words:
+            sentences = (
+                [*sentences, word] if note_has_room(ax, [*sentences, word, *further], 2) else sentences
+            )
+        return [*sentences, *further]
+
+    def fits(key: str) -> bool:
+        return note_has_room(ax, [*said, key])
+
+    if own:
+        enlarge(ax, content)
+    note = write_note(ax, explained())
     while True:
         layout, lists, told = lay_out(ax, content, own, write)
         scene = scene_of(ax, tips, np.stack([np.zeros_like(tips), tips], axis=1), np.vstack([xy, *further]))
         for text in lists:
             occupy(ax, scene, text)
         labelled = data.arrows.assign(label=layout.labels)
-        written, key = name_arrows(ax, scene, labelled, content.named, layout.fontsize)
-        rows, missed = _name_points(ax, scene, data, clouds if centroids else [])
+        written, key, lost = name_arrows(
+            ax, scene, labelled, content.named, fits, "biplot_data()", layout.fontsize, told
+        )
+        rows, missed = _name_points(ax, scene, data, clouds if centroids else [], layout.fontsize)
         unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)
-        full = not note_has_room(ax, [*sentences, *told, key, unnamed])
         most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
-        if full and told and most > 2:  # the lists have no room in full
+        if told and most > 2 and (lost or not note_has_room(ax, [*said, key], 3)):
+            # the lists have no room in full
             content = replace(content, most=2 * most // 3)
-            for label in [*lists, *written, *rows]:
-                label.remove()
-            continue
-        if full:
-            numbers = [label for label in written if label.get_gid() == "number"]
-            listed = sum(min(text.get_text().count("\n"), most) for text in lists)
-            named = len(written) - len(numbers) + listed
-            for label in numbers:
-                label.remove()
-            written = [label for label in written if label not in numbers]
-            lost = plural(len(data.arrows) - named, "variable")
-            told, key = [f"No room for the names of {lost}: biplot_data() has them, or a larger figure."], ""
-        if rewrite_note(ax, note, [*sentences, *told, key, unnamed]):
+        elif rewrite_note(ax, note, explained(key, unnamed)):
             break
-        for label in [*lists, *written, *rows]:  # a longer note leaves less room to the axes
+        for label in [*lists, *written, *rows]:  # shorter lists, or a longer note that leaves less room
             label.remove()
 
 
@@ -186,8 +195,13 @@ def _further(ax: Axes, data: BiplotData) -> None:
             )
 
 
-def _name_points(ax: Axes, scene: Any, data: BiplotData, clouds: list[Group]) -> tuple[list[Any], int]:
-    """Name centroids, levels, rows and new rows, in this order; return the names and how many had no room."""
+def _name_points(
+    ax: Axes, scene: Any, data: BiplotData, clouds: list[Group], fontsize: str
+) -> tuple[list[Any], int]:
+    """Name centroids, levels, rows and new rows, in this order; return the names and how many had no room.
+
+    Names of rows are not larger than `fontsize`, that of the variables, and cover no point.
+    """
     xy = data.points[["x", "y"]].to_numpy()
     wanted: list[tuple[np.ndarray, list[str], dict[str, Any]]] = []
     for cloud in clouds if "group" in data.points else []:
@@ -195,7 +209,8 @@ def _name_points(ax: Axes, scene: Any, data: BiplotData, clouds: list[Group]) ->
         wanted.append((np.nanmean(xy[cloud.rows], axis=0)[None], [cloud.name], style))
     # more than 30 new rows have no names
     new = data.new if len(data.new) <= 30 else data.new.iloc[:0]
-    small: dict[str, Any] = {"color": shade(ax, 0.75), "fontsize": "x-small"}
+    small: dict[str, Any] = {"color": shade(ax, 0.75), "clear": True}
+    small["fontsize"] = "x-small" if fontsize == "small" else fontsize
     for frame, style in ((data.levels, {"color": visible(ax, FURTHER)}), (data.points, small), (new, small)):
         named = frame[(frame["label"] != "") & frame[["x", "y"]].notna().all(axis=1)]
         wanted.append((named[["x", "y"]].to_numpy(dtype=float), named["label"].astype(str).tolist(), style))

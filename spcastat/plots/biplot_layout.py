@@ -10,7 +10,7 @@ has no room either, lists name their first variables and count the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -35,19 +35,19 @@ SIDES = {"right": ("→", 0), "left": ("←", 0), "top": ("↑", 1), "bottom": (
 #: Length of the longer side of the data in a new figure, in points.
 SIDE = 370.0
 #: Layouts in the order in which they are tried: largest length of names, font size, whether lists show
-#: weights, whether they must be near the ends of their axes.
+#: weights, the largest angle in degrees between their axes and the direction of the lists from the origin.
 TRIED = (
-    (40, "small", True, True),
-    (28, "small", True, True),
-    (20, "small", True, True),
-    (20, "x-small", True, True),
-    (14, "x-small", True, True),
-    (20, "x-small", True, False),
-    (14, "x-small", True, False),
-    (20, "x-small", False, False),
-    (13, "x-small", False, False),
-    (20, "xx-small", False, False),
-    (12, "xx-small", False, False),
+    (40, "small", True, 50),
+    (28, "small", True, 50),
+    (20, "small", True, 50),
+    (20, "x-small", True, 50),
+    (14, "x-small", True, 50),
+    (20, "x-small", True, 90),
+    (14, "x-small", True, 90),
+    (20, "x-small", False, 90),
+    (13, "x-small", False, 90),
+    (20, "xx-small", False, 90),
+    (12, "xx-small", False, 90),
 )
 #: Scales of the data that are tried, relative to the largest possible.
 SCALES = np.arange(1.0, 0.6, -0.04).tolist()
@@ -139,12 +139,17 @@ class Layout:
     labels: list[str]
     fontsize: str
     weighted: bool
-    rank: tuple[int, bool, int]
+    rank: tuple[int, int, int]
+
+
+def enlarge(ax: Axes, content: Content) -> None:
+    """Give a new figure the size with which the axes have room for the content."""
+    _resize(ax, _room(ax, content, True))
 
 
 def lay_out(
     ax: Axes, content: Content, own: bool, write_legend: Callable[[int], Legend] | None
-) -> tuple[Layout, list[Text], list[str]]:
+) -> tuple[Layout, list[Text], list[tuple[str, str]]]:
     """Set the limits of the axes and write the lists; set the size of a new figure (`own`).
 
     Parameters
@@ -157,15 +162,15 @@ def lay_out(
     layout : Layout
     texts : list of Text
         The lists on the axes.
-    told : list of str
-        Sentences for the note, with the lists that have no room.
+    told : list of (str, str)
+        Head and entry, for the note, of each variable of the lists that have no room.
     """
     probe = ax.text(0, 0, "", parse_math=False)
     legend = None if write_legend is None else write_legend(0)
     room = _room(ax, content, own)
     best = _best(content, room, probe, FILLED[own], None if legend is None else size_of(ax, legend))
     if write_legend is not None and legend is not None:
-        if best.rank[:2] == (0, True):
+        if best.rank[:2] == (0, round(20 * FILLED[own])):
             legend.set_loc(tuple(best.boxes["legend"][:2].tolist()))
         else:
             width = 72 * figure_of(ax).get_size_inches()[0]
@@ -175,22 +180,24 @@ def lay_out(
             best = _best(content, _room(ax, content, own), probe, FILLED[own], None)
     probe.remove()
     _apply(ax, best, own)
-    texts, told = [], []
+    texts: list[Text] = []
+    told: list[tuple[str, str]] = []
     for side in content.lists:
         if side in best.boxes:
             lines = content.list_lines(side, best.labels, best.weighted)
             texts.append(_write_list(ax, "\n".join(lines), best.boxes[side], best.fontsize))
         else:
-            head, *entries = content.list_lines(side, content.labels(NAME_WIDTH))
-            told.append(f"{head}: {', '.join(entry.replace('  ', ' ') for entry in entries)}.")
+            whole = replace(content, most=None)
+            head, *entries = whole.list_lines(side, content.labels(NAME_WIDTH))
+            told += [(f"{head}:", entry.replace("  ", " ")) for entry in entries]
     return best, texts, told
 
 
 def _room(ax: Axes, content: Content, own: bool) -> Array:
     """Return the largest width and height of the axes, in points.
 
-    In a new figure the longer side of the data has the length SIDE. On the user's axes the longer side of the
-    data fills the axes, and the other side of the axes is not much longer than that of the data.
+    In a new figure the longer side of the data has the length SIDE. On the user's axes the data fill the axes
+    in one direction, and the share FILLED in the other.
     """
     low, high = content.limits
     extent = np.where(high > low, high - low, 1.0)
@@ -201,7 +208,7 @@ def _room(ax: Axes, content: Content, own: bool) -> Array:
     settle(ax)
     room = size_of(ax)
     unit = float(((room - 2 * GAP) / extent).min())
-    return np.minimum(room, np.maximum(1.25 * extent, 0.7 * extent.max()) * unit + 2 * GAP)
+    return np.minimum(room, np.maximum(extent / FILLED[own], 0.7 * extent.max()) * unit + 2 * GAP)
 
 
 def _best(content: Content, room: Array, probe: Text, target: float, legend: Array | None) -> Layout:
@@ -212,7 +219,7 @@ def _best(content: Content, room: Array, probe: Text, target: float, legend: Arr
             best = found
         # names at tips without room become numbers; that is better than shortening all names below 20
         # characters
-        if best.rank[:2] == (0, True) and (best.rank[2] == 0 or found.fontsize != "small"):
+        if best.rank[:2] == (0, round(20 * target)) and (best.rank[2] == 0 or found.fontsize != "small"):
             break
     assert best is not None
     return best
@@ -223,13 +230,13 @@ def _layouts(
 ) -> Iterator[Layout]:
     """Yield layouts in the order of TRIED and SCALES.
 
-    The rank of a layout is minus the number of lists without room, then whether points and arrows fill the
-    target share of the axes, then minus the number of names without room.
+    The rank of a layout is minus the number of lists without room, then the share of the axes that points and
+    arrows fill, up to the target, in twentieths, then minus the number of names without room.
     """
     low, high = content.limits
     extent = np.where(high > low, high - low, 1.0)
     middle, largest = (low + high) / 2, float(((room - 2 * GAP) / extent).min())
-    for limit, fontsize, weighted, near in TRIED:
+    for limit, fontsize, weighted, angle in TRIED:
         labels = content.labels(limit)
         lists = {side: "\n".join(content.list_lines(side, labels, weighted)) for side in content.lists}
         sizes = {side: _measured(probe, text, fontsize) for side, text in lists.items()}
@@ -243,11 +250,12 @@ def _layouts(
             tips, origin = to_points(content.tips), to_points(np.zeros((1, 2)))[0]
             points = to_points(content.points)
             shafts = np.stack([np.broadcast_to(origin, tips.shape), tips], axis=1)
-            free = FreeSpace(room, GAP)
+            first, last = to_points(np.stack([low, high]))
+            free = FreeSpace(room, GAP, first, last)
             free.block_points(points, 3.0)
             free.block_segments(shafts)
-            boxes = {} if legend is None else free.take({"legend": legend}, {"legend": room})
-            boxes |= free.take(sizes, _ends(sizes, origin, room), origin if near else None)
+            boxes = {} if legend is None else free.take({"legend": legend}, {"legend": last}, origin)
+            boxes |= free.take(sizes, _ends(sizes, origin, first, last), origin, angle)
             unlisted = len(sizes) + (legend is not None) - len(boxes)
             taken = [grown(box) for box in boxes.values()]
             scene = Scene(np.concatenate([[0.0, 0.0], room]), tips, shafts, points, taken)
@@ -266,7 +274,7 @@ def _layouts(
                 labels,
                 fontsize,
                 weighted,
-                (-unlisted, filled >= target, -sum(one is None for one in placed)),
+                (-unlisted, round(20 * min(filled, target)), -sum(one is None for one in placed)),
             )
             if (not unlisted and not any(one is None for one in placed)) or filled < 0.75 * target:
                 break
@@ -278,13 +286,13 @@ def _measured(probe: Text, text: str, fontsize: str) -> Array:
     return size_of(cast("Axes", probe.axes), probe)
 
 
-def _ends(sizes: dict[str, Array], origin: Array, room: Array) -> dict[str, Array]:
-    """Return the preferred centres of the lists: the ends of their axes."""
+def _ends(sizes: dict[str, Array], origin: Array, first: Array, last: Array) -> dict[str, Array]:
+    """Return the preferred centres of the lists: the ends of their axes within the limits of the data."""
     ends = {
-        "right": (room[0], origin[1]),
-        "left": (0.0, origin[1]),
-        "top": (origin[0], room[1]),
-        "bottom": (origin[0], 0.0),
+        "right": (last[0], origin[1]),
+        "left": (first[0], origin[1]),
+        "top": (origin[0], last[1]),
+        "bottom": (origin[0], first[1]),
     }
     return {side: np.array(ends[side]) for side in sizes}
 
@@ -296,17 +304,23 @@ def _wanted(content: Content, tips: Array, origin: Array, sizes: list[Array]) ->
 
 def _apply(ax: Axes, layout: Layout, own: bool) -> None:
     """Set the limits of the axes, and for a new figure its size, so that the axes have that of the layout."""
-    figure = figure_of(ax)
-    for _ in range(2 if own else 0):
-        ax.set_aspect("auto")
-        settle(ax)
-        missing = layout.size - size_of(ax)
-        if np.abs(missing).max() < 1.0:
-            break
-        figure.set_size_inches(*np.maximum(figure.get_size_inches() + missing / 72, 2.0).tolist())
+    if own:
+        _resize(ax, layout.size)
     ax.set(xlim=(layout.low[0], layout.high[0]), ylim=(layout.low[1], layout.high[1]))
     ax.set_aspect("equal", adjustable="box")
     settle(ax)
+
+
+def _resize(ax: Axes, size: Array) -> None:
+    """Set the size of the figure so that the axes have this size."""
+    figure = figure_of(ax)
+    for _ in range(2):
+        ax.set_aspect("auto")
+        settle(ax)
+        missing = size - size_of(ax)
+        if np.abs(missing).max() < 1.0:
+            break
+        figure.set_size_inches(*np.maximum(figure.get_size_inches() + missing / 72, 2.0).tolist())
 
 
 def _write_list(ax: Axes, text: str, box: Array, fontsize: str) -> Text:

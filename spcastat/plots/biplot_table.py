@@ -83,19 +83,19 @@ def spread_of(values: NDArray[np.float64], scale: float, names: tuple[str, str])
 
 
 def stretch_of(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
-    """Return the factor by which arrows are stretched, so that points and arrows fill the same axes.
+    """Return the factor by which arrows are stretched, so that they reach as far as most of the points.
 
-    The longest arrow becomes as long as the 98 % quantile of the points' distances from the centre, but at
-    least half the largest distance. So a single outlier makes neither the arrows nor the other points too
-    small.
+    Along one component the arrows reach as far as the nearest 97.5 % of the points, along the other at most
+    as far; but the longest has at least a quarter of the distance of the farthest point. So far points make
+    neither the arrows nor the other points too small.
     """
-    away = np.sqrt((xy**2).sum(axis=1))
-    away = away[np.isfinite(away)]
-    longest = float(np.hypot(*ends.T).max()) if len(ends) else 0.0
-    if not longest > 0 or not len(away) or not away.max() > 0:
+    xy = np.abs(xy[np.isfinite(xy).all(axis=1)])
+    longest = np.abs(ends).max(axis=0, initial=0.0)
+    if not longest.any() or not xy.any():
         return 1.0
-    reach = max(float(np.quantile(away, 0.98)), 0.5 * float(away.max()))
-    return reach / longest
+    used = longest > 0
+    most = np.quantile(xy[:, used], 0.975, axis=0) / longest[used]
+    return float(max(most.min(), 0.25 * np.hypot(*xy.T).max() / np.hypot(*ends.T).max()))
 
 
 def points_of(

@@ -15,6 +15,7 @@ from spcastat.plots.axes_and_names import (
     axes_for,
     axis_names,
     frame_of,
+    note_has_room,
     pair_of,
     rewrite_note,
     settle,
@@ -127,10 +128,14 @@ def plot_correlations(
     draw_arrows(ax, arrows)
     sentences = _sentences(data, len(correlations), r)
     note = write_note(ax, sentences or [" "])
+
+    def fits(key: str) -> bool:
+        return note_has_room(ax, [*sentences, key])
+
     while True:
         settle(ax)
         scene = scene_of(ax, tips, np.stack([np.zeros_like(tips), tips], axis=1), np.empty((0, 2)))
-        written, key = name_arrows(ax, scene, arrows, range(len(arrows)))
+        written, key, _ = name_arrows(ax, scene, arrows, range(len(arrows)), fits, "plot_correlations_data()")
         if rewrite_note(ax, note, [*sentences, key]):
             return ax
         for label in written:  # a longer note leaves less room for the axes: place the names again

@@ -62,12 +62,16 @@ class Scene:
 
 @dataclass(frozen=True)
 class Name:
-    """A text to place: its anchor, the preferred direction from the anchor, its size, and its own tips."""
+    """A text to place: its anchor, the preferred direction from the anchor, its size, and its own tips.
+
+    A `clear` name may cover no dot; others cover as few as possible.
+    """
 
     anchor: Array
     direction: Array
     size: Array
     own: tuple[int, ...] = ()
+    clear: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,10 @@ def _choices(name: Name, scene: Scene, radii: Array) -> _Choices:
         good[np.flatnonzero(led)] = ~meeting(lines, others).any(axis=1)
     kept = np.flatnonzero(good)
     boxes, distance = boxes[kept], distance[kept]
-    cost = distance + 4.0 * turn[kept] + 4.0 * np.minimum(_count(_padded(boxes, 1.5), scene.dots), 8)
+    dots = _count(_padded(boxes, 1.5), scene.dots)
+    cost = distance + 4.0 * turn[kept] + 4.0 * np.minimum(dots, 8)
     order = np.argsort(cost, kind="stable")
+    order = order[dots[order] == 0] if name.clear else order
     return _Choices(boxes[order], distance[order], cost[order])
 
 
@@ -173,12 +179,14 @@ class FreeSpace:
         Width and height, in points.
     gap : float
         Margin around boxes and at the edges, in points.
+    low, high : ndarray, (2,)
+        Lower and upper limits of the data, in points.
     """
 
     CELL = 2.0
 
-    def __init__(self, room: Array, gap: float):
-        self.gap = gap
+    def __init__(self, room: Array, gap: float, low: Array, high: Array):
+        self.gap, self.low, self.high = gap, low, high
         self.taken = np.zeros(np.ceil(room / self.CELL).astype(int), dtype=bool)
 
     def block_points(self, points: Array, radius: float) -> None:
@@ -197,15 +205,17 @@ class FreeSpace:
         self.block_points(along.reshape(-1, 2), self.CELL)
 
     def take(
-        self, sizes: dict[str, Array], targets: dict[str, Array], origin: Array | None = None
+        self, sizes: dict[str, Array], targets: dict[str, Array], origin: Array, angle: float = 180
     ) -> dict[str, Array]:
-        """Find and occupy a free box for each size, as close to its target as possible.
+        """Find and occupy a free box for each size.
 
-        With an `origin`, the direction from there to the box must be within 50 degrees of that to the target.
+        It is close to its target, and adds little to the rectangle around the data and the boxes: the squared
+        distance plus the area added is as small as possible. The direction from `origin` to the box must be
+        within `angle` degrees of that to the target.
         Returns the boxes; sizes without room are left out.
         """
         found = {}
-        for name in sorted(sizes, key=lambda name: -float(np.prod(sizes[name]))):
+        for name in sizes:
             cells = np.ceil((sizes[name] + 2 * self.gap) / self.CELL).astype(int)
             if (cells > self.taken.shape).any():
                 continue
@@ -213,20 +223,19 @@ class FreeSpace:
             w, h = cells
             inside = total[w:, h:] - total[:-w, h:] - total[w:, :-h] + total[:-w, :-h]
             free = np.argwhere(inside == 0)
+            centres = (free + cells / 2) * self.CELL
+            towards = (targets[name] - origin) / max(float(np.hypot(*(targets[name] - origin))), 1e-9)
+            length = np.hypot(*(centres - origin).T)
+            there = (centres - origin) @ towards >= np.cos(np.deg2rad(angle)) * length - 1e-9
+            free, centres = free[there], centres[there]
             if not len(free):
                 continue
-            centres = (free + cells / 2) * self.CELL
-            if origin is not None:
-                towards = (targets[name] - origin) / max(float(np.hypot(*(targets[name] - origin))), 1e-9)
-                length = np.hypot(*(centres - origin).T)
-                there = (centres - origin) @ towards >= np.cos(np.deg2rad(50)) * length
-                free, centres = free[there], centres[there]
-                if not len(free):
-                    continue
-            away = centres - targets[name]
-            start = free[np.argmin((away**2).sum(axis=1))]
+            corners = free * self.CELL + self.gap
+            low, high = np.minimum(corners, self.low), np.maximum(corners + sizes[name], self.high)
+            cost = ((centres - targets[name]) ** 2).sum(axis=1) + np.prod(high - low, axis=1)
+            best = int(np.argmin(cost))
+            self.low, self.high, start, corner = low[best], high[best], free[best], corners[best]
             self.taken[start[0] : start[0] + w, start[1] : start[1] + h] = True
-            corner = start * self.CELL + self.gap
             found[name] = np.concatenate([corner, corner + sizes[name]])
         return found
 
@@ -281,6 +290,7 @@ def write_names(
     *,
     owners: Sequence[tuple[int, ...]] | None = None,
     outwards: bool = True,
+    clear: bool = False,
     **style: Any,
 ) -> list[Annotation | None]:
     """Write names next to their anchors, which are in data units; return the texts, None if without room.
@@ -291,6 +301,8 @@ def write_names(
         The tips of the scene that belong to each name; by default none.
     outwards : bool
         Whether the preferred direction of a name is away from the origin; otherwise it is to the right.
+    clear : bool
+        Whether a name that would cover dots is not written.
     style
         Properties of the text, such as ``color``.
     """
@@ -304,7 +316,7 @@ def write_names(
         box = label.get_window_extent()
         size = in_points(ax, [box.width, box.height]) + 1.0  # half a point around each name
         direction = ends[i] - origin if outwards else np.array([1.0, 0.2])
-        wanted.append(Name(ends[i], direction, size, () if owners is None else owners[i]))
+        wanted.append(Name(ends[i], direction, size, () if owners is None else owners[i], clear))
     written: list[Annotation | None] = []
     for label, end, found in zip(labels, ends, place(wanted, scene), strict=True):
         if found is None:
