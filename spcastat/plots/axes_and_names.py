@@ -46,8 +46,8 @@ def axes_for(ax: Axes | None, width: float, height: float, without: Sequence[str
     without : sequence of str
         Sides of the frame that are not drawn.
     """
-    from matplotlib import rcParams
     from matplotlib.axes import Axes
+    from matplotlib.gridspec import SubplotParams
 
     if ax is None:
         import matplotlib.pyplot as plt
@@ -59,9 +59,9 @@ def axes_for(ax: Axes | None, width: float, height: float, without: Sequence[str
             f"ax of type {type(ax).__name__} was given; it must be one matplotlib Axes, such as the second "
             "value of plt.subplots(), or None for a new figure."
         )
-    figure, sides = figure_of(ax), ("left", "right", "bottom", "top")
-    margins = [getattr(figure.subplotpars, side) == rcParams[f"figure.subplot.{side}"] for side in sides]
-    if figure.axes == [ax] and ax.get_subplotspec() and figure.get_layout_engine() is None and all(margins):
+    figure, spec = figure_of(ax), ax.get_subplotspec()
+    margins = None if spec is None else vars(spec.get_gridspec().get_subplot_params(figure))
+    if margins == vars(SubplotParams()) and figure.axes == [ax] and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
     for side in without:
         ax.spines[side].set_visible(False)
