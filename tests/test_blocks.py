@@ -145,7 +145,7 @@ def test_files_refits_and_calls_keep_the_blocks(rows, tmp_path):
     )
 
 
-def test_draws_and_folds_find_the_eigenvalues_again(rows):
+def test_draws_and_folds_scale_blocks_again(rows):
     given = {"scale": "blocks", "blocks": BLOCKS}
     frame, chunks = source_of(rows, **given), source_of([rows[:25], rows[25:]], **given)
     matrix = source_of(rows.cov(), n_obs=60, **given)

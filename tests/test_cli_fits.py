@@ -84,7 +84,7 @@ def test_a_column_of_weights_gives_what_it_gives_in_python(hastie, tmp_path, cap
     ],
     ids=["all", "some", "weights", "formula"],
 )
-def test_large_files_are_read_in_pieces(hastie, tmp_path, capsys, monkeypatch, packing, how):
+def test_large_files_are_read_in_chunks(hastie, tmp_path, capsys, monkeypatch, packing, how):
     data = pd.read_csv(hastie, index_col=0).assign(times=np.arange(60) % 3)
     data = data if "--drop" in how else data.drop(columns=["kind", "times"])
     path = tmp_path / packing
@@ -102,7 +102,7 @@ def test_large_files_are_read_in_pieces(hastie, tmp_path, capsys, monkeypatch, p
     assert list(fits[0].loadings.index) == list(fits[1].loadings.index)
 
 
-def test_pieces_name_what_is_wrong_with_a_line(tmp_path, capsys, monkeypatch):
+def test_chunks_name_the_line_that_is_wrong(tmp_path, capsys, monkeypatch):
     path = tmp_path / "rows.csv"
     path.write_text("id,a,b\n" + "".join(f"00{i},{i},{i % 3}\n" for i in range(30)) + "7,8\n")
     monkeypatch.setattr(input_tables, "LARGE", 0)

@@ -142,7 +142,7 @@ def test_errors_are_light():
     assert "numpy" not in modules_after("import spcastat; spcastat.errors.SpcaError")
 
 
-def test_the_face_offers_what_it_lists():
+def test_the_package_offers_the_names_it_lists():
     source = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     typed = {
         alias.name

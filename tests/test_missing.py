@@ -134,7 +134,7 @@ def test_weights_count_rows(na):
 
 
 @pytest.mark.parametrize("na", ["em", "pairwise"])
-def test_draws_estimate_anew(na, tmp_path):
+def test_draws_estimate_missing_values_again(na, tmp_path):
     """A draw with all rows once has the covariance matrix of the fit; others that of a fit of the same rows.
 
     1e-3: the EM of a draw begins with the model of the fit, and both end within 1e-8 of the likelihood.

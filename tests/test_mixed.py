@@ -99,7 +99,7 @@ def test_new_rows_files_and_refits(rows, tmp_path):
         fit.refit(scale=True)
 
 
-def test_draws_and_folds_find_the_shares_again(rows):
+def test_draws_and_folds_scale_mixed_data_again(rows):
     source = source_of(rows, scale="mixed")
     drawn = np.sort(np.random.default_rng(0).integers(80, size=80))
     folds = divided(source, rows, {}, 4, 1, seed=0, k=2, keep_rows=False)

@@ -248,7 +248,7 @@ def test_groups_that_do_not_meet_are_problems_of_their_own(seed):
     assert held <= loose <= problem.dense()
 
 
-def test_what_supports_add_at_most_beside_a_component_of_one_variable():
+def test_what_supports_add_at_most_given_a_component_of_one_variable():
     """Closed forms: S_ii and the largest eigenvalues on the supports."""
     S = covariance(9, 6)
     single = np.array([5])

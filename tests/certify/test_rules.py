@@ -114,7 +114,7 @@ def test_bounds_by_sums_have_closed_forms():
 
 
 @pytest.mark.parametrize("c", [2, 3, 5])
-def test_a_split_matrix_has_sums_of_what_is_split_off(c):
+def test_a_split_matrix_has_the_sums_of_the_removed_entries(c):
     S = covariance(1, 6)
     for share in (0.1, 0.5, 1.0):
         U = cut_off(S, share)
@@ -255,7 +255,7 @@ def test_the_complement_of_taken_variables_has_the_level_where_the_support_has()
 # --- branch and bound -----------------------------------------------------------------------------
 
 
-def test_a_proof_takes_what_is_better():
+def test_a_proof_stores_better_bounds_and_supports_only():
     proof = Proof()
     proof.lower(3.0, "first")
     proof.lower(3.0, "second")
@@ -468,7 +468,7 @@ def test_a_split_bound_closes_nodes_that_sums_leave_open():
 
 
 @pytest.mark.parametrize("chosen", [1, 2])
-def test_adjusted_variance_beside_a_single_variable_without_any_step(chosen):
+def test_bounds_of_adjusted_variance_given_a_component_of_one_variable(chosen):
     """Closed form: S_ii, the largest eigenvalues of N_T - N_i, and of N - N_i for what may be dense."""
     S = covariance(3, 6)
     problem = problem_of(S, (1, 2, 2), "adjusted")
@@ -485,7 +485,7 @@ def test_adjusted_variance_beside_a_single_variable_without_any_step(chosen):
     assert alone == pytest.approx(expected, rel=1e-8)
 
 
-def test_beside_a_single_variable_what_can_be_closed_is_closed():
+def test_nodes_with_a_component_of_one_variable_are_closed_if_possible():
     """The level that a bound has to get below is that of the whole, of which the variable explains a part."""
     S = covariance(3, 7)
     problem = problem_of(S, (1, 3, 3), "pev")

@@ -164,7 +164,7 @@ def searching(problem, value, **options):
 
 @pytest.mark.parametrize("cards", [(2,), (2, 2), (2, 3), (1, 2), (1, 2, 2), (1, 1, 2)])
 @pytest.mark.parametrize(("loose", "ceilings"), [(0.3, False), (0.3, True), (0.05, False)])
-def test_just_the_nodes_that_may_hold_something_better_are_looked_at(cards, loose, ceilings):
+def test_only_nodes_that_may_hold_something_better_are_examined(cards, loose, ceilings):
     problem = Toy(cards, 6 if len(cards) < 3 else 4, loose, ceilings=ceilings)
     best = max(problem.best((number,)) for number in range(len(problem.singles())))
     steps = []
@@ -183,7 +183,7 @@ def test_just_the_nodes_that_may_hold_something_better_are_looked_at(cards, loos
     assert sum(map(len, climbed)) == counts[-1, 1]
 
 
-def test_bounds_are_worked_out_longer_where_all_supports_are_chosen_and_once_more():
+def test_bounds_of_leaves_take_more_steps_and_more_the_second_time():
     problem = Toy((2, 2), loose=0.3)
     search, _ = searching(problem, problem.best((0,)))
     search.run()
@@ -220,7 +220,7 @@ def test_the_best_is_found_from_a_poor_beginning(cards):
 
 
 @pytest.mark.parametrize(("cards", "p"), [((2, 2), 6), ((2, 3), 6), ((2, 2, 2), 5), ((3, 4, 4), 6)])
-def test_tables_of_unions_close_what_they_can(cards, p):
+def test_tables_of_unions_close_all_nodes_that_they_bound(cards, p):
     """Of sets that hold the supports, with as many further variables as the other components may have.
 
     Nodes with few children, as all of these problems have, are not bounded by themselves.

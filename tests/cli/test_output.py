@@ -102,7 +102,7 @@ def test_what_does_not_go_together_is_refused(capsys, tmp_path, monkeypatch, opt
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_read_is_not_written(capsys, tmp_path):
+def test_the_input_file_is_not_written_over(capsys, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n2,1\n3,5\n", encoding="utf-8")
     assert "is the input" in refused(capsys, "fit", path, "--k", 1, "--out", path, "--format", "text")

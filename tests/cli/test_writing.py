@@ -122,14 +122,14 @@ def run(line, **how):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
 @pytest.mark.parametrize("arguments", ["datasets", "--help"])
-def test_a_full_disk_is_told_in_one_line(arguments):
+def test_a_full_disk_is_reported_in_one_line(arguments):
     done = run(f"$spcastat {arguments} > /dev/full")
     expected = "spcastat: error: standard output cannot be written: No space left on device.\n"
     assert (done.returncode, done.stderr) == (1, expected)
 
 
 @pytest.mark.slow
-def test_closed_streams_are_told(table):
+def test_closed_streams_are_reported(table):
     done = run("$spcastat datasets >&-")
     assert done.returncode == 1
     assert done.stderr.startswith("spcastat: error: standard output is closed")
@@ -182,7 +182,7 @@ def test_ctrl_c_ends_with_code_130(table, capsys, monkeypatch, request):
     assert "interrupted" in error(capsys, "fit", table, "--index-col", "id", "--k", 1, code=130)
 
 
-def test_too_little_memory_is_told_in_one_line(table, capsys, monkeypatch):
+def test_too_little_memory_is_reported_in_one_line(table, capsys, monkeypatch):
     def out(*args, **given):
         raise MemoryError("Unable to allocate 7.28 TiB")
 

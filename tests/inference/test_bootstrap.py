@@ -142,7 +142,7 @@ def test_an_interrupted_bootstrap_says_so(fit):
     assert len(found.conf_int()) >= 8
 
 
-def test_samples_that_cannot_be_fitted_are_drawn_anew(planted):
+def test_samples_that_cannot_be_fitted_are_drawn_again(planted):
     rare = planted.assign(rare=np.arange(len(planted)) == 0)  # without variation in a third of the draws
     found = sp.spca(rare, 2, 4, scale=True).bootstrap(40)
     assert found.n == 40

@@ -94,7 +94,7 @@ def test_constant_columns_have_no_p_value_and_sparse_rows_do(planted):
     np.testing.assert_allclose(sparse.p_values, found.p_values)
 
 
-def test_what_the_other_variables_make_of_a_component_knows_nothing_of_the_one_left_out(planted):
+def test_components_of_the_other_variables_do_not_depend_on_the_one_left_out(planted):
     """Under the null its p-value is uniform only if nothing that depends on the variable enters."""
     from dataclasses import replace
 

@@ -84,7 +84,7 @@ def test_near_copies_are_one_cluster_and_take_turns():
     assert found.clusters["component"].tolist() == ["PC1"]
 
 
-def test_associates_take_the_place_of_what_was_selected():
+def test_associates_replace_selected_variables():
     rng = np.random.default_rng(4)
     X = pd.DataFrame(rng.normal(size=(100, 8)), columns=list("abcdefgh"))
     X[["a", "b", "c"]] += 2.0 * rng.normal(size=(100, 1))  # three alike, of which two can be had
@@ -157,7 +157,7 @@ def test_a_print_has_a_cluster_that_is_stable_though_its_members_are_not(tmp_pat
     assert "Associates" in page
 
 
-def test_it_prints_everywhere_and_can_be_drawn(fit):
+def test_stability_renders_in_every_format_and_plots(fit):
     found = fit.stability(6)
     for text in (found.as_text(), found.as_html(), found.as_latex(), found.as_markdown()):
         assert "exchangeable" in text

@@ -103,7 +103,7 @@ def test_expressions_that_cannot_be_read():
         "center(center(a) + b)",
     ],
 )  # fmt: skip
-def test_what_is_not_run_gives_what_python_gives(expression):
+def test_interpreted_expressions_have_the_values_of_python(expression):
     """Two ways to one value: node by node, and compiled from the same tree."""
     rng = np.random.default_rng(1)
     data = pd.DataFrame(rng.gamma(3, 1, (30, 4)), columns=["a", "b", "my x", "column 7"])

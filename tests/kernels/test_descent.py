@@ -100,7 +100,7 @@ def test_uphill_no_step_is_taken():
     assert len(wrong.points) == 1 + 25
 
 
-def test_a_step_brings_its_share_of_what_the_slope_promises():
+def test_a_step_must_lower_the_value_by_a_share_of_the_slope():
     # Along a line of slope -1 the value falls by just so much a unit: at half of ARMIJO no step is enough.
     for share, moves in ((0.5 * ARMIJO, False), (2.0 * ARMIJO, True)):
         line = Recorded(lambda x, share=share: -share * x[0], lambda x: np.array([-1.0]))

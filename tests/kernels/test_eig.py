@@ -160,7 +160,7 @@ def test_orthonormalise_of_nearly_parallel_columns():
 
 
 @pytest.mark.parametrize("lost", [True, False])
-def test_pairs_that_lapack_does_not_find_are_had_from_all(lost, monkeypatch):
+def test_pairs_that_lapack_does_not_find_come_from_the_full_decomposition(lost, monkeypatch):
     """LAPACK's routine for some pairs may fail, or return too few, in large groups of equal eigenvalues."""
     import scipy.linalg
 

@@ -91,7 +91,7 @@ def test_half_thresholding_is_equation_13():
 
 
 @pytest.mark.parametrize("rule", [half, lambda W, card: lp(W, card, 0.3)])
-def test_what_is_only_rounding_becomes_zero(rule):
+def test_entries_that_are_rounding_become_zero(rule):
     w = np.array([1.0, -0.5, 3e-15, 0.25, -2e-16])
     found = rule(w[:, None], 5)[:, 0]
     assert np.flatnonzero(found).tolist() == [0, 1, 3]

@@ -34,7 +34,7 @@ def test_a_threshold_solves_the_problem(level):
         assert 0.5 * x @ x <= dual.fun * (1 + 1e-8) + 1e-12  # the least of the dual, to what BFGS reaches
 
 
-def test_nothing_comes_of_nothing():
+def test_zeros_stay_zero():
     g, Q = problem(2)
     soft_one = OrthogonalSoft(Q)
     for level in (0.0, 0.5):

@@ -35,7 +35,7 @@ def exact_moments(X, w):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("far", [0.0, 3.0, 1e4, 1e8])
-def test_pieces_joined_in_any_order_have_the_moments_of_the_whole(far, weighted):
+def test_chunks_merged_in_any_order_have_the_moments_of_the_whole(far, weighted):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((60, 3)) * [1.0, 10.0, 0.1] + far
     w = rng.uniform(0.0, 2.0, 60) if weighted else np.ones(60)
@@ -85,7 +85,7 @@ def test_single_precision_is_summed_in_double():
 @pytest.mark.parametrize("kind", [sps.csr_array, sps.csc_array])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sparse_sums_and_products_in_pieces(kind, weighted, dtype):
+def test_sparse_sums_and_products_in_blocks(kind, weighted, dtype):
     n, p = 4000, 60  # 48,000 values, more than two million products with 50 columns
     rng = np.random.default_rng(4)
     dense = (rng.random((n, p)) * (rng.random((n, p)) < 0.2)).astype(dtype)
@@ -123,7 +123,7 @@ def test_columns_that_do_not_vary_have_no_negative_squares(kind):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("center", [True, False])
-def test_rows_held_one_by_one_serve_as_those_held_by_column(weighted, center):
+def test_rows_stored_by_row_give_what_rows_stored_by_column_give(weighted, center):
     rng = np.random.default_rng(5)
     dense = rng.random((4100, 500)) * (rng.random((4100, 500)) < 0.1)
     w = rng.uniform(0.1, 2.0, 4100) if weighted else None

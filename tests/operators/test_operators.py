@@ -82,7 +82,7 @@ def compare(op: operators.Operator, S: np.ndarray, name: str, atol: float) -> No
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("centre", CENTRES)
 @pytest.mark.parametrize("scale", [False, True, "given"])
-def test_every_route_serves_the_same_matrix(shape, weighted, centre, scale):
+def test_every_operator_of_the_same_rows_is_the_same_matrix(shape, weighted, centre, scale):
     X = data(*SHAPES[shape])
     n, p = X.shape
     weights = (
@@ -108,7 +108,7 @@ def test_weights_count_rows():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
-def test_wide_data_are_served_from_rows(kind):
+def test_wide_data_have_an_operator_of_rows(kind):
     X = data(20, 450)  # above SMALL_ORDER, with fewer rows than variables
     op = prepare(kind(X), None, True, False, range(450))[1]
     assert isinstance(op, operators.Rows)
@@ -289,7 +289,7 @@ def test_other_deflations_by_their_formulas():
 
 
 @pytest.mark.parametrize("kind", ["covariance", "rows"])
-def test_what_is_left_of_data_in_another_unit_is_the_same_in_that_unit(kind):
+def test_deflation_commutes_with_a_change_of_unit(kind):
     # A power of two changes no digit, so that equality is exact.
     rng = np.random.default_rng(3)
     X = rng.standard_normal((12, 6))

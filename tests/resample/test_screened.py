@@ -52,7 +52,7 @@ def test_a_choice_among_some_columns_says_so(pieces, monkeypatch):
         sp.choose(pieces, 3, [2, 7])
 
 
-def test_columns_are_those_of_the_fit_and_those_beside_it():
+def test_columns_are_those_of_the_fit_and_those_most_related_to_it():
     S = np.diag(np.arange(1.0, 31.0))
     S[3, 4] = S[4, 3] = 1.5  # the covariance of 4 with a component on 3 alone
     V = np.zeros((30, 1))

@@ -75,7 +75,7 @@ KINDS = (
     [lambda fit: pickle.loads(pickle.dumps(fit)), copy.deepcopy, copy.copy],
     ids=["pickle", "deep", "copy"],
 )
-def test_a_fit_that_was_carried_is_the_same(kind, carry, mixed, tmp_path):
+def test_a_copied_fit_is_the_same(kind, carry, mixed, tmp_path):
     fit = make(kind, mixed, tmp_path)
     other = carry(fit)
     assert type(other) is type(fit)
@@ -108,7 +108,7 @@ def test_a_fit_that_was_carried_is_the_same(kind, carry, mixed, tmp_path):
 
 
 @pytest.mark.parametrize("carry", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy, copy.copy])
-def test_what_was_resampled_can_be_carried(carry, mixed, tmp_path):
+def test_results_of_resampling_can_be_copied(carry, mixed, tmp_path):
     # the formula uses numpy, which is a module: those cannot be pickled
     fit = sp.spca(mixed, 2, 2, formula="~ a + np.log(b) + kind", categorical="dummy", method="bcd-l0")
     made = [fit.bootstrap(3), fit.stability(2), fit.split_inference(3), fit.test_loadings(2)]

@@ -103,7 +103,7 @@ def test_a_looser_proof_does_not_replace_a_tighter_one(fit, proof):
     assert str(fit) == text
 
 
-def test_comparisons_have_a_row_of_gaps(R):
+def test_comparisons_have_a_row_of_proven_gaps(R):
     fit = sp.spca_cov(R, 2, card=3, method="greedy")
     other = sp.spca_cov(R, 2, card=3)
     assert "Gap to the proven" not in str(sp.compare({"a": fit, "b": other}))
@@ -127,7 +127,7 @@ def test_comparisons_have_a_row_of_gaps(R):
         ({"joint": True, "max_nodes": 0}, "max_nodes"),
     ],
 )
-def test_bad_input_of_certify_is_told(fit, wrong, told):
+def test_bad_input_of_certify_is_refused(fit, wrong, told):
     with pytest.raises(OptionError, match=told):
         fit.certify(**wrong)
 

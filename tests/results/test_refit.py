@@ -32,7 +32,7 @@ def test_columns_that_the_frame_got_later_are_not_fitted(changes):
     assert list(after.refit(card=3).loadings.index) == list("abcde")
 
 
-def test_what_is_changed_in_place_is_not_fitted():
+def test_data_changed_in_place_are_not_fitted():
     X, w, scale, S = numbers(), np.arange(1.0, 61.0), np.arange(1.0, 6.0), np.cov(numbers(), rowvar=False)
     fit, of_covariance = sp.spca(X, 2, 3, weights=w, scale=scale), sp.spca_cov(S, 2, 3)
     expected = fit.refit(card=2), of_covariance.refit(card=2)

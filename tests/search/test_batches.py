@@ -169,7 +169,7 @@ def climb(criterion, fit, width, valued, rough):
 
 @pytest.mark.parametrize("objective", CRITERIA)
 @pytest.mark.parametrize("rough", [1e-5, 0.03])
-def test_climbs_go_on_while_rounds_bring_something(objective, rough):
+def test_climbs_continue_while_a_round_raises_the_value(objective, rough):
     criterion, _, fits = problem(objective)
     found = climbed(criterion, fits, 4, 6, rough)
     for b in range(B):
@@ -203,7 +203,7 @@ def test_a_deep_climb_follows_the_two_best_exchanges_of_every_component(objectiv
         assert found.value[b] == pytest.approx(one.value[0], rel=1e-10)
 
 
-def test_components_of_one_cardinality_fall_in_variance_where_that_costs_nothing():
+def test_components_of_equal_cardinality_are_sorted_by_variance_if_the_value_stays():
     S = np.diag([3.0, 5.0, 4.0, 1.0, 4.0, 2.0, 9.0, 8.0]) / 36.0
     criterion = held(S, (1, 2, 1, 1, 3), "adjusted")
     fits = criterion.fits(np.array([[4, 0, 3, 2, 1, 5, 6, 7]]), np.ones((1, 8)))
@@ -225,7 +225,7 @@ def test_components_of_one_cardinality_fall_in_variance_where_that_costs_nothing
 
 
 @pytest.mark.parametrize("objective", CRITERIA)
-def test_components_that_change_places_are_cut_anew_from_one_another_s_image(objective):
+def test_interchanged_components_are_truncated_again(objective):
     cards = (4, 2, 4, 3)
     criterion, S, fits = problem(objective, cards, p=11)
     found = interchanged(criterion, fits)

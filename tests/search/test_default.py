@@ -260,7 +260,7 @@ def test_rows_and_their_covariance_matrix_give_the_same_fit():
     np.testing.assert_allclose(np.abs(one.V), np.abs(other.V), atol=1e-6)
 
 
-def test_more_effort_is_not_worse_and_tells_what_it_met(R):
+def test_more_effort_is_not_worse_and_reports_its_optima(R):
     op = Gram(R.to_numpy())
     found = {effort: joint(op, 5, (4,) * 5, effort=effort) for effort in EFFORTS}
     assert found["quick"].value <= found["auto"].value + 1e-9

@@ -90,7 +90,7 @@ def test_a_matrix_is_whitened_up_to_a_ridge():
     np.testing.assert_allclose(np.sort(1.0 - found), np.sort(1e-9 / (values + 1e-9)), rtol=1e-4)
 
 
-def test_what_rounding_has_made_indefinite_is_whitened_all_the_same():
+def test_a_matrix_that_rounding_made_indefinite_is_whitened():
     B = np.ones((3, 3))
     B[0, 1:] = B[1:, 0] = 1.0 + 1e-8  # the cosine of no angle
     assert np.linalg.eigvalsh(B)[0] < 0.0
@@ -142,7 +142,7 @@ def test_a_pool_has_the_directions_of_pca(objective):
     assert len({tuple(places) for places in fits.places.tolist()}) > 3
 
 
-def test_bases_span_what_they_are_made_of():
+def test_bases_span_the_directions_they_are_made_of():
     rng = np.random.default_rng(0)
     vectors = np.linalg.qr(rng.standard_normal((9, 6)))[0]
     found = pool.bases(vectors, 3, 8, rng)
@@ -181,7 +181,7 @@ def test_a_rebuilt_component_has_the_best_loadings_on_its_support(objective):
     assert criterion.grows or (np.diff(fits.value) <= 1e-9).all()
 
 
-def test_efforts_differ_in_their_chains_alone_by_more():
+def test_more_effort_is_more_of_everything():
     """More effort is more of everything."""
     quick, auto, thorough = (EFFORTS[name] for name in ("quick", "auto", "thorough"))
     for less, more in ((quick, auto), (auto, thorough)):

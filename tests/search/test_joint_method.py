@@ -100,7 +100,7 @@ def test_the_variance_of_another_order_is_that_of_the_loadings():
     assert fit.options["card"] == fit.card.tolist()
 
 
-def test_a_path_has_what_the_fits_alone_have():
+def test_fits_of_a_path_are_those_made_alone():
     path = sp.spca_path(R, 3, [4, 8], method="joint", objective="adjusted")
     for card in (4, 8):
         alone = sp.spca_cov(R, 3, card, method="joint")
@@ -155,7 +155,7 @@ def test_of_equal_variables_the_first_have_the_loadings():
     assert first_of_equals(Gram(apart), V)[5].any()
 
 
-def test_what_it_says_of_itself():
+def test_the_summary_describes_the_search():
     fit = sp.spca_cov(R, 3, [5, 4, 3], method="joint")
     text = " ".join(str(fit).split())
     starts, hits = fit.n_iter, int(fit.optima["hits"].iloc[0])
@@ -205,7 +205,7 @@ def test_overlapping_scores_get_a_line():
     assert "|r| = " not in str(sp.spca_cov(R, 3, 4, method="joint"))
 
 
-def test_files_of_a_share_that_was_kept(tmp_path):
+def test_files_of_a_fit_with_a_variance_target(tmp_path):
     fit = sp.spca(X, 2, variance=0.7, promise="total", effort="quick")
     fit.save(tmp_path / "fit.spca")
     assert str(sp.load(tmp_path / "fit.spca")) == str(fit)
@@ -244,7 +244,7 @@ def load_with_evidence(fit, path, **wrong):
         ({"proven": True}, "proven: there cannot be fewer nonzeros than one for each component"),
     ],
 )
-def test_sentences_of_a_share_that_was_kept(changes, told):
+def test_sentences_about_a_fit_with_a_variance_target(changes, told):
     seen = Sparser({"greedy": 30, "one price": 32}, "greedy", 28, False, False, False)
     assert replace(seen, **changes).told(2000) == told
 
@@ -261,7 +261,7 @@ def test_files(tmp_path):
     "wrong",
     [{"hits": 1.5}, {"starts": 0}, {"unseen": 2.0}, {"proven": 1}, {"settled": "no"}, {"variables": 14}],
 )
-def test_files_whose_search_cannot_be_are_refused(wrong, tmp_path):
+def test_files_with_impossible_evidence_are_refused(wrong, tmp_path):
     fit = sp.spca_cov(R, 2, 4, method="joint", effort="quick")
     assert str(load_with_evidence(fit, tmp_path / "fit.spca")) == str(fit)
     with pytest.raises(FileError, match="evidence"):

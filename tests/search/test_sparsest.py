@@ -111,7 +111,7 @@ def test_wine_needs_no_more_than_the_best_known():
 
 @pytest.mark.parametrize("promise", PROMISES)
 @pytest.mark.parametrize("seed", range(6))
-def test_the_promise_is_kept_and_greedy_growth_beaten(seed, promise):
+def test_the_target_is_reached_with_no_more_nonzeros_than_greedy_growth(seed, promise):
     rng = np.random.default_rng(seed)
     p, k = int(rng.integers(5, 25)), int(rng.integers(1, 5))
     share = float(rng.uniform(0.3, 0.99))
@@ -128,7 +128,7 @@ def test_the_promise_is_kept_and_greedy_growth_beaten(seed, promise):
     np.testing.assert_allclose(np.linalg.norm(found.V, axis=0), 1.0, rtol=1e-12)
 
 
-def test_a_promise_on_the_total_needs_no_more_than_one_on_every_component():
+def test_a_target_for_the_total_needs_no_more_than_one_for_every_component():
     for seed in range(2):
         op = Gram(draw(12, seed))
         every, total = (sparsest(op, 3, 0.85, promise, "quick").nonzeros for promise in PROMISES)
@@ -150,7 +150,7 @@ ODD = {
 
 @pytest.mark.parametrize("share", [1e-9, pytest.param(0.5, marks=pytest.mark.slow), 1.0])
 @pytest.mark.parametrize("name", ODD)
-def test_odd_data_keep_the_promise(name, share):
+def test_the_target_is_reached_for_odd_data(name, share):
     S, k = ODD[name]
     for promise in PROMISES:
         found = sparsest(Gram(S), k, share, promise, "quick")
@@ -163,7 +163,7 @@ def test_odd_data_keep_the_promise(name, share):
             assert found.proven
 
 
-def test_the_whole_share_is_sparse_where_pca_is():
+def test_a_share_of_one_is_sparse_if_pca_is_sparse():
     # the eigenvectors of equal diagonal entries may be unit vectors; those of pairs have two nonzeros each
     assert sparsest(Gram(np.eye(5)), 3, 1.0).nonzeros == 3
     assert sparsest(Gram(ODD["blocks"][0]), 3, 1.0).nonzeros == 6
@@ -224,7 +224,7 @@ def test_a_stream_gives_what_its_matrix_gives():
     assert stream.card == sparsest(Gram(np.cov(X, rowvar=False)), 3, 0.85, "every", "quick").card
 
 
-def test_dense_answers_say_so():
+def test_dense_results_are_marked_as_dense():
     X = np.random.default_rng(0).standard_normal((10, 1200))  # no structure: every variable counts alike
     _, op = prepare(X, None, True, False, None)
     assert sparsest(op, 2, 0.95, "every", "quick").dense
@@ -232,7 +232,7 @@ def test_dense_answers_say_so():
 
 
 @pytest.mark.parametrize("every", [True, False])
-def test_the_criterion_has_the_gradient_it_says(every):
+def test_the_gradient_of_the_criterion_is_that_of_differences(every):
     S = draw(7, 2)
     S /= np.trace(S)
     pca = np.linalg.eigvalsh(S)[::-1][:3]

@@ -66,7 +66,7 @@ def swept(S, V, penalty, promise, extend, sweeps):
 @pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("extend", [False, True])
 @pytest.mark.parametrize("penalty", [0.002, 0.02, 0.06])
-def test_sweeps_at_one_price_keep_what_pays_and_what_the_promise_needs(every, extend, penalty):
+def test_sweeps_keep_variables_above_the_penalty_and_as_many_as_the_target_needs(every, extend, penalty):
     op, _, vectors, promise = given(k=3, every=every)
     for sweeps in (1, 2, 8):
         found = penalised(op, loaded(op, vectors, 1.0), penalty, promise, 1.0, sweeps, extend)
@@ -78,7 +78,7 @@ def test_sweeps_at_one_price_keep_what_pays_and_what_the_promise_needs(every, ex
 
 
 @pytest.mark.parametrize("every", [False, True])
-def test_loadings_are_polished_on_their_supports_to_the_most_room(every):
+def test_polished_loadings_have_the_largest_margin_on_their_supports(every):
     op, values, vectors, promise = given(k=3, every=every)
     V = np.where(np.abs(vectors) > 0.3, vectors, 0.0)
     V /= np.linalg.norm(V, axis=0)
@@ -115,15 +115,15 @@ def least_cardinality(S, goal):
 @pytest.mark.parametrize("every", [False, True])
 def test_loadings_are_removed_until_one_fewer_of_any_component_misses_the_target(every):
     """The one that contributes least, as to which |v_ij| times the adjusted standard deviation decides."""
-    op, _, vectors, target = given(p=20, k=3, share=0.8, every=every)
+    op, _, vectors, target = given(p=60, k=3, share=0.9, every=every)
     found = trimmed(op, loaded(op, vectors, 1.0), target, 1.0)
     np.testing.assert_allclose(found.added, added(op.S, found.V), atol=1e-9)
     assert target.holds(found.added)
-    assert found.nonzeros < 40
+    assert found.nonzeros < 90
     brings = np.abs(found.V) * np.sqrt(found.added)
     brings[(found.V == 0) | (np.abs(found.V) == np.abs(found.V).max(axis=0))] = np.inf
     for some in ([0], [1], [2]) if every else ([0, 1, 2],):
-        least = np.unravel_index(np.argmin(brings[:, some]), (20, len(some)))
+        least = np.unravel_index(np.argmin(brings[:, some]), (60, len(some)))
         V = found.V.copy()
         V[least[0], some[least[1]]] = 0.0
         fewer = loaded(op, V / np.linalg.norm(V, axis=0), 1.0)
@@ -198,11 +198,11 @@ def test_one_cardinality_may_be_that_of_all_variables():
     assert len(set(np.count_nonzero(found.V, axis=0))) == 1
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 7, 23, 27, 33, 35])
 def test_nonzeros_are_removed_from_one_component_to_the_least_number(seed):
     """Without exchanges until no single one can go; with them to the least of all supports."""
-    op, values, vectors, target = given(p=9, k=1, share=0.8, seed=seed)
-    goal = 0.8 * values[0]
+    op, values, vectors, target = given(p=12, k=1, share=0.8, seed=seed)
+    goal, cards = 0.8 * values[0], []
     for effort in ("quick", "auto"):
         found = Shrinking(Dense(op.S), target, PATIENCE[effort], np.random.default_rng(0)).run(vectors)
         J = np.flatnonzero(found[:, 0])
@@ -210,7 +210,9 @@ def test_nonzeros_are_removed_from_one_component_to_the_least_number(seed):
         for j in J:
             rest = np.setdiff1d(J, j)
             assert np.linalg.eigvalsh(op.S[np.ix_(rest, rest)]).max(initial=0.0) < goal
-    assert len(J) == least_cardinality(op.S, goal)
+        cards.append(len(J))
+    assert cards[1] == least_cardinality(op.S, goal)
+    assert seed == 0 or cards[0] > cards[1]
 
 
 @pytest.mark.parametrize("every", [False, True])
@@ -250,7 +252,7 @@ def test_many_nonzeros_are_not_searched_jointly():
 
 @pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("share", [0.3, 0.9])
-def test_what_ranks_the_choices_for_a_component_has_the_slope_of_the_promise(every, share):
+def test_the_model_of_one_component_has_the_slope_of_the_criterion(every, share):
     """The derivative of v'Av / v'v is that of the criterion, whether the promise is kept or not."""
     op, _, vectors, promise = given(k=3, share=share, every=every)
     criterion = TargetCriterion(Dense(op.S), (4, 3, 3), promise)

@@ -19,7 +19,7 @@ def starts(count, k, p=8):
 
 
 @pytest.mark.parametrize("options", [{"card": (3, 3)}, {"penalty": (0.0, 0.0)}])
-def test_nspca_tells_of_the_start_that_led_highest(options):
+def test_nspca_returns_the_best_of_its_starts(options):
     worse = 0
     for seed in range(6):
         solver = SOLVERS["nspca"].build({"alpha": 2.0, **options})

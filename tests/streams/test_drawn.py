@@ -92,7 +92,7 @@ def test_distances_of_every_row_on_workers_are_still_refused():
         fit.t2  # noqa: B018
 
 
-def test_parts_are_merged_to_the_smallest_keys(fit):
+def test_merged_samples_have_the_smallest_keys(fit):
     standard, V = standardise(X, None, True, False, range(6)), fit.loadings.to_numpy()
     projection = standard, V, np.cov(fit.transform(X).T)
     whole = drawn.DrawnRows(projection, 40, 1)
