@@ -166,5 +166,9 @@ def test_polychoric_correlations_have_no_scores_of_codes_and_no_draws_of_normal_
         sp.spca_cov(R, 1, 3, nearest=True, mean=np.zeros(6))
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)))
     assert sp.spca_cov(sp.correlation(rows, "pearson"), 1, 2).bootstrap(10) is not None  # n_obs is known
+    assert sp.choose(sp.correlation(rows, "pearson"), 1, [1, 2]).by == "ebic"
+    assert "Data       Pearson correlation matrix of" in str(
+        sp.spca_cov(sp.correlation(rows, "pearson"), 1, 2)
+    )
     with pytest.raises(sp.errors.NoRowsError, match="correlations of 29 to 30 rows"):
         sp.spca_cov(sp.correlation(rows.mask(rows == rows.iloc[0, 0]), "pearson"), 1, 2).bootstrap(10)

@@ -263,6 +263,7 @@ def test_a_refit_has_the_rule_until_it_is_told_otherwise(rows):
 
 def test_a_path_has_the_rule_and_refuses_cards_that_it_does_not_allow():
     path = sp.spca_path(R, 2, [2, 3], include={"PC1": ["clear", "knots"]}, effort="quick")
+    assert "Rule    PC1 must have clear, knots\n" in str(path)
     for card in (2, 3):
         assert path[card].loadings.loc[["clear", "knots"], "PC1"].all()
     refused("its card is 1", 2, [1, 3], include=["clear", "knots"], function=sp.spca_path)

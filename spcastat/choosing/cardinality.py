@@ -189,7 +189,7 @@ def choose(
             k = whole_number("k", k, 1, error=ComponentsError)
         entered, covariance, described = opened(data, covariance, options, None, k or 1)
         fitting = {name: value for name, value in options.items() if name not in described}
-        by = _criterion(by, rule, each, covariance, described)
+        by = _criterion(by, rule, each, covariance)
         if k is not None:
             _require_room(k, entered.p)
         wide = is_wide(entered, by)
@@ -207,6 +207,11 @@ def choose(
         source = entered.source(_rows_for(fitting, k or 1, entered.p))
         if not source.op.total > 0:
             raise DataError("The data have no variance: every column is constant.")
+        if by in ("ebic", "bic") and source.free is None:
+            raise OptionError(
+                f"by={by!r} depends on the number of rows, and n_obs is not given; give n_obs=, the number "
+                "of rows behind the matrix, or use by='is' or by='variance'."
+            )
         if k is None:
             components = standing_out(source, covariance, kmax, None, alpha, n_resample, seed)
             k = components.k
@@ -290,18 +295,13 @@ def _require_room(k: int, p: int) -> None:
         )
 
 
-def _criterion(by: str | None, rule: str, each: str, covariance: bool, described: Mapping[str, Any]) -> str:
+def _criterion(by: str | None, rule: str, each: str, covariance: bool) -> str:
     """Return the checked criterion, or the default one for the data."""
     by = ("ebic" if covariance else "cv") if by is None else one_of("by", by, candidates.CRITERIA)
     if covariance and by == "cv":
         raise NoRowsError(
             "by='cv' was given with a covariance matrix, whose rows cannot be held out; use by='ebic' with "
             "n_obs=, or give the rows."
-        )
-    if covariance and by in ("ebic", "bic") and described.get("n_obs") is None:
-        raise OptionError(
-            f"by={by!r} depends on the number of rows, and n_obs is not given; give n_obs=, the number of "
-            "rows behind the matrix, or use by='is' or by='variance'."
         )
     if rule == "paired" and by != "cv":
         raise OptionError(

@@ -295,7 +295,8 @@ def describe_data(record: Record) -> str:
     if not record.from_rows:
         rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
         kind = (record.matrix or {}).get("kind")
-        what = "covariance" if kind is None else f"{kind} correlation"
+        named = {"spearman": "Spearman", "pearson": "Pearson"}
+        what = "covariance" if kind is None else f"{named.get(kind, kind)} correlation"
         scaled = "" if record.groups is None else f", {SCALING[record.groups['kind']]}"
         return f"{what} matrix of {plural(record.p, 'variable')}{rows}{scaled}"
     where = "" if record.title_of_data is None else f" ({record.title_of_data})"

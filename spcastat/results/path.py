@@ -17,6 +17,7 @@ from spcastat.results.plotted import drawn
 from spcastat.results.result import SpcaResult
 from spcastat.state.component_frames import largest_correlation, measure_if_known
 from spcastat.state.copies import own
+from spcastat.state.support_rule import rule_words
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import fixed, percent
 
@@ -159,6 +160,7 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
         (
             ("Method", f"{record.method}: {record.title}; {record.paper}"),
             ("Data", describe_data(record)),
+            *((("Rule", words),) if (words := rule_words(first._state)) else ()),
         ),
         (Table("card", tuple(headings), tuple(rows)),),
         tuple(notes),
