@@ -178,7 +178,12 @@ def test_one_component_has_the_fewest_nonzeros_under_the_rule(rule):
 
 
 @pytest.mark.parametrize(
-    "rule", [{"disjoint": True}, {"include": {"PC2": "knots"}, "disjoint": True}, {"exclude": {1: "length"}}]
+    "rule",
+    [
+        {"disjoint": True},
+        pytest.param({"include": {"PC2": "knots"}, "disjoint": True}, marks=pytest.mark.slow),
+        pytest.param({"exclude": {1: "length"}}, marks=pytest.mark.slow),
+    ],
 )
 def test_components_have_the_fewest_nonzeros_under_the_rule(rule):
     """With one less, no cardinalities reach the share."""
@@ -293,11 +298,12 @@ def test_a_choice_has_the_rule(rows):
         sp.choose(X, 2, cards=[1, 3], **rule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "by"),
     [
         ({"include": {"PC1": "clear"}}, "ebic"),
-        pytest.param({"exclude": "moist"}, "cv", marks=pytest.mark.slow),
+        ({"exclude": "moist"}, "cv"),
     ],
 )
 def test_unequal_cardinalities_obey_the_rule(rule, by):
@@ -311,7 +317,14 @@ def test_unequal_cardinalities_obey_the_rule(rule, by):
 
 def test_the_largest_cardinality_that_a_rule_allows_is_not_said_to_be_too_small():
     X = sp.datasets.pitprops_sample()
-    how = {"by": "variance", "share": 1.0, "scale": True, "disjoint": True, "each": "equal"}
+    how = {
+        "by": "variance",
+        "share": 1.0,
+        "scale": True,
+        "disjoint": True,
+        "each": "equal",
+        "effort": "quick",
+    }
     assert "cards= takes larger ones" in sp.choose(X, 3, [2, 3], **how).reason
     choice = sp.choose(X, 3, [3, 4], **how)
     assert choice.card == 4
