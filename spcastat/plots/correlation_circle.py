@@ -103,9 +103,10 @@ def plot_correlations(
         parts.append(_part(supplementary, pair, np.zeros(len(supplementary), dtype=bool), True))
     r = 0.0
     if score_correlation is not None:
+        together = frame_of(score_correlation, "correlations of scores")
         if any(list(labels) != names for labels in score_correlation.axes):
             raise ShapeError("score_correlation must have the components as rows and as columns.")
-        r = float(frame_of(score_correlation, "correlations of scores")[pair[0], pair[1]])
+        r = float(together[pair[0], pair[1]])
     frame = pd.concat(parts)
     frame = frame[np.isfinite(frame["length"].to_numpy())]
     data = frame.iloc[longest(frame, variables, 1)]
