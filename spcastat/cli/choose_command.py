@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from spcastat.cli.fit_command import (
-    fitting_arguments,
-    grouped,
-    groups_argument,
-    prepare,
-    rule,
-    rule_arguments,
-)
+from spcastat.cli import fit_command as fitting
+from spcastat.cli import output_files as output
 from spcastat.cli.input_tables import DATA
-from spcastat.cli.output_files import (
-    csv_separator,
-    csv_text,
-    draw,
-    refuse_overlap,
-    require_picture,
-    write_bytes,
-)
 from spcastat.cli.path_commands import cardinalities
 
 EXAMPLES = """\
@@ -48,35 +34,35 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--share", type=float, help="share of the variance of dense PCA to keep, with --by variance: 0.9")
     add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
     add("--method", help="see: spcastat methods")
-    rule_arguments(parser)
+    fitting.rule_arguments(parser)
     add("--plot", metavar="OUT.png", help="draw the criterion against the cardinality")
     add("--out", metavar="OUT.csv", help="write the table")
     add("--report", metavar="OUT.html", help="write a page with the choice, tables and plots")
-    groups_argument(parser)
+    fitting.groups_argument(parser)
     add("--save", metavar="OUT.spca", help="store the fit in a file, for transform and compare")
-    fitting_arguments(parser)
+    fitting.fitting_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> str:
     """Choose and fit, write the requested files, and return the text to print."""
     written = {"--plot": args.plot, "--out": args.out, "--report": args.report, "--save": args.save}
-    refuse_overlap([args.data], written)
-    require_picture(args.plot)
-    separator = csv_separator(args.out or "")
+    output.refuse_overlap([args.data], written)
+    output.require_picture(args.plot)
+    separator = output.csv_separator(args.out or "")
     from spcastat import choosing
 
-    table, marked = grouped(args)
-    data, covariance, given = prepare(args, table)
+    table, marked = fitting.grouped(args)
+    data, covariance, given = fitting.prepare(args, table)
     given |= {name: getattr(args, name) for name in _OPTIONS if getattr(args, name) is not None}
-    given |= rule(args)
+    given |= fitting.rule(args)
     choice = choosing.choose(data, covariance=covariance, **given)
     if args.save:
         choice.fit.save(args.save)
     if args.plot:
-        draw(args.plot, lambda ax: choice.plot(ax=ax))
+        output.draw(args.plot, lambda ax: choice.plot(ax=ax))
     if args.out:
-        text = csv_text(choice.table, labelled=False, raw=False, separator=separator)
-        write_bytes(args.out, text.encode())
+        text = output.csv_text(choice.table, labelled=False, raw=False, separator=separator)
+        output.write_bytes(args.out, text.encode())
     if args.report:
         choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line, **marked)
     return f"{choice}\n\n{choice.fit}"

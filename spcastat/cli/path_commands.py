@@ -6,16 +6,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from spcastat.cli import output_files as output
 from spcastat.cli.fit_command import card, fitting_arguments, prepare, require_k, rule, rule_arguments
 from spcastat.cli.input_tables import DATA, is_saved_fit, names
-from spcastat.cli.output_files import (
-    csv_separator,
-    csv_text,
-    draw,
-    refuse_overlap,
-    require_picture,
-    write_bytes,
-)
 from spcastat.errors import OptionError
 from spcastat.labels import shorten
 
@@ -95,15 +88,15 @@ def path_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_path(args: argparse.Namespace) -> str:
     """Fit a path, write the requested files, and return its table as text."""
-    refuse_overlap([args.data], {"--plot": args.plot, "--out": args.out})
-    require_picture(args.plot)
-    separator = csv_separator(args.out or "")
+    output.refuse_overlap([args.data], {"--plot": args.plot, "--out": args.out})
+    output.require_picture(args.plot)
+    separator = output.csv_separator(args.out or "")
     path = _fitted_path(args)
     if args.plot:
-        draw(args.plot, lambda ax: path.plot(ax=ax))
+        output.draw(args.plot, lambda ax: path.plot(ax=ax))
     if args.out:
-        text = csv_text(path.table, labelled=False, raw=False, separator=separator)
-        write_bytes(args.out, text.encode())
+        text = output.csv_text(path.table, labelled=False, raw=False, separator=separator)
+        output.write_bytes(args.out, text.encode())
     return str(path)
 
 
@@ -122,7 +115,7 @@ def explore_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_explore(args: argparse.Namespace) -> str:
     """Fit a path and write the interactive page of its fits."""
-    refuse_overlap([args.data], {"--out": args.out})
+    output.refuse_overlap([args.data], {"--out": args.out})
     path = _fitted_path(args)
     path.explore(args.out, title=args.title, max_rows=args.max_rows)
     return f"{path}\n\npage written to {args.out}"
@@ -145,8 +138,8 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_compare(args: argparse.Namespace) -> str:
     """Compare fits of one data set, or saved fits."""
-    refuse_overlap(args.files, {"--plot": args.plot})
-    require_picture(args.plot)
+    output.refuse_overlap(args.files, {"--plot": args.plot})
+    output.require_picture(args.plot)
     from spcastat.results.compare import compare
 
     saved = [is_saved_fit(file) for file in args.files]
@@ -166,7 +159,7 @@ def run_compare(args: argparse.Namespace) -> str:
         )
     comparison = compare(fits, held_out=args.held_out)
     if args.plot:
-        draw(args.plot, lambda ax: comparison.plot(ax=ax))
+        output.draw(args.plot, lambda ax: comparison.plot(ax=ax))
     return str(comparison)
 
 

@@ -8,16 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.fit_command import (
-    fitting_arguments,
-    named_value,
-    prepare,
-    require_k,
-    resample,
-    resampling_arguments,
-    sparsity,
-    sparsity_arguments,
-)
+from spcastat.cli import fit_command as fitting
 from spcastat.cli.input_tables import DATA, columns_apart, is_saved_fit, names
 from spcastat.cli.output_files import refuse_overlap, require_picture, save_figure
 from spcastat.config import listed, nearest, one_of
@@ -70,7 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set: pitprops; or a saved fit")
     add("--out", metavar="OUT", required=True, help="the picture: .png, .svg, .pdf, ...")
     add("--k", type=int, help="number of components")
-    sparsity_arguments(parser)
+    fitting.sparsity_arguments(parser)
     figure = parser.add_argument_group("the figure")
     figure.add_argument("--components", type=names, metavar="A,B,...", help="by number or name: 1,3")
     figure.add_argument("--groups", metavar="NAME", help="a column that colours rows, and is not fitted")
@@ -78,15 +69,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     figure.add_argument("--labels", action="store_true", help="name the rows")
     figure.add_argument(
         "--set",
-        type=named_value,
+        type=fitting.named_value,
         action="append",
         metavar="NAME=VALUE",
         help="any other option of the method: arrows=correlations",
     )
     figure.add_argument("--size", type=_size, metavar="WxH", help="inches: 6.4x4.4")
     figure.add_argument("--dpi", type=int, metavar="N", help="dots per inch, for .png (300)")
-    resampling_arguments(parser)
-    fitting_arguments(parser)
+    fitting.resampling_arguments(parser)
+    fitting.fitting_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> str:
@@ -119,13 +110,13 @@ def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     """Return a fit of the data, and the columns that colour its rows."""
     from spcastat import api
 
-    require_k(args)
+    fitting.require_k(args)
     wanted = {name: getattr(args, name) for name in ("groups", "color") if getattr(args, name) is not None}
     table, columns = (None, {}) if not wanted else columns_apart(args, wanted)
-    data, covariance, given = prepare(args, table)
-    given |= sparsity(args)
+    data, covariance, given = fitting.prepare(args, table)
+    given |= fitting.sparsity(args)
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
-    resample(fit, args)
+    fitting.resample(fit, args)
     return fit, columns
 
 

@@ -18,20 +18,9 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import FormulaError
-from spcastat.intake import transforms
+from spcastat.intake import safe, transforms
 from spcastat.intake.expressions import Expression, parts_of, shortened
 from spcastat.intake.names import names_in
-from spcastat.intake.safe import (
-    FUNCTIONS,
-    LARGEST_NUMBER,
-    OPERATORS,
-    REASONS,
-    Closed,
-    called_name,
-    contrast_of,
-    excess_of,
-    problem_of,
-)
 from spcastat.intake.transforms import Learning
 
 #: Operators whose results may overflow the range of integers.
@@ -68,12 +57,12 @@ def value_of(expression: Expression, given: Given) -> Any:
     Exception
         Any error of the functions that it calls.
     """
-    excess = excess_of(expression)
+    excess = safe.excess_of(expression)
     if excess is not None:
         raise FormulaError(f"{shortened(expression.text, 120)} holds {excess}.")
-    closed = isinstance(given.context, Closed)
+    closed = isinstance(given.context, safe.Closed)
     values = {name for name, value in given.context.items() if not callable(value) and value is not np}
-    problem = problem_of(expression, {*given.data.columns, *values}, strings=True, context=given.context)
+    problem = safe.problem_of(expression, {*given.data.columns, *values}, strings=True, context=given.context)
     if problem is not None and closed:
         raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
     read = [given.data[name] for name in names_in(expression).values if name in given.data]
@@ -108,9 +97,9 @@ class _Walk:
         if isinstance(node, ast.Compare):
             return _combined(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
         if isinstance(node, ast.UnaryOp):
-            return OPERATORS[type(node.op)](_numbers(self.value(node.operand)))
+            return safe.OPERATORS[type(node.op)](_numbers(self.value(node.operand)))
         if isinstance(node, ast.Attribute):
-            return _contrast(str(contrast_of(node)))
+            return _contrast(str(safe.contrast_of(node)))
         if isinstance(node, ast.Call):
             return self.called(node)
         raise FormulaError(f"{self.expression.show(node)!r} is not run.")
@@ -124,7 +113,7 @@ class _Walk:
 
     def called(self, node: ast.Call) -> Any:
         """Return the value of a call."""
-        name = called_name(self.expression, node.func)
+        name = safe.called_name(self.expression, node.func)
         values = [self.value(argument) for argument in node.args]
         named = {str(word.arg): self.value(word.value) for word in node.keywords}
         text = self.expression.show(node)
@@ -161,7 +150,7 @@ def _combined(op: ast.AST, left: Any, right: Any) -> Any:
     """Apply an operator to two numbers or columns; integers that would overflow become floats."""
     compared = isinstance(op, (ast.Eq, ast.NotEq))
     a, b = (value if compared and _is_text(value) else _numbers(value) for value in (left, right))
-    function = OPERATORS[type(op)]
+    function = safe.OPERATORS[type(op)]
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise TypeError(f"values of shapes {np.shape(a)} and {np.shape(b)} do not go together")
     if isinstance(op, (*_GROWING, *_DIVIDING)) and _whole(a) and _whole(b):
@@ -169,7 +158,7 @@ def _combined(op: ast.AST, left: Any, right: Any) -> Any:
         floats = function(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
         if isinstance(op, ast.Pow) and np.any(np.asarray(b) < 0):
             return floats
-        if not (np.abs(floats) < LARGEST_NUMBER).all():
+        if not (np.abs(floats) < safe.LARGEST_NUMBER).all():
             return floats
     made = function(a, b)
     return made.to_numpy() if isinstance(made, pd.Series) else made
@@ -285,15 +274,15 @@ class _Binder(ast.NodeTransformer):
             return getattr(self.resolved(function.value), function.attr, None)
         if isinstance(function, ast.Name) and function.id not in self.bound:
             name = self.expression.name(function)
-            return None if name in self.given.data and name not in FUNCTIONS else self.known(name)
+            return None if name in self.given.data and name not in safe.FUNCTIONS else self.known(name)
         return None
 
     def known(self, name: str) -> Any:
         """Return the object with a name in the context or in formulaic, or None."""
         if name in self.given.context:
             return self.given.context[name]
-        if name in REASONS:
-            raise FormulaError(f"{shortened(self.expression.text, 120)} calls {name!r}{REASONS[name]}.")
+        if name in safe.REASONS:
+            raise FormulaError(f"{shortened(self.expression.text, 120)} calls {name!r}{safe.REASONS[name]}.")
         own = {"C": transforms.factor, "Q": self.given.data.__getitem__}
         return own.get(name, _formulaic().get(name))
 

@@ -12,6 +12,7 @@ import pandas as pd
 from spcastat.config import GAPS, shown
 from spcastat.errors import FormulaError, OptionError
 from spcastat.intake import formula as formulas
+from spcastat.intake import frames
 from spcastat.intake.checks import (
     read_weights,
     require_rows,
@@ -19,17 +20,6 @@ from spcastat.intake.checks import (
     rows_to_keep,
 )
 from spcastat.intake.design import PLAIN, Design, Partial, ReadOptions, Spec
-from spcastat.intake.frames import (
-    COPY_LIMIT,
-    Table,
-    frame_numbers,
-    numbers,
-    open_table,
-    own,
-    require_unique,
-    size_of,
-    take_weights,
-)
 from spcastat.intake.rowwise import evaluate_with_gaps, require_rowwise
 from spcastat.intake.terms import Model
 from spcastat.kernels.regression import regress
@@ -67,10 +57,10 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
         For a formula that cannot be parsed or evaluated.
     """
     formula, na = reading.formula, reading.na
-    table = open_table(data)
-    require_unique(table.columns)
+    table = frames.open_table(data)
+    frames.require_unique(table.columns)
     require_rows(len(table.index))
-    table, weights = take_weights(table, reading.weights)
+    table, weights = frames.take_weights(table, reading.weights)
     w = None if weights is None else read_weights(weights, table.index, table.labelled)
     if formula is None:
         return _read_columns(table, None, w, na, defer)
@@ -91,7 +81,7 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
 
 
 def _read_terms(
-    table: Table,
+    table: frames.Table,
     parsed: formulas.Parsed,
     kinds: Mapping[Any, str],
     w: np.ndarray | None,
@@ -105,7 +95,7 @@ def _read_terms(
 
 
 def _read_partial(
-    table: Table,
+    table: frames.Table,
     parsed: formulas.Parsed,
     given: formulas.Parsed,
     kinds: Mapping[Any, str],
@@ -128,41 +118,41 @@ def _read_partial(
     covariates = _read_terms(table, given, others, w, "raise")
     Y, Z = np.asarray(design.matrix, dtype=float), np.array(covariates.matrix, dtype=float)
     partial = Partial(covariates.spec, regress(Y, Z, w, design.columns))
-    adjusted = own(partial.regression.residuals(Y, Z), False)
+    adjusted = frames.own(partial.regression.residuals(Y, Z), False)
     spec = replace(design.spec, partial=partial)
     return replace(design, matrix=adjusted, spec=spec, dropped=dropped, shared=False, covariates=Z)
 
 
 def _read_columns(
-    table: Table, parsed: formulas.Parsed | None, w: np.ndarray | None, na: str, defer: bool
+    table: frames.Table, parsed: formulas.Parsed | None, w: np.ndarray | None, na: str, defer: bool
 ) -> Design:
     """Read columns without transformation: all of them, or those that a plain formula selects."""
     if parsed is None:
         columns = table.columns
         spec = Spec("frame" if table.named else "array", columns)
-        matrix, shared = numbers(table)
+        matrix, shared = frames.numbers(table)
     else:
         positions = [parsed.lookups[term[0].text] for term in parsed.terms]
         columns = table.columns[positions]
         spec = Spec("formula", columns, formula=parsed.text)
-        matrix, shared = frame_numbers(table.values, positions)
+        matrix, shared = frames.frame_numbers(table.values, positions)
     if na in GAPS and is_sparse(matrix):
         raise OptionError(
             f"na={na!r} was given with sparse data; missing values are estimated in dense tables only: give "
             "X.toarray(), or use na='drop'."
         )
-    defer = defer and na == "raise" and isinstance(matrix, np.ndarray) and matrix.nbytes > COPY_LIMIT
+    defer = defer and na == "raise" and isinstance(matrix, np.ndarray) and matrix.nbytes > frames.COPY_LIMIT
     keep = None if defer else rows_to_keep(matrix, columns, na)
     if keep is not None:
         matrix, shared = matrix[np.flatnonzero(keep)], False
     index, w, dropped = _rows(table.index, w, keep)
-    held = own(matrix, shared)
-    shared = shared and size_of(held) > COPY_LIMIT
+    held = frames.own(matrix, shared)
+    shared = shared and frames.size_of(held) > frames.COPY_LIMIT
     return Design(held, index, spec, w, dropped, checked=not defer, shared=shared)
 
 
 def _read_formula(
-    table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
+    table: frames.Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
 ) -> Design:
     frame, model = table.values, Model(tuple(parsed.terms))
     gaps = formulas.missing_in(frame, parsed.used, kinds) if na in GAPS else {}
@@ -187,7 +177,7 @@ def _read_formula(
         one = formulas.plain_frame(there, {name: position}, kinds)
         levels[table.columns[position]] = formulas.levels_of(one, kinds)[name]
     spec = Spec("formula", columns, parsed.text, model, parsed.context, levels)
-    return Design(own(matrix, False), index, spec, w, dropped)
+    return Design(frames.own(matrix, False), index, spec, w, dropped)
 
 
 def _rows(

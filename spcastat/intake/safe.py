@@ -17,15 +17,7 @@ import numpy as np
 
 from spcastat.config import listed, nearest, one_line
 from spcastat.errors import FormulaError
-from spcastat.intake.expressions import (
-    DEEPEST,
-    Expression,
-    ExpressionError,
-    cut,
-    depth_of,
-    read_expression,
-    shortened,
-)
+from spcastat.intake import expressions
 from spcastat.intake.terms import pieces_of
 from spcastat.intake.transforms import CONTRASTS, LARGEST, NUMPY, OPTIONS, PLAIN, takes
 
@@ -92,14 +84,15 @@ def require_safe(formula: str, columns: Collection[str]) -> None:
             problem = None
         if problem is not None:
             raise FormulaError(
-                f"formula={shortened(formula)} holds {problem}. A formula given here may hold only names of "
-                f"columns, numbers, operators and the functions {listed(TRANSFORMS, 40)} and those of NumPy "
-                "such as sqrt or np.log1p; names with signs or spaces go in backticks. Use Python for others."
+                f"formula={expressions.shortened(formula)} holds {problem}. A formula given here may hold "
+                "only names of columns, numbers, operators and the functions "
+                f"{listed(TRANSFORMS, 40)} and those of NumPy such as sqrt or np.log1p; names with signs or "
+                "spaces go in backticks. Use Python for others."
             )
 
 
 def problem_of(
-    expression: str | Expression,
+    expression: str | expressions.Expression,
     columns: Collection[str],
     *,
     strings: bool = False,
@@ -120,17 +113,17 @@ def problem_of(
     if isinstance(expression, str):
         text = expression
         try:
-            expression = read_expression(text)
-        except ExpressionError as error:
-            return f"{shortened(text, 120)}, which cannot be read: {one_line(str(error), 300)}"
+            expression = expressions.read_expression(text)
+        except expressions.ExpressionError as error:
+            return f"{expressions.shortened(text, 120)}, which cannot be read: {one_line(str(error), 300)}"
     if expression.odd is not None:
         return f"the character {expression.odd!r}"
-    if depth_of(expression.tree) > DEEPEST:
-        return f"brackets and operators more than {DEEPEST} levels deep"
+    if expressions.depth_of(expression.tree) > expressions.DEEPEST:
+        return f"brackets and operators more than {expressions.DEEPEST} levels deep"
     return excess_of(expression) or next(_problems(expression, columns, strings, context or {}), None)
 
 
-def excess_of(expression: Expression) -> str | None:
+def excess_of(expression: expressions.Expression) -> str | None:
     """Return, as text for a message, what would take too long or too much memory in any formula; or None."""
     for node in ast.walk(expression.tree):
         if not isinstance(node, ast.BinOp):
@@ -164,7 +157,7 @@ def _moderate(value: object) -> bool:
 
 
 def _problems(
-    expression: Expression,
+    expression: expressions.Expression,
     columns: Collection[str],
     strings: bool,
     context: Mapping[str, Any],
@@ -183,13 +176,13 @@ def _problems(
             name = expression.name(node)
             if name not in columns:
                 near = nearest(name, sorted(columns))
-                yield f"the name {shortened(name, 120)}, which is not a column{near}"
+                yield f"the name {expressions.shortened(name, 120)}, which is not a column{near}"
         elif isinstance(node, ast.Constant):
             allowed = (bool, int, float, type(None), str) if strings else (bool, int, float, type(None))
             if not isinstance(node.value, allowed) or (isinstance(node.value, str) and "`" in node.value):
-                yield f"the text or value {cut(ast.unparse(node))}"
+                yield f"the text or value {expressions.cut(ast.unparse(node))}"
             elif not _moderate(node.value):
-                yield f"the value {cut(ast.unparse(node))}; {_BOUND}"
+                yield f"the value {expressions.cut(ast.unparse(node))}; {_BOUND}"
         elif isinstance(node, (ast.List, ast.Tuple)) and listed_here:
             if len(node.elts) > LARGEST:
                 yield f"a list of {len(node.elts)} values; at most {LARGEST} are allowed"
@@ -208,11 +201,13 @@ def _problems(
         waiting += reversed(below)
 
 
-def _call_problems(expression: Expression, node: ast.Call, context: Mapping[str, Any]) -> Iterator[str]:
+def _call_problems(
+    expression: expressions.Expression, node: ast.Call, context: Mapping[str, Any]
+) -> Iterator[str]:
     name = called_name(expression, node.func)
     starred = next((arg for arg in node.args if isinstance(arg, ast.Starred)), None)
     if name is None or _overridden(expression, node.func, context):
-        text = cut(expression.show(node.func))
+        text = expressions.cut(expression.show(node.func))
         why = REASONS.get(text) or nearest(text, sorted(FUNCTIONS)) or ", which is not a known function"
         yield f"a call of {text!r}{why}"
     elif starred is not None:
@@ -230,7 +225,7 @@ def _fits(count: int, name: str) -> bool:
     return fewest <= count <= most
 
 
-def called_name(expression: Expression, function: ast.expr) -> str | None:
+def called_name(expression: expressions.Expression, function: ast.expr) -> str | None:
     """Return the name of an allowed function, such as ``bs``, ``np.log`` or ``contr.sum``, or None."""
     if isinstance(function, ast.Name):
         name = expression.name(function)
@@ -249,7 +244,7 @@ def contrast_of(node: ast.expr) -> str | None:
     return None
 
 
-def _overridden(expression: Expression, function: ast.expr, context: Mapping[str, Any]) -> bool:
+def _overridden(expression: expressions.Expression, function: ast.expr, context: Mapping[str, Any]) -> bool:
     """Whether the user's context gives another meaning to the name of an allowed function."""
     root = function
     while isinstance(root, ast.Attribute):
@@ -263,8 +258,8 @@ def _overridden(expression: Expression, function: ast.expr, context: Mapping[str
     return context[name] is not known
 
 
-def _shown(expression: Expression, node: ast.AST) -> str:
-    return shortened(expression.show(node), 120)
+def _shown(expression: expressions.Expression, node: ast.AST) -> str:
+    return expressions.shortened(expression.show(node), 120)
 
 
 def _has_names(node: ast.AST) -> bool:

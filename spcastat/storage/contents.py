@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import FileError
+from spcastat.measures import MEASURES
 from spcastat.operators.scaling_groups import NAMED
 from spcastat.solvers import ADVICE
 from spcastat.state.proven import JOINT, SCOPES
@@ -187,7 +188,10 @@ _CONTENTS: dict[str, Kind] = {
         "adjusted pca": Array("f", ("k",)),
         "residual_traces": (None, Array("f", (3,), -1e60, 1e60)),  # sums of powers of variances near 1
     },
-    "measures": {"pev least_squares": Array("f", ("k",))},
+    "measures": {
+        "pev least_squares": Array("f", ("k",)),
+        **{f"{name}?": Array("f", ("k",)) for name in MEASURES},
+    },
     "scores": (None, Array("f", ("n", "k"), nan=True)),
 }
 

@@ -105,9 +105,7 @@ def save(
         content["proofs"] = packer.value([dataclasses.asdict(one) for one in state.proofs], "a proof")
     found = {name: getattr(state.trust, name) for name in RESAMPLED}
     if any(one is not None for one in found.values()):
-        content["trust"] = {
-            name: packer.fields(one) for name, one in found.items() if one is not None
-        }
+        content["trust"] = {name: packer.fields(one) for name, one in found.items() if one is not None}
     about: dict[str, Any] = {"form": FORMAT, "version": VERSION, "writer": __version__}
     write_file(target, partial(write_archive, **about, content=content, arrays=packer.arrays))
 

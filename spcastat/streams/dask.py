@@ -19,23 +19,9 @@ from spcastat.errors import DataError, FormulaError, ShapeError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
 from spcastat.operators import Standardisation
+from spcastat.streams import dask_tasks as tasks
 from spcastat.streams.base import A, Pass, Stream
 from spcastat.streams.dask_inputs import array_weights, frame_weights, with_levels, with_series
-from spcastat.streams.dask_tasks import (
-    Reading,
-    Scoring,
-    Summing,
-    carried,
-    compute,
-    first_rows,
-    run,
-    score_block,
-    score_partition,
-    shared,
-    sum_block,
-    sum_partition,
-    tree,
-)
 from spcastat.streams.prints import Print
 from spcastat.streams.read import read_block, spec_of
 
@@ -64,7 +50,7 @@ class DaskStream(Stream):
 
     local = False
 
-    def __init__(self, data: Any, weights: Any, spec: Spec, reading: Reading):
+    def __init__(self, data: Any, weights: Any, spec: Spec, reading: tasks.Reading):
         self.spec = spec
         self.title = reading.title
         self.weighted = weights is not None
@@ -140,7 +126,7 @@ class DaskStream(Stream):
         elif len(needed) < len(data.columns):
             data = data[needed]
         w, labelled = frame_weights(reading.weights, data)
-        return cls(data, w, spec, Reading(by_name, reading.na, title, exact, labelled=labelled))
+        return cls(data, w, spec, tasks.Reading(by_name, reading.na, title, exact, labelled=labelled))
 
     @classmethod
     def _open_array(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
@@ -161,7 +147,7 @@ class DaskStream(Stream):
         if not np.isnan(rows).any():
             starts = tuple(int(start) for start in np.cumsum([0, *rows]))
         w = array_weights(reading.weights, data)
-        return cls(data, w, spec, Reading(by_position, reading.na, title, exact, starts))
+        return cls(data, w, spec, tasks.Reading(by_position, reading.na, title, exact, starts))
 
     @property
     def rows(self) -> int | None:
@@ -177,10 +163,10 @@ class DaskStream(Stream):
             The error of a partition, with its name. FileError or DataError if a partition cannot be computed
             for another reason; DataError if the number of rows is not that of the first pass.
         """
-        work = Summing(self._reading, begin)
-        common = shared(work)
+        work = tasks.Summing(self._reading, begin)
+        common = tasks.shared(work)
         parts = self._sums(work, common)
-        found = run(parts, tree(parts, work, common), work, what)
+        found = tasks.run(parts, tasks.tree(parts, work, common), work, what)
         unpack = getattr(found.result, "unpack", None)
         if unpack is not None:
             unpack()
@@ -215,19 +201,19 @@ class DaskStream(Stream):
             and divisions of the data; an array has shape (n, k), with unknown numbers of rows if rows may be
             dropped.
         """
-        scoring = Scoring(self._reading, standard, V, names, prints=self._prints or {})
-        work = carried(scoring)
+        scoring = tasks.Scoring(self._reading, standard, V, names, prints=self._prints or {})
+        work = tasks.carried(scoring)
         if self._framed:
             index = self._data._meta.index
             meta = pd.DataFrame(np.empty((0, len(names))), index=index[:0], columns=names)
             return self._data.map_partitions(
-                score_partition, work=work, meta=meta, enforce_metadata=False, token="spcastat-scores"
+                tasks.score_partition, work=work, meta=meta, enforce_metadata=False, token="spcastat-scores"
             )
         rows = self._data.chunks[0]
         if self._reading.na == "drop":
             rows = (np.nan,) * len(rows)
         return self._data.map_blocks(
-            score_block,
+            tasks.score_block,
             work=work,
             chunks=(rows, (len(names),)),
             dtype=np.float64,
@@ -235,15 +221,15 @@ class DaskStream(Stream):
             name=f"spcastat-scores-{scoring.token}",
         )
 
-    def _sums(self, work: Summing[Any], common: Any) -> list[Any]:
+    def _sums(self, work: tasks.Summing[Any], common: Any) -> list[Any]:
         """Return the delayed sum of each partition."""
         data = [self._data] if self._weights is None else [self._data, self._weights]
-        sent = carried(work, common)
+        sent = tasks.carried(work, common)
         if self._framed:
             from dask.dataframe import map_partitions
 
             sums = map_partitions(
-                sum_partition,
+                tasks.sum_partition,
                 *data,
                 meta=self._data._meta.iloc[:, :0],
                 enforce_metadata=False,
@@ -254,7 +240,7 @@ class DaskStream(Stream):
         from dask.array import map_blocks
 
         sums = map_blocks(
-            sum_block,
+            tasks.sum_block,
             *data,
             chunks=(self._data.chunks[0], (1,)),
             dtype=object,
@@ -316,8 +302,8 @@ def _head(data: Any, title: str) -> pd.DataFrame:
     """Return the first rows of the first partition that has any."""
     head = data._meta
     for number in range(data.npartitions):
-        some = data.partitions[number].map_partitions(first_rows, HEAD, meta=data._meta)
-        head = compute(some, f"partition {number + 1} of the {title}")
+        some = data.partitions[number].map_partitions(tasks.first_rows, HEAD, meta=data._meta)
+        head = tasks.compute(some, f"partition {number + 1} of the {title}")
         if len(head):
             break
     return head

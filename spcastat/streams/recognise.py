@@ -14,21 +14,11 @@ from spcastat.config import GAPS, library_of, offers, one_line, shown
 from spcastat.errors import DataError, FileError, OptionError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
+from spcastat.streams import sources
 from spcastat.streams.arrow import OPENERS, of_interface
 from spcastat.streams.base import Stream
 from spcastat.streams.local import LocalStream
 from spcastat.streams.parquet import SUFFIXES, ParquetChunks, is_parquet
-from spcastat.streams.sources import (
-    ONCE,
-    Chunks,
-    array_chunks,
-    in_file,
-    is_chunk,
-    iterable_chunks,
-    on_dask,
-    reason_of,
-    text_chunks,
-)
 from spcastat.textfiles import usual_separator
 
 #: Libraries whose tables are read as data in memory, and not as streams.
@@ -93,7 +83,7 @@ def _refuse_gaps(na: str) -> None:
         )
 
 
-def _chunks_of(data: Any) -> Chunks | None:
+def _chunks_of(data: Any) -> sources.Chunks | None:
     if isinstance(data, str | os.PathLike):
         return _from_path(data)
     found = _of_library(data)
@@ -101,29 +91,29 @@ def _chunks_of(data: Any) -> Chunks | None:
         return found
     if isinstance(data, np.ndarray):
         mapped = _mapped(data)
-        return None if mapped is None else array_chunks(data, getattr(mapped, "filename", None))
-    if is_chunk(data):
+        return None if mapped is None else sources.array_chunks(data, getattr(mapped, "filename", None))
+    if sources.is_chunk(data):
         return None
     if offers(data, "__arrow_c_stream__") and library_of(data) not in _IN_MEMORY:
         return of_interface(data)
     if isinstance(data, list | tuple):
         if data and all(isinstance(one, str | os.PathLike) for one in data):
             return ParquetChunks([_parquet_path(one) for one in data])
-        if not (data and is_chunk(data[0])):
+        if not (data and sources.is_chunk(data[0])):
             return None
         chunks = "1 chunk" if len(data) == 1 else f"{len(data)} chunks"
-        return iterable_chunks(lambda: data, f"the {type(data).__name__} of {chunks}")
+        return sources.iterable_chunks(lambda: data, f"the {type(data).__name__} of {chunks}")
     buffers = bytes | bytearray | memoryview
     if offers(data, "__array__") or isinstance(data, Mapping | set | frozenset | buffers):
         return None
     if isinstance(data, Iterable):
         return _from_iterable(data)
     if callable(data) and not isinstance(data, type):
-        return iterable_chunks(_checked(data), f"the {_name_of(data)}")
+        return sources.iterable_chunks(_checked(data), f"the {_name_of(data)}")
     return None
 
 
-def _from_path(data: str | os.PathLike[str]) -> Chunks:
+def _from_path(data: str | os.PathLike[str]) -> sources.Chunks:
     pattern = str(data)
     if not os.path.exists(pattern) and glob.has_magic(pattern) and "://" not in pattern:
         matched = sorted(glob.glob(pattern, recursive=True))
@@ -132,7 +122,7 @@ def _from_path(data: str | os.PathLike[str]) -> Chunks:
         files = [_parquet_path(one) for one in matched]
         return ParquetChunks(files, f"Parquet files {one_line(pattern, 100)}")
     if usual_separator(data) is not None and os.path.isfile(data):
-        return text_chunks(data)
+        return sources.text_chunks(data)
     return ParquetChunks(_parquet_path(data))
 
 
@@ -167,18 +157,18 @@ def _unwrapped(data: Any) -> Any:
 
         return nw.to_native(data)
     if library == "xarray":
-        return on_dask(data)
+        return sources.on_dask(data)
     return data
 
 
-def _of_library(data: Any) -> Chunks | None:
+def _of_library(data: Any) -> sources.Chunks | None:
     """Open an object of a library that reads rows in chunks; None for its objects in memory."""
     library, name = library_of(data), type(data).__name__
     if library == "xarray":
-        return in_file(data)
+        return sources.in_file(data)
     if library in ("zarr", "h5py"):  # arrays and datasets, but not their groups
         held = offers(data, "shape") and offers(data, "dtype")
-        return array_chunks(data, title=f"{library} {name}") if held else None
+        return sources.array_chunks(data, title=f"{library} {name}") if held else None
     found = (OPENERS.get((library, one.__name__)) for one in type(data).__mro__)
     opened = next(filter(None, found), None)
     return None if opened is None else opened(data)
@@ -187,23 +177,23 @@ def _of_library(data: Any) -> Chunks | None:
 # --- what can be iterated over --------------------------------------------------------------------
 
 
-def _from_iterable(data: Any) -> Chunks | None:
+def _from_iterable(data: Any) -> sources.Chunks | None:
     name = type(data).__name__
     try:
         again = iter(data)
     except Exception as error:
         raise DataError(
-            f"Data of type {name} were given, which cannot be walked over: {reason_of(error)}."
+            f"Data of type {name} were given, which cannot be walked over: {sources.reason_of(error)}."
         ) from error
     if again is data:
-        raise DataError(f"Data of type {name} were given, which {ONCE}")
+        raise DataError(f"Data of type {name} were given, which {sources.ONCE}")
     try:
         first = next(iter(data), None)
     except Exception:  # reported with the name of the chunk when it is read
         first = None
-    if first is not None and not is_chunk(first):
+    if first is not None and not sources.is_chunk(first):
         return None
-    return iterable_chunks(lambda: data, f"the chunks of the {name}")
+    return sources.iterable_chunks(lambda: data, f"the chunks of the {name}")
 
 
 def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
@@ -216,7 +206,7 @@ def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
             raise
         except Exception as error:
             raise DataError(
-                f"The {_name_of(function)} failed: {reason_of(error)}. It must take no arguments and "
+                f"The {_name_of(function)} failed: {sources.reason_of(error)}. It must take no arguments and "
                 "return an iterable of chunks."
             ) from error
 

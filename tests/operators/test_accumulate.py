@@ -11,7 +11,7 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat.errors import ConstantColumnError, DataError, InfiniteValuesError, MissingValuesError
-from spcastat.intake import read
+from spcastat.intake import frames
 from spcastat.operators import CrossProducts, Sums, prepare
 from spcastat.operators.sparse_products import product, sparse_sums
 
@@ -163,7 +163,7 @@ def test_one_pass_gives_means_scales_and_products(shape, center, scale):
 def test_large_arrays_are_checked_by_their_sums(scale, monkeypatch):
     """Arrays above the limit are not looked through beforehand; what is not finite is found all the same."""
     rng = np.random.default_rng(7)
-    monkeypatch.setattr(read, "COPY_LIMIT", 100)
+    monkeypatch.setattr(frames, "COPY_LIMIT", 100)
     for n, p in ((40, 6), (20, 450)):
         X = rng.standard_normal((n, p))
         X[3, 2] = np.nan
