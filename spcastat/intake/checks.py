@@ -9,16 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat import errors
 from spcastat.config import GAPS, listed, plural, shown
-from spcastat.errors import (
-    ColumnTypeError,
-    DataError,
-    InfiniteValuesError,
-    MissingValuesError,
-    ShapeError,
-    TooFewRowsError,
-    WeightsError,
-)
 from spcastat.intake.row_numbers import UNNAMED
 from spcastat.kernels.sparsity import is_sparse
 
@@ -78,7 +70,7 @@ def refuse(columns: Iterable[tuple[Hashable, pd.Series, str]], *, everything: bo
     if any(UNNAMED.fullmatch(str(label)) for label, _, _ in bad):
         hints.insert(0, "a column without a name usually holds row labels: pd.read_csv(path, index_col=0)")
     if everything:
-        raise ColumnTypeError(
+        raise errors.ColumnTypeError(
             f"The data have no numeric column at all: {text}. At least one column must hold real numbers; "
             + "; ".join(hints)
             + "."
@@ -86,7 +78,7 @@ def refuse(columns: Iterable[tuple[Hashable, pd.Series, str]], *, everything: bo
     noun = "column does" if len(bad) == 1 else "columns do"
     labels = [label for label, _, _ in bad]
     drop = f"df.drop(columns=[{listed(labels)}]), " if len(bad) <= 8 else ""
-    raise ColumnTypeError(
+    raise errors.ColumnTypeError(
         f"{len(bad)} {noun} not hold real numbers: {text}. Numbers and booleans are allowed; leave the "
         f"others out with {drop}df.select_dtypes(['number', 'bool']) or a formula; " + "; ".join(hints) + "."
     )
@@ -137,7 +129,7 @@ def frame_values(frame: Any, what: str) -> np.ndarray:
     """
     if not isinstance(frame, pd.DataFrame) or 0 in frame.shape:
         size = f" and shape {frame.shape}" if isinstance(frame, pd.DataFrame) else ""
-        raise ShapeError(
+        raise errors.ShapeError(
             f"{what} of type {type(frame).__name__}{size} were given; a data frame with rows and columns is "
             "needed."
         )
@@ -155,7 +147,7 @@ def require_rows(n: int, dropped: int = 0) -> None:
     """Raise TooFewRowsError for fewer than two rows; `dropped` others had missing values."""
     if n < 2:
         after = f" after {plural(dropped, 'row')} with missing values had been dropped" if dropped else ""
-        raise TooFewRowsError(
+        raise errors.TooFewRowsError(
             f"The data have {plural(n, 'row')}{after}; at least two are needed."
             + (
                 " Impute the missing values, or leave out the columns that have most of them."
@@ -169,7 +161,7 @@ def require_finite(matrix: Any, columns: pd.Index) -> None:
     """Raise InfiniteValuesError if `matrix`, dense or sparse of shape (n, p), holds infinite values."""
     rows, where = _entries(matrix, np.isinf)
     if len(rows):
-        raise InfiniteValuesError(
+        raise errors.InfiniteValuesError(
             f"{plural(len(rows), 'infinite value')} in {plural(len(np.unique(rows)), 'row')}, in "
             f"{listed(columns[np.unique(where)])}. Only finite numbers are allowed: replace them, or mark "
             "them as missing with df.replace([np.inf, -np.inf], np.nan)."
@@ -214,7 +206,7 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
             "na='em' to estimate from what was measured, or df.dropna(axis=1, thresh=...) to leave out the "
             "columns with most of them: no row has all values."
         )
-    raise MissingValuesError(
+    raise errors.MissingValuesError(
         f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}. Use {way}"
     )
 
@@ -241,7 +233,7 @@ def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
     ndarray of shape (n,), float64
     """
     if isinstance(weights, str):
-        raise WeightsError(
+        raise errors.WeightsError(
             f"weights={shown(weights)} was given, the name of a column, and the columns of these data have "
             "no names; give one number for each row, or a data frame with that column."
         )
@@ -250,7 +242,7 @@ def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
     w = vector(weights, len(index), "weights", "rows")
     if (w < 0).any():
         first = int(np.flatnonzero(w < 0)[0])
-        raise WeightsError(
+        raise errors.WeightsError(
             f"weights hold {plural(int((w < 0).sum()), 'negative value')}, the first of them {w[first]:g} "
             f"for row {shown(index[first])}; weights must be 0 or more."
         )
@@ -261,12 +253,12 @@ def require_weight(w: np.ndarray) -> None:
     """Raise WeightsError unless at least two weights are positive and the sum of all exceeds 1."""
     total = float(w.sum())
     if (w > 0).sum() < 2:
-        raise WeightsError(
+        raise errors.WeightsError(
             f"{plural(int((w > 0).sum()), 'row')} with a positive weight"
             f"{'' if w.any() else ' (every weight is zero)'}; at least two are needed."
         )
     if total <= 1:
-        raise WeightsError(
+        raise errors.WeightsError(
             f"The weights sum to {total:g}; they count rows (a weight of 2 is that row twice) and variances "
             "are divided by sum(w) - 1, so the sum must exceed 1. For weights that are shares, pass "
             "w * len(w) / w.sum()."
@@ -280,7 +272,7 @@ def aligned(
     what: str,
     *,
     part: bool = False,
-    error: type[DataError] = WeightsError,
+    error: type[errors.DataError] = errors.WeightsError,
 ) -> Any:
     """Return a Series or a data frame in the order of `labels`.
 
@@ -333,18 +325,20 @@ def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
     v = real_array(values)
     if v is None:
         kind = f" ({values.dtype})" if isinstance(values, (np.ndarray, pd.Series, pd.Index)) else ""
-        raise WeightsError(
+        raise errors.WeightsError(
             f"{option} of type {type(values).__name__}{kind} was given; it must hold real numbers, one "
             f"for each of the {length} {what}."
         )
     if v.shape != (length,):
-        raise WeightsError(
+        raise errors.WeightsError(
             f"{option} has shape {v.shape}; it must be ({length},), one number for each of the {what}."
         )
     v = np.array(v, dtype=np.float64)
     bad = int((~np.isfinite(v)).sum())
     if bad:
-        raise WeightsError(f"{option} holds {plural(bad, 'missing or infinite value')}; all must be finite.")
+        raise errors.WeightsError(
+            f"{option} holds {plural(bad, 'missing or infinite value')}; all must be finite."
+        )
     return v
 
 
@@ -375,11 +369,11 @@ def rows_of(values: Any, what: str, k: int, fewer: int = 0) -> np.ndarray:
     found = real_array(values)
     if found is None or not np.isfinite(found).all():
         held = "missing or infinite values" if found is not None else "something else"
-        raise ShapeError(
+        raise errors.ShapeError(
             f"{what} of type {type(values).__name__} was given, holding {held}; they are finite real numbers."
         )
     if found.ndim != 2 or found.shape[1] not in ({k, fewer} if fewer else {k}):
-        raise ShapeError(
+        raise errors.ShapeError(
             f"{what} has shape {found.shape}; it must have {plural(k, 'column')}, one a component."
         )
     return found.astype(np.float64)

@@ -10,15 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat import errors
 from spcastat.config import library_of, listed, nearest, offers, plural, shown
-from spcastat.errors import (
-    ColumnTypeError,
-    DataError,
-    DuplicateNamesError,
-    FormulaError,
-    ShapeError,
-    WeightsError,
-)
 from spcastat.intake.checks import kind_of, require_numbers
 from spcastat.intake.expressions import formula_name
 from spcastat.intake.sparse import require_sound_columns, sound
@@ -111,7 +104,7 @@ def open_table(data: Any) -> Table:
     else:
         table = _open_other(data)
     if not len(table.columns):
-        raise ShapeError(
+        raise errors.ShapeError(
             f"The data have {plural(len(table.index), 'row')} and no columns; at least one is needed."
         )
     return table
@@ -121,7 +114,7 @@ def require_unique(columns: pd.Index) -> None:
     """Raise DuplicateNamesError if two columns share a name."""
     twice = columns[columns.duplicated()].unique()
     if len(twice):
-        raise DuplicateNamesError(
+        raise errors.DuplicateNamesError(
             f"More than one column is called {listed(twice)}; names must differ. Rename them, or drop the "
             "repeated ones with df.loc[:, ~df.columns.duplicated()]."
         )
@@ -212,12 +205,14 @@ def _refuse_dtype(dtype: np.dtype, what: str) -> None:
     if dtype.kind in "biuf":
         return
     if dtype.names is not None:
-        raise ColumnTypeError(f"A structured array was given ({dtype}); use pd.DataFrame(data) instead.")
+        raise errors.ColumnTypeError(
+            f"A structured array was given ({dtype}); use pd.DataFrame(data) instead."
+        )
     hint = {
         "c": "take its real or imaginary part",
         "O": "if it holds numbers, convert it with data.astype(float); otherwise use a DataFrame",
     }.get(dtype.kind, "leave out the columns without numbers, or use a DataFrame")
-    raise ColumnTypeError(f"{what} of dtype {dtype} was given; it must hold real numbers: {hint}.")
+    raise errors.ColumnTypeError(f"{what} of dtype {dtype} was given; it must hold real numbers: {hint}.")
 
 
 def _open_array(data: np.ndarray) -> np.ndarray:
@@ -226,7 +221,7 @@ def _open_array(data: np.ndarray) -> np.ndarray:
             0: "a single number is not a table",
             1: "use data.reshape(-1, 1) for one column or data.reshape(1, -1) for one row",
         }.get(data.ndim, "use data.reshape(len(data), -1) to put the further axes side by side")
-        raise ShapeError(
+        raise errors.ShapeError(
             f"An array of shape {data.shape} was given; it must be two-dimensional, rows by columns: {hint}."
         )
     _refuse_dtype(data.dtype, "An array")
@@ -238,7 +233,7 @@ def _open_array(data: np.ndarray) -> np.ndarray:
 
 def _open_sparse(data: Any) -> Any:
     if data.ndim != 2:
-        raise ShapeError(
+        raise errors.ShapeError(
             f"A sparse array of shape {data.shape} was given; it must be two-dimensional, rows by columns: "
             "use data.reshape(1, -1) for one row."
         )
@@ -262,7 +257,7 @@ def _open_other(data: Any) -> Table:
 
     given = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
     if isinstance(data, pd.Series):
-        raise ShapeError(
+        raise errors.ShapeError(
             "A pandas Series was given; the data must be two-dimensional: use series.to_frame() for one "
             "column or series.to_frame().T for one row."
         )
@@ -273,7 +268,9 @@ def _open_other(data: Any) -> Table:
     try:
         table = nw.from_native(data, eager_only=True)
     except DuplicateError as error:
-        raise DuplicateNamesError(f"Columns share a name: {error}. Names must differ; rename them.") from None
+        raise errors.DuplicateNamesError(
+            f"Columns share a name: {error}. Names must differ; rename them."
+        ) from None
     except TypeError:
         hint = ""
         if isinstance(data, list | tuple):
@@ -289,7 +286,7 @@ def _open_other(data: Any) -> Table:
             )
         elif offers(data, "__array__"):
             hint = " Use np.asarray(data), two-dimensional."
-        raise DataError(f"Data of type {given} were given; allowed are {_ALLOWED}.{hint}") from None
+        raise errors.DataError(f"Data of type {given} were given; allowed are {_ALLOWED}.{hint}") from None
     native = table.to_native()
     stored = StoredIndex(
         table.columns, getattr(native, "schema", None) if library_of(native) == "pyarrow" else None
@@ -298,7 +295,9 @@ def _open_other(data: Any) -> Table:
     try:
         columns = {name: _column(table[name]) for name in names}
     except DuplicateError as error:
-        raise DuplicateNamesError(f"Columns share a name: {error}. Names must differ; rename them.") from None
+        raise errors.DuplicateNamesError(
+            f"Columns share a name: {error}. Names must differ; rename them."
+        ) from None
     index = stored.index(lambda name: _column(table[name]), len(table))
     frame = pd.DataFrame(columns, index=index, columns=pd.Index(names), copy=False)
     labelled = bool(stored.labels) or stored.range is not None
@@ -352,12 +351,12 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
     place = _place(table.columns, weights)
     column = table.values.iloc[:, place]
     if kind_of(column) != "number":
-        raise WeightsError(
+        raise errors.WeightsError(
             f"weights={shown(weights)} was given, a column that does not hold real numbers ({column.dtype}); "
             "weights say how many rows a row counts for."
         )
     if len(table.columns) == 1:
-        raise ShapeError(f"The data have one column, the weights {shown(weights)}, and no variables.")
+        raise errors.ShapeError(f"The data have one column, the weights {shown(weights)}, and no variables.")
     left = table.values.drop(columns=table.values.columns[place])  # a view where it can be one
     return replace(table, values=left, columns=table.columns.delete(place)), column.array
 
@@ -373,7 +372,7 @@ def require_no_weights(formula: str, names: set[str], weights: Any) -> None:
     weights : str or object
     """
     if isinstance(weights, str) and formula_name(weights) in names:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"formula={shown(formula)} has {shown(weights)}, and weights={shown(weights)} takes that column "
             "out of the variables, '.' included. Leave it out of the formula, or give the weights as numbers."
         )
@@ -382,7 +381,7 @@ def require_no_weights(formula: str, names: set[str], weights: Any) -> None:
 def _place(columns: pd.Index, weights: str) -> int:
     labels = list(columns)
     if weights not in labels:
-        raise WeightsError(
+        raise errors.WeightsError(
             f"weights={shown(weights)} was given, and the data have no such column; they have "
             f"{listed(labels)}.{nearest(weights, columns)} Give the name of a column, or one number for each "
             "row."

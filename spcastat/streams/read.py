@@ -9,16 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat import errors
 from spcastat.config import listed, shown
-from spcastat.errors import (
-    ColumnTypeError,
-    DataError,
-    FormulaError,
-    NewDataError,
-    OptionError,
-    ShapeError,
-    SpcaError,
-)
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import read_weights, refuse, suspicious, without_numbers
@@ -63,7 +55,7 @@ def spec_of(
         For data that are not a table of numbers; see :func:`spcastat.intake.read_data`.
     """
     if reading.categorical == "dummy" and not levels:
-        raise OptionError(
+        raise errors.OptionError(
             "categorical='dummy' was given for a stream of chunks: the levels would be those of its first "
             "chunk. Make the 0/1 columns in every chunk, e.g. (chunk['c'] == 'a').astype(float)."
         )
@@ -131,7 +123,7 @@ def read_block(
             if exact and not suspicious(table.values):
                 return Block(table.values, w, index)
             table = open_table(chunk)  # by columns, to locate invalid entries
-        matrix, keep = replay_table(spec, table, na, FormulaError if exact else NewDataError)
+        matrix, keep = replay_table(spec, table, na, errors.FormulaError if exact else errors.NewDataError)
         if keep is None:
             return Block(matrix, w, index)
         return Block(matrix, None if w is None else w[keep], index[keep], int((~keep).sum()))
@@ -164,19 +156,19 @@ def _require_columns(spec: Spec, table: Table) -> None:
     """Raise unless a chunk has the columns of the stream, and numbers in them."""
     framed = isinstance(table.values, pd.DataFrame)
     if spec.kind == "formula" and not framed:
-        raise DataError(
+        raise errors.DataError(
             f"The chunk is an array without names; formula={spec.formula!r} needs column names. Give every "
             "chunk as a data frame."
         )
     if framed != (spec.kind != "array"):
         first, here = ("names", "none") if spec.kind != "array" else ("no names", "names")
-        raise DataError(
+        raise errors.DataError(
             f"The columns of the first chunk have {first}, those of this chunk have {here}. Give all chunks "
             "as data frames, or all as arrays."
         )
     if not framed:
         if len(table.columns) != len(spec.columns):
-            raise ShapeError(
+            raise errors.ShapeError(
                 f"The chunk has {len(table.columns)} columns; the first one has {len(spec.columns)}. All "
                 "chunks must have the same columns."
             )
@@ -189,7 +181,7 @@ def _require_columns(spec: Spec, table: Table) -> None:
         parts = [f"lacks {listed(lost)}"] if len(lost) else []
         parts += [f"has in addition {listed(extra)}"] if len(extra) else []
         hint = " A formula, e.g. '~ a + b', picks columns out of chunks that differ." if len(extra) else ""
-        raise DataError(
+        raise errors.DataError(
             f"The chunk does not have the columns of the {'formula' if spec.inputs else 'first one'}: it "
             f"{' and '.join(parts)}. All chunks must have the same columns, in any order.{hint}"
         )
@@ -210,7 +202,7 @@ def _require_numbers(table: Table, positions: Iterable[int]) -> None:
 def _refuse(bad: list[tuple[Any, pd.Series, str]]) -> None:
     levels = [label for label, _, kind in bad if kind == "levels"]
     if levels:
-        raise ColumnTypeError(
+        raise errors.ColumnTypeError(
             f"{listed(levels)} {'holds' if len(levels) == 1 else 'hold'} text or categories; only numbers "
             "and booleans are allowed. Leave such columns out with a formula, e.g. '~ a + b' or '~ . - c', "
             "or make 0/1 columns in every chunk."
@@ -221,14 +213,14 @@ def _refuse(bad: list[tuple[Any, pd.Series, str]]) -> None:
 def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
     formula, context = reading.formula, reading.context or {}
     if not isinstance(table.values, pd.DataFrame):
-        raise FormulaError(
+        raise errors.FormulaError(
             f"formula={formula!r} was given with arrays, whose columns have no names; give data frames as "
             "chunks."
         )
     frame = table.values
     parsed = formulas.parse(formula, table.columns, context, reading.weights)
     if parsed.given is not None:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"formula={shown(formula)} has covariates, and was given for rows in chunks, which are not "
             "adjusted for any. Give the covariance matrix of all columns, spca_cov(S, k, given=[...]), or "
             "rows in memory, such as a sample; a fit of these transforms chunks."
@@ -261,7 +253,7 @@ def _tried(
     learnt = [str(call) for call, state in model.states.items() if state]
     learnt += [text for text in model.encodings if text not in factors]
     if learnt:
-        raise FormulaError(
+        raise errors.FormulaError(
             f"formula={parsed.text!r} was given for a stream of chunks; {listed(learnt)} learns from rows, "
             "and so would depend on which of them come first. Use terms that take each row for itself, such "
             "as log(a); spca(..., scale=True) standardises columns over all rows."
@@ -276,5 +268,5 @@ def named(name: str) -> Iterator[None]:
     """Prefix errors of the package that are raised in the ``with`` block by the name of a chunk."""
     try:
         yield
-    except SpcaError as error:
+    except errors.SpcaError as error:
         raise type(error)(f"{name}: {error}") from error.__cause__
