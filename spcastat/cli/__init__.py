@@ -25,7 +25,7 @@ from spcastat.cli import path_commands as path
 from spcastat.cli import plot_command as plot
 from spcastat.cli import transform_command as transform
 from spcastat.cli import verify_command as verify
-from spcastat.cli.terminal import discard_output, require_output, show, tell
+from spcastat.cli.output_files import discard_output, require_output, show, tell
 from spcastat.config import nearest, warnings_told
 from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
 from spcastat.version import __version__

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.terminal import tell
+from spcastat.cli.output_files import tell
 from spcastat.config import listed, nearest
 from spcastat.errors import FileError, OptionError
 

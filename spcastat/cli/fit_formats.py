@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.output_files import write_bytes
-from spcastat.cli.terminal import require_encodable
+from spcastat.cli.output_files import require_encodable, write_bytes
 from spcastat.errors import OptionError
 from spcastat.labels import name_text
 

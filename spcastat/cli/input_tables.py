@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.output_files import STDIN
-from spcastat.cli.terminal import tell
+from spcastat.cli.output_files import STDIN, tell
 from spcastat.config import listed, nearest, one_line
 from spcastat.errors import DuplicateNamesError, FileError, OptionError, SpcaError
 

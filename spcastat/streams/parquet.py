@@ -13,8 +13,7 @@ import pandas as pd
 
 from spcastat.config import listed, one_line, plural
 from spcastat.errors import FileError, OptionError, SpcaError
-from spcastat.intake.frames import require_unique
-from spcastat.intake.stored_index import StoredIndex
+from spcastat.intake.frames import StoredIndex, require_unique
 from spcastat.streams.read import named
 from spcastat.streams.sources import Chunks, rows_at_once
 
