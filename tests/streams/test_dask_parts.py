@@ -19,7 +19,7 @@ dd = pytest.importorskip("dask.dataframe")
 from spcastat.streams import dask_tasks  # noqa: E402
 from spcastat.streams.dask import DaskStream  # noqa: E402
 from spcastat.streams.dask_inputs import array_weights, frame_weights  # noqa: E402
-from spcastat.streams.dask_tasks import Reading  # noqa: E402
+from spcastat.streams.dask_tasks import Reading, Summing  # noqa: E402
 
 X = np.random.default_rng(0).standard_normal((30, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd"))
