@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import spcastat as sp
-from benchmarks.draws import Cell, Draw, Means
+from benchmarks.draws import Cell, Draw
 from benchmarks.papers.compared import METHODS
 from benchmarks.papers.fits import Call, both_supports, fit, loadings, wrong_variables
-from benchmarks.papers.sheet import Cause, Sheet
+from benchmarks.papers.sheet import Cause, Sheet, estimates
 from benchmarks.papers.verdicts import Claim, Estimate, Value, value_of
 
 RSPCA = {"RSPCA l0": "rspca-l0", "RSPCA l1": "rspca-l1", "RSPCA l1/2": "rspca-lhalf"}
@@ -193,7 +194,7 @@ def hastie(call: Call) -> Sheet:
             wrong = one[1].times(100.0)
             # Print has one set, whose error is the standard deviation between sets.
             shown += [Estimate(printed, float(wrong.error) * wrong.draws**0.5), None]
-            ours += [_estimate(wrong, 0), _estimate(one[0].shares(100.0), 0)]
+            ours += [*estimates(wrong), *estimates(one[0].shares(100.0))]
         sheet.add(label, shown, ours)
         draws = [one.draws for kind in kinds if not isinstance(one := found[f"{label}, {kind}"], str)]
         sheet.rows[-1] = (*sheet.rows[-1][:3], min(draws, default=1))
@@ -239,11 +240,6 @@ CAUSES_HASTIE = [
 ]
 
 
-def _estimate(found: Means, place: int) -> Value:
-    mean, error = np.atleast_1d(found.mean)[place], np.atleast_1d(found.error)[place]
-    return Estimate(float(mean), 0.0 if np.isnan(error) else float(error))
-
-
 def _curves(call: Call, name: str, title: str, extents: tuple[float, ...], kind: Any) -> Sheet:
     """Return the shares of wrong sets and of wrong entries against the extent of noise or outliers."""
     sheet = Sheet(name, title, "method", {f"{extent:g}": 0 for extent in extents})
@@ -265,9 +261,9 @@ def _curves(call: Call, name: str, title: str, extents: tuple[float, ...], kind:
                 if isinstance(one, str):
                     ours.append("n/a")
                     continue
-                wrong = one[0].shares(100.0) if which == 0 else one[1].times(100.0)
-                value = _estimate(wrong, 0)
-                ours.append(_turned(value) if which == 0 else value)
+                right = one[0].shares(100.0)
+                wrong = replace(right, mean=100.0 - right.mean) if which == 0 else one[1].times(100.0)
+                ours += estimates(wrong)
             sheet.add(f"{label}, {what}", [None] * len(extents), ours)
             sheet.rows[-1] = (*sheet.rows[-1][:3], times)
     wrong = {name: ours for name, _, ours, _ in sheet.rows if "entries" in name and "n/a" not in ours}
@@ -287,10 +283,6 @@ def _curves(call: Call, name: str, title: str, extents: tuple[float, ...], kind:
         "each.",
     ]
     return sheet
-
-
-def _turned(value: Value) -> Value:
-    return Estimate(100.0 - value.value, value.error) if isinstance(value, Estimate) else value
 
 
 def figure_2(call: Call) -> Sheet:

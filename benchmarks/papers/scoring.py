@@ -12,8 +12,8 @@ import spcastat as sp
 from benchmarks.draws import Cell, Draw
 from benchmarks.papers.fits import Call, both_supports, first_reason, fit, loadings
 from benchmarks.papers.readings import nearest, printed_hastie, printed_pitprops
-from benchmarks.papers.sheet import Cause, Sheet
-from benchmarks.papers.verdicts import Claim, Estimate
+from benchmarks.papers.sheet import Cause, Sheet, estimates
+from benchmarks.papers.verdicts import Claim
 from spcastat.errors import ConvergenceWarning, SpcaError
 
 #: Printed name -> cumulative adjusted variance (%), method, number of printed loadings of each component.
@@ -186,8 +186,7 @@ def table_4(call: Call) -> Sheet:
         if "loadings" not in name:
             sheet.add(name, [*TABLE_4[name.split(",")[0]][1], None, None], found)
         elif not isinstance(found, str):
-            pairs = zip(found.mean, found.error, strict=True)
-            sheet.add(name, [None] * 4, [*(Estimate(float(m), float(e)) for m, e in pairs), None])
+            sheet.add(name, [None] * 4, [*estimates(found), None])
             sheet.rows[-1] = (*sheet.rows[-1][:3], found.draws)
     sheet.causes = CAUSES_4
     return sheet

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
+import numpy as np
+
 from benchmarks.draws import Means
 from benchmarks.papers.verdicts import DEVIATES, MET, Claim, Estimate, Value, compare
 from benchmarks.report import markdown_table, text_table
@@ -71,9 +73,7 @@ class Sheet:
         """Add a row; `ours` is a reason where there are no numbers."""
         draws = 1
         if isinstance(ours, Means):
-            draws = ours.draws
-            pairs = zip(ours.mean, ours.error, strict=True)
-            ours = [Estimate(float(m), float(e)) if isfinite(e) else float(m) for m, e in pairs]
+            draws, ours = ours.draws, estimates(ours)
         if isinstance(ours, str):
             if ours.startswith("skipped"):
                 if f"{ours}." not in self.notes:
@@ -160,6 +160,12 @@ class Sheet:
 
     def _claims(self) -> tuple[list[str], list[list[str]]]:
         return ["print says", "ours", "verdict"], [[c.text, c.ours, self.claimed(c)] for c in self.claims]
+
+
+def estimates(found: Means) -> list[Value]:
+    """Return means with their standard errors, or without where there is one draw."""
+    pairs = zip(np.atleast_1d(found.mean), np.atleast_1d(found.error), strict=True)
+    return [Estimate(float(m), float(e)) if isfinite(e) else float(m) for m, e in pairs]
 
 
 def _cell(value: Value, digits: int) -> str:

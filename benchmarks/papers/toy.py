@@ -21,8 +21,8 @@ from benchmarks.papers.fits import (
     matched,
     wrong_variables,
 )
-from benchmarks.papers.sheet import Cause, Sheet
-from benchmarks.papers.verdicts import Estimate, Value
+from benchmarks.papers.sheet import Cause, Sheet, estimates
+from benchmarks.papers.verdicts import Value
 
 SIZES = (500, 1000, 2000, 5000)
 TABLE_2 = {
@@ -127,9 +127,7 @@ def _successes(call: Call, sheet: Sheet, rows: dict[str, Any], printed: Any, non
             sheet.add(label, pairs, reason)
             continue
         means = [one.shares(1000.0) for name in names if not isinstance(one := found[name], str)]
-        ours = [
-            Estimate(float(m), float(e)) for one in means for m, e in zip(one.mean, one.error, strict=True)
-        ]
+        ours = [value for one in means for value in estimates(one)]
         sheet.add(label, pairs, ours)
         sheet.rows[-1] = (*sheet.rows[-1][:3], means[0].draws)
 
