@@ -117,16 +117,14 @@ def test_loadings_given_as_a_frame_are_matched_by_name():
         sp.spca_cov(R, 2, 4, method="bcd-l0", start=own.loadings.rename(index={"topdiam": "other"}))
 
 
-def test_of_several_starts_the_one_of_largest_variance_is_kept():
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_of_several_starts_the_one_of_largest_variance_is_kept(seed):
     """Of one component the starts are PCA, the longest column and equal loadings."""
-    kept = set()
-    for seed in range(6):
-        S = np.cov(np.random.default_rng(seed).standard_normal((20, 9)), rowvar=False)
+    S = np.cov(np.random.default_rng(seed).standard_normal((15, 20)), rowvar=False)
 
-        def variance(S=S, **how):
-            return sp.spca_cov(S, 1, 3, method="rsvd-l0", **how).variance["score variance"].iloc[0]
+    def variance(**how):
+        return sp.spca_cov(S, 1, 2, method="rsvd-l0", **how).variance["score variance"].iloc[0]
 
-        values = [variance(n_init=1, start=name) for name in ("pca", "column", "ones")]
-        assert variance(n_init=3) == pytest.approx(max(values), rel=1e-9)
-        kept.add(int(np.argmax(values)))
-    assert len(kept) > 1
+    values = [variance(n_init=1, start=name) for name in ("pca", "column", "ones")]
+    assert values[1] > 1.02 * max(values[0], values[2])
+    assert variance(n_init=3) == pytest.approx(values[1], rel=1e-9)

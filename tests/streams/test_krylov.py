@@ -101,6 +101,25 @@ def test_what_is_exact():
     assert leading([0.0, 0.0], [0.0, 0.0]).exact
 
 
+def test_the_error_of_a_value_is_its_residual_or_the_square_over_the_gap():
+    """After one product with two vectors, from the two eigenvalues on their span."""
+    wide = set()
+    for seed in range(20):
+        S, bases = matrix(0.5 ** np.arange(10.0), seed), []
+
+        def dot(V, S=S, bases=bases):
+            bases.append(V)
+            return S @ V
+
+        found = krylov(dot, 10, 1, seed, 1, 1)
+        second, first = np.linalg.eigvalsh(bases[0].T @ S @ bases[0])
+        v, gap = found.vectors[:, 0], first - second
+        residual = np.linalg.norm(S @ v - first * v)
+        wide.add(bool(gap > residual))
+        assert found.errors[0] == pytest.approx(residual**2 / gap if gap > residual else residual, rel=1e-9)
+    assert wide == {True, False}
+
+
 def test_orthonormal_bases():
     rng = np.random.default_rng(3)
     Q = np.linalg.qr(rng.standard_normal((30, 6)))[0]
