@@ -142,6 +142,15 @@ def test_a_pool_has_the_directions_of_pca(objective):
     assert len({tuple(places) for places in fits.places.tolist()}) > 3
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_greedy_fits_of_many_variables_start_from_those_of_largest_variance(seed):
+    """Of 400 variables three have a larger variance and go together; few random rows would miss them."""
+    S = np.eye(400)
+    S[:3, :3] = 1.8 + 0.2 * np.eye(3)
+    found = pool.greedy(held(S / np.trace(S), (3,), "pev"), 1, np.random.default_rng(seed), plain=True)
+    assert found.places.tolist() == [[0, 1, 2]]
+
+
 def test_bases_span_the_directions_they_are_made_of():
     rng = np.random.default_rng(0)
     vectors = np.linalg.qr(rng.standard_normal((9, 6)))[0]
