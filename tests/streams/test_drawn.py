@@ -7,7 +7,7 @@ from scipy import stats
 
 import spcastat as sp
 from spcastat.errors import DataWarning, NoRowsError
-from spcastat.operators import standardise
+from spcastat.operators import prepare
 from spcastat.resample import sampled_rows as drawn
 
 N = 6000
@@ -93,7 +93,7 @@ def test_distances_of_every_row_on_workers_are_still_refused():
 
 
 def test_merged_samples_have_the_smallest_keys(fit):
-    standard, V = standardise(X, None, True, False, range(6)), fit.loadings.to_numpy()
+    standard, V = prepare(X, None, True, False, range(6))[0], fit.loadings.to_numpy()
     projection = standard, V, np.cov(fit.transform(X).T)
     whole = drawn.DrawnRows(projection, 40, 1)
     parts = [drawn.DrawnRows(projection, 40, 1) for _ in range(2)]
