@@ -15,6 +15,7 @@ from spcastat.certify.branch import prove
 from spcastat.certify.clock import Clock
 from spcastat.certify.dual import ROUNDING, Running
 from spcastat.certify.first_component import INTERVALS, first_component_bounds
+from spcastat.certify.first_two import first_two_bound
 from spcastat.certify.frame import least_squares_frame, without
 from spcastat.certify.multiplier import ADDED, Multiplier, gram, multiplier
 from spcastat.certify.relaxed import (
@@ -199,16 +200,32 @@ class Sequence(Relaxed):
         """Return bounds in which the variance of the first component is exact."""
         if not self.all_searched:
             return super().leaf_bounds(roots, chosen, threshold, running)
-        F = self.factor
+        columns = self._columns(roots, chosen)
+        found = np.empty(len(roots))
+        step = max(1, BATCH // (INTERVALS * self.k * sum(A.shape[2] for A in columns) ** 2))
+        for begin in range(0, len(roots), step):
+            factors = [A[begin : begin + step] for A in columns]
+            level = np.full(len(factors[0]), threshold)
+            found[begin : begin + step] = first_component_bounds(factors, level, LEAF, running)
+        return found
+
+    @property
+    def stages(self) -> int:  # type: ignore[override]
+        return 3 if self.all_searched and 3 <= self.k <= len(self.factor) else 2
+
+    def last_bounds(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
+    ) -> np.ndarray:
+        """Return bounds in which the variances of the first two components are exact."""
+        columns = self._columns(roots, chosen)
+        found = [first_two_bound([A[b] for A in columns], threshold, running) for b in range(len(roots))]
+        return np.array(found)
+
+    def _columns(self, roots: list[Root], chosen: np.ndarray) -> list[np.ndarray]:
+        """Return the columns of F on each support of leaves, (B, d, c_j)."""
         supports = [np.stack([root.singles for root in roots])[:, [i]] for i in range(self.m)]
         supports += [self.supports[t][rows] for t, rows in enumerate(chosen.T)]
-        found = np.empty(len(roots))
-        step = max(1, BATCH // (INTERVALS * self.k * sum(places.shape[1] for places in supports) ** 2))
-        for begin in range(0, len(roots), step):
-            part = slice(begin, begin + step)
-            factors = [F[:, places[part]].transpose(1, 0, 2) for places in supports]
-            found[part] = first_component_bounds(factors, np.full(len(factors[0]), threshold), LEAF, running)
-        return found
+        return [self.factor[:, places].transpose(1, 0, 2) for places in supports]
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
         """Return the exact maximum over orders if all components have one variable; else upper bounds."""

@@ -48,7 +48,7 @@ def first_component_bounds(
     -------
     ndarray of shape (B,)
     """
-    factors = _within_union(factors)
+    factors = within_union(factors)
     bound = np.array(threshold, dtype=float)
     for first, A in enumerate(factors):
         others = factors[:first] + factors[first + 1 :]
@@ -56,7 +56,7 @@ def first_component_bounds(
     return bound
 
 
-def _within_union(factors: list[np.ndarray]) -> list[np.ndarray]:
+def within_union(factors: list[np.ndarray]) -> list[np.ndarray]:
     """Return the columns in coordinates of their joint span, which contains all directions q_j."""
     Q, sizes, _ = np.linalg.svd(np.concatenate(factors, axis=2), full_matrices=False)
     Q = Q * (sizes > NOTHING * sizes[:, :1])[:, None, :]

@@ -297,8 +297,17 @@ class Relaxed(ABC):
     def leaf_bounds(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
     ) -> np.ndarray:
-        """Return the tightest available bounds if all supports are chosen, shape (B,)."""
+        """Return tighter bounds if all supports are chosen, shape (B,)."""
         return self.bounds(roots, chosen, threshold, LAST, running)
+
+    #: How many bounds there are for leaves, each tighter than the one before.
+    stages = 2
+
+    def last_bounds(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
+    ) -> np.ndarray:
+        """Return the bounds of the third stage, shape (B,)."""
+        raise NotImplementedError
 
     @abstractmethod
     def shape(self, root: Root) -> tuple[int, int]:

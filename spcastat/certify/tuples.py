@@ -9,8 +9,8 @@ import numpy as np
 
 from spcastat.certify.relaxed import INNER, LEAF, STEP_WORK, Relaxed, Root, single_work
 
-#: Number of nodes examined together.
-BATCH = 500
+#: Number of nodes examined together, and of leaves whose last bounds are.
+BATCH, LAST_BATCH = 500, 10
 #: Children get no dual bound if nodes have on average at most FEW children and MANY grandchildren.
 FEW, MANY = 100, 10_000
 #: The largest number of open nodes.
@@ -175,14 +175,15 @@ class Tuples:
         """Examine the open nodes with the largest bounds: improve these, or replace nodes by children."""
         assert self.open is not None
         nodes = self.open
-        done = (nodes.level == len(self.problem.cards)) & (nodes.stage >= 2)
+        done = (nodes.level == len(self.problem.cards)) & (nodes.stage >= self.problem.stages)
         if done.all():
             raise Stop("bound not tight")
         top = int(np.argmax(np.where(done, -np.inf, nodes.bound)))
         level, stage = int(nodes.level[top]), int(nodes.stage[top])
         leaf = level == len(self.problem.cards)
         alike = np.flatnonzero((nodes.level == level) & (nodes.stage == stage))
-        most = int(min(BATCH, self.max_nodes - self.nodes, len(alike)))
+        together = LAST_BATCH if leaf and stage == 2 else BATCH
+        most = int(min(together, self.max_nodes - self.nodes, len(alike)))
         alike = alike[np.argpartition(nodes.bound[alike], len(alike) - most)[-most:]]
         batch = nodes.some(alike)
         rest = np.ones(len(nodes), dtype=bool)
@@ -204,7 +205,9 @@ class Tuples:
     def _bounded(self, batch: Open, roots: list[Root], level: int, leaf: bool) -> Open:
         stage = int(batch.stage[0])
         chosen = batch.chosen[:, :level]
-        if leaf and stage:
+        if leaf and stage == 2:
+            found = self.problem.last_bounds(roots, chosen, self.threshold, self.running)
+        elif leaf and stage:
             found = self.problem.leaf_bounds(roots, chosen, self.threshold, self.running)
         else:
             steps = LEAF if leaf else INNER

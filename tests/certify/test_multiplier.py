@@ -15,6 +15,9 @@ import spcastat as sp
 from spcastat.certify.adjusted_bounds import Sequence, eigenvalues, largest
 from spcastat.certify.clock import Clock
 from spcastat.certify.first_component import first_component_bounds
+from spcastat.certify.first_two import _Boxes as Boxes
+from spcastat.certify.first_two import _dual_bounds as dual_bounds
+from spcastat.certify.first_two import first_two_bound
 from spcastat.certify.frame import least_squares_frame
 from spcastat.certify.joint import TARGET, certify_joint
 from spcastat.certify.multiplier import gram, multiplier
@@ -24,6 +27,7 @@ from spcastat.operators import Gram
 from spcastat.search.default import joint
 from spcastat.search.fixed_supports import refined
 from spcastat.search.objectives import held
+from spcastat.search.small_matrices import unit
 
 
 def problem(seed: int, p: int, rank: int | None = None) -> np.ndarray:
@@ -139,6 +143,48 @@ def test_leaves_of_two_components_are_closed_and_never_below_what_is_attained(se
     low, high = (first_component_bounds(factors, np.array([level]), 400)[0] for level in (0.0, best * 1.0001))
     assert low >= best * (1.0 - 1e-9)
     assert high == best * 1.0001
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_box_of_the_first_two_components_has_a_bound_below_a_fit_in_it(seed):
+    """For random multipliers and the best ones; in small boxes of the best multipliers little is lost."""
+    rng = np.random.default_rng(seed)
+    d, k = 6, 3 + seed % 2
+    factors = [rng.standard_normal((d, c)) for c in rng.integers(2, 5, size=k)]
+    factors[1][:, 0] = factors[0][:, 0]
+    Q, parts, a = np.zeros((d, 0)), [], 0.0
+    for A in factors:
+        score = A @ unit(rng.standard_normal(A.shape[1]))
+        left = score - Q @ (Q.T @ score)
+        a = abs(float(Q[:, 0] @ score)) / float(np.linalg.norm(left)) if len(parts) == 1 else a
+        parts.append(float(left @ left))
+        Q = np.column_stack([Q, unit(left)])
+    others = np.stack([A @ A.T for A in factors[2:]])
+    for width in (1e-9, 0.3):
+        shares = 1.0 + width * np.array([-1.0, rng.uniform(0.1, 1.0)])
+        ends = np.concatenate([shares * parts[0], shares * parts[1], shares * a])[None]
+        boxes = Boxes.of(factors[0], factors[1], others, ends)
+        G = rng.standard_normal((1, d, d))
+        assert (boxes.bounds(G @ G.mT, rng.standard_normal((1, 3)))[0] > sum(parts)).all()
+        assert (dual_bounds(boxes, 0.0, lambda: True)[0] > sum(parts) * (1.0 - 1e-8)).all()
+
+
+def test_three_components_of_pitprops_are_closed_on_the_best_supports():
+    """With the exact variance of the first component alone, 0.9 % is left."""
+    S = sp.datasets.load_pitprops().to_numpy() / 13.0
+    F = least_squares_frame(S, 3).F
+    V = joint(Gram(S), 3, (3, 3, 3), "adjusted", "auto", np.random.default_rng(0)).V
+    best = float(MEASURES["adjusted"](V, Gram(S))[-1])
+    factors = [F[:, np.flatnonzero(v)] for v in V.T]
+    assert first_two_bound(factors, 1.0001 * best) == 1.0001 * best
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cards", [(3, 3, 3), (4, 4, 4)])
+def test_three_components_of_pitprops_are_proven(cards):
+    S = sp.datasets.load_pitprops().to_numpy() / 13.0
+    V = joint(Gram(S), 3, cards, "adjusted", "auto", np.random.default_rng(0)).V
+    assert certify_joint(Gram(S), V, "adjusted").optimal
 
 
 @pytest.mark.parametrize("cards", [(2, 2), (4, 4), (5, 3), (6, 6), (6, 1)])

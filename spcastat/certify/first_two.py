@@ -1,0 +1,245 @@
+"""Upper bounds on adjusted variance for given supports, with the exact variances of the first two components.
+
+Let S = F'F, N_T = F_T F_T' and q_1, ..., q_k be the orthonormal directions of the scores. The first component
+has variance 1 / (q_1' N_T1^+ q_1), see `first_component`. The second has scores b y with y = q_2 + a q_1 in
+the span of F_T2, so that its variance beside the first is b^2 = 1 / (y' N_T2^+ y). The sign of q_1 is free:
+let a >= 0. The other components add at most q_j' N_Tj q_j, which is exact for the last one.
+
+The two variances and a are each restricted to an interval, and boxes of three intervals are halved until
+their bounds are below the threshold. In a box 1/t is replaced by its chord, and what remains is quadratic in
+the coordinates x of (q_1, y) in the spans of both supports, with
+
+    q_1'q_1 = 1,  y'y = 1 + a^2,  q_1'y = a,  q_1 = E_1 x,  q_2 = y - a q_1 = E_2(a) x,
+    E_1 Y E_1' + E_2(a) Y E_2(a)' + sum_j X_j <= I
+
+for Y = xx' and X_j = q_j q_j', relaxed to positive semidefinite matrices. For any Z >= 0 and any numbers m_1,
+m_2 and m_12 the dual bound is
+
+    tr Z + sum_j lambda_max(N_Tj - Z) + m_1 + m_2 (1 + a^2) + m_12 a + (2 + a^2) lambda_max(M(a)),
+    M(a) = H - E_1' Z E_1 - E_2(a)' Z E_2(a) - m_1 I_1 - m_2 I_2 - m_12 K,
+
+where x'Hx has the chords without their constants, x'I_1 x = q_1'q_1, x'I_2 x = y'y and x'Kx = q_1'y. M(a) is
+concave in a, and so at most its tangent in the middle of the interval. The largest eigenvalue of the tangent
+is convex in a, and so largest at an end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+import numpy as np
+
+from spcastat.certify.dual import EVERY, HOPELESS, RATIO, ROUNDING, WINDOW, Running, positive, spectraplex
+from spcastat.certify.first_component import within_union
+from spcastat.certify.ordered import ordered_bounds
+from spcastat.certify.relaxed import LEAF
+
+#: Steps of the dual method in a box, and the largest number of boxes for two components placed first.
+STEPS, BOXES = 300, 400
+#: Eigenvalues of N_T are raised to this share of the largest, which still gives a bound: inverses of small
+#: eigenvalues slow the dual method down.
+FLOOR = 1e-3
+#: There is no bound if fits above the threshold may leave the second component less than this share.
+LEAST = 0.01
+
+
+def first_two_bound(factors: list[np.ndarray], threshold: float, running: Running = lambda: True) -> float:
+    """Return a bound on adjusted variance in any order of the components, at least the threshold.
+
+    Parameters
+    ----------
+    factors : list of k ndarrays of shape (d, c_j)
+        For each component, the columns of F on its support; k is at most d.
+    threshold : float
+    running : callable
+        Called between steps; if it returns False, the bound is infinite.
+    """
+    factors = [A[0] for A in within_union([A[None] for A in factors])]
+    groups = [A @ A.T for A in factors]
+    without = [_most(groups[:j] + groups[j + 1 :]) for j in range(len(groups))]
+    bound = threshold
+    for first, second in permutations(range(len(factors)), 2):
+        others = np.stack([N for j, N in enumerate(groups) if j not in (first, second)])
+        least = bound - without[first], bound - without[second]
+        bound = max(bound, _with_two(factors[first], factors[second], others, least, bound, running))
+    return bound
+
+
+def _most(groups: list[np.ndarray]) -> float:
+    """Return a bound on what components with these N_T add, the others left out."""
+    return float(ordered_bounds([N[None] for N in groups], [1] * len(groups), 0.0, LEAF)[0])
+
+
+def _with_two(
+    A: np.ndarray,
+    B: np.ndarray,
+    others: np.ndarray,
+    least: tuple[float, float],
+    threshold: float,
+    running: Running,
+) -> float:
+    """Return the bound if the components with the columns `A` and `B` come first and second.
+
+    `least` is what each of them adds at least to a sum above the threshold.
+    """
+    one, two = (np.linalg.norm(C, 2) ** 2 * (1.0 + ROUNDING) for C in (A, B))
+    if least[0] >= one or least[1] >= two:
+        return threshold
+    if least[1] < LEAST * two:
+        return np.inf
+    ends = np.array([[max(least[0], 0.0), one, least[1], two, 0.0, np.sqrt(two / least[1] - 1.0)]])
+    bound, done = np.array([np.inf]), 0
+    while len(ends):
+        found, middle = _dual_bounds(_Boxes.of(A, B, others, ends), threshold, running)
+        bound = np.minimum(bound, found)
+        open_ = bound > threshold
+        done += len(bound)
+        if not open_.any():
+            return threshold
+        if done > BOXES or not running():
+            return float(bound.max())
+        ends, bound, middle = ends[open_], bound[open_], middle[open_]
+        chords = np.diff(np.sqrt(ends[:, :4]), axis=1)[:, ::2] ** 2  # how far chords exceed 1/t
+        widest = 2 * np.argmax(np.column_stack([chords, bound - middle]), axis=1)
+        rows, ends = np.arange(2 * len(ends)), np.tile(ends, (2, 1))
+        bound, widest = np.tile(bound, 2), np.tile(widest, 2)
+        half = 0.5 * (ends[rows, widest] + ends[rows, widest + 1])
+        ends[rows, widest + (rows < len(rows) // 2)] = half
+        # the variance of the second component alone, b^2 (1 + a^2), is at most its largest eigenvalue
+        ends[:, 5] = np.minimum(ends[:, 5], np.sqrt((two / ends[:, 2] - 1.0).clip(min=0.0)))
+        kept = ends[:, 4] <= ends[:, 5]
+        ends, bound = ends[kept], bound[kept]
+    return threshold
+
+
+@dataclass(frozen=True, eq=False)
+class _Boxes:
+    """Boxes of one problem: what the bound of each depends on.
+
+    Attributes
+    ----------
+    E1 : ndarray of shape (d, n)
+    E2 : ndarray of shape (N, d, n)
+        For a in the middle of its interval.
+    H : ndarray of shape (N, n)
+        The diagonal.
+    K : ndarray of shape (n, n)
+    is_first : ndarray of bool, shape (n,)
+        Which coordinates of x are those of q_1.
+    others : ndarray of shape (m, d, d)
+    low, high : ndarray of shape (N,)
+        The interval of a.
+    constant : ndarray of shape (N,)
+        The constant terms of the chords.
+    """
+
+    E1: np.ndarray
+    E2: np.ndarray
+    H: np.ndarray
+    K: np.ndarray
+    is_first: np.ndarray
+    others: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    constant: np.ndarray
+
+    @classmethod
+    def of(cls, A: np.ndarray, B: np.ndarray, others: np.ndarray, ends: np.ndarray) -> _Boxes:
+        D, t = zip(*(_spanned(C) for C in (A, B)), strict=True)
+        least, most, below, above, low, high = ends.T
+        blank = np.zeros_like(D[0]), np.zeros_like(D[1])
+        E1, Ey = np.hstack([D[0], blank[1]]), np.hstack([blank[0], D[1]])
+        K = 0.5 * (E1.T @ Ey + Ey.T @ E1)
+        H = -np.hstack([np.outer(least * most, t[0]), np.outer(below * above, t[1])])
+        is_first = np.arange(len(K)) < D[0].shape[1]
+        E2 = Ey - 0.5 * (low + high)[:, None, None] * E1
+        return cls(E1, E2, H, K, is_first, others, low, high, least + most + below + above)
+
+    @property
+    def middle(self) -> np.ndarray:
+        return 0.5 * (self.low + self.high)
+
+    def some(self, which: np.ndarray) -> _Boxes:
+        parts = {name: getattr(self, name)[which] for name in ("E2", "H", "low", "high", "constant")}
+        return replace(self, **parts)
+
+    def matrix(self, Z: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Return M(a) in the middle, (N, n, n), for Z, (N, d, d), and m_1, m_2 and m_12, (N, 3)."""
+        free = self.H - np.where(self.is_first, m[:, :1], m[:, 1:2])
+        M = free[:, :, None] * np.eye(len(self.K)) - m[:, 2, None, None] * self.K
+        return np.asarray(M - self.E1.T @ Z @ self.E1 - self.E2.mT @ Z @ self.E2)
+
+    def excess(self, Y: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return by how much Y, (N, n, n), and X, (N, m, d, d), violate the constraints of Z and of m."""
+        total = self.E1 @ Y @ self.E1.T + self.E2 @ Y @ self.E2.mT + X.sum(axis=1)
+        own = np.einsum("bii->bi", Y)
+        a = self.middle
+        sums = [own[:, self.is_first].sum(1) - 1.0, own[:, ~self.is_first].sum(1) - 1.0 - a**2]
+        return total - np.eye(len(self.E1)), np.column_stack([*sums, (Y * self.K).sum((1, 2)) - a])
+
+    def bounds(self, Z: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bounds that Z and m prove, and those for the middle of the interval of a alone."""
+        a, half = self.middle, 0.5 * (self.high - self.low)
+        M = self.matrix(Z, m)
+        values, vectors = np.linalg.eigh(M)
+        turn = self.E1.T @ Z @ self.E2
+        turn = turn + turn.mT  # the derivative of M(a)
+        x = vectors[:, :, -1]
+        # as q_1'q_1 = 1, any multiple of a I_1 may be moved from M(a) into the sum
+        moved = np.einsum("bi,bij,bj->b", x, turn, x) / np.maximum((x[:, self.is_first] ** 2).sum(1), 0.01)
+        turn = turn - moved[:, None, None] * np.diag(self.is_first.astype(float))
+        ends = [np.linalg.eigvalsh(M + sign * half[:, None, None] * turn)[:, -1] for sign in (-1.0, 1.0)]
+        top = np.maximum(*ends)
+        base = np.trace(Z, axis1=1, axis2=2) + self.constant + m[:, 0] + m[:, 1]
+        base = base + np.linalg.eigvalsh(self.others - Z[:, None])[:, :, -1].sum(axis=1)
+        size = np.abs(base) + np.trace(Z, axis1=1, axis2=2)
+        size = size + (2.0 + self.high**2) * (np.abs(m).sum(axis=1) + np.abs(self.H).max(axis=1))
+        bend, rise = top + m[:, 1], moved + m[:, 2]
+        peak = np.where(bend < 0.0, -0.5 * rise / np.where(bend < 0.0, bend, -1.0), self.low)
+        points = np.stack([self.low, self.high, np.clip(peak, self.low, self.high)])
+        bound = base + 2.0 * top + (bend * points**2 + rise * points).max(axis=0) - moved * a
+        middle = base + (2.0 + a**2) * values[:, -1] + m[:, 1] * a**2 + m[:, 2] * a
+        return bound + ROUNDING * size, middle + ROUNDING * size
+
+
+def _spanned(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return an orthonormal basis D of the span of A, and t with N^+ = D diag(t) D', but for the FLOOR."""
+    D, sizes, _ = np.linalg.svd(A, full_matrices=False)
+    return D, 1.0 / np.maximum(sizes**2, FLOOR * sizes[0] ** 2)
+
+
+def _dual_bounds(boxes: _Boxes, threshold: float, running: Running) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds of boxes, and those for the middles of a, by the method of Chambolle and Pock."""
+    N, (d, n), m = len(boxes.E2), boxes.E1.shape, len(boxes.others)
+    bound, middle, at = np.full(N, np.inf), np.full(N, np.inf), np.arange(N)
+    scale = float(boxes.constant.max())
+    size = np.sqrt(m + 2.0 * (2.0 + boxes.middle.max() ** 2))  # bounds the norm of the map from Y and X
+    tau, sigma = RATIO / (size * scale), scale / (RATIO * size)
+    Y, X = np.zeros((N, n, n)) + np.eye(n) / n, np.zeros((N, m, d, d)) + np.eye(d) / d
+    Z, free = np.zeros((N, d, d)), np.zeros((N, 3))
+    ahead = boxes.excess(Y, X)
+    history: list[np.ndarray] = []
+    for left in reversed(range(STEPS // EVERY)):
+        if not running():
+            break
+        for _ in range(EVERY):
+            Z, free = positive(Z + sigma * ahead[0]), free + sigma * ahead[1]
+            before = boxes.excess(Y, X)
+            whole = (2.0 + boxes.middle**2)[:, None, None]
+            Y = whole * spectraplex((Y + tau * boxes.matrix(Z, free)) / whole)
+            X = spectraplex((X + tau * (boxes.others - Z[:, None])).reshape(-1, d, d)).reshape(X.shape)
+            after = boxes.excess(Y, X)
+            ahead = 2.0 * after[0] - before[0], 2.0 * after[1] - before[1]
+        found = boxes.bounds(Z, free)
+        bound[at], middle[at] = np.minimum(bound[at], found[0]), np.minimum(middle[at], found[1])
+        history = [*history[-WINDOW:], bound[at]]
+        open_ = bound[at] > threshold
+        if len(history) > WINDOW:
+            open_ &= bound[at] - HOPELESS * left * (history[0] - bound[at]) / WINDOW <= threshold
+        if not open_.any():
+            break
+        history = [values[open_] for values in history]
+        at, boxes, Y, X = at[open_], boxes.some(open_), Y[open_], X[open_]
+        Z, free, ahead = Z[open_], free[open_], (ahead[0][open_], ahead[1][open_])
+    return bound, middle
