@@ -211,7 +211,7 @@ class Sequence(Relaxed):
 
     @property
     def stages(self) -> int:  # type: ignore[override]
-        return 3 if self.all_searched and 3 <= self.k <= len(self.factor) else 2
+        return 3 if self.all_searched and self.k == 3 <= len(self.factor) else 2
 
     def last_bounds(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
