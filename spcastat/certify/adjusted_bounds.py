@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement
 from math import comb
@@ -40,7 +40,6 @@ MOST_LISTED = 1_000_000
 SECONDS, NODES = 1.0, 200
 #: Eigenvalues of G_TT are computed only if its Frobenius norm exceeds CLOSE, for CHUNK supports at a time.
 CLOSE, CHUNK = 0.8, 50_000
-FIELDS = [one.name for one in fields(Alone)]
 
 
 class Sequence(Relaxed):
@@ -162,7 +161,8 @@ class Sequence(Relaxed):
             A = self.factor[:, self.kept[c]].transpose(1, 0, 2)
             step = max(1, BATCH // self.factor.shape[0] ** 2)
             parts = [alone(B @ B.mT - self.multiplier.Z) for B in np.split(A, range(step, len(A), step))]
-            found[c] = Alone(*(np.concatenate([getattr(one, name) for one in parts]) for name in FIELDS))
+            held = zip(*(vars(one).values() for one in parts), strict=True)
+            found[c] = Alone(*(np.concatenate(one) for one in held))
         return tuple(found[c] for c in self.cards)
 
     @cached_property

@@ -126,7 +126,9 @@ def prove(
     most = np.inf if max_nodes is None else max_nodes
     with stage("branch and bound", unit="nodes") as advance:
         try:
-            _Search(S, c, proof, Clock(begun + time_limit), most, callback, advance, must).run(support)
+            given = np.arange(0) if must is None else must
+            clock = Clock(begun + time_limit)
+            _Search(S, min(c, len(S)), proof, clock, most, callback, advance, given).run(support)
         except _Stopped as stop:
             proof.stopped = str(stop)
         except KeyboardInterrupt:
@@ -135,29 +137,19 @@ def prove(
     return proof
 
 
+@dataclass(eq=False)
 class _Search:
     """One run of `prove`; S is scaled so that the largest variance is one, and shifted to be semidefinite."""
 
-    def __init__(
-        self,
-        S: np.ndarray,
-        c: int,
-        proof: Proof,
-        clock: Clock,
-        max_nodes: float,
-        callback: Callback | None,
-        advance: Advance,
-        must: np.ndarray | None = None,
-    ):
-        self.S = S
-        self.c = min(c, len(S))
-        self.proof = proof
-        self.clock = clock
-        self.max_nodes = max_nodes
-        self.callback = callback
-        self.advance = advance
-        self.shift = 0.0
-        self.must = np.arange(0) if must is None else must
+    S: np.ndarray
+    c: int
+    proof: Proof
+    clock: Clock
+    max_nodes: float
+    callback: Callback | None
+    advance: Advance
+    must: np.ndarray = field(default_factory=lambda: np.arange(0))
+    shift: float = 0.0
 
     def run(self, support: np.ndarray | None) -> None:
         S, c, proof, p = self.S, self.c, self.proof, len(self.S)

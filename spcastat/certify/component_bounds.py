@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
@@ -118,30 +118,25 @@ def certify(
     return tuple(run.certificates)
 
 
+@dataclass(eq=False)
 class _Run:
     """The certificates so far, and the covariance matrix deflated by as many components."""
 
-    def __init__(
-        self,
-        op: Operator,
-        V: np.ndarray,
-        clock: Clock,
-        max_nodes: int | None,
-        callback: Callback | None,
-        rule: SupportRule | None = None,
-    ):
-        self.rule = rule
-        self.V = V
-        self.op = op
-        self.clock = clock
-        self.max_nodes = max_nodes
-        self.callback = callback
-        self.floor = 1e-13 * float(op.diagonal().max())  # smaller variances after deflation are rounding
-        self.certificates: list[Certificate] = []
-        self.left: tuple[Operator, int] = (op, 0)
-        self.dense: bool | None = None
-        self.stopped = ""
-        self.known = np.inf  # a bound on the leading eigenvalue, which deflation does not increase
+    op: Operator
+    V: np.ndarray
+    clock: Clock
+    max_nodes: int | None
+    callback: Callback | None
+    rule: SupportRule | None
+    certificates: list[Certificate] = field(default_factory=list)
+    dense: bool | None = None
+    stopped: str = ""
+    #: A bound on the leading eigenvalue, which deflation does not increase.
+    known: float = np.inf
+
+    def __post_init__(self) -> None:
+        self.floor = 1e-13 * float(self.op.diagonal().max())  # smaller variances after deflation are rounding
+        self.left: tuple[Operator, int] = (self.op, 0)
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -174,101 +169,85 @@ class _Run:
                 v = self.V[:, i - 1]
                 view = deflate(view, Removed(v, v, self.V[:, : i - 1]), "schur")
             self.left = (view, i)
-        v, value, clock, known = self.V[:, i], float(self.values[i]), self.clock, self.known
+        # for each component a p x p matrix is computed, made symmetric and scaled
+        if self.dense and not self.stopped and self.clock.affords(6.0 * PASS * view.p**2, 6):
+            own = self.clock.until(time.perf_counter() + self.clock.left / (k - i))
+            found = self._search(i, view, own)
+        else:
+            found = self._cheap(i, view)
+        self.certificates.append(found)
+
+    def _search(self, i: int, view: Operator, clock: Clock) -> Certificate:
+        """Certify a component by search."""
+        begun = time.perf_counter()
+        allowed, support = self.allowed(i)
         must = np.flatnonzero(self.rule.must[i]) if self.rule is not None else np.arange(0)
         find: Callable[..., Proof] = prove
-        card = max(int(np.count_nonzero(v)), 1)
         if isinstance(self.rule, GroupRule):
-            card, of = self.rule.rooms[i], self.rule.of[self.allowed(i)[0]]
-            find = partial(prove_groups, of=of, count=self.rule.counts[i])
-        # for each component a p x p matrix is computed, made symmetric and scaled
-        if self.dense and not self.stopped and clock.affords(6.0 * PASS * view.p**2, 6):
-            own = clock.until(time.perf_counter() + clock.left / (k - i))
-            certificate, stopped = _search(
-                find,
-                view,
-                v,
-                value,
-                self.floor,
-                own,
-                self.max_nodes,
-                self.callback,
-                known,
-                *self.allowed(i),
-                must,
-            )
-            if self.rule is None and "leading" in certificate.proof:  # the bound is for all variables
-                known = min(known, certificate.upper_bound)
-        else:
-            certificate, known, stopped = _cheap(view, v, card, value, self.floor, self.stopped, clock, known)
-        self.known, self.stopped = known, stopped or self.stopped
-        self.certificates.append(certificate)
+            find = partial(prove_groups, of=self.rule.of[allowed], count=self.rule.counts[i])
+        proof = find(
+            symmetric(view.block(allowed)),
+            max(support.size, 1),
+            support=np.searchsorted(allowed, support),
+            must=np.searchsorted(allowed, must),
+            time_limit=clock.left,
+            max_nodes=self.max_nodes,
+            callback=self.callback,
+            known=self.known,
+        )
+        if not np.isfinite(proof.bound):  # Ctrl-C came before the first bound: use cheap ones
+            raise KeyboardInterrupt
+        told = proof.argument + (f" ({proof.stopped})" if proof.stopped else "")
+        best, support = proof.value, allowed[proof.support]
+        found = self._certificate(i, proof.bound, told, begun, proof.nodes, best, support)
+        if proof.stopped == "interrupted":
+            self.stopped = proof.stopped
+        if self.rule is None and "leading" in told:  # the bound is for all variables
+            self.known = min(self.known, found.upper_bound)
+        return found
 
+    def _cheap(self, i: int, view: Operator) -> Certificate:
+        """Certify a component by the variances and, if there is time, the leading eigenvalue."""
+        begun = time.perf_counter()
+        note = "too many variables for a search" if view.p > DENSE_VARIABLES else "time limit"
+        if not self.stopped and not np.isfinite(self.known) and not self.clock.over:
+            try:
+                self.known = _leading(view, self.clock)
+            except KeyboardInterrupt:
+                self.stopped = "interrupted"
+        card = max(int(np.count_nonzero(self.V[:, i])), 1)
+        if isinstance(self.rule, GroupRule):
+            card = self.rule.rooms[i]
+        bound, told = trace_bound(view.diagonal() + self.floor, card), "sum of the largest variances"
+        if self.known < bound:
+            bound, told = self.known, "leading eigenvalue"
+        return self._certificate(i, bound, f"{told} ({self.stopped or note})", begun)
 
-def _search(
-    find: Callable[..., Proof],
-    view: Operator,
-    v: np.ndarray,
-    value: float,
-    floor: float,
-    clock: Clock,
-    max_nodes: int | None,
-    callback: Callback | None,
-    known: float,
-    allowed: np.ndarray,
-    support: np.ndarray,
-    must: np.ndarray,
-) -> tuple[Certificate, str]:
-    """Certify one component by search; also return "interrupted" if the user ended it."""
-    begun = time.perf_counter()
-    S = symmetric(view.block(allowed))
-    card = max(support.size, 1)
-    proof = find(
-        S,
-        card,
-        support=np.searchsorted(allowed, support),
-        must=np.searchsorted(allowed, must),
-        time_limit=clock.left,
-        max_nodes=max_nodes,
-        callback=callback,
-        known=known,
-    )
-    if not np.isfinite(proof.bound):  # Ctrl-C came before the first bound: use cheap ones
-        raise KeyboardInterrupt
-    argument = proof.argument + (f" ({proof.stopped})" if proof.stopped else "")
-    certificate = _certificate(
-        value, v, proof.bound, floor, argument, proof.nodes, begun, proof.value, allowed[proof.support]
-    )
-    return certificate, proof.stopped if proof.stopped == "interrupted" else ""
-
-
-def _cheap(
-    view: Operator,
-    v: np.ndarray,
-    card: int,
-    value: float,
-    floor: float,
-    stopped: str,
-    clock: Clock,
-    known: float,
-) -> tuple[Certificate, float, str]:
-    """Certify one component by the variances and, if there is time, the leading eigenvalue.
-
-    Also return a bound on the leading eigenvalue, and "interrupted" if the user ended it.
-    """
-    begun = time.perf_counter()
-    note = "too many variables for a search" if view.p > DENSE_VARIABLES else "time limit"
-    if not stopped and not np.isfinite(known) and not clock.over:
-        try:
-            known = _leading(view, clock)
-        except KeyboardInterrupt:
-            stopped = "interrupted"
-    bound, argument = trace_bound(view.diagonal() + floor, card), "sum of the largest variances"
-    if known < bound:
-        bound, argument = known, "leading eigenvalue"
-    told = f"{argument} ({stopped or note})"
-    certificate = _certificate(value, v, bound, floor, told, 0, begun, value, np.flatnonzero(v))
-    return certificate, known, stopped
+    def _certificate(
+        self,
+        i: int,
+        bound: float,
+        proof: str,
+        begun: float,
+        nodes: int = 0,
+        best: float = 0.0,
+        support: np.ndarray | None = None,
+    ) -> Certificate:
+        own, value = np.flatnonzero(self.V[:, i]), float(self.values[i])
+        bound = max(bound, value)  # the bound can be smaller only by rounding
+        nothing = 0.0 if bound <= self.floor else np.inf
+        return Certificate(
+            cardinality=own.size,
+            value=value,
+            upper_bound=bound,
+            gap=float(100.0 * (bound - value) / value if value > 0.0 else nothing),
+            optimal=bool(bound <= value * (1.0 + OPTIMAL) or bound <= self.floor),
+            proof=proof,
+            nodes=nodes,
+            seconds=time.perf_counter() - begun,
+            best_known=max(best, value),
+            support=own if support is None or best < value else support,
+        )
 
 
 def _leading(view: Operator, clock: Clock) -> float:
@@ -284,31 +263,3 @@ def _leading(view: Operator, clock: Clock) -> float:
     except TimeoutError:
         return np.inf
     return enlarged(value * (1.0 + LANCZOS), view.p)
-
-
-def _certificate(
-    value: float,
-    v: np.ndarray,
-    bound: float,
-    floor: float,
-    proof: str,
-    nodes: int,
-    begun: float,
-    best: float,
-    support: np.ndarray,
-) -> Certificate:
-    bound = max(bound, value)  # the bound can be smaller only by rounding
-    nothing = 0.0 if bound <= floor else np.inf
-    gap = 100.0 * (bound - value) / value if value > 0.0 else nothing
-    return Certificate(
-        cardinality=int(np.count_nonzero(v)),
-        value=value,
-        upper_bound=bound,
-        gap=float(gap),
-        optimal=bool(bound <= value * (1.0 + OPTIMAL) or bound <= floor),
-        proof=proof,
-        nodes=nodes,
-        seconds=time.perf_counter() - begun,
-        best_known=max(best, value),
-        support=support if best >= value else np.flatnonzero(v),
-    )

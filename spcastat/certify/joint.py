@@ -68,14 +68,20 @@ class JointCertificate:
     value: float
     upper_bound: float
     pca_bound: float
-    gap: float
-    optimal: bool
     proof: str
     nodes: int
     open: int
     seconds: float
     best_known: float
     V: np.ndarray
+
+    @property
+    def gap(self) -> float:
+        return verdict(self.value, self.upper_bound)[0]
+
+    @property
+    def optimal(self) -> bool:
+        return verdict(self.value, self.upper_bound)[1]
 
 
 def certify_joint(
@@ -119,26 +125,23 @@ def certify_joint(
         If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bound proven until then.
     """
     begun = time.perf_counter()
-    cards = tuple(max(int(c), 1) for c in np.count_nonzero(V, axis=0))
+    cards = cardinalities(V)
     value = float(MEASURES[measure](V, op)[-1])
     eigenvalues = op.leading(min(len(cards), op.p))[0] if pca is None else pca
     root = root_bound(op, cards, measure, eigenvalues)
-    search = _Search(op, V, measure, orthogonal, cards, value, root, rule)
+    search = _Search(op, V, measure, orthogonal, value, root, rule)
     if measure == "adjusted" and rule is None:
         search.reorder()
     if search.root.bound > value * (1.0 + TARGET):
         search.run(Clock(begun + time_limit), np.inf if max_nodes is None else max_nodes, callback)
     root, best, tuples = search.root, search.best, search.tuples
     bound = min(max(root.bound, best), max(root.pca, best))
-    gap, optimal = verdict(value, bound)
     return JointCertificate(
         measure,
         cards,
         value,
         bound,
         max(root.pca, bound),
-        gap,
-        optimal,
         root.proof if search.ruled else f"{root.proof}, {UNRULED}",
         0 if tuples is None else tuples.nodes,
         0 if tuples is None or tuples.open is None else len(tuples.open),
@@ -148,31 +151,26 @@ def certify_joint(
     )
 
 
+@dataclass(eq=False)
 class _Search:
     """One run: the bounds that need the covariance matrix, then the search over supports."""
 
-    def __init__(
-        self,
-        op: Operator,
-        V: np.ndarray,
-        measure: str,
-        orthogonal: bool,
-        cards: tuple[int, ...],
-        value: float,
-        root: RootBound,
-        rule: SupportRule | None = None,
-    ):
-        self.rule = rule
-        self.ruled = rule is None
-        self.op = op
-        self.V = V
-        self.measure = measure
-        self.orthogonal = orthogonal
-        self.cards = cards
-        self.value = self.best = value
-        self.root = root
-        self.leaves: Leaves | OrthogonalLeaves | None = None
-        self.tuples: Tuples | None = None
+    op: Operator
+    V: np.ndarray
+    measure: str
+    orthogonal: bool
+    value: float
+    root: RootBound
+    rule: SupportRule | None
+    leaves: Leaves | OrthogonalLeaves | None = None
+    tuples: Tuples | None = None
+
+    def __post_init__(self) -> None:
+        self.ruled, self.best = self.rule is None, self.value
+
+    @property
+    def cards(self) -> tuple[int, ...]:
+        return cardinalities(self.V)
 
     def reorder(self) -> None:
         """Put the components in the order with the largest adjusted variance."""
@@ -180,7 +178,6 @@ class _Search:
         value = float(MEASURES[self.measure](V, self.op)[-1])
         if value > self.best * (1.0 + RELATIVE):
             self.V, self.best = V, value
-            self.cards = tuple(max(int(c), 1) for c in np.count_nonzero(V, axis=0))
 
     def run(self, clock: Clock, max_nodes: float, callback: Callback | None) -> None:
         stopped = "interrupted"
@@ -275,24 +272,25 @@ def certify_partition(
     if not np.isfinite(bound):
         return None
     bound = max(bound, value)
-    gap, optimal = verdict(value, bound)
+    told = f", {left} of them bounded by multipliers" if left else " (time limit)" * (left is None)
     return JointCertificate(
         measure,
         tuple(np.count_nonzero(V, axis=0).tolist()),
         value,
         bound,
         max(most, bound),
-        gap,
-        optimal,
-        f"{PARTITIONS}, {left} of them bounded by multipliers"
-        if left
-        else PARTITIONS + " (time limit)" * (left is None),
+        PARTITIONS + told,
         0,
         0,
         time.perf_counter() - begun,
         value,
         V,
     )
+
+
+def cardinalities(V: np.ndarray) -> tuple[int, ...]:
+    """Return the number of nonzeros of each component, at least one."""
+    return tuple(max(int(c), 1) for c in np.count_nonzero(V, axis=0))
 
 
 def verdict(value: float, bound: float) -> tuple[float, bool]:

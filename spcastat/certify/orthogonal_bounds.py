@@ -55,13 +55,11 @@ class Orthogonal(Projection):
         steps: int,
         running: Running,
     ) -> np.ndarray:
-        groups = [D.mT @ M @ D for D in bases]
-        counts, inside = [1] * len(groups), [*bases]
-        if k > len(groups):
-            return ordered.ordered_bounds(
-                [*groups, M], [*counts, k - len(groups)], level, steps, bases=[*inside, None], running=running
-            )
-        return ordered.ordered_bounds(groups, counts, level, steps, bases=[*inside], running=running)
+        groups, counts = [D.mT @ M @ D for D in bases], [1] * len(bases)
+        inside: ordered.Bases = [*bases]
+        if k > len(bases):
+            groups, counts, inside = [*groups, M], [*counts, k - len(bases)], [*inside, None]
+        return ordered.ordered_bounds(groups, counts, level, steps, bases=inside, running=running)
 
 
 class OrthogonalLeaves:

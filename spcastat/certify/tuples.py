@@ -43,18 +43,11 @@ class Open:
         return len(self.bound)
 
     def some(self, which: np.ndarray) -> Open:
-        return Open(
-            self.root[which], self.chosen[which], self.level[which], self.stage[which], self.bound[which]
-        )
+        return Open(*(part[which] for part in vars(self).values()))
 
     def joined(self, other: Open) -> Open:
-        return Open(
-            np.concatenate([self.root, other.root]),
-            np.concatenate([self.chosen, other.chosen]),
-            np.concatenate([self.level, other.level]),
-            np.concatenate([self.stage, other.stage]),
-            np.concatenate([self.bound, other.bound]),
-        )
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Open(*(np.concatenate(pair) for pair in pairs))
 
 
 class Stop(Exception):
