@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -68,6 +68,8 @@ class JointCertificate:
     value: float
     upper_bound: float
     pca_bound: float
+    gap: float = field(init=False)
+    optimal: bool = field(init=False)
     proof: str
     nodes: int
     open: int
@@ -75,13 +77,9 @@ class JointCertificate:
     best_known: float
     V: np.ndarray
 
-    @property
-    def gap(self) -> float:
-        return verdict(self.value, self.upper_bound)[0]
-
-    @property
-    def optimal(self) -> bool:
-        return verdict(self.value, self.upper_bound)[1]
+    def __post_init__(self) -> None:
+        for name, found in zip(("gap", "optimal"), verdict(self.value, self.upper_bound), strict=True):
+            object.__setattr__(self, name, found)
 
 
 def certify_joint(
