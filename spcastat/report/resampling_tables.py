@@ -13,7 +13,7 @@ from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 from spcastat.tables import Arrangement, Document, Row, Table
-from spcastat.tables.cells import alike, fixed, percent
+from spcastat.tables.cells import alike, each, fixed, percent
 from spcastat.tables.loading_rows import UNSORTED
 
 #: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
@@ -26,6 +26,10 @@ OFTEN = 0.25
 MOST_FALSE = 0.5
 #: Names of the procedures that control the false discovery rate.
 FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
+
+#: Headings of columns of frames, if they differ; and columns that are blank for a loading of zero.
+HEADINGS = {"estimate": "loading", "std_error": "std. error", "p_value": "p", "q_value": "q"}
+BLANK = ("loading", "estimate", "std_error", "lower", "upper")
 
 #: Notes on how to interpret the numbers.
 UNSAID = {
@@ -57,16 +61,14 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     A `screen` has only intervals of loadings of the fit, and the variances in its header.
     """
     table, rest = _intervals(state, found, level, screen)
-    variances = trust.variance_ci(state, found, level)
-    lines = _lines(variances, ("estimate", "std_error", "lower", "upper", "held_out"), "component", _four)
+    variances = _variances(trust.variance_ci(state, found, level), "held out")
     how = "variables selected again in each" if found.select else "given these variables"
     kind = "normal" if found.kind == "normal" else "percentile"
     draws = _draws(found.draws, found.asked, found.again, found.normal, "draw")
-    heading = ("variance", "std. error", "lower", "upper", "held out")
     facts = [("Similarity", _similar(trust.similarity(state, found)))]
     notes = [UNSAID["interval" if found.select else "given"], *rest, *[UNSAID["selected"]] * found.select]
     if screen:
-        cells = [(row.label, row.cells) for row in lines]
+        cells = [(row.label, row.cells) for row in variances.rows]
         own = ", ".join(f"{name} {v} ({low} to {high})" for name, (v, _, low, high, _) in cells)
         new = ", ".join(f"{name} {values[-1]}" for name, values in cells)
         facts += [("Variance", own), ("Held out", f"variance to expect of new rows: {new}")]
@@ -75,7 +77,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     return Document(
         title=f"Bootstrap ({draws}): {100 * level:g} % intervals, {kind}, {how}",
         facts=tuple(facts),
-        tables=(table,) if screen else (table, Table("Component", heading, lines)),
+        tables=(table,) if screen else (table, variances),
         notes=tuple(notes),
     )
 
@@ -117,15 +119,10 @@ def _considered(state: FitState, found: Halved) -> Iterator[tuple[str, str]]:
 
 def split_document(state: FitState, found: Split, level: float) -> Document:
     """Return the intervals estimated on the half that did not choose the variables."""
-    frame = trust.split_conf_int(state, found, level)
-    columns = ("estimate", "std_error", "lower", "upper")
-    heading = ("loading", "std. error", "lower", "upper")
-    variances = trust.split_variance_ci(state, found, level)
-    many = len(frame) > ROWS
+    table, many = _loadings(trust.split_conf_int(state, found, level), "conf_int()")
     first, second = found.rows
     again = f"; drawn again {found.again} times" if found.again else ""
     normal = "; halves of normal rows with this covariance matrix" if found.normal else ""
-    left = f"Of {len(frame)} loadings the largest are shown; conf_int() has all."
     return Document(
         title=f"Split inference: {100 * level:g} % intervals",
         facts=(
@@ -133,11 +130,8 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
             ("Draws", _done(found.draws, found.asked, "bootstrap sample", " of the second half")),
             ("Similarity", _similar(trust.similarity(state, found))),
         ),
-        tables=(
-            Table("Loading", heading, _lines(_largest(frame), columns, "term", _three, "component")),
-            Table("Component", ("variance", *heading[1:]), _lines(variances, columns, "component", _four)),
-        ),
-        notes=(UNSAID["split"], *([left] if many else [])),
+        tables=(table, _variances(trust.split_variance_ci(state, found, level))),
+        notes=(UNSAID["split"], *many),
     )
 
 
@@ -146,11 +140,8 @@ def test_document(state: FitState, found: Tested) -> Document:
     frame = trust.tests(state, found)
     shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
     hidden = len(frame) - len(shown)
-    columns = ("loading", "correlation", "p_value", "q_value")
-    lines = _lines(_largest(shown), columns, "term", _three, "component")
-    notes = [UNSAID["test"]]
-    if len(shown) > ROWS:
-        notes.append(f"Of {len(shown)} loadings the largest are shown; `table` has all.")
+    table, many = _loadings(shown, "`table`", 4)
+    notes = [UNSAID["test"], *many]
     if hidden:
         notes.append(f"{hidden} zero loadings with q > .05 are not shown.")
     notes += _few_permutations(state, found)
@@ -167,7 +158,7 @@ def test_document(state: FitState, found: Tested) -> Document:
             ("p", f"two-sided, {found.draws}{ended} permutations; the least is {1 / (found.draws + 1):.2g}"),
             ("q", f"false discovery rate over the variables of a component ({FDR[found.fdr]})"),
         ),
-        tables=(Table("Loading", ("loading", "correlation", "p", "q"), lines),),
+        tables=(table,),
         notes=tuple(notes),
     )
 
@@ -221,10 +212,8 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
     frame = pd.DataFrame(columns)
     frame.insert(0, "term", state.spec.columns.to_flat_index()[places % p])
     frame.insert(0, "component", state.components[places // p])
-    if len(frame) > ROWS:
-        notes.append(f"Of {len(frame)} loadings the largest are shown here; tidy(conf_int=True) has all.")
-    lines = _lines(_largest(frame), tuple(columns), "term", _three, "component")
-    return [Table("How sure", tuple(columns), lines)], notes
+    table, many = _loadings(frame, "tidy(conf_int=True)", len(columns), "How sure", " here")
+    return [table], [*notes, *many]
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -235,17 +224,43 @@ def _intervals(state: FitState, found: Bootstrapped, level: float, screen: bool)
     frame = trust.conf_int(state, found, level)
     shown = frame[(frame["estimate"] != 0) | ((frame["selected"] >= OFTEN) & (not screen))]
     left = frame["selected"].drop(shown.index)
-    notes = []
-    if len(shown) > ROWS:
-        notes.append(f"Of {len(shown)} loadings the largest are shown; conf_int() has all.")
+    table, notes = _loadings(shown, "conf_int()", 5)
     if len(left):
         count, most = plural(len(left), "zero loading"), percent(left.max(), 0)
         notes.append(f"Not shown: {count} that up to {most} % of draws select; see conf_int().")
-    columns = ("estimate", "std_error", "lower", "upper", "selected")
-    heading = ("loading", "std. error", "lower", "upper", "selected")
-    return Table(
-        "Loading", heading, _lines(_largest(shown), columns, "term", _of_interval, "component")
-    ), notes
+    return table, notes
+
+
+def _loadings(
+    frame: pd.DataFrame, all_of_them: str, width: int = 4, title: str = "Loading", here: str = ""
+) -> tuple[Table, list[str]]:
+    """Return a table of loadings, at most ROWS and the largest, and a note that says where all of them are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With the columns "component", "term", and `width` columns of numbers, the first of them the loading.
+    all_of_them : str
+        What has all loadings.
+    width : int
+    title, here : str
+    """
+    names = list(frame.columns[2 : 2 + width])
+    headings = tuple(HEADINGS.get(name, name) for name in names)
+    lines = []
+    for component, term, *values in _largest(frame)[["component", "term", *names]].itertuples(index=False):
+        cells: list[str] = [fixed(value, 3) for value in values]
+        if values[0] == 0:  # zero loadings have no interval, only a frequency
+            cells = ["" if name in BLANK else cell for name, cell in zip(names, cells, strict=True)]
+        lines.append(Row(name_text(term), tuple(cells), name_text(component)))
+    many = f"Of {len(frame)} loadings the largest are shown{here}; {all_of_them} has all."
+    return Table(title, headings, tuple(lines)), [many] * (len(frame) > ROWS)
+
+
+def _variances(frame: pd.DataFrame, *further: str) -> Table:
+    """Return intervals of the variances of components."""
+    lines = tuple(Row(name_text(name), alike(values)) for name, *values in frame.itertuples(index=False))
+    return Table("Component", ("variance", "std. error", "lower", "upper", *further), lines)
 
 
 def _frequencies(state: FitState, found: Halved) -> Table:
@@ -293,11 +308,11 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
             # The largest number of characters for the listed members of a cluster; the first is always listed
             some = next((i for i in (3, 2) if len(", ".join(names[:i])) <= 36), 1)
             text = ", ".join(names[:some]) + (f" and {len(names) - some} more" if names[some:] else "")
-            rows.append((f"{component}: {text}", (f"{often:.2f}", f"{largest:.2f}")))
+            rows.append(Row(f"{component}: {text}", (f"{often:.2f}", f"{largest:.2f}")))
         yield Table(
             f"Clusters, |r| >= {found.groups:g}",
             ("any member", "most selected"),
-            _rows(rows),
+            tuple(rows),
             notes=("Variables of a cluster are nearly the same: judge the cluster, not its members.",),
         )
 
@@ -305,22 +320,13 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
 def _associates(frame: pd.DataFrame) -> Iterator[Table]:
     frame = frame.sort_values("share", ascending=False).head(PAIRS)
     if len(frame):
-        own, other = full_names(frame["term"]), full_names(frame["associate"])
-        cells = [
-            tuple(fixed(value, 2) for value in line)
-            for line in frame[["share", "beside", "correlation"]].to_numpy(dtype=float)
+        rows = [
+            Row(f"{component}: {name_text(other)} for {name_text(own)}", each(shares, 2))
+            for component, own, other, *shares in frame.itertuples(index=False)
         ]
-        names = [f"{c}: {b} for {a}" for c, a, b in zip(frame["component"], own, other, strict=True)]
-        rows = list(zip(names, cells, strict=True))
-        yield Table(
-            "Associates",
-            ("without", "with", "r"),
-            _rows(rows),
-            notes=(
-                "Associates: variables that take the place of a selected one, and how often they are "
-                "selected without and with it.",
-            ),
-        )
+        note = "Associates: variables that take the place of a selected one, and how often they are selected "
+        note += "without and with it."
+        yield Table("Associates", ("without", "with", "r"), tuple(rows), notes=(note,))
 
 
 def _largest(frame: pd.DataFrame) -> pd.DataFrame:
@@ -332,41 +338,6 @@ def _largest(frame: pd.DataFrame) -> pd.DataFrame:
     most = len(frame) if len(frame) <= ROWS else max(1, ROWS // frame["component"].nunique())
     order = np.lexsort((rank, pd.factorize(frame["component"])[0]))
     return frame.iloc[order][(rank <= most).to_numpy()[order]]
-
-
-def _lines(
-    frame: pd.DataFrame, columns: tuple[str, ...], label: str, write: object, group: str = ""
-) -> tuple[Row, ...]:
-    """Return the rows of a frame as rows of a table."""
-    names = full_names(frame[label])
-    cells = [write(line) for line in frame[list(columns)].to_numpy(dtype=float)]  # type: ignore[operator]
-    groups = frame[group].tolist() if group else [""] * len(frame)
-    return _rows(list(zip(names, cells, strict=True)), groups)
-
-
-def _rows(lines: list, groups: list[str] | None = None) -> tuple[Row, ...]:
-    groups = groups or [""] * len(lines)
-    return tuple(
-        Row(name_text(name), tuple(cells), group and name_text(group))
-        for (name, cells), group in zip(lines, groups, strict=True)
-    )
-
-
-def _three(values: np.ndarray) -> tuple[str, ...]:
-    """Return cells with three decimals; the first, a loading, is blank if exactly zero."""
-    first, *rest = (fixed(value, 3) for value in values)
-    return ("" if values[0] == 0 else first, *rest)
-
-
-def _of_interval(values: np.ndarray) -> tuple[str, ...]:
-    """Return the cells of a loading and its interval; for a zero loading only its selection frequency."""
-    if values[0] == 0:
-        return ("", "", "", "", fixed(values[-1], 3))
-    return _three(values)
-
-
-def _four(values: np.ndarray) -> tuple[str, ...]:
-    return alike(values.tolist())
 
 
 def _done(done: int, asked: int, unit: str, of: str = "") -> str:
