@@ -24,8 +24,8 @@ from spcastat.state import component_frames as frames
 from spcastat.state import row_scores as rows
 from spcastat.state.record import Record
 from spcastat.tables import Arrangement, Document, Row, Table
-from spcastat.tables.cells import fixed, percent
-from spcastat.tables.grid import DIGITS
+from spcastat.tables.cells import percents
+from spcastat.tables.grid import DIGITS, number_rows
 
 #: The largest number of terms written for an equation.
 MOST_TERMS = 20
@@ -116,18 +116,15 @@ def together(state: FitState) -> Document:
     shares, correlation = frames.component_shares(state), frames.score_correlation(state)
     names = tuple(full_names(state.components))
     lines = [
-        Row(label, tuple(percent(share) for share in shares[column]), "Least-squares % of total variance")
-        for column, label in (
-            ("alone", "alone"),
-            ("average", "average over orders"),
-            ("last", "lost if left out"),
-        )
+        Row(label, percents(shares[column]), "Least-squares % of total variance")
+        for column, label in {
+            "alone": "alone",
+            "average": "average over orders",
+            "last": "lost if left out",
+        }.items()
         if shares[column].notna().any()
     ]
-    lines += [
-        Row(name, tuple(fixed(r, 2) for r in line), "Correlation of scores")
-        for name, line in zip(names, correlation.to_numpy().tolist(), strict=True)
-    ]
+    lines += number_rows(correlation, 2, ["Correlation of scores"] * len(names))
     caption = "What each component explains, and how their scores correlate"
     return Document("", tables=(Table("Component", names, tuple(lines)),), caption=caption)
 
@@ -135,13 +132,9 @@ def together(state: FitState) -> Document:
 def correlations(state: FitState, arrangement: Arrangement) -> Document:
     """Return the correlations of the variables with the scores, in the order of the table of loadings."""
     kept, groups = arrangement.rows(state.V, state.spec.columns)
-    values = frames.correlations(state).iloc[kept]
-    labels = full_names(values.index)
-    shares = frames.communalities(state).iloc[kept]
-    cells = zip(labels, values.to_numpy().tolist(), shares, groups, strict=True)
-    lines = tuple(
-        Row(name, (*(fixed(r, 2) for r in line), fixed(h, 2)), group) for name, line, h, group in cells
-    )
+    values = frames.correlations(state)
+    values["communality"] = frames.communalities(state)
+    lines = number_rows(values.iloc[kept], 2, groups)
     note = (
         "Correlations of variables with scores; the communality is the share of a variable's variance that "
         "regression on all scores explains."

@@ -281,7 +281,7 @@ def _frequencies(state: FitState, found: Halved) -> Table:
     lines += [
         Row("Stable, of selected", tuple(f"{one} of {all_}" for one, all_ in ratios), rule=True),
         Row("False, at most", tuple(fixed(most, 2) if sure else "-" for most, sure in false)),
-        Row("Similarity", tuple(fixed(r, 2) for r in trust.similarity(state, found))),
+        Row("Similarity", each(trust.similarity(state, found), 2)),
     ]
     notes = [f"* {found.threshold:g} or more; a blank was never selected."]
     if len(rows) < met.sum():

@@ -27,7 +27,8 @@ from spcastat.state.component_frames import measure_if_known
 from spcastat.state.proof_sentences import joint_gap
 from spcastat.state.proven import JOINT
 from spcastat.tables import Document, Row, Table
-from spcastat.tables.cells import fixed, percent
+from spcastat.tables.cells import each, percents
+from spcastat.tables.grid import number_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -261,31 +262,23 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
     else:
         rows.insert(1, Row("Components", tuple(str(k) for k in measures["k"])))
     rows += [
-        Row(label, tuple(percent(share) for share in measures[name]), "% of total variance")
+        Row(label, percents(measures[name]), "% of total variance")
         for name, label in [*((one.name, one.label) for one in measures_of("total")), ("pca", "PCA (dense)")]
     ]
-    rows += [
-        Row(one.label, tuple(percent(share) for share in measures[one.name])) for one in measures_of("pca")
-    ]
-    rows += [
-        Row(one.label, tuple(fixed(value, 4) for value in measures[one.name])) for one in measures_of("error")
-    ]
+    rows += [Row(one.label, percents(measures[one.name])) for one in measures_of("pca")]
+    rows += [Row(one.label, each(measures[one.name], 4)) for one in measures_of("error")]
     gaps = "Gap to the proven bound"
     rows += [
-        Row(f"{OBJECTIVES[name]}, %", tuple(_gap(gap) for gap in measures[f"gap_{name}"]), gaps)
-        for name in JOINT
-        if measures[f"gap_{name}"].notna().any()
+        Row(f"{OBJECTIVES[name]}, %", tuple("" if np.isnan(gap) else f"{gap:.3f}" for gap in found), gaps)
+        for name, found in ((name, measures[f"gap_{name}"]) for name in JOINT)
+        if found.notna().any()
     ]
-    rows += [
-        Row("Largest score |r|", tuple(fixed(value, 2) for value in measures["score_correlation"])),
-    ]
+    rows.append(Row("Largest score |r|", each(measures["score_correlation"], 2)))
     if "held_out" in measures:
         rows += [
-            Row(label, tuple(fixed(value, 4) for value in measures[name]), "Held-out error")
+            Row(label, each(measures[name], 4), "Held-out error")
             for label, name in zip(HELD_OUT, COLUMNS, strict=True)
         ]
-    agreement = _square("Agreement", names, frames["agreement"], 2)
-    angles = _square("Angle, degrees", names, frames["angles"], 1)
     notes = [
         "Agreement: mean Jaccard index of the supports, components matched without regard to order and "
         "sign. Angle: the largest principal angle between the spans of the loadings.",
@@ -301,20 +294,9 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
     totals = measures["total_variance"]
     if totals.max() > totals.min() * (1 + 1e-8):
         notes.append("The data of the fits have different total variances; shares refer to that of each fit.")
-    tables = (Table("Fit", headings, tuple(rows)), agreement, angles)
+    tables = (
+        Table("Fit", headings, tuple(rows)),
+        Table("Agreement", headings, number_rows(frames["agreement"], 2)),
+        Table("Angle, degrees", headings, number_rows(frames["angles"], 1)),
+    )
     return Document(f"Comparison of {len(names)} fits", (), tables, tuple(notes))
-
-
-def _gap(gap: float) -> str:
-    """Return a gap in percent, or an empty string without a joint proof."""
-    return "" if np.isnan(gap) else f"{gap:.3f}"
-
-
-def _square(title: str, names: list[str], frame: pd.DataFrame, digits: int) -> Table:
-    headings = tuple(full_names(names))
-    values = frame.to_numpy()
-    rows = [
-        Row(name_text(names[i]), tuple(fixed(value, digits) for value in values[i].tolist()))
-        for i in range(len(names))
-    ]
-    return Table(title, headings, tuple(rows))

@@ -18,8 +18,8 @@ from spcastat.results.other_names import answered
 from spcastat.state import FitState, component_frames, row_scores
 from spcastat.state.copies import own
 from spcastat.state.supplementary import Further, describe, further
-from spcastat.tables import Document, Row, Table
-from spcastat.tables.cells import fixed
+from spcastat.tables import Document, Table
+from spcastat.tables.grid import number_rows
 
 if TYPE_CHECKING:
     from typing import Self
@@ -60,10 +60,8 @@ class Supplement(Summary):
         if rows is not None and cos2 is not None:
             frames |= {"rows": rows, "rows_cos2": cos2}
         if further is not None and len(further.correlations):
-            frames |= {
-                "correlations": further.correlations,
-                "correlations_cos2": further.correlations**2,
-            }
+            correlations = further.correlations
+            frames |= {"correlations": correlations, "correlations_cos2": correlations**2}
         if further is not None and len(further.levels):
             frames |= {"levels": further.levels, "test_values": further.test_values, "ratios": further.ratios}
         if further is not None:
@@ -97,9 +95,11 @@ def _document(frames: dict[str, pd.DataFrame], further: Further | None) -> Docum
         if len(scores) > MOST_ROWS:
             notes.append(f"{MOST_ROWS} of {len(scores)} rows are shown.")
     if further is not None and "correlations" in frames:
-        sizes = [f"{further.sizes[name]:g}" for name in frames["correlations"].index]
-        names = full_names(frames["correlations"].index)
-        tables.append(_plain("Correlation", frames["correlations"], names, sizes))
+        frame = frames["correlations"][:MOST_ROWS]
+        sizes = [f"{further.sizes[name]:g}" for name in frame.index]
+        lines = zip(number_rows(frame, 2), sizes, strict=True)
+        rows = tuple(replace(row, cells=(*row.cells, size)) for row, size in lines)
+        tables.append(Table("Correlation", (*full_names(frame.columns), "n"), rows))
     if further is not None and "levels" in frames:
         names = [_level(key) for key in frames["levels"].index]
         tables.append(_pairs("Level: mean score", frames["levels"], frames["test_values"], names, "test"))
@@ -109,30 +109,11 @@ def _document(frames: dict[str, pd.DataFrame], further: Further | None) -> Docum
     return Document("Supplementary rows and variables", (), tuple(tables), tuple(notes))
 
 
-def _plain(title: str, frame: pd.DataFrame, names: list[str], sizes: list[str]) -> Table:
-    rows = [
-        Row(name, (*(fixed(value, 2) for value in values), size))
-        for name, values, size in zip(names, frame.to_numpy().tolist(), sizes, strict=True)
-    ]
-    return Table(title, (*full_names(frame.columns), "n"), tuple(rows[:MOST_ROWS]))
-
-
 def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[str], what: str) -> Table:
-    rows = [
-        Row(
-            name,
-            tuple(
-                cell
-                for pair in zip(first, other, strict=True)
-                for cell in (fixed(pair[0], 2), fixed(pair[1], 2))
-            ),
-        )
-        for name, first, other in zip(
-            names, np.asarray(frame).tolist(), np.asarray(second).tolist(), strict=True
-        )
-    ]
+    """Return a table of numbers, each with one of a second kind at its right."""
+    both = np.stack([np.asarray(frame), np.asarray(second)], axis=2).reshape(len(names), -1)
     headings = tuple(text for name in full_names(frame.columns) for text in (name, what))
-    return Table(title, headings, tuple(rows[:MOST_ROWS]), together=2)
+    return Table(title, headings, number_rows(pd.DataFrame(both, names)[:MOST_ROWS], 2), together=2)
 
 
 def _level(key: Any) -> str:

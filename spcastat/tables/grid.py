@@ -6,11 +6,15 @@ it is exactly zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import pandas as pd
 
 from spcastat.config import shown
 from spcastat.errors import ShapeError
+from spcastat.labels import full_names
+from spcastat.tables.cells import each
 
 #: Default number of decimals of loadings.
 DIGITS = 3
@@ -36,6 +40,15 @@ class Row:
     cells: tuple[str, ...]
     group: str = ""
     rule: bool = False
+
+
+def number_rows(frame: pd.DataFrame, digits: int, groups: Sequence[str] = ()) -> tuple[Row, ...]:
+    """Return the rows of a frame of numbers with `digits` decimals, in groups if these are given."""
+    lines = zip(full_names(frame.index), frame.to_numpy(dtype=float).tolist(), strict=True)
+    groups = groups or [""] * len(frame)
+    return tuple(
+        Row(name, each(line, digits), group) for (name, line), group in zip(lines, groups, strict=True)
+    )
 
 
 def below_headings(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
