@@ -42,33 +42,23 @@ def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
         A mapping, or a Series with such labels, names components by "PC1", "PC2", ... or by number from 1.
     k, p : int
     """
+    names = [f"PC{i + 1}" for i in range(k)]
     if isinstance(card, Mapping):
-        values = _from_mapping(card, k)
-    elif isinstance(card, pd.Series) and sorted(map(str, card.index)) == sorted(_names(k)):
-        values = _from_mapping(card.to_dict(), k)
+        values = _from_mapping(card, names)
+    elif isinstance(card, pd.Series) and sorted(map(str, card.index)) == sorted(names):
+        values = _from_mapping(card.to_dict(), names)
     else:
         values = each("card", card, k, CardinalityError)
     return whole_numbers("card", values, 1, p, CardinalityError)
 
 
-def _names(k: int) -> list[str]:
-    return [f"PC{i + 1}" for i in range(k)]
-
-
-def _name_of(key: Any) -> str:
-    """Return the name of a component given by name or by number."""
-    return key if isinstance(key, str) else f"PC{int(key)}" if is_whole(key) else shown(key)
-
-
-def _from_mapping(card: Mapping[Any, Any], k: int) -> list[Any]:
-    names = _names(k)
-    by_name: dict[str, Any] = {}
-    for key, value in card.items():
-        by_name[_name_of(key)] = value
+def _from_mapping(card: Mapping[Any, Any], names: list[str]) -> list[Any]:
+    """Return the values of a mapping in the order of the components, given by name or by number."""
+    by_name = {f"PC{int(key)}" if is_whole(key) else str(key): value for key, value in card.items()}
     if set(by_name) != set(names) or len(by_name) != len(card):
         raise CardinalityError(
-            f"card names the components {listed(card)}; with k={k} it must name each of {listed(names, 20)} "
-            "(or their numbers, from 1) once."
+            f"card names the components {listed(card)}; with k={len(names)} it must name each of "
+            f"{listed(names, 20)} (or their numbers, from 1) once."
         )
     return [by_name[name] for name in names]
 

@@ -304,17 +304,15 @@ def _check_promise(options: Mapping[str, Any], checked: Mapping[str, Any]) -> No
 
 
 def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:
-    """Remove the options for the choice between fits from `checked`, and return them."""
+    """Remove the options for the choice between fits from `checked`, and return them.
+
+    Screening is refused if its tests do not apply, or if it would leave too few variables.
+    """
     if not method.further:
         return None
     aim = Aim(**{name: checked.pop(name) for name in AIM if name in checked})
-    if aim.screen is not None and aim.screen is not False:
-        _check_screen(aim, checked)
-    return aim
-
-
-def _check_screen(aim: Aim, checked: dict[str, Any]) -> None:
-    """Refuse screening if its tests do not apply, or if it would leave too few variables."""
+    if aim.screen is None or aim.screen is False:
+        return aim
     for name, value, needed in (
         ("objective", aim.objective, "pev"),
         ("nonneg", checked.get("nonneg", False), False),
@@ -329,6 +327,7 @@ def _check_screen(aim: Aim, checked: dict[str, Any]) -> None:
             f"screen={aim.screen} was given with card={max(checked['card'])}; a search needs at least as "
             "many variables as nonzeros. Give a larger number, or screen=True."
         )
+    return aim
 
 
 def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[str], str]) -> str:

@@ -128,8 +128,10 @@ def need_columns(table: object, columns: list[str], message: str) -> None:
     frame_values(table[columns], "values of a choice")  # type: ignore[index]
 
 
-def positions(components: Sequence[Any], names: Sequence[Hashable]) -> list[int]:
-    """Return the positions of components that are given by number, counted from one, or by name."""
+def positions(components: Sequence[Any] | None, names: Sequence[Hashable]) -> list[int]:
+    """Return the positions of components that are given by number from one, or by name; None is all."""
+    if components is None:
+        return list(range(len(names)))
     found = []
     for component in elements(components, len(names)):
         if is_whole(component) and 1 <= int(component) <= len(names):

@@ -190,9 +190,7 @@ def plot_frequency(
         )
     if not np.isfinite(values).all():
         raise DataError(f"{int((~np.isfinite(values)).sum())} frequencies are missing or infinite.")
-    chosen = list(range(values.shape[1]))
-    if components is not None:
-        chosen = positions(components, list(frequency.columns))
+    chosen = positions(components, list(frequency.columns))
     values, loaded = values[:, chosen], weights[:, chosen] != 0
     met = np.any(loaded | (values >= 0.1), axis=1, keepdims=True)
     which = leading(np.where(met, values, 0.0), whole_number("max_rows", max_rows, 1))

@@ -58,9 +58,7 @@ def plot_coordinates(
     """
     need_coloured(palette, groups is not None)
     frame_of(coordinates, "coordinates")
-    values = coordinates
-    if components is not None:
-        values = coordinates.iloc[:, positions(components, list(coordinates.columns))]
+    values = coordinates.iloc[:, positions(components, list(coordinates.columns))]
     found = None if groups is None else group_rows(groups, coordinates.index)
     yield values.copy() if found is None else values.assign(group=found)
     n, k = values.shape

@@ -95,9 +95,8 @@ def plot_loadings(
     one_of("kind", kind, ["dots", "heatmap", *MAPS])
     _check(kind, groups, intervals, shape)
     values = frame_of(loadings)
-    if components is not None:
-        loadings = loadings.iloc[:, positions(components, list(loadings.columns))]
-        values = frame_of(loadings)
+    chosen = positions(components, list(loadings.columns))
+    loadings, values = loadings.iloc[:, chosen], values[:, chosen]
     loaded = int((values != 0).any(axis=1).sum())
     if not loaded:
         raise DataError("All loadings are zero; there is nothing to draw.")

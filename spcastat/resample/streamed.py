@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -38,6 +38,8 @@ MOST, MOST_DISTRIBUTED = 64_000_000, 8_000_000
 ROOM = 3
 #: Distribution function of a Poisson variable with mean one; larger counts have a probability of 1e-18.
 COUNTS = np.cumsum(stats.poisson.pmf(np.arange(20), 1.0))
+#: Takes a number and returns uniform random numbers, one for each row.
+Uniform = Callable[[int], np.ndarray]
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -66,19 +68,18 @@ class DrawSums(PartSums, ABC):
         X = X.tocsr() if is_sparse(X) else X
         keys = place_keys(X, self.seen, self.seed)
         self.seen += n
-        for i, times in enumerate(self._times(keys, weights)):
+        for i, times in enumerate(self._times(partial(uniform_of, keys, self.seed), weights)):
             some = np.flatnonzero(times)
             if some.size:
                 self.parts[i].add(X[some], times[some])
                 self.rows[i] += int(some.size)
 
     @abstractmethod
-    def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
-        """Yield for every sample how often it contains each row, shape (n,)."""
+    def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
+        """Yield for every sample how often it contains each row, shape (n,).
 
-    def _uniform(self, keys: np.ndarray, number: int) -> np.ndarray:
-        """Return a uniform random number for each row, independent for different `number`."""
-        return uniform_of(keys, self.seed, number)
+        `uniform` takes a number and returns a uniform random number for each row, independent of others.
+        """
 
 
 def place_keys(X: Any, seen: int, seed: int) -> np.ndarray:
@@ -97,28 +98,28 @@ def uniform_of(keys: np.ndarray, seed: int, number: int) -> np.ndarray:
 class BootstrapSums(DrawSums):
     """Samples with replacement."""
 
-    def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
+    def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
         for draw in range(self.count):
-            yield _poisson(self._uniform(keys, draw), weights)
+            yield _poisson(uniform(draw), weights)
 
 
 class HalfSums(DrawSums):
     """Pairs of complementary halves: the halves of pair i are the samples 2 i and 2 i + 1."""
 
-    def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
+    def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
         for pair in range(self.count // 2):
-            yield from _halved(self._uniform(keys, pair), weights)
+            yield from _halved(uniform(pair), weights)
 
 
 class SplitSums(DrawSums):
     """Two halves, and samples with replacement from the second."""
 
-    def _times(self, keys: np.ndarray, weights: np.ndarray | None) -> Iterator[np.ndarray]:
-        first, second = _halved(self._uniform(keys, 0), weights)
+    def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
+        first, second = _halved(uniform(0), weights)
         yield first
         yield second
         for draw in range(1, self.count - 1):
-            yield _poisson(self._uniform(keys, draw), second)
+            yield _poisson(uniform(draw), second)
 
 
 def _poisson(u: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -258,8 +259,9 @@ class StreamRows:
             )
         found = stream.reduce(partial(sums, p, cells, seed), "cross-products of draws").result
         made = list(zip(found.parts, found.rows, strict=True))
+        rules = Rules(*self.source.center_and_scale, self.source.spec.columns)
         halved = {"bootstrap": 0, "halves": cells, "split": 2}[kind]
-        return SummedSampler(self.n, self._rules(), None, made[halved:], made[:halved])
+        return SummedSampler(self.n, rules, None, made[halved:], made[:halved])
 
     @property
     def _most(self) -> int:
@@ -278,10 +280,6 @@ class StreamRows:
             return None
         columns = columns_near(self.source.op, V, size)
         return replace(self, source=among(self.source, columns)), columns
-
-    def _rules(self) -> Rules:
-        """Return the centring and scaling of the fit."""
-        return Rules(*self.source.center_and_scale, self.source.spec.columns)
 
 
 #: Kind of draws -> accumulator, and the number of halves in addition to the draws.

@@ -129,18 +129,18 @@ class Unequal:
         if self.by == "cv":
             place = by_errors(self.errors(tried), sizes, self.rule, self.limit)[0]
         else:
-            place = by_ebic(*self._values(tried), sizes, self.rule, self.limit)[0]
+            for card in tried:
+                self.found.keep(card, self.fits[card][0])
+            place = by_ebic(*self._criteria(tried), sizes, self.rule, self.limit)[0]
         return tried[max(place, sum(size < self.least for size in sizes))]
 
     def _fit(self, card: Cards, starts: Sequence[Sequence[np.ndarray]]) -> None:
         fits = self.found.fitter.fits(self.ops, card, starts, ordered=True)
         self.fits[card] = fits
-        self.press[card] = np.array(
-            [
-                held.press([SparseModel.of(V, op, self.found.fitter.groups(op.p))])[0]
-                for V, (op, held) in zip(fits[1:], self._parted, strict=True)
-            ]
-        )
+        groups = self.found.fitter.groups(self.found.op.p)
+        folds = zip(fits[1:], self._parted, strict=True)
+        errors = [held.press([SparseModel.of(V, op, groups)])[0] for V, (op, held) in folds]
+        self.press[card] = np.array(errors)
 
     def errors(self, cards: Sequence[Cards]) -> Errors:
         """Return the errors of fitted sets."""
@@ -150,13 +150,8 @@ class Unequal:
         press = np.stack([self.press[card].reshape(shape) for card in cards], axis=2)
         return Errors(press, self.found.mean, self.found.weight)
 
-    def _values(self, cards: Sequence[Cards]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the EBIC and the in-sample errors of fitted sets."""
-        for card in cards:
-            self.found.keep(card, self.fits[card][0])
-        return self._criteria(cards)
-
     def _criteria(self, cards: Sequence[Cards]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the EBIC and the in-sample errors of candidates."""
         values = [self.found.criterion("ebic", card) for card in cards]
         return np.array(values), np.array([self.found.apparent(card) for card in cards])
 
