@@ -213,7 +213,9 @@ def _position(
     }
     if drawn is not None:
         scores = rows.scores(state, position.source).to_numpy(dtype=float)
-        spread = _spread(scores)
+        with np.errstate(all="ignore"):
+            spread = np.nanstd(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
+        spread = np.where(np.isfinite(spread), spread, 0.0)  # 0 where a column is constant or unknown
         scaled = scores / np.where(spread > 0, spread, 1.0)
         # in thousandths, which are far below a pixel
         found["scores"] = [_numbers(np.round(1000 * line)) for line in scaled[list(drawn)]]
@@ -226,13 +228,6 @@ def _position(
         found["stretch"] = {}
     found["sd"] = _numbers(spread)
     return found
-
-
-def _spread(scores: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of each column, 0 where it is constant."""
-    with np.errstate(all="ignore"):
-        spread = np.nanstd(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
-    return np.where(np.isfinite(spread), spread, 0.0)
 
 
 def _numbers(values: Any) -> list[float | None]:

@@ -138,7 +138,8 @@ def _html(part: Content) -> str:
     if isinstance(part, Lines):
         before = f"<p>{escape(part.before)}</p>" if part.before else ""
         after = "".join(f"\n<p>{escape(text)}</p>" for text in part.after)
-        return before + lines_html(list(part.lines)) + after
+        lines = "".join(f"<span>{escape(line)}</span>" for line in part.lines)
+        return f"{before}<pre>{lines}</pre>{after}"
     return document_html(part)
 
 
@@ -170,8 +171,3 @@ def _frame(block: tuple[Table, ...], title: str) -> str:
         )
     opening = f'<div class="scroll" role="region" tabindex="0" aria-label="Table: {names}">'
     return f"{opening}\n{html.strip()}\n</div>"
-
-
-def lines_html(lines: list[str]) -> str:
-    """Return lines as a block of code."""
-    return "<pre>" + "".join(f"<span>{escape(line)}</span>" for line in lines) + "</pre>"

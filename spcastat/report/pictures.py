@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -187,27 +188,20 @@ def scree_picture(state: FitState) -> Picture:
     """Return the figure of the variances of sparse components, next to those of dense ones."""
     table = variance(state)
     dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
-    if not state.record.sparse:
-        what = "Variance of the principal components"
-        return Picture(
-            lambda ax: plots.screeplot(table, sparse=False, ax=ax),
-            4.9,
-            3.0,
-            "scree",
-            f"{what}, which have {dense} of the total together.",
-            f"{what}.",
-        )
     sparse = ", ".join(percents(table["share of total"].tolist()[:MOST_NAMED]))
-    return Picture(
-        lambda ax: plots.screeplot(table, ax=ax),
-        4.9,
-        3.0,
-        "scree",
+    alt = (
         f"Adjusted variance of the sparse components, {sparse} % of the total, beside the variance of the "
-        f"dense principal components, {dense} of the total together.",
-        "Adjusted variance of the sparse components (what each adds to those before it) beside the variance "
-        "of the dense principal components.",
+        f"dense principal components, {dense} of the total together."
     )
+    caption = (
+        "Adjusted variance of the sparse components (what each adds to those before it) beside the variance "
+        "of the dense principal components."
+    )
+    if not state.record.sparse:
+        caption = "Variance of the principal components."
+        alt = f"{caption[:-1]}, which have {dense} of the total together."
+    draw = partial(plots.screeplot, table, sparse=state.record.sparse)
+    return Picture(lambda ax: draw(ax=ax), 4.9, 3.0, "scree", alt, caption)
 
 
 def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) -> Iterator[Picture]:

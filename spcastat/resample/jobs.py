@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable, Generator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def run_jobs(
     """
     size = together or 1
     batches = [range(first, min(first + size, n)) for first in range(0, n, size)]
-    of_batch = _Batch(work, together is not None)
+    of_batch = partial(_of_batch, work, together is not None)
     if min(n_jobs, len(batches)) < 2:
         found = ((batch, of_batch(batch)) for batch in batches)
     else:
@@ -146,29 +147,15 @@ def run_jobs(
     return Finished([done[number] for number in sorted(done)], n)
 
 
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """The job of computing a batch of draws.
-
-    Attributes
-    ----------
-    work : callable
-    at_once : bool
-        Whether `work` takes the whole batch, or one draw at a time.
-    """
-
-    work: Callable[[Any], Any]
-    at_once: bool
-
-    def __call__(self, batch: range) -> list[Any]:
-        results: list[Any] = self.work(batch) if self.at_once else [self.work(number) for number in batch]
-        return results
+def _of_batch(work: Callable[[Any], Any], at_once: bool, batch: range) -> Any:
+    """Return the results of a batch of draws, which `work` takes whole or one at a time."""
+    return work(batch) if at_once else [work(number) for number in batch]
 
 
 Found = Generator[tuple[range, list[Any]], None, None]
 
 
-def _in_processes(work: _Batch, batches: list[range], n_jobs: int) -> Found:
+def _in_processes(work: Callable[[range], list[Any]], batches: list[range], n_jobs: int) -> Found:
     """Yield the batches with their results, in the order in which they finish.
 
     joblib sends a process several batches at once only if they take less than a fifth of a second, so that
@@ -183,7 +170,7 @@ def _in_processes(work: _Batch, batches: list[range], n_jobs: int) -> Found:
         raise RuntimeError("A process that shared the draws ended early; use n_jobs=1.") from error
 
 
-def _undisturbed(parent: int, work: _Batch, batch: range) -> tuple[range, list[Any]]:
+def _undisturbed(parent: int, work: Callable[[range], list[Any]], batch: range) -> tuple[range, list[Any]]:
     """Return a batch with its results; in a child process, ignore Ctrl-C, which the parent handles."""
     if os.getpid() == parent:
         return batch, work(batch)

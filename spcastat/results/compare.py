@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from spcastat.progress import listening
 from spcastat.report.summary import Summary
 from spcastat.resample import seed_of, workers
 from spcastat.results.heldout import COLUMNS, held_out_errors
+from spcastat.results.plotted import drawn
 from spcastat.results.result import SpcaResult
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state.component_frames import loadings as loadings_of
@@ -29,9 +30,6 @@ from spcastat.state.proven import JOINT
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import each, percents
 from spcastat.tables.grid import number_rows
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Largest number of folds and of repeats.
 MOST_FOLDS = 1000
@@ -64,13 +62,11 @@ class Comparison(Summary):
         between their loadings.
     """
 
-    def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the measures of every fit; see :func:`spcastat.plots.plot_compare`."""
-        return plots.plot_compare(self.frames["measures"], ax=ax)
+    @drawn(plots.plot_compare, "measures")
+    def plot(self) -> Any:
+        return {"measures": self.frames["measures"]}
 
-    def plot_data(self) -> pd.DataFrame:
-        """Return the data of `plot`."""
-        return plots.plot_compare_data(self.frames["measures"])
+    plot_data = plot.data
 
 
 def compare(

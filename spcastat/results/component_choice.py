@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,11 @@ from spcastat.config import plural
 from spcastat.errors import OptionError
 from spcastat.report.summary import Summary
 from spcastat.results.delegation import attribute
+from spcastat.results.plotted import drawn
 from spcastat.select.noise_tests import LEAST_CORRELATION, Standing, broken_stick, kaiser
 from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.cells import alike, fixed, percent
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -154,13 +152,11 @@ class ComponentChoice(Summary):
             )
         return self._table["noise"].to_numpy(dtype=float)
 
-    def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the eigenvalues and those of noise; see :func:`spcastat.plots.plot_components`."""
-        return plots.plot_components(self.spectrum, self.table, alpha=self.alpha, ax=ax)
+    @drawn(plots.plot_components, "table", "alpha", "spectrum")
+    def plot(self) -> Any:
+        return {"spectrum": self.spectrum, "table": self.table, "alpha": self.alpha}
 
-    def plot_data(self) -> pd.DataFrame:
-        """Return the data of `plot`."""
-        return plots.plot_components_data(self.spectrum, self.table)
+    plot_data = plot.data
 
     def _reasons(self) -> Iterator[str]:
         table, found, m = self._table, self._found, len(self._table)

@@ -41,8 +41,7 @@ class Figures(str):
     ) -> Figures:
         """Return numbers as text, with the decimal mark `decimal`; two of them as "[0.1, 0.2]"."""
         numbers = tuple(numbers)
-        write = _mantissa if scientific else _decimals
-        texts = [write(number, digits).replace(".", decimal) for number in numbers]
+        texts = [_written(number, digits, scientific).replace(".", decimal) for number in numbers]
         between = "; " if decimal == "," else ", "
         made = cls((texts[0] if len(texts) == 1 else f"[{between.join(texts)}]") + stars)
         made.numbers, made.digits, made.scientific, made.stars = numbers, digits, scientific, stars
@@ -73,22 +72,14 @@ def interval(low: float, high: float, digits: int) -> Figures:
     return Figures.of((low, high), digits)
 
 
-def _decimals(value: float, digits: int) -> str:
+def _written(value: float, digits: int, scientific: bool) -> str:
     if not math.isfinite(value):
-        return _not_finite(value)
-    text = f"{value:.{digits}f}"
-    if value != 0 and not text.strip("-0."):
+        return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
+    text = f"{value:.{digits}{'e' if scientific else 'f'}}"
+    if value != 0 and not scientific and not text.strip("-0."):
         least = "." + "0" * (digits - 1) + "1" if digits else "1"
         return f"-<{least}" if value < 0 else f"<{least}"
     return text.removeprefix("-") if value == 0 else text
-
-
-def _mantissa(value: float, digits: int) -> str:
-    return f"{value:.{digits}e}" if math.isfinite(value) else _not_finite(value)
-
-
-def _not_finite(value: float) -> str:
-    return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
 
 
 def each(values: Iterable[float], digits: int) -> tuple[Figures, ...]:
