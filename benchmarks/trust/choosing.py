@@ -13,7 +13,7 @@ from benchmarks.report import Table
 from benchmarks.trust import rules
 from benchmarks.trust.models import CHOOSE, FREE, NUMBER, RULED, Model, generator, support_f1
 from benchmarks.trust.sets import Call, Measured, share, shares
-from spcastat.choosing.screened import request
+from spcastat.choosing.data import request
 from spcastat.engine import make_plan
 from spcastat.operators import prepare
 from spcastat.resample.folds import FoldSums, MomentFolds, random_labels

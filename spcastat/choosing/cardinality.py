@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from spcastat.api import spca, spca_cov
-from spcastat.choosing.data import opened
+from spcastat.choosing.data import is_wide, narrowed, opened, refuse_early, request
 from spcastat.choosing.number import level, require_early, standing_out
-from spcastat.choosing.screened import is_wide, narrowed, refuse_early, request
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import Plan, make_plan
 from spcastat.engine.support_rules import RULE, possible

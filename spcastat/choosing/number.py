@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.choosing.data import opened
-from spcastat.choosing.halves import FLIPPED, is_tested_in_part, require_room, tested_part
-from spcastat.choosing.screened import COLUMNS
+from spcastat.choosing.data import COLUMNS, FLIPPED, is_tested_in_part, opened, require_room, tested_part
 from spcastat.config import real_number, whole_number
 from spcastat.engine.inputs import Opened, Source
 from spcastat.errors import ComponentsError, DataError, OptionError

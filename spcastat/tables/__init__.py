@@ -20,10 +20,9 @@ from collections.abc import Callable
 from spcastat.config import one_of
 from spcastat.errors import OptionError
 from spcastat.tables import html, latex, markdown, plain_text
+from spcastat.tables.fit_tables import Arrangement, loadings_table, variance_table
 from spcastat.tables.grid import Document, Row, Table
-from spcastat.tables.loading_rows import Arrangement, loadings_table
 from spcastat.tables.table_layout import Layout
-from spcastat.tables.variance_rows import variance_table
 
 __all__ = [
     "RENDERERS",

@@ -10,7 +10,7 @@ from scipy import stats
 from spcastat.errors import ComponentsError, OptionError, ShapeError
 from spcastat.plots import plot_scores, plot_scores_data
 from spcastat.plots.axes_and_names import note_of
-from spcastat.plots.score_pairs import density
+from spcastat.plots.score_plots import density
 
 
 @pytest.fixture

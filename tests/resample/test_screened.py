@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.choosing import screened as choosing
+from spcastat.choosing import data as choosing
 from spcastat.choosing.data import opened
 from spcastat.engine import inputs
 from spcastat.errors import NoRowsError, OptionError

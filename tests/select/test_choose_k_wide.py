@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
-from spcastat.choosing import halves, number, screened
+from spcastat.choosing import data as parts
+from spcastat.choosing import number
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.operators import CrossProducts
 from spcastat.resample.half_rows import HalfStream, OfHalf, half_of
@@ -29,9 +30,9 @@ def planted(n, p, seed=0, strengths=(3.0, 2.5)):
 @pytest.fixture
 def small(monkeypatch):
     """Let data of 80 columns be large, and 30 of them be tested."""
-    monkeypatch.setattr(halves, "GRAM_ORDER", P - 1)
+    monkeypatch.setattr(parts, "GRAM_ORDER", P - 1)
     monkeypatch.setattr(number, "MOST_CELLS", 1000)
-    for module in (halves, number, screened):
+    for module in (parts, number):
         monkeypatch.setattr(module, "COLUMNS", TESTED)
 
 
@@ -106,9 +107,8 @@ def test_a_half_in_memory_is_centred_by_itself_and_scaled_by_all_rows():
 
 
 def test_the_number_is_chosen_before_cardinalities_of_many_columns(small, monkeypatch):
-    monkeypatch.setattr(screened, "MOMENTS", P - 1)
-    monkeypatch.setattr(screened, "ROOM", 1)
-    monkeypatch.setattr(halves, "ROOM", 1)
+    monkeypatch.setattr(parts, "MOMENTS", P - 1)
+    monkeypatch.setattr(parts, "ROOM", 1)
     choice = sp.choose(KINDS["pieces"](planted(240, P)), cards=[3, 5, 8], kmax=3, n_resample=39)
     assert choice.k == 2
     assert choice.card == 5
@@ -128,7 +128,7 @@ def test_refusals(small):
 
 @pytest.mark.slow
 def test_more_columns_than_a_covariance_matrix_is_formed_of(monkeypatch):
-    for module in (halves, number, screened):
+    for module in (parts, number):
         monkeypatch.setattr(module, "COLUMNS", 200)
     X = planted(400, 3100, strengths=(4.0, 3.6))
     found = sp.choose_k([X.iloc[:250], X.iloc[250:]], kmax=3, card=5, n_resample=19)

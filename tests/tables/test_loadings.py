@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import short_names
 from spcastat.tables import Arrangement, loadings_table
-from spcastat.tables.loading_rows import HIDDEN
+from spcastat.tables.fit_tables import HIDDEN
 
 
 def grid(table) -> dict[str, tuple[str, ...]]:

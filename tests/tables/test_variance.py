@@ -6,7 +6,7 @@ import pytest
 from spcastat.errors import ShapeError
 from spcastat.tables import variance_table
 from spcastat.tables.cells import alike
-from spcastat.tables.variance_rows import MANY
+from spcastat.tables.fit_tables import MANY
 
 
 def test_rows(make_variance):
