@@ -32,7 +32,9 @@ BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0
 # --- axes -----------------------------------------------------------------------------------------
 
 
-def axes_for(ax: Axes | None, width: float, height: float, without: Sequence[str] = ()) -> Axes:
+def axes_for(
+    ax: Axes | None, width: float, height: float, without: Sequence[str] = (), bar: bool = False
+) -> Axes:
     """Return `ax`, or the axes of a new pyplot figure.
 
     If `ax` are the only axes of a figure as ``plt.subplots()`` makes it, without a layout engine and with the
@@ -45,6 +47,9 @@ def axes_for(ax: Axes | None, width: float, height: float, without: Sequence[str
         Of the new figure in inches, for text of the default size; it grows and shrinks with the text.
     without : sequence of str
         Sides of the frame that are not drawn.
+    bar : bool
+        Whether a colour bar follows. Matplotlib then refuses another layout, such as ``fig.tight_layout()``,
+        so that the layout of the figure is left alone.
     """
     from matplotlib.axes import Axes
     from matplotlib.gridspec import SubplotParams
@@ -61,7 +66,8 @@ def axes_for(ax: Axes | None, width: float, height: float, without: Sequence[str
         )
     figure, spec = figure_of(ax), ax.get_subplotspec()
     margins = None if spec is None else vars(spec.get_gridspec().get_subplot_params(figure))
-    if margins == vars(SubplotParams()) and figure.axes == [ax] and figure.get_layout_engine() is None:
+    plain = margins == vars(SubplotParams()) and figure.axes == [ax] and figure.get_layout_engine() is None
+    if plain and not bar:
         figure.set_layout_engine("constrained")
     for side in without:
         ax.spines[side].set_visible(False)

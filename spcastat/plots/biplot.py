@@ -185,7 +185,7 @@ def biplot(
     axis_labels = axis_names([names[i] for i in pair], shares)
     yield data
     own = ax is None
-    ax = axes_for(ax, 6.0, 6.0)
+    ax = axes_for(ax, 6.0, 6.0, bar=color is not None)
     title = title_of(groups if groups is not None else color)
     draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own)
     return ax

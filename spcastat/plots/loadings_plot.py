@@ -118,7 +118,8 @@ def plot_loadings(
     rows, k = data.shape
     margin = 0.9 + 0.075 * max(map(len, names)) + 1.2 * bool(heads)
     width = margin + (0.95 if kind == "dots" else 0.7) * max(k, 2) + (kind == "heatmap")
-    ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)), 1.1 + 0.24 * max(rows, 4), ROWS_ONLY)
+    height = 1.1 + 0.24 * max(rows, 4)
+    ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)), height, ROWS_ONLY, kind == "heatmap")
     name_rows(ax, names, components_above=True)
     left_out = f"\n{rows} of {loaded} variables: the\nlargest of each component"
     ax.set_xlabel("Loading" + left_out * (rows < loaded))
@@ -171,7 +172,7 @@ def _draw_map(loadings: pd.DataFrame, shape: tuple[int, int] | None, ax: Axes | 
         return ax
     columns = min(k, 4)
     tall = float(np.clip(shape[0] / shape[1], 0.3, 3.0))
-    ax = axes_for(ax, 2.0 * columns + 0.9, 2.0 * tall * -(-k // columns) + 0.5)
+    ax = axes_for(ax, 2.0 * columns + 0.9, 2.0 * tall * -(-k // columns) + 0.5, bar=True)
     draw_images(ax, loadings, shape, columns)
     return ax
 

@@ -10,7 +10,7 @@ from matplotlib.patches import Polygon
 from matplotlib.quiver import Quiver
 
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
-from spcastat.plots import biplot, biplot_data
+from spcastat.plots import biplot, biplot_data, plot_loadings
 from spcastat.plots.axes_and_names import note_of
 
 
@@ -347,3 +347,15 @@ def test_data_without_a_biplot(scores, loadings):
 def test_a_colour_of_missing_numbers_is_none(scores, loadings):
     with pytest.raises(OptionError, match="is not a colour"):
         biplot(scores, loadings, groups=["a", "b"] * 30, palette=[(np.nan,) * 3] * 2)
+
+
+def test_the_layout_of_a_figure_with_a_colour_bar_may_be_changed(scores, loadings):
+    """Matplotlib refuses ``tight_layout()`` after a colour bar under the constrained layout."""
+    for draw in (
+        lambda ax: biplot(scores, loadings, color=np.arange(len(scores)), ax=ax),
+        lambda ax: plot_loadings(loadings, kind="heatmap", ax=ax),
+    ):
+        figure, ax = plt.subplots()
+        draw(ax)
+        figure.tight_layout()
+        plt.close(figure)
