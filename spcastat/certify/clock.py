@@ -9,7 +9,7 @@ import numpy as np
 from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
 
-#: Order of the matrix products that measure the current speed of the machine.
+#: Number of rows and columns of the matrices multiplied to measure the current speed of the machine.
 TRIAL = 256
 #: No step should take longer than this, in seconds, so that Ctrl-C takes effect.
 STEP = 0.8

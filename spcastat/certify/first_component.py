@@ -66,7 +66,10 @@ def within_union(factors: list[np.ndarray]) -> list[np.ndarray]:
 def _with_first(
     A: np.ndarray, others: list[np.ndarray], threshold: np.ndarray, steps: int, running: Running
 ) -> np.ndarray:
-    """Return the bounds if the component with the columns `A` comes first, at least the thresholds."""
+    """Return bounds for the orders that begin with the component that has the columns `A`.
+
+    A bound below its threshold is raised to it.
+    """
     D, sizes, _ = np.linalg.svd(A, full_matrices=False)
     values = sizes**2
     rest = [B @ B.mT for B in others]

@@ -1,8 +1,9 @@
 """A bound on disjoint components of all variables: every partition that may be better is listed and bounded.
 
-Components of disjoint groups add at most the sum of the first eigenvalues of the groups, and under PEV just
-that, so that the best partition is found by programming over subsets. Under adjusted variance only partitions
-with a larger sum than the value of the fit can be better; each is bounded by `spcastat.certify.ordered`.
+Components of disjoint groups explain at most the sum of the first eigenvalues of the groups. For PEV they
+explain just that, so that dynamic programming over subsets finds the best partition. Under adjusted variance
+only partitions with a larger sum than the value of the fit can be better; each is bounded by
+`spcastat.certify.ordered`.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def spanned_bounds(
     """Return the bounds for chosen supports, with constraints for each pair of them, shape (B,)."""
     found = support_bounds(M, bases, k, level, steps, running=running)
     at = np.flatnonzero(found > level)
-    if steps and at.size and len(bases) > 1 and k > 2:  # if k = 2, the plane of a pair is P itself
+    if steps and at.size and len(bases) > 1 and k > 2:  # two components span P
         parts = [D[at] for D in bases]
         pairs = planes(parts)
         ranks = [1] * len(parts) + [2] * len(pairs)

@@ -55,7 +55,7 @@ def opened(
 
 #: Number of columns among which the choice is made.
 COLUMNS = MOMENTS
-#: Their number is at least this multiple of the number of nonzero loadings.
+#: The number of columns is at least this multiple of the number of nonzero loadings.
 ROOM = 2
 
 

@@ -612,7 +612,7 @@ def _with_levels(data: Any, reading: ReadOptions) -> ReadOptions:
 
 
 def _mixed(design: Design, reading: ReadOptions, center: Any) -> Mixed:
-    """Return the factors of a design; raise OptionError for options that conflict with ``scale="mixed"``."""
+    """Return a design's categorical variables; raise OptionError for what conflicts with scale="mixed"."""
     refused = {
         f"na={reading.na!r}, and a missing level has no indicators; na='drop' leaves out such rows": (
             reading.na in GAPS

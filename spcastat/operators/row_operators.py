@@ -185,7 +185,7 @@ class SparseRows(Rows):
         The diagonal of S, if it is known.
     """
 
-    small_side = DENSE_ORDER  # products with sparse rows are cheap, but their cross-products are dense
+    small_side = DENSE_ORDER  # larger cross-products are not formed: they are dense, and products cheap
 
     def __init__(
         self,

@@ -67,10 +67,10 @@ class Mixed(ScalingGroups):
         return self.of >= 0
 
     def divisors(self, mean: np.ndarray, variance: np.ndarray, weight: float) -> np.ndarray:
-        """Return what columns with these means and variances (divisor weight - 1) are divided by, shape (p,).
+        """Return the scale of columns with these means and variances (divisor weight - 1), shape (p,).
 
-        The variance of an indicator is p (1 - p) with the divisor n. So that its inertia is 1 - p with the
-        divisor n - 1 of this package, too, p is multiplied by n / (n - 1).
+        An indicator with the share f has the variance f (1 - f) with divisor n, and divided by sqrt(f) the
+        inertia 1 - f. Here variances have the divisor n - 1, so that f n / (n - 1) gives the same inertia.
         """
         return np.sqrt(np.where(self.indicators, mean * (weight / (weight - 1.0)), variance))
 

@@ -160,7 +160,7 @@ def name_arrows(
 
 
 def _key(entries: Sequence[tuple[str, str]], told: int, source: str) -> str:
-    """Return a sentence with the first names, each after its head, and the number of the others."""
+    """Return a sentence with the first `told` names behind their numbers, and how many more there are."""
     shown: dict[str, list[str]] = {}
     for head, name in entries[:told]:
         shown.setdefault(head, []).append(name)

@@ -206,7 +206,7 @@ def _position(
         "correlation": [_numbers(line) for line in correlation.to_numpy()],
         "variance": [told.title, list(told.headings), [[r.group, r.label, list(r.cells)] for r in told.rows]],
         "equations": equations(state, max_terms=MOST_TERMS, width=100_000).splitlines(),
-        "raw": None  # in original units, whose means are unknown for some matrices
+        "raw": None  # original units need the means, which a covariance matrix may lack
         if state.standard is None
         else equations(state, raw=True, max_terms=MOST_TERMS, width=100_000).splitlines(),
         "note": "" if state.record.converged else f"{state.record.advice}.",

@@ -84,7 +84,7 @@ _WORKED_OUT = ("_coordinates", "_distances", "_drawn", "_scores", "_variance")
 
 
 def _repacked(part: Any, pack: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None]) -> Any:
-    """Return an attribute with the names used by its formula packed or unpacked."""
+    """Return an attribute whose formula has the values that it refers to in a form for pickle, or back."""
     return part if part is None else replace(part, spec=_spec_repacked(part.spec, pack))
 
 

@@ -211,10 +211,11 @@ Sparse = TypeVar("Sparse", bound=Coordinates)
 class SpcoPath(FitPath[float, Sparse]):
     """Fits of sparse coordinates from few zeros to many, the result of ``spco(...).path()``.
 
-    ``path[0.5]`` is the fit for that value of the option; `frames` has the table under "path". The columns of
-    `table` are the requested value, "penalty", "cpzc" (the share of zero coordinates), three shares of the
-    total variance: "cpev" (the adjusted variance of the loadings), "fit" (what the sparse coordinates
-    reproduce) and "pca" (what as many dense components explain), and "converged".
+    ``path[0.5]`` is the fit for the value 0.5 of the option that `path` was given; `frames` has the table
+    under "path". The columns of `table` are the requested value, "penalty", "cpzc" (the share of zero
+    coordinates), three shares of the total variance: "cpev" (the adjusted variance of the loadings), "fit"
+    (what the sparse coordinates reproduce) and "pca" (what as many dense components explain), and
+    "converged".
     """
 
     def __init__(self, option: str, fits: dict[float, Sparse]):

@@ -139,9 +139,9 @@ def grown(
 ) -> list[Fits]:
     """Sweep and climb from the fits of every chain; return the best fits of each, old and new.
 
-    Where good optima lie far apart, twice as many fits are climbed from once there are kicks, and twice as
-    many again are drawn at random from the other new starts. Where cardinalities differ, half of these are
-    drawn, and as many more come from exchanging the cardinalities of two components.
+    With m = ``effort.climbs``, the best m fits are climbed from. Where good optima lie far apart, it is the
+    best 2m as soon as fits are perturbed, and in addition 2m random ones of the other new starts; where
+    cardinalities differ, m random ones and m made by exchanging the cardinalities of two components.
     """
     climbs = effort.climbs * (2 if criterion.rugged and effort.kicks else 1)
     changing = criterion.rugged and effort.kicks > 0 and not criterion.equal

@@ -126,7 +126,7 @@ def _single(op: Operator, card: int, objective: str) -> Found:
     """Return the component of largest variance: the search over one support."""
     _, support = best_support(op, card, pairs=card * op.p <= PAIRS)
     V = np.zeros((op.p, 1))
-    if card <= HELD:  # eigenvectors from products alone would be accurate to half of the digits
+    if card <= HELD:  # by LAPACK: products alone give half of the digits of an eigenvector
         S = op.block(support)
         V[support, 0] = top_eigh(symmetric(S), 1)[1][:, 0]
     else:

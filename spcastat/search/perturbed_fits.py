@@ -12,12 +12,12 @@ from spcastat.search.new_component import CHOICE, rebuild
 
 #: At most this many components are removed at once.
 OUT = 3
-#: Probability of choosing the best rebuilt component rather than a random one of the best.
+#: Probability of taking the best rebuilt component; otherwise one of the best few is drawn.
 BEST = 0.6
-#: Random rows from which a new component is started; with few variables one in SPARED, as starting from all
-#: would always give the same component.
+#: A new component is started from this many random rows, with few variables from one row in SPARED: starts
+#: from all rows would always give the same component.
 ROWS, SPARED = 8, 4
-#: Probability of rotating two components instead: by a quarter turn, or by any angle.
+#: Probability of rotating two components instead of rebuilding one: by a quarter turn, or by any angle.
 TURNED = 0.25
 
 

@@ -118,7 +118,7 @@ class Unequal:
         return self.supports is None or self.supports.feasible(card)
 
     def _chosen(self, tried: Sequence[Cards], j: int) -> Cards:
-        """Return the choice among sets that differ in component j."""
+        """Return the cardinalities that the rule prefers among those that differ in component j only."""
         sizes = [card[j] for card in tried]
         last = self.fits[self.card]
         for card in tried:

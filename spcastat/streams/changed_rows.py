@@ -97,7 +97,7 @@ class ChangedStream(Stream):
 
 
 def of_columns(stream: Stream, columns: np.ndarray) -> ChangedStream:
-    """Return a stream of some columns, ascending positions of shape (m,), of another stream."""
+    """Return a stream of the columns of another stream at the ascending positions `columns`, shape (m,)."""
     spec = replace(stream.spec, columns=stream.spec.columns[columns])
     return ChangedStream(stream, itemgetter((slice(None), columns)), spec)
 
