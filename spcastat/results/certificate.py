@@ -133,7 +133,8 @@ def save(claim: Claim | str, path: str | PathLike[str], time_limit: float = 60.0
         found = witnesses(claim.S, claim.V, claim.measure, claim.bounds, limit)
     except UnwrittenError as error:
         raise OptionError(
-            f"save() found no proof of the bound that a file can have: {error}. Give more than "
+            f"save() found no proof of the bound that a file can have: {error}. Files do not have the bound "
+            "that closes adjusted variance of three components. Otherwise give more than "
             f"time_limit={limit:g}, or certify with a longer time_limit or fewer components."
         ) from None
     proof = {
