@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,16 @@ import pytest
 import spcastat as sp
 from spcastat import plots
 
-PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8").split()
+TEXT = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+PAGE = TEXT.split()
 #: Constants, records, and functions of matrices that other packages share.
 NO_ENTRY = ("MEASURES", "Measure", "measures_of", "adjusted_variances", "best_order", "BUNDLED")
+
+
+@pytest.mark.parametrize("name", re.findall(r"^   (?!spcastat)(\w+(?:\.\w+)+)$", TEXT, re.M))
+def test_every_line_of_the_reference_is_there(name):
+    module, _, attribute = f"spcastat.{name}".rpartition(".")
+    assert hasattr(importlib.import_module(module), attribute)
 
 
 @pytest.mark.parametrize(
