@@ -131,15 +131,15 @@ def answered(method: Method) -> Method:
         return method
 
     @functools.wraps(method)
-    def answering(self: Any, *args: Any, **options: Any) -> Any:
+    def answering(*args: Any, **options: Any) -> Any:
         for name in options:
             if name not in signature.parameters:
                 raise UnknownOptionError(_no_such_argument(method.__name__, name, list(signature.parameters)))
         try:
-            signature.bind(self, *args, **options)
+            signature.bind(*args, **options)
         except TypeError as error:
             raise TypeError(f"{method.__name__}(): {error}") from None
-        return method(self, *args, **options)
+        return method(*args, **options)
 
     return answering  # type: ignore[return-value]
 

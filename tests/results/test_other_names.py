@@ -59,6 +59,7 @@ def test_a_call_without_k_says_what_k_is(function):
 
 
 def test_sparse_coordinates_answer_too():
+    assert sp.spco(data=sp.datasets.make_hastie(20), k=1, zeros=0.5).components.size == 1
     with pytest.raises(sp.errors.UnknownOptionError, match=r"spco\(\) has no argument ncomp=; .* k="):
         sp.spco(sp.datasets.make_hastie(20), 2, ncomp=2)
 
