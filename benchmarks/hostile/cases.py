@@ -79,10 +79,6 @@ def judged(case: Case) -> Verdict:
     except (SpcaError, Refused) as error:
         fault = unreadable(str(error)) or ("was refused" if case.must == "accept" else "")
         return Verdict(case.name, "wrong" if fault else "refused", f"{fault} {type(error).__name__}: {error}")
-    except TypeError as error:
-        if from_python_itself(error):
-            return Verdict(case.name, "refused", f"TypeError: {error}")
-        return _foreign(case, error)
     except Exception as error:
         return _foreign(case, error)
     return Verdict(case.name, "wrong" if wrong else "right", wrong)
@@ -97,12 +93,6 @@ def unreadable(message: str) -> str:
     if re.search(r"[\x00-\x09\x0b-\x1f\ud800-\udfff]", message):
         return "unprintable characters in the message"
     return ""
-
-
-def from_python_itself(error: TypeError) -> bool:
-    """Whether Python refused the call by its signature, before anything of the package ran."""
-    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    return not any("/spcastat/" in file.replace("\\", "/") for file in files) and "argument" in str(error)
 
 
 def _foreign(case: Case, error: Exception) -> Verdict:
