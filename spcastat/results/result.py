@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -122,8 +123,9 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Shown):
 
     def _in_polars(self, frame: Any, rows: str = ROW) -> Any:
         """Return a frame as one of polars if the data were given as one of polars."""
-        data = None if self._call is None else self._call.data
-        return in_library_of(data, frame, rows) if is_polars(data) else frame
+        if self._call is None or "polars" not in sys.modules or not is_polars(self._call.data):
+            return frame
+        return in_library_of(self._call.data, frame, rows)
 
     @cached_property
     def _scores(self) -> Any:
