@@ -136,10 +136,13 @@ def answered(method: Method) -> Method:
             if name not in signature.parameters:
                 raise UnknownOptionError(_no_such_argument(method.__name__, name, list(signature.parameters)))
         try:
-            signature.bind(*args, **options)
-        except TypeError as error:
-            raise TypeError(f"{method.__name__}(): {error}") from None
-        return method(*args, **options)
+            return method(*args, **options)
+        except TypeError:
+            try:
+                signature.bind(*args, **options)
+            except TypeError as error:
+                raise TypeError(f"{method.__name__}(): {error}") from None
+            raise
 
     return answering  # type: ignore[return-value]
 
