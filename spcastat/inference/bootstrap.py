@@ -89,9 +89,7 @@ class _Work:
 
     def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         drawn = self.half.bootstrap(draw_generator(self.seed, number + 1), number)
-        V, variances = leading_on(drawn, self.chosen)
-        signs = np.where(np.einsum("ij,ij->j", V, self.chosen) < 0, -1.0, 1.0)
-        return V * signs, variances
+        return leading_on(drawn, self.chosen)
 
 
 def split(
@@ -117,7 +115,6 @@ def split(
         return (first, second), found.V, leading_on(second.whole(), found.V)
 
     (halves, chosen, (V, variances)), again = attempted(draw)
-    V = V * np.where(np.einsum("ij,ij->j", V, chosen) < 0, -1.0, 1.0)
     finished = run_jobs(_Work(halves[1], V, seed), n, n_jobs=n_jobs, what="bootstrap of one half")
     if len(finished.results) < 2:
         raise KeyboardInterrupt  # too few for standard deviations
@@ -139,11 +136,15 @@ def split(
 
 
 def leading_on(op: Operator, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the leading eigenvector on each support of `V`, shape (p, k), and its variance, shape (k,)."""
+    """Return the leading eigenvector on each support of `V`, shape (p, k), and its variance, shape (k,).
+
+    Its product with the column of `V` is positive; if that is zero, its largest absolute loading is.
+    """
     W, variances = np.zeros(V.shape), np.zeros(V.shape[1])
     for j, v in enumerate(V.T):
         support = np.flatnonzero(v)
         S = op.block(support)
         values, vectors = np.linalg.eigh(symmetric(S))
         W[support, j], variances[j] = vectors[:, -1], values[-1] * op.unit**2
-    return W * flip_signs(W), variances
+    W = W * flip_signs(W)
+    return W * np.where(np.einsum("ij,ij->j", W, V) < 0, -1.0, 1.0), variances
