@@ -60,6 +60,20 @@ def with_layout(*further: str) -> Callable[[Callable[..., Any]], Callable[..., A
     return dress
 
 
+class Advised:
+    """Something with advice in the errors for attributes that it does not have."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error; only called for missing names."""
+        if hasattr(type(self), name):  # a property raised AttributeError: show the original error
+            return object.__getattribute__(self, name)
+        raise self._no_such(name)
+
+    def _no_such(self, name: str) -> AttributeError:
+        """Return the error for an attribute that does not exist."""
+        raise NotImplementedError
+
+
 class Shown:
     """Base of what prints as tables, in a console, in notebooks, and in their exports to PDF and Word."""
 

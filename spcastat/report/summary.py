@@ -16,7 +16,7 @@ from spcastat.labels import full_names, name_text
 from spcastat.measures.adjusted import best_order, totals_in_orders
 from spcastat.operators.scaling_groups import stored
 from spcastat.report.loading_columns import loading_columns
-from spcastat.report.renderings import Renderings
+from spcastat.report.renderings import Advised, Renderings
 from spcastat.report.resampling_tables import ROWS, summary_tables
 from spcastat.report.workbook import write_workbook
 from spcastat.state import FitState
@@ -36,20 +36,18 @@ FEW_NAMES = 4
 SCREEN, NOTEBOOK = ROWS, 1000
 
 
-class Summary(Renderings):
+class Summary(Advised, Renderings):
     """Tables with a header; prints as text and renders in notebooks and their exports to PDF and Word."""
 
     def __init__(self, document: Document, frames: dict[str, pd.DataFrame]):
         self._document = document
         self._frames = frames
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error with the name of a rendering here, such as as_latex(); only for missing names."""
-        if hasattr(type(self), name):  # a property raised AttributeError: show the original error
-            return object.__getattribute__(self, name)
+    def _no_such(self, name: str) -> AttributeError:
+        """Return an error with the name of a rendering here, such as as_latex()."""
         if hasattr(type(self), renamed := name.replace("to_", "as_", 1)):
-            raise AttributeError(f"{type(self).__name__} has no {name}; it is {renamed}() here.")
-        raise AttributeError(f"{type(self).__name__} has no attribute {name}.")
+            return AttributeError(f"{type(self).__name__} has no {name}; it is {renamed}() here.")
+        return AttributeError(f"{type(self).__name__} has no attribute {name}.")
 
     @property
     def document(self) -> Document:

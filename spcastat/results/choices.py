@@ -43,11 +43,11 @@ class Choice(Summary):
         fit._state = replace(fit._state, record=record)
         super().__init__(chosen.screen(components), frames)
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that names the attribute of the fit; only called for missing names."""
+    def _no_such(self, name: str) -> AttributeError:
+        """Return an error that names the attribute of the fit."""
         if not name.startswith("_") and hasattr(type(self._fit), name):
-            raise AttributeError(f"A choice has no {name}; it is choice.fit.{name} here.")
-        return super().__getattr__(name)
+            return AttributeError(f"A choice has no {name}; it is choice.fit.{name} here.")
+        return super()._no_such(name)
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
         """Return the thresholds of parallel analysis; see `ComponentChoice._noise_for`."""
@@ -119,7 +119,7 @@ class Choice(Summary):
             return (sparse,)
         what = "Eigenvalues of the data and of noise"
         unsaid = (
-            "Eigenvalues beside those of noise. A component below the line may be real and weak, and one "
+            "Eigenvalues compared with those of noise. A component below the line may be real and weak, and one "
             "above it need not mean anything."
         )
         return chapter_of("How many components", number.document, number.plot, what, unsaid), sparse

@@ -18,7 +18,7 @@ from spcastat.measures import MEASURES
 from spcastat.report.equations import equations as written_equations
 from spcastat.report.loading_columns import print_loadings as printed_loadings
 from spcastat.report.methods_text import describe as described
-from spcastat.report.renderings import Shown
+from spcastat.report.renderings import Advised, Shown
 from spcastat.report.report_file import to_excel, write_report
 from spcastat.report.summary import NOTEBOOK, SCREEN, Summary, summarise
 from spcastat.results import proving
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Inferred, Carried, Interpreted, Plotted, Shown):
+class SpcaResult(Inferred, Carried, Interpreted, Plotted, Advised, Shown):
     """A fitted sparse PCA.
 
     The most important methods, by topic:
@@ -87,13 +87,8 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Shown):
         """Return the result for `fit`, made by `call` with `plan` on the data in `source`."""
         return cls(FitState.of(source, plan, fit, call.text), source, call)
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error with advice for names from other programs; only called for missing attributes."""
-        if hasattr(type(self), name):  # a property raised AttributeError: show the original error
-            return object.__getattribute__(self, name)
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise no_such_attribute(name, dir(self))
+    def _no_such(self, name: str) -> AttributeError:
+        return AttributeError(name) if name.startswith("_") else no_such_attribute(name, dir(self))
 
     def __dir__(self) -> list[str]:
         """Return the public names, except the ``_data`` methods of plots."""
