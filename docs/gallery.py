@@ -5,7 +5,7 @@
 Most data are drawn with the shapes of real sets (tests/plots/shapes.py): 5 to 2,000 variables, 50 to 10,000
 rows. The first twelve tables are real (of scikit-learn and statsmodels) or bundled, and one is a simulated
 questionnaire; they are drawn as a new user gets them: what `choose` takes, no options but groups.
-With names only these figures are drawn anew; the page is always written whole.
+With names only these figures are drawn again; the page is always written whole.
 """
 
 from __future__ import annotations
