@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import partial
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from spcastat.config import flag, listed, plural, shown, warn, whole_number
 from spcastat.engine import Plan, Request, make_plan, require_components, run
 from spcastat.engine.inputs import Opened, open_covariance, open_rows
-from spcastat.engine.support_rules import possible
 from spcastat.errors import ConvergenceWarning, DataWarning, OptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.operators import Operator
@@ -432,10 +430,7 @@ def spca_path(
         plan = plan.on(source.spec, check=False)
         if cards is None:
             keys, wanted = path_cards(None, asked.k, *_largest_cards(plan, source.op))
-        may = possible(
-            [plan.with_card(card).solver for card in wanted], source.spec.columns, cards is not None
-        )
-        keys, wanted = ([*compress(some, may)] for some in (keys, wanted))
+        keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
         if opened.context is not None:
             described["context"] = opened.context
         fits = {}

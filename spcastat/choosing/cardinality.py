@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from spcastat.choosing.data import is_wide, narrowed, opened, refuse_early, requ
 from spcastat.choosing.number import level, require_early, standing_out
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import Plan, make_plan
-from spcastat.engine.support_rules import RULE, possible
+from spcastat.engine.support_rules import RULE
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError, UnknownOptionError
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS
@@ -245,10 +244,7 @@ def choose(
                 )
             if groups and cards is None:
                 keys, wanted = path_cards(_grid(groups), k, p)
-            may = possible(
-                [plan.with_card(card).solver for card in wanted], source.spec.columns, cards is not None
-            )
-            keys, wanted = ([*compress(some, may)] for some in (keys, wanted))
+            keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
         fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan, seed=seed)
         found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p, groups)
         found.add(wanted)

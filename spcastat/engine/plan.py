@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
 from spcastat.config import LARGEST_SEED, generator, listed, one_of, plural, shown, whole_number
 from spcastat.engine.options import CHECKS, MOST_STARTS
 from spcastat.engine.starts import Aim, Start, matched
-from spcastat.engine.support_rules import RULE, placed, refuse_rule
+from spcastat.engine.support_rules import RULE, placed, refuse_rule, require_possible
 from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
 from spcastat.intake import Spec
 from spcastat.registry import CONTROLS, SOLVERS, Method
@@ -151,6 +152,28 @@ class Plan:
     def with_card(self, card: Sequence[int]) -> Plan:
         """Return the plan with other cardinalities, for a method that has them."""
         return replace(self, solver=replace(cast(Any, self.solver), card=tuple(card)))
+
+    def allowed(
+        self, keys: Sequence[Any], cards: Sequence[tuple[int, ...]], columns: pd.Index, check: bool
+    ) -> tuple[list[Any], list[tuple[int, ...]]]:
+        """Return the cardinalities for which some supports satisfy the rule of the plan, and their keys.
+
+        Raises
+        ------
+        OptionError
+            If there are none for some cardinalities and `check` is set, or for none of the cardinalities.
+        """
+        found = []
+        for key, card in zip(keys, cards, strict=True):
+            try:
+                require_possible(self.with_card(card).solver, columns)
+                found.append((key, card))
+            except OptionError:
+                if check:
+                    raise
+        if not found:
+            require_possible(self.with_card(cards[0]).solver, columns)
+        return [key for key, _ in found], [card for _, card in found]
 
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:

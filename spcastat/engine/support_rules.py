@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -181,29 +181,6 @@ def _positions(option: str, names: tuple[Hashable, ...], places: Mapping[Hashabl
             f"{listed(places)}.{nearest(unknown[0], places)}"
         )
     return sorted({j for name in names for j in places[name]})
-
-
-def possible(solvers: Sequence[Solver], columns: pd.Index, check: bool) -> list[bool]:
-    """Return for which solvers, with positions for names, some supports satisfy the rule.
-
-    Raises
-    ------
-    OptionError
-        If there are none for a solver and `check` is set, or for none of the solvers.
-    """
-    found = []
-    for solver in solvers:
-        try:
-            require_possible(solver, columns)
-        except OptionError:
-            if check:
-                raise
-            found.append(False)
-        else:
-            found.append(True)
-    if not any(found):
-        require_possible(solvers[0], columns)
-    return found
 
 
 def require_possible(solver: Solver, columns: pd.Index) -> None:
