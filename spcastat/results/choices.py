@@ -119,8 +119,8 @@ class Choice(Summary):
             return (sparse,)
         what = "Eigenvalues of the data and of noise"
         unsaid = (
-            "Eigenvalues compared with those of noise. A component below the line may be real and weak, and one "
-            "above it need not mean anything."
+            "Eigenvalues compared with those of noise. A component below the line may be real and weak, and "
+            "one above it need not mean anything."
         )
         return chapter_of("How many components", number.document, number.plot, what, unsaid), sparse
 
