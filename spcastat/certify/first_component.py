@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.certify.dual import ROUNDING, Running
-from spcastat.certify.ordered import ordered_bounds
+from spcastat.certify.dual import ROUNDING, Relaxation, Running, union_basis
+from spcastat.certify.ordered import ordered_relaxation
 from spcastat.search.small_matrices import SMALLEST
 
 #: The largest number of times that an interval is halved.
 HALVINGS = 6
 INTERVALS = 2**HALVINGS
-#: Directions with singular values up to this share of the largest are dropped.
-NOTHING = 1e-12
+#: Eigenvalues of N_T1 are raised to these shares of the largest in turn, which still gives bounds: inverses
+#: of small eigenvalues slow the dual method down.
+FLOORS = (0.15, 0.02, 1e-4)
 
 
 def first_component_bounds(
@@ -48,19 +49,13 @@ def first_component_bounds(
     -------
     ndarray of shape (B,)
     """
-    factors = within_union(factors)
+    Q = union_basis(factors)  # contains all directions q_j
+    factors = [Q.mT @ A for A in factors]
     bound = np.array(threshold, dtype=float)
     for first, A in enumerate(factors):
         others = factors[:first] + factors[first + 1 :]
         np.maximum(bound, _with_first(A, others, threshold, steps, running), out=bound)
     return bound
-
-
-def within_union(factors: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the columns in coordinates of their joint span, which contains all directions q_j."""
-    Q, sizes, _ = np.linalg.svd(np.concatenate(factors, axis=2), full_matrices=False)
-    Q = Q * (sizes > NOTHING * sizes[:, :1])[:, None, :]
-    return [Q.mT @ A for A in factors]
 
 
 def _with_first(
@@ -104,23 +99,33 @@ def _on_intervals(
 ) -> np.ndarray:
     """Return the bounds if the variance of the first component of problem `which` lies in its interval."""
     bound = np.full(len(which), np.inf)
-    # eigenvalues of N_T1 are raised to a share of the largest, which still gives a bound: inverses of small
-    # eigenvalues slow the dual method down
-    for floor in (0.15, 0.02, 1e-4):
+    for floor in FLOORS:
         at = np.flatnonzero(bound > threshold[which])
         problems = which[at]
-        held = values[problems]
-        t = 1.0 / np.maximum(held, floor * held[:, :1])
-        low, high = ends[at].T
-        chord = (low + high)[:, None] - (low * high)[:, None] * t
-        groups = [chord[:, :, None] * np.eye(t.shape[1]), *(N[problems] for N in rest)]
-        new = ordered_bounds(
-            groups,
-            [1] * len(groups),
-            threshold[problems],
-            steps,
-            bases=[D[problems], *[None] * len(rest)],
-            running=running,
-        )
-        bound[at] = np.minimum(bound[at], new)
+        held = values[problems], D[problems], [N[problems] for N in rest]
+        relaxation = interval_relaxation(ends[at], *held, floor)
+        bound[at] = np.minimum(bound[at], relaxation.bounds(threshold[problems], steps, running)[0])
     return bound
+
+
+def interval_relaxation(
+    ends: np.ndarray, values: np.ndarray, D: np.ndarray, rest: list[np.ndarray], floor: float
+) -> Relaxation:
+    """Return the linear problems for intervals of the variance of the first component.
+
+    Parameters
+    ----------
+    ends : ndarray of shape (B, 2)
+    values : ndarray of shape (B, c)
+        The eigenvalues of N_T1 whose eigenvectors are the columns of D, descending.
+    D : ndarray of shape (B, d, c)
+    rest : list of ndarrays of shape (B, d, d)
+        N_Tj of the other components.
+    floor : float
+        The least share of the largest eigenvalue.
+    """
+    t = 1.0 / np.maximum(values, floor * values[:, :1])
+    low, high = ends.T
+    chord = (low + high)[:, None] - (low * high)[:, None] * t
+    groups = [chord[:, :, None] * np.eye(t.shape[1]), *rest]
+    return ordered_relaxation(groups, [1] * len(groups), [D, *[None] * len(rest)])

@@ -25,13 +25,11 @@ is convex in a, and so largest at an end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
 
-from spcastat.certify.dual import EVERY, HOPELESS, RATIO, ROUNDING, WINDOW, Running, positive, spectraplex
-from spcastat.certify.first_component import within_union
+from spcastat.certify.dual import RATIO, ROUNDING, Ascent, Running, fantope, positive, union_basis
 from spcastat.certify.ordered import ordered_bounds
 from spcastat.certify.relaxed import LEAF
 
@@ -55,7 +53,8 @@ def first_two_bound(factors: list[np.ndarray], threshold: float, running: Runnin
     running : callable
         Called between steps; if it returns False, the bound is infinite.
     """
-    factors = [A[0] for A in within_union([A[None] for A in factors])]
+    Q = union_basis([A[None] for A in factors])[0]
+    factors = [Q.T @ A for A in factors]
     groups = [A @ A.T for A in factors]
     without = [_most(groups[:j] + groups[j + 1 :]) for j in range(len(groups))]
     bound = threshold
@@ -91,7 +90,7 @@ def _with_two(
     ends = np.array([[max(least[0], 0.0), one, least[1], two, 0.0, np.sqrt(two / least[1] - 1.0)]])
     bound, done = np.array([np.inf]), 0
     while len(ends):
-        found, middle = _dual_bounds(_Boxes.of(A, B, others, ends), threshold, running)
+        found, middle = Boxes(A, B, others, ends).bounds(threshold, STEPS, running)
         bound = np.minimum(bound, found)
         open_ = bound > threshold
         done += len(bound)
@@ -113,56 +112,43 @@ def _with_two(
     return threshold
 
 
-@dataclass(frozen=True, eq=False)
-class _Boxes:
-    """Boxes of one problem: what the bound of each depends on.
+class Boxes(Ascent):
+    """N boxes of one problem, with the iterates of the method of Chambolle and Pock.
 
-    Attributes
+    Parameters
     ----------
-    E1 : ndarray of shape (d, n)
-    E2 : ndarray of shape (N, d, n)
-        For a in the middle of its interval.
-    H : ndarray of shape (N, n)
-        The diagonal.
-    K : ndarray of shape (n, n)
-    is_first : ndarray of bool, shape (n,)
-        Which coordinates of x are those of q_1.
+    A, B : ndarray of shape (d, c)
+        The columns of F on the supports of the first two components.
     others : ndarray of shape (m, d, d)
-    low, high : ndarray of shape (N,)
-        The interval of a.
-    constant : ndarray of shape (N,)
-        The constant terms of the chords.
+        N_T of the other components.
+    ends : ndarray of shape (N, 6)
+        The intervals of the variances of the first two components, and of a.
     """
 
-    E1: np.ndarray
-    E2: np.ndarray
-    H: np.ndarray
-    K: np.ndarray
-    is_first: np.ndarray
-    others: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    constant: np.ndarray
+    batched = ("E2", "H", "low", "high", "constant", "Y", "X", "Z", "m", "excess", "ahead")
 
-    @classmethod
-    def of(cls, A: np.ndarray, B: np.ndarray, others: np.ndarray, ends: np.ndarray) -> _Boxes:
+    def __init__(self, A: np.ndarray, B: np.ndarray, others: np.ndarray, ends: np.ndarray):
         D, t = zip(*(_spanned(C) for C in (A, B)), strict=True)
-        least, most, below, above, low, high = ends.T
+        least, most, below, above, self.low, self.high = ends.T
+        self.constant = least + most + below + above  # of the chords, of which H has the diagonals
+        self.H = -np.hstack([np.outer(least * most, t[0]), np.outer(below * above, t[1])])
         blank = np.zeros_like(D[0]), np.zeros_like(D[1])
-        E1, Ey = np.hstack([D[0], blank[1]]), np.hstack([blank[0], D[1]])
-        K = 0.5 * (E1.T @ Ey + Ey.T @ E1)
-        H = -np.hstack([np.outer(least * most, t[0]), np.outer(below * above, t[1])])
-        is_first = np.arange(len(K)) < D[0].shape[1]
-        E2 = Ey - 0.5 * (low + high)[:, None, None] * E1
-        return cls(E1, E2, H, K, is_first, others, low, high, least + most + below + above)
+        self.E1, Ey = np.hstack([D[0], blank[1]]), np.hstack([blank[0], D[1]])
+        self.E2 = Ey - self.middle[:, None, None] * self.E1  # for a in the middle of its interval
+        self.K = 0.5 * (self.E1.T @ Ey + Ey.T @ self.E1)
+        self.others = others
+        N, (d, n), m = len(ends), self.E1.shape, len(others)
+        self.is_first = np.arange(n) < D[0].shape[1]  # the coordinates of x that are those of q_1
+        scale = float(self.constant.max())
+        size = np.sqrt(m + 2.0 * (2.0 + self.middle.max() ** 2))  # bounds the norm of the map from Y and X
+        self.tau, self.sigma = RATIO / (size * scale), scale / (RATIO * size)
+        self.Y, self.X = np.zeros((N, n, n)) + np.eye(n) / n, np.zeros((N, m, d, d)) + np.eye(d) / d
+        self.Z, self.m = np.zeros((N, d, d)), np.zeros((N, 3))
+        self.excess = self.ahead = self._excess()
 
     @property
     def middle(self) -> np.ndarray:
         return 0.5 * (self.low + self.high)
-
-    def some(self, which: np.ndarray) -> _Boxes:
-        parts = {name: getattr(self, name)[which] for name in ("E2", "H", "low", "high", "constant")}
-        return replace(self, **parts)
 
     def matrix(self, Z: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return M(a) in the middle, (N, n, n), for Z, (N, d, d), and m_1, m_2 and m_12, (N, 3)."""
@@ -170,15 +156,28 @@ class _Boxes:
         M = free[:, :, None] * np.eye(len(self.K)) - m[:, 2, None, None] * self.K
         return np.asarray(M - self.E1.T @ Z @ self.E1 - self.E2.mT @ Z @ self.E2)
 
-    def excess(self, Y: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _excess(self) -> list[np.ndarray]:
         """Return by how much Y, (N, n, n), and X, (N, m, d, d), violate the constraints of Z and of m."""
-        total = self.E1 @ Y @ self.E1.T + self.E2 @ Y @ self.E2.mT + X.sum(axis=1)
-        own = np.einsum("bii->bi", Y)
+        total = self.E1 @ self.Y @ self.E1.T + self.E2 @ self.Y @ self.E2.mT + self.X.sum(axis=1)
+        own = np.einsum("bii->bi", self.Y)
         a = self.middle
         sums = [own[:, self.is_first].sum(1) - 1.0, own[:, ~self.is_first].sum(1) - 1.0 - a**2]
-        return total - np.eye(len(self.E1)), np.column_stack([*sums, (Y * self.K).sum((1, 2)) - a])
+        return [total - np.eye(len(self.E1)), np.column_stack([*sums, (self.Y * self.K).sum((1, 2)) - a])]
 
-    def bounds(self, Z: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def step(self) -> None:
+        self.Z = positive(self.Z + self.sigma * self.ahead[0])
+        self.m = self.m + self.sigma * self.ahead[1]
+        whole = (2.0 + self.middle**2)[:, None, None]
+        self.Y = whole * fantope((self.Y + self.tau * self.matrix(self.Z, self.m)) / whole, 1)
+        moved = self.X + self.tau * (self.others - self.Z[:, None])
+        self.X = fantope(moved.reshape(-1, *moved.shape[2:]), 1).reshape(moved.shape)
+        before, self.excess = self.excess, self._excess()
+        self.ahead = [2.0 * new - old for new, old in zip(self.excess, before, strict=True)]
+
+    def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [self.certified(self.Z, self.m)]
+
+    def certified(self, Z: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds that Z and m prove, and those for the middle of the interval of a alone."""
         a, half = self.middle, 0.5 * (self.high - self.low)
         M = self.matrix(Z, m)
@@ -207,39 +206,3 @@ def _spanned(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return an orthonormal basis D of the span of A, and t with N^+ = D diag(t) D', but for the FLOOR."""
     D, sizes, _ = np.linalg.svd(A, full_matrices=False)
     return D, 1.0 / np.maximum(sizes**2, FLOOR * sizes[0] ** 2)
-
-
-def _dual_bounds(boxes: _Boxes, threshold: float, running: Running) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds of boxes, and those for the middles of a, by the method of Chambolle and Pock."""
-    N, (d, n), m = len(boxes.E2), boxes.E1.shape, len(boxes.others)
-    bound, middle, at = np.full(N, np.inf), np.full(N, np.inf), np.arange(N)
-    scale = float(boxes.constant.max())
-    size = np.sqrt(m + 2.0 * (2.0 + boxes.middle.max() ** 2))  # bounds the norm of the map from Y and X
-    tau, sigma = RATIO / (size * scale), scale / (RATIO * size)
-    Y, X = np.zeros((N, n, n)) + np.eye(n) / n, np.zeros((N, m, d, d)) + np.eye(d) / d
-    Z, free = np.zeros((N, d, d)), np.zeros((N, 3))
-    ahead = boxes.excess(Y, X)
-    history: list[np.ndarray] = []
-    for left in reversed(range(STEPS // EVERY)):
-        if not running():
-            break
-        for _ in range(EVERY):
-            Z, free = positive(Z + sigma * ahead[0]), free + sigma * ahead[1]
-            before = boxes.excess(Y, X)
-            whole = (2.0 + boxes.middle**2)[:, None, None]
-            Y = whole * spectraplex((Y + tau * boxes.matrix(Z, free)) / whole)
-            X = spectraplex((X + tau * (boxes.others - Z[:, None])).reshape(-1, d, d)).reshape(X.shape)
-            after = boxes.excess(Y, X)
-            ahead = 2.0 * after[0] - before[0], 2.0 * after[1] - before[1]
-        found = boxes.bounds(Z, free)
-        bound[at], middle[at] = np.minimum(bound[at], found[0]), np.minimum(middle[at], found[1])
-        history = [*history[-WINDOW:], bound[at]]
-        open_ = bound[at] > threshold
-        if len(history) > WINDOW:
-            open_ &= bound[at] - HOPELESS * left * (history[0] - bound[at]) / WINDOW <= threshold
-        if not open_.any():
-            break
-        history = [values[open_] for values in history]
-        at, boxes, Y, X = at[open_], boxes.some(open_), Y[open_], X[open_]
-        Z, free, ahead = Z[open_], free[open_], (ahead[0][open_], ahead[1][open_])
-    return bound, middle

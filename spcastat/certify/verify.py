@@ -48,7 +48,7 @@ def covariance(proof: dict[str, Any], data: str | PathLike[str], separator: str)
 def attained(S: np.ndarray, V: np.ndarray, measure: str) -> list[float]:
     """Return the shares of the total variance that loadings explain: of each component, or all together.
 
-    Of a component it is what it explains beside those before it.
+    Of a component it is what it explains given the earlier components.
     """
     V = V / np.linalg.norm(V, axis=0)
     if measure == "pev":

@@ -16,10 +16,10 @@ from spcastat.certify.adjusted_bounds import largest
 from spcastat.certify.bounds import largest_others
 from spcastat.certify.checker import EPS, Ball, RefusedError, check, sparse
 from spcastat.certify.clock import Clock
-from spcastat.certify.dual import support_bounds
+from spcastat.certify.dual import supports_relaxation
+from spcastat.certify.first_component import FLOORS, interval_relaxation
 from spcastat.certify.multiplier import multiplier
 from spcastat.certify.node import branching_variable, closed_by_split, first_split
-from spcastat.certify.ordered import ordered_bounds
 from spcastat.certify.relaxed import LAST, LEAF
 from spcastat.kernels.eig import symmetric
 
@@ -136,20 +136,10 @@ class Witnesses:
     ) -> tuple[list[list[float]], list[float]] | None:
         """Return a factor of a multiplier that closes an interval, and its thresholds; None if none does."""
         D, sizes, _ = np.linalg.svd(A, full_matrices=False)
-        for floor in (0.15, 0.02, 1e-4):
-            t = 1.0 / np.maximum(sizes**2, floor * sizes[0] ** 2)
-            groups = [np.diag(low + high - low * high * t)[None], *(N[None] for N in rest)]
-            Z = np.zeros((1, *rest[0].shape))
-            ordered_bounds(
-                groups,
-                [1] * len(groups),
-                self.bound - ROOM,
-                LEAF,
-                bases=[D[None], *[None] * len(rest)],
-                running=self.clock.runs,
-                multipliers=Z,
-            )
-            X = factor(Z[0])
+        ends, others = np.array([[low, high]]), [N[None] for N in rest]
+        for floor in FLOORS:
+            problem = interval_relaxation(ends, sizes[None] ** 2, D[None], others, floor)
+            X = factor(problem.bounds(self.bound - ROOM, LEAF, self.clock.runs)[1][0, 0])
             Z = np.array(X) @ np.array(X).T
             chord = A.T @ Z @ A + low * high * np.eye(A.shape[1])
             theta = [low + high - float(eigh(chord, A.T @ A, eigvals_only=True)[0])]
@@ -161,11 +151,9 @@ class Witnesses:
 
     def _projected(self, M: np.ndarray, at: list[np.ndarray]) -> list[dict[str, Any]]:
         """Return a factor of a multiplier for each component, and the least of its values on the support."""
-        d, k = len(M), len(at)
-        Y = np.zeros((1, k, d, d))
-        bases = [np.eye(d)[None][:, :, T] for T in at]
-        level = self.bound - ROOM
-        bound = support_bounds(M[None], bases, k, level, LAST, running=self.clock.runs, multipliers=Y)
+        bases, level = [np.eye(len(M))[None][:, :, T] for T in at], self.bound - ROOM
+        problem = supports_relaxation(M[None], bases, len(at))
+        bound, Y = problem.bounds(level, LAST, self.clock.runs)
         if bound[0] > level:
             raise UnwrittenError("the bound is not tight on some supports")
         found = []

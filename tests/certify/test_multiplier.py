@@ -15,9 +15,7 @@ import spcastat as sp
 from spcastat.certify.adjusted_bounds import Sequence, eigenvalues, largest
 from spcastat.certify.clock import Clock
 from spcastat.certify.first_component import first_component_bounds
-from spcastat.certify.first_two import _Boxes as Boxes
-from spcastat.certify.first_two import _dual_bounds as dual_bounds
-from spcastat.certify.first_two import first_two_bound
+from spcastat.certify.first_two import Boxes, first_two_bound
 from spcastat.certify.frame import least_squares_frame
 from spcastat.certify.joint import TARGET, certify_joint
 from spcastat.certify.multiplier import gram, multiplier
@@ -163,10 +161,10 @@ def test_no_box_of_the_first_two_components_has_a_bound_below_a_fit_in_it(seed):
     for width in (1e-9, 0.3):
         shares = 1.0 + width * np.array([-1.0, rng.uniform(0.1, 1.0)])
         ends = np.concatenate([shares * parts[0], shares * parts[1], shares * a])[None]
-        boxes = Boxes.of(factors[0], factors[1], others, ends)
+        boxes = Boxes(factors[0], factors[1], others, ends)
         G = rng.standard_normal((1, d, d))
-        assert (boxes.bounds(G @ G.mT, rng.standard_normal((1, 3)))[0] > sum(parts)).all()
-        assert (dual_bounds(boxes, 0.0, lambda: True)[0] > sum(parts) * (1.0 - 1e-8)).all()
+        assert (boxes.certified(G @ G.mT, rng.standard_normal((1, 3)))[0] > sum(parts)).all()
+        assert (boxes.bounds(0.0, 300)[0] > sum(parts) * (1.0 - 1e-8)).all()
 
 
 def test_three_components_of_pitprops_are_closed_on_the_best_supports():

@@ -10,7 +10,7 @@ import pytest
 import spcastat as sp
 from benchmarks import proofs
 from spcastat.certify.joint import certify_joint
-from spcastat.certify.ordered import certified, ordered_bounds
+from spcastat.certify.ordered import ordered_bounds, ordered_relaxation
 from spcastat.certify.orthogonal_bounds import Orthogonal
 from spcastat.certify.orthogonal_search import climbed, searched
 from spcastat.operators import Gram
@@ -64,7 +64,9 @@ def test_any_positive_matrix_is_a_proof():
     best = max(climbed(S, supports_of(supports, 6), rng, True)[1][0] for _ in range(20))
     for _ in range(20):
         A = rng.standard_normal((1, 6, 6)) * rng.uniform(0.01, 0.3)
-        assert certified(groups, [1, 1, 1], A @ A.swapaxes(1, 2), [*bases])[0] >= best
+        assert (
+            ordered_relaxation(groups, [1, 1, 1], [*bases]).certified((A @ A.swapaxes(1, 2))[None])[0] >= best
+        )
     falling = [ordered_bounds(groups, [1, 1, 1], 0.0, n, bases=[*bases])[0] for n in (0, 10, 50, 400)]
     assert (np.diff(falling) <= 0).all()
     assert falling[-1] >= best

@@ -12,7 +12,7 @@ from spcastat.certify.dual import capped_simplex
 from spcastat.certify.frame import Frame, elimination_bounds, least_squares_frame, pev_frame, without
 from spcastat.certify.joint import relaxed
 from spcastat.certify.node import Node, examine
-from spcastat.certify.ordered import certified, ordered_bounds, sequential
+from spcastat.certify.ordered import ordered_bounds, ordered_relaxation, sequential
 from spcastat.certify.orthogonal_bounds import Orthogonal
 from spcastat.certify.projection_bounds import meeting
 from spcastat.certify.relaxed import reaches, union_table
@@ -151,7 +151,7 @@ def test_the_bound_of_adjusted_variance_holds_in_any_order(seed):
     steps = [ordered_bounds(groups, [1, 1, 1], 0.0, steps)[0] for steps in (0, 300)]
     assert steps[1] < steps[0]  # it works until it is told to end
     Z = rng.standard_normal((1, 5, 5)) * 0.1
-    assert certified(groups, [1, 1, 1], Z @ Z.swapaxes(1, 2), [None] * 3)[0] >= best
+    assert ordered_relaxation(groups, [1, 1, 1]).certified((Z @ Z.swapaxes(1, 2))[None])[0] >= best
 
 
 @pytest.mark.parametrize("n", [12, 3])

@@ -3,7 +3,7 @@
 Any iterate proves a bound, so that only what the iterates are tells whether the method is the one that is
 documented: Chambolle and Pock (2011), Algorithm 1, with theta = 1, primal steps of twice the inverse norm of
 the operator and dual ones of half of it. The bound is worked out after every ten steps from the last dual
-iterate and, for given supports, from the mean of all. A problem rests below its threshold, and where three
+iterate and from the mean of all. A problem rests below its threshold, and where three
 times its fall over the last five rounds would not bring it there within the steps that are left.
 """
 
@@ -53,22 +53,18 @@ def largest(A: np.ndarray, count: int) -> float:
 
 
 def followed(
-    bound: Callable, iterates: Iterator[np.ndarray], early: bool, first: float, threshold: float, steps: int
+    bound: Callable, iterates: Iterator[np.ndarray], first: float, threshold: float, steps: int
 ) -> float:
-    """Return the bound of a problem when it rests; the last round may be shorter.
-
-    Its fall is foreseen from the best bounds, beginning with the first, and the last iterate alone is looked
-    at (early), or it is foreseen from the bounds of each round.
-    """
+    """Return the bound of a problem when it rests; the last round may be shorter."""
     everything: list[np.ndarray] = []
-    history = [first] if early else []
+    history: list[float] = []
     best = first
     while best > threshold and len(everything) < steps:
         everything += [next(iterates) for _ in range(min(10, steps - len(everything)))]
         done = len(everything)
-        found = min(map(bound, (everything[-1],) if early else (everything[-1], sum(everything) / done)))
+        found = min(map(bound, (everything[-1], sum(everything) / done)))
         best = min(best, found)
-        history.append(best if early else found)
+        history.append(found)
         if len(history) > 5:
             fall = (history[-6] - history[-1]) / 5
             if history[-1] - 3 * fall * (steps - done) / 10 > threshold:
@@ -88,8 +84,7 @@ def by_supports(
     def bound(Y: np.ndarray) -> float:
         value = largest(M + Y.sum(axis=0), k)
         value += sum(largest(-D.T @ one @ D, rank) for D, one, rank in zip(bases, Y, ranks, strict=True))
-        allowed = sum(rank * np.trace(one) for one, rank in zip(Y, ranks, strict=True))
-        return value + 1e-10 * (np.trace(M) + allowed)
+        return value + 1e-10 * (np.linalg.norm(M) + np.trace(Y.sum(axis=0)))
 
     def iterates() -> Iterator[np.ndarray]:
         P, X = top(M, k), [capped(D.T @ A @ D, rank) for D, rank in zip(bases, ranks, strict=True)]
@@ -111,7 +106,7 @@ def by_supports(
             yield scale * Y
 
     first = bound(np.zeros((len(bases), *M.shape)))
-    return followed(bound, iterates(), False, first, threshold, steps)
+    return followed(bound, iterates(), first, threshold, steps)
 
 
 #: No loadings on them come near those of dense PCA.
@@ -176,7 +171,7 @@ def in_order(
         value = np.trace(Z)
         size = value + sum(np.sqrt((one**2).sum()) for one in N)
         value += sum(largest(one - D.T @ Z @ D, c) for one, D, c in zip(N, held, counts, strict=True))
-        return value + 1e-10 * size * sum(counts)
+        return value + 1e-10 * size
 
     def iterates() -> Iterator[np.ndarray]:
         X = [top(one, count) for one, count in zip(N, counts, strict=True)]
@@ -197,7 +192,7 @@ def in_order(
             yield scale * Z
 
     first = bound(np.zeros((d, d)))
-    return followed(bound, iterates(), True, first, threshold, steps)
+    return followed(bound, iterates(), first, threshold, steps)
 
 
 @pytest.mark.parametrize("within", [False, True])
