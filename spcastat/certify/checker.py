@@ -199,8 +199,8 @@ def leaf(S: Ball, measure: str, supports: list[Any], bound: float, ask: Any) -> 
 def check(S: Ball, V: np.ndarray, measure: str, bounds: list[float], ask: Any) -> None:
     """Refuse unless no loadings with as many nonzeros as V have a larger share of tr S than the bounds.
 
-    With the measure "component" each is compared with loadings for what those before it leave; A'SA is never
-    smaller than that, whatever A is, if A changes loadings by those before it alone.
+    With the measure "component" each is compared with loadings for what the earlier components leave; A'SA is
+    never smaller than that, whatever A is, if A changes loadings by the earlier components alone.
     """
     total, cards, p = float(np.trace(S.mid)) - len(V) * float(S.rad), np.count_nonzero(V, axis=0), len(V)
     singly = measure == "component" or len(cards) == 1

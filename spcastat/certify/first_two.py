@@ -2,7 +2,7 @@
 
 Let S = F'F, N_T = F_T F_T' and q_1, ..., q_k be the orthonormal directions of the scores. The first component
 has variance 1 / (q_1' N_T1^+ q_1), see `first_component`. The second has scores b y with y = q_2 + a q_1 in
-the span of F_T2, so that its variance beside the first is b^2 = 1 / (y' N_T2^+ y). The sign of q_1 is free:
+the span of F_T2, so that its variance given the first is b^2 = 1 / (y' N_T2^+ y). The sign of q_1 is free:
 let a >= 0. The other components add at most q_j' N_Tj q_j, which is exact for the last one.
 
 The two variances and a are each restricted to an interval, and boxes of three intervals are halved until

@@ -14,7 +14,7 @@ import numpy as np
 
 from spcastat.certify import ordered
 from spcastat.certify.best_met import placed
-from spcastat.certify.dual import ROUNDING, Running, ky_fan
+from spcastat.certify.dual import ROUNDING, Bases, Running, ky_fan
 from spcastat.certify.orthogonal_search import climbed, searched
 from spcastat.certify.projection_bounds import Projection
 from spcastat.certify.relaxed import MOST_SUPPORTS, Alone, Root, Sums, alone
@@ -56,7 +56,7 @@ class Orthogonal(Projection):
         running: Running,
     ) -> np.ndarray:
         groups, counts = [D.mT @ M @ D for D in bases], [1] * len(bases)
-        inside: ordered.Bases = [*bases]
+        inside: Bases = [*bases]
         if k > len(bases):
             groups, counts, inside = [*groups, M], [*counts, k - len(bases)], [*inside, None]
         return ordered.ordered_bounds(groups, counts, level, steps, bases=inside, running=running)
