@@ -19,7 +19,7 @@ from spcastat.plots.axes_and_names import (
     write_legend,
     write_note,
 )
-from spcastat.plots.biplot_layout import Content, enlarge, lay_out
+from spcastat.plots.biplot_layout import FILLED, Content, enlarge, lay_out
 from spcastat.plots.label_placement import occupy, scene_of, write_names
 from spcastat.plots.plot_colours import FURTHER, ink, line, shade, visible
 from spcastat.plots.plotted_rows import (
@@ -109,8 +109,11 @@ def draw_biplot(
         rows, missed = _name_points(ax, scene, data, clouds if centroids else [], layout.fontsize)
         unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)
         most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
-        if told and most > 2 and (lost or not note_has_room(ax, [*said, key], 3)):
-            # the lists have no room in full
+        # the lists have no room in full, or leave too little to the data
+        crowded = layout.rank[1] + 1 < int(20 * FILLED[own])
+        if told:
+            crowded = bool(lost) or not note_has_room(ax, [*said, key], 3)
+        if crowded and most > 2:
             content = replace(content, most=2 * most // 3)
         elif rewrite_note(ax, note, explained(key, unnamed)):
             break

@@ -1,10 +1,11 @@
 """The layout of a biplot: the scale of the data, and the positions of lists, names and the legend.
 
 Variables with a loading on only one of the two components lie on an axis, and those of each half axis are
-named in a list. A list is placed where it covers no point, arrow or other text, as close as possible to the
-end of its axis. The data are drawn as large as the axes allow; if lists do not fit then, smaller; then names
-are shortened and text is made smaller. A list without room goes into the note below the axes; where that
-has no room either, lists name their first variables and count the others.
+named in a list. A list is placed where it covers no point, arrow or other text, close to the end of its axis,
+where it enlarges the axes little. The data are drawn as large as the axes allow; if lists do not fit then,
+smaller; then names are shortened and text is made smaller. A list without room goes into the note below the
+axes; where that has no room either, or the data would be too small, lists name their first variables and
+count the others.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ TRIED = (
 )
 #: Scales of the data that are tried, relative to the largest possible.
 SCALES = np.arange(1.0, 0.6, -0.04).tolist()
-#: Share of the axes that points and arrows should fill at least: in a new figure (True), on the user's axes
-#: (False).
-FILLED = {True: 0.6, False: 0.48}
+#: Share of the axes that points and arrows should fill: in a new figure (True), on the user's axes (False).
+#: With a twentieth less, lists are shortened.
+FILLED = {True: 0.6, False: 0.5}
 #: The space around lists and within the frame, in points.
 GAP = 4.0
 
@@ -170,7 +171,7 @@ def lay_out(
     room = _room(ax, content, own)
     best = _best(content, room, probe, FILLED[own], None if legend is None else size_of(ax, legend))
     if write_legend is not None and legend is not None:
-        if best.rank[:2] == (0, round(20 * FILLED[own])):
+        if best.rank[:2] == (0, int(20 * FILLED[own])):
             legend.set_loc(tuple(best.boxes["legend"][:2].tolist()))
         else:
             width = 72 * figure_of(ax).get_size_inches()[0]
@@ -219,7 +220,7 @@ def _best(content: Content, room: Array, probe: Text, target: float, legend: Arr
             best = found
         # names at tips without room become numbers; that is better than shortening all names below 20
         # characters
-        if best.rank[:2] == (0, round(20 * target)) and (best.rank[2] == 0 or found.fontsize != "small"):
+        if best.rank[:2] == (0, int(20 * target)) and (best.rank[2] == 0 or found.fontsize != "small"):
             break
     assert best is not None
     return best
@@ -243,38 +244,41 @@ def _layouts(
         names = [_measured(probe, labels[i], fontsize) + 1.0 for i in content.named]
         for scale in SCALES:
             unit = scale * largest
+            free = FreeSpace(room, GAP, (high - low) * unit)
+            first, last = free.low, free.high
+            zero = (first + last) / 2 - middle * unit
 
-            def to_points(xy: Array, unit: float = unit) -> Array:
-                return np.asarray((xy - middle) * unit + room / 2)
+            def to_points(xy: Array, unit: float = unit, zero: Array = zero) -> Array:
+                return np.asarray(xy * unit + zero)
 
             tips, origin = to_points(content.tips), to_points(np.zeros((1, 2)))[0]
             points = to_points(content.points)
             shafts = np.stack([np.broadcast_to(origin, tips.shape), tips], axis=1)
-            first, last = to_points(np.stack([low, high]))
-            free = FreeSpace(room, GAP, first, last)
             free.block_points(points, 3.0)
             free.block_segments(shafts)
             boxes = {} if legend is None else free.take({"legend": legend}, {"legend": last}, origin)
             boxes |= free.take(sizes, _ends(sizes, origin, first, last), origin, angle)
             unlisted = len(sizes) + (legend is not None) - len(boxes)
             taken = [grown(box) for box in boxes.values()]
-            scene = Scene(np.concatenate([[0.0, 0.0], room]), tips, shafts, points, taken)
+            centre = (free.low + free.high) / 2
+            frame = np.concatenate([centre - room / 2, centre + room / 2])
+            scene = Scene(frame, tips, shafts, points, taken)
             placed = [] if unlisted else place(_wanted(content, tips, origin, names), scene)
             around = [*boxes.values(), *(one[0] for one in placed if one is not None)]
-            edges = np.vstack([to_points(np.stack([low, high])).ravel(), *around])
-            first = np.maximum(edges[:, :2].min(axis=0) - GAP, 0)
-            last = np.minimum(edges[:, 2:].max(axis=0) + GAP, room)
+            edges = np.vstack([np.concatenate([first, last]), *around])
+            first = np.maximum(edges[:, :2].min(axis=0) - GAP, frame[:2])
+            last = np.minimum(edges[:, 2:].max(axis=0) + GAP, frame[2:])
             size = last - first
             filled = float(np.prod((high - low) * unit / size))
             yield Layout(
-                (first - room / 2) / unit + middle,
-                (last - room / 2) / unit + middle,
+                (first - zero) / unit,
+                (last - zero) / unit,
                 size,
                 {side: ((box.reshape(2, 2) - first) / size).ravel() for side, box in boxes.items()},
                 labels,
                 fontsize,
                 weighted,
-                (-unlisted, round(20 * min(filled, target)), -sum(one is None for one in placed)),
+                (-unlisted, int(20 * min(filled, target)), -sum(one is None for one in placed)),
             )
             if (not unlisted and not any(one is None for one in placed)) or filled < 0.75 * target:
                 break

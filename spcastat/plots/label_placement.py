@@ -171,23 +171,30 @@ def _make_room(i: int, choices: list[_Choices], placed: dict[int, int]) -> None:
 
 
 class FreeSpace:
-    """The free part of a rectangle, on a grid of cells of two points.
+    """The free part of a rectangle around the data, on a grid of cells of two points.
 
     Parameters
     ----------
     room : ndarray, (2,)
-        Width and height, in points.
+        The largest width and height of data and boxes together, with a gap around them, in points.
     gap : float
         Margin around boxes and at the edges, in points.
+    size : ndarray, (2,)
+        Width and height of the data. They lie in the middle of the rectangle searched, which is so large that
+        boxes can take all of the remaining room on one side.
+
+    Attributes
+    ----------
     low, high : ndarray, (2,)
-        Lower and upper limits of the data, in points.
+        Lower and upper limits of the data and the boxes.
     """
 
     CELL = 2.0
 
-    def __init__(self, room: Array, gap: float, low: Array, high: Array):
-        self.gap, self.low, self.high = gap, low, high
-        self.taken = np.zeros(np.ceil(room / self.CELL).astype(int), dtype=bool)
+    def __init__(self, room: Array, gap: float, size: Array):
+        self.room, self.gap = room, gap
+        self.low, self.high = room - gap - size, room - gap
+        self.taken = np.zeros(np.ceil((2 * room - size) / self.CELL).astype(int), dtype=bool)
 
     def block_points(self, points: Array, radius: float) -> None:
         """Occupy the cells within `radius` of points, (n, 2)."""
@@ -209,9 +216,9 @@ class FreeSpace:
     ) -> dict[str, Array]:
         """Find and occupy a free box for each size.
 
-        It is close to its target, and adds little to the rectangle around the data and the boxes: the squared
-        distance plus the area added is as small as possible. The direction from `origin` to the box must be
-        within `angle` degrees of that to the target.
+        It is close to its target, and adds little to the rectangle around the data and the boxes: a
+        quarter of the squared distance plus the area added is as small as possible. The direction from
+        `origin` to the box must be within `angle` degrees of that to the target.
         Returns the boxes; sizes without room are left out.
         """
         found = {}
@@ -228,11 +235,13 @@ class FreeSpace:
             length = np.hypot(*(centres - origin).T)
             there = (centres - origin) @ towards >= np.cos(np.deg2rad(angle)) * length - 1e-9
             free, centres = free[there], centres[there]
-            if not len(free):
-                continue
             corners = free * self.CELL + self.gap
             low, high = np.minimum(corners, self.low), np.maximum(corners + sizes[name], self.high)
-            cost = ((centres - targets[name]) ** 2).sum(axis=1) + np.prod(high - low, axis=1)
+            there = (high - low <= self.room - 2 * self.gap).all(axis=1)
+            free, centres, corners, low, high = (one[there] for one in (free, centres, corners, low, high))
+            if not len(free):
+                continue
+            cost = 0.25 * ((centres - targets[name]) ** 2).sum(axis=1) + np.prod(high - low, axis=1)
             best = int(np.argmin(cost))
             self.low, self.high, start, corner = low[best], high[best], free[best], corners[best]
             self.taken[start[0] : start[0] + w, start[1] : start[1] + h] = True
