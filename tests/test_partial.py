@@ -167,7 +167,6 @@ def test_a_file_and_copies_carry_the_covariates(tmp_path):
     sp.spca_cov(S, 2, 3, given=["dose"], n_obs=60).save(tmp_path / "cov.spca")
     assert sp.load(tmp_path / "cov.spca").bootstrap(5, data=S) is not None
 
-
     def change(manifest):
         regression = manifest["content"]["spec"]["regression"]
         regression["coefficients"] = regression["mean"]

@@ -1,26 +1,26 @@
-"""Reading sheets of Excel workbooks by the same rules as text tables."""
+"""Sheets of Excel workbooks as tables of text."""
 
 from __future__ import annotations
 
+import csv
+import io
 import zipfile
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spcastat.cli.output_files import tell
 from spcastat.config import listed, nearest
 from spcastat.errors import FileError, OptionError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from spcastat.textfiles import TextTable
 
 #: The largest unpacked size of a workbook in bytes, and of a sheet in cells: they take a minute and 2 GB.
 MOST, MOST_CELLS = 2**29, 20_000_000
 
 
-def read_workbook(
+def workbook_table(
     path: str, sheet: str | None, header: bool | None, labels: str | None, say: Callable[[str, Any], str]
-) -> pd.DataFrame:
-    """Read a sheet of a workbook (.xlsx); a formula gives the value that Excel stored with it.
+) -> TextTable:
+    """Return a sheet of a workbook (.xlsx) as a table of text; formulas have the values that Excel stored.
 
     Empty rows above and below the table, and empty columns, are left out.
 
@@ -29,12 +29,8 @@ def read_workbook(
     path : str
     sheet : str or None
         The name of the sheet; by default the first, with a note on standard error if there are several.
-    header : bool or None
-        Whether the first row has the column names; None if the user did not say.
-    labels : str or None
-        The name of the column of row labels.
-    say : callable
-        Returns an option and its value as they are written in messages.
+    header, labels, say
+        As for :class:`spcastat.textfiles.TextTable`.
 
     Raises
     ------
@@ -43,32 +39,14 @@ def read_workbook(
     OptionError
         If there is no such sheet.
     """
-    import pandas as pd
-
-    from spcastat.textfiles import column_names
-    from spcastat.textfiles.notation import MISSING, require_names
-
     name, rows = _cells(path, sheet)
-    full = [i for i, row in enumerate(rows) if any(_text(value) for value in row)]
-    if not full:
-        raise FileError(f"{name} cannot be read: it is empty.")
-    rows = rows[full[0] : full[-1] + 1]
     filled = sorted({j for row in rows for j, value in enumerate(row) if _text(value)})
-    table = [[row[j] if j < len(row) else None for j in filled] for row in rows]
-    first = [_text(value) for value in table[0]]
-    if header is None:
-        require_names(name, first, say)
-    names = column_names(name, first, header is not False, say)
-    body = table[header is not False :]
-    columns = {
-        one: [
-            _text(value) if one in ("", labels) else None if _text(value) in MISSING else value
-            for value in column
-        ]
-        for one, column in zip(names, zip(*body, strict=True) if body else [()] * len(names), strict=True)
-    }
-    data = pd.DataFrame(columns, columns=pd.Index(names), index=pd.RangeIndex(len(body)))
-    return data.set_index("").rename_axis(None) if names[0] == "" else data
+    cells = [[_text(row[j]) if j < len(row) else "" for j in filled] for row in rows]
+    full = [i for i, row in enumerate(cells) if any(row)] or [0]
+    text = io.StringIO()
+    csv.writer(text).writerows(cells[full[0] : full[-1] + 1] if filled else [])
+    how: dict[str, Any] = {"sep": ",", "decimal": ".", "header": header, "labels": labels, "say": say}
+    return TextTable(name, content=text.getvalue().encode(), **how)
 
 
 def _cells(path: str, sheet: str | None) -> tuple[str, list[Sequence[Any]]]:

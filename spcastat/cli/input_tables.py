@@ -192,10 +192,10 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
     try:
         if suffix in _PARQUET:
             return _parquet(args, chunked)
-        from spcastat.cli.excel import read_workbook
+        from spcastat.cli.excel import workbook_table
 
-        data = read_workbook(path, args.sheet, args.header, args.index_col, as_option)
-        return _selected(data, args)
+        table = workbook_table(path, args.sheet, args.header, args.index_col, as_option)
+        return _selected(table.read(), args)
     except SpcaError:
         raise
     except Exception as error:  # readers and the decompression below them raise errors of any type
@@ -229,19 +229,17 @@ def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
     """Read the columns that the command needs from a Parquet file."""
     import pandas as pd
 
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise FileError(
-            f"{args.data} is a Parquet file, which needs pyarrow: pip install pyarrow, or give a CSV file."
-        ) from None
-    from spcastat.streams.parquet import Layout, ParquetChunks
+    from spcastat.streams.arrow import Layout, require_pyarrow
+    from spcastat.streams.parquet import parquet_chunks
+
+    require_pyarrow()
+    from pyarrow import parquet
 
     layout = Layout(parquet.read_schema(args.data))
     needed = needed_columns(args, [name for name in layout.names if name not in layout.labels])
     if not chunked:
         return _selected(pd.read_parquet(args.data, columns=needed), args)
-    chunks = ParquetChunks(args.data)
+    chunks = parquet_chunks(args.data)
     return _in_chunks(args, lambda: (frame for _, frame in chunks.walk(needed)))
 
 

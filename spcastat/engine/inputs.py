@@ -25,8 +25,7 @@ from spcastat.errors import (
 )
 from spcastat.intake import Covariance, Design, ReadOptions, Spec, read_covariance, read_data, replay
 from spcastat.intake.checks import aligned, vector
-from spcastat.intake.design import Partial
-from spcastat.intake.factors import factor_columns
+from spcastat.intake.design import Partial, factor_columns
 from spcastat.intake.frames import open_table
 from spcastat.intake.row_numbers import warn_of_row_numbers
 from spcastat.kernels.checksum import checksum
@@ -298,7 +297,8 @@ def open_rows(
     """
     mixed = isinstance(scale, str) and scale == "mixed"
     if reading.formula is not None and reading.context is None:
-        reading = replace(reading, context=_names_at_call())
+        frame = user_frame()
+        reading = replace(reading, context={} if frame is None else {**frame.f_globals, **frame.f_locals})
     known = data.source if isinstance(data, Fitted) else None
     data = data.data if isinstance(data, Fitted) else data
     in_chunks = (
@@ -335,20 +335,35 @@ def open_rows(
     scale = _mixed(design, reading, center) if mixed and blocks is None else _scale(scale, blocks, names)
 
     def source(rows_for: str = "") -> Source:
-        X, w = design.matrix, design.weights
+        X, w, gaps = design.matrix, design.weights, None
         if reading.na in GAPS:
-            return _with_gaps(design, reading, center, scale, k, rows_for)
-        if isinstance(scale, Blocks):  # eigenvalues need finite values
-            design.check()
-        with np.errstate(invalid="ignore", over="ignore"):  # values that are not finite are reported below
-            standard, op = prepare(X, w, center, scale, names, bool(rows_for))
-            finite = np.isfinite(op.total)  # prepare() avoids overflow, so only infinite values give False
-        if not finite:
-            design.check()
+            if rows_for:
+                refuse_rows_methods(reading.na, rows_for)
+            rank = rank_of(reading.k_em, k, w, X.shape)
+            standard, op, X, gaps = prepare_with_gaps(
+                X, w, center, scale, names, reading.na, rank, index=design.index
+            )
+            if not gaps.told.get("converged", True):
+                warn(
+                    f"na='em': the EM stopped after {plural(gaps.told['iterations'], 'iteration')}, before "
+                    "it converged; a smaller k_em= converges sooner.",
+                    ConvergenceWarning,
+                )
+        else:
+            if isinstance(scale, Blocks):  # eigenvalues need finite values
+                design.check()
+            with np.errstate(invalid="ignore", over="ignore"):  # not finite values are reported below
+                standard, op = prepare(X, w, center, scale, names, bool(rows_for))
+                finite = np.isfinite(
+                    op.total
+                )  # prepare() avoids overflow, so only infinite values give False
+            if not finite:
+                design.check()
         _require_range(op, standard, names)
         if partial is not None:
             positive = X.shape[0] if w is None else int(np.count_nonzero(w))
             op.rank_limit = max(1, min(op.rank_limit, positive - 1 - partial.regression.rank))
+        checked = checksum(X) if design.shared and gaps is None else None
         return Source(
             op=op.at_unit_size(),
             spec=design.spec,
@@ -357,46 +372,16 @@ def open_rows(
             matrix=X,
             index=design.index,
             dropped=design.dropped,
-            weights=design.weights,
-            checksum=known.checksum if known is not None else checksum(X) if design.shared else None,
+            weights=w,
+            gaps=gaps,
+            checksum=checked if known is None else known.checksum,
             covariates=design.covariates,
-            groups=_groups_of(scale),
+            groups=scale if isinstance(scale, ScalingGroups) else None,
         )
 
     context = design.spec.context if reading.formula is not None else None
     kept = data.copy(deep=False) if isinstance(data, pd.DataFrame) else data
     return Opened(len(names), source, context, data=kept)
-
-
-def _with_gaps(
-    design: Design, reading: ReadOptions, center: Any, scale: Any, k: int, rows_for: str
-) -> Source:
-    """Return the source for rows with missing values, by ``na="em"`` or "pairwise"."""
-    if rows_for:
-        refuse_rows_methods(reading.na, rows_for)
-    X, w, names = design.matrix, design.weights, design.columns
-    rank = rank_of(reading.k_em, k, w, X.shape)
-    standard, op, matrix, gaps = prepare_with_gaps(
-        X, w, center, scale, names, reading.na, rank, index=design.index
-    )
-    if not gaps.told.get("converged", True):
-        warn(
-            f"na='em': the EM stopped after {plural(gaps.told['iterations'], 'iteration')}, before it "
-            "converged; a smaller k_em= converges sooner.",
-            ConvergenceWarning,
-        )
-    _require_range(op, standard, design.columns)
-    return Source(
-        op=op.at_unit_size(),
-        spec=design.spec,
-        n=design.shape[0],
-        standard=standard,
-        matrix=matrix,
-        index=design.index,
-        weights=design.weights,
-        gaps=gaps,
-        groups=_groups_of(scale),
-    )
 
 
 def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -> Opened:
@@ -429,7 +414,7 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
             dropped=tally.dropped,
             stream=stream,
             total_weight=tally.weight,
-            groups=_groups_of(scale),
+            groups=scale if isinstance(scale, ScalingGroups) else None,
         )
 
     def refuse(plan: Plan, k: int) -> None:
@@ -563,15 +548,11 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
     with np.errstate(over="ignore"):
         variances = op.diagonal() * np.float64(op.unit) ** 2
         total = float(variances.sum())
-    if not np.isfinite(total):
+    small = op.diagonal().any() and variances.max() < np.finfo(float).tiny
+    if small or not np.isfinite(total):
         raise DataError(
-            "The variances of the data are too large for floating-point numbers (beyond 1e308). Divide the "
-            "columns by a constant first, e.g. data / data.abs().max()."
-        )
-    if op.diagonal().any() and variances.max() < np.finfo(float).tiny:
-        raise DataError(
-            "The variances of the data are too small for floating-point numbers (the largest is below "
-            "2e-308). Multiply the columns by a constant first, e.g. data / data.abs().max()."
+            f"The variances of the data are too {'small' if small else 'large'} for floating-point numbers, "
+            "2e-308 to 1e308. Divide the columns by a constant first, e.g. data / data.abs().max()."
         )
     if standard is None or standard.scaling == "none":
         return
@@ -582,11 +563,6 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
             f"divided by numbers from {LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply such columns by a "
             "constant first."
         )
-
-
-def _names_at_call() -> Mapping[str, Any]:
-    frame = user_frame()
-    return {} if frame is None else {**frame.f_globals, **frame.f_locals}
 
 
 def _scale(scale: Any, blocks: Any, columns: pd.Index) -> Any:
@@ -629,10 +605,6 @@ def _mixed(design: Design, reading: ReadOptions, center: Any) -> Mixed:
     for number, places in enumerate(factors.values()):
         of[places] = number
     return Mixed("mixed", tuple(factors), of)
-
-
-def _groups_of(scale: Any) -> ScalingGroups | None:
-    return scale if isinstance(scale, ScalingGroups) else None
 
 
 def _column_values(option: str, value: Any, columns: pd.Index) -> Any:

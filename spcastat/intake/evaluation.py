@@ -20,7 +20,6 @@ import pandas as pd
 from spcastat.errors import FormulaError
 from spcastat.intake import safe, transforms
 from spcastat.intake.expressions import Expression, parts_of, shortened
-from spcastat.intake.names import names_in
 from spcastat.intake.transforms import Learning
 
 #: Operators whose results may overflow the range of integers.
@@ -65,7 +64,7 @@ def value_of(expression: Expression, given: Given) -> Any:
     problem = safe.problem_of(expression, {*given.data.columns, *values}, strings=True, context=given.context)
     if problem is not None and closed:
         raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
-    read = [given.data[name] for name in names_in(expression).values if name in given.data]
+    read = [given.data[name] for name in expression.values if name in given.data]
     if problem is None and (closed or all(_is_number_type(column.dtype) for column in read)):
         return _Walk(expression, given).value(expression.tree)
     return _run(expression, given)

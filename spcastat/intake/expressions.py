@@ -34,6 +34,8 @@ class Expression:
         The syntax tree; names in backticks are replaced by generated identifiers.
     quoted : mapping from str to str
         Generated identifier -> name in backticks.
+    values, calls : frozenset of str
+        The names whose values the expression reads, and the names that it only calls as functions.
     odd : str or None
         A line break or another unprintable character outside the backticks, if there was one.
     """
@@ -41,6 +43,8 @@ class Expression:
     text: str
     tree: ast.expr
     quoted: Mapping[str, str]
+    values: frozenset[str]
+    calls: frozenset[str]
     odd: str | None = None
 
     def name(self, node: ast.Name) -> str:
@@ -104,7 +108,29 @@ def read_expression(text: str) -> Expression:
         raise ExpressionError("it is nested too deeply") from None
     except ValueError as error:  # a null character, or a number with thousands of digits
         raise ExpressionError(str(error)) from None
-    return Expression(written, tree, quoted, odd)
+    return Expression(written, tree, quoted, *_names_in(tree, quoted), odd)
+
+
+def _names_in(tree: ast.expr, quoted: Mapping[str, str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names whose values an expression reads, and the names that it only calls."""
+    bound: set[str] = set()
+    called: set[ast.Name] = set()
+    values: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(node.func)
+            first = node.args[0] if node.args else None
+            if node.func.id == "Q" and isinstance(first, ast.Constant) and isinstance(first.value, str):
+                values.add(first.value)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node not in called and node.id not in bound:
+            values.add(quoted.get(node.id, node.id))
+    calls = {quoted.get(node.id, node.id) for node in called} - bound - values
+    return frozenset(values), frozenset(calls)
 
 
 def shortened(text: str, length: int = 300) -> str:

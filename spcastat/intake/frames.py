@@ -14,7 +14,6 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import library_of, listed, nearest, offers, plural, shown
 from spcastat.intake.checks import kind_of, require_numbers
-from spcastat.intake.expressions import formula_name
 from spcastat.intake.sparse import require_sound_columns, sound
 from spcastat.kernels.sparsity import is_sparse
 
@@ -348,7 +347,14 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
     """
     if not isinstance(weights, str) or not isinstance(table.values, pd.DataFrame):
         return table, weights
-    place = _place(table.columns, weights)
+    labels = list(table.columns)
+    if weights not in labels:
+        raise errors.WeightsError(
+            f"weights={shown(weights)} was given, and the data have no such column; they have "
+            f"{listed(labels)}.{nearest(weights, labels)} Give the name of a column, or one number for each "
+            "row."
+        )
+    place = labels.index(weights)
     column = table.values.iloc[:, place]
     if kind_of(column) != "number":
         raise errors.WeightsError(
@@ -359,34 +365,6 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
         raise errors.ShapeError(f"The data have one column, the weights {shown(weights)}, and no variables.")
     left = table.values.drop(columns=table.values.columns[place])  # a view where it can be one
     return replace(table, values=left, columns=table.columns.delete(place)), column.array
-
-
-def require_no_weights(formula: str, names: set[str], weights: Any) -> None:
-    """Raise FormulaError if a formula reads the column that holds the weights.
-
-    Parameters
-    ----------
-    formula : str
-    names : set of str
-        All names in it.
-    weights : str or object
-    """
-    if isinstance(weights, str) and formula_name(weights) in names:
-        raise errors.FormulaError(
-            f"formula={shown(formula)} has {shown(weights)}, and weights={shown(weights)} takes that column "
-            "out of the variables, '.' included. Leave it out of the formula, or give the weights as numbers."
-        )
-
-
-def _place(columns: pd.Index, weights: str) -> int:
-    labels = list(columns)
-    if weights not in labels:
-        raise errors.WeightsError(
-            f"weights={shown(weights)} was given, and the data have no such column; they have "
-            f"{listed(labels)}.{nearest(weights, columns)} Give the name of a column, or one number for each "
-            "row."
-        )
-    return labels.index(weights)
 
 
 #: Names that pandas gives to the levels of an index without names.

@@ -10,18 +10,13 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import GAPS, shown
-from spcastat.errors import FormulaError, OptionError
+from spcastat.errors import DataError, FormulaError, NewDataError, OptionError
 from spcastat.intake import formula as formulas
 from spcastat.intake import frames
-from spcastat.intake.checks import (
-    read_weights,
-    require_rows,
-    require_weight,
-    rows_to_keep,
-)
+from spcastat.intake.checks import read_weights, require_rows, require_weight, rows_to_keep
 from spcastat.intake.design import PLAIN, Design, Partial, ReadOptions, Spec
-from spcastat.intake.rowwise import evaluate_with_gaps, require_rowwise
-from spcastat.intake.terms import Model
+from spcastat.intake.model_matrix import learnt
+from spcastat.intake.replay import replay
 from spcastat.kernels.regression import regress
 from spcastat.kernels.sparsity import is_sparse
 
@@ -74,7 +69,7 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
             f"names with {hint}."
         )
     parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights)
-    kinds = formulas.inputs(table.values, parsed, reading.categorical)
+    kinds = formulas.kinds_of(table.values, parsed, reading.categorical)
     if parsed.given is not None:
         return _read_partial(table, parsed, parsed.given, kinds, w, na)
     return _read_terms(table, parsed, kinds, w, na, defer)
@@ -105,15 +100,16 @@ def _read_partial(
     """Read variables and covariates, keep rows without missing values, and adjust the variables."""
     if na in GAPS:
         raise OptionError(
-            f"na={na!r} was given with the covariates of formula={shown(parsed.text)}, and regression on "
-            "them needs complete rows. Use na='drop', or fill the rows first: "
+            f"na={na!r} was given with the covariates of formula={shown(parsed.model.text)}, and regression "
+            "on them needs complete rows. Use na='drop', or fill the rows first: "
             "spca(data, k, na='em', scale=True).imputed."
         )
-    others = formulas.inputs(table.values, given, "dummy")
-    keep = formulas.complete_rows(table.values, {**parsed.used, **given.used}, {**kinds, **others}, na)
+    others = formulas.kinds_of(table.values, given, "dummy")
+    every = formulas.Inputs(table.values, {**parsed.used, **given.used}, {**kinds, **others})
+    keep = every.complete_rows(na)
     _, w, dropped = _rows(table.index, w, keep)
     if keep is not None:
-        table = replace(table, values=table.values.iloc[np.flatnonzero(keep)], index=table.index[keep])
+        table = replace(table, values=every.rows(keep).frame, index=table.index[keep])
     design = _read_terms(table, parsed, kinds, w, "raise")
     covariates = _read_terms(table, given, others, w, "raise")
     Y, Z = np.asarray(design.matrix, dtype=float), np.array(covariates.matrix, dtype=float)
@@ -132,9 +128,9 @@ def _read_columns(
         spec = Spec("frame" if table.named else "array", columns)
         matrix, shared = frames.numbers(table)
     else:
-        positions = [parsed.lookups[term[0].text] for term in parsed.terms]
+        positions = [parsed.lookups[term[0].text] for term in parsed.model.terms]
         columns = table.columns[positions]
-        spec = Spec("formula", columns, formula=parsed.text)
+        spec = Spec("formula", columns, formula=parsed.model.text)
         matrix, shared = frames.frame_numbers(table.values, positions)
     if na in GAPS and is_sparse(matrix):
         raise OptionError(
@@ -154,29 +150,12 @@ def _read_columns(
 def _read_formula(
     table: frames.Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
 ) -> Design:
-    frame, model = table.values, Model(tuple(parsed.terms))
-    gaps = formulas.missing_in(frame, parsed.used, kinds) if na in GAPS else {}
-    context, text = parsed.context, parsed.text
-    if any(one.any() for one in gaps.values()):
-        index, w, dropped = _rows(table.index, w, None)
-        matrix, names, model = evaluate_with_gaps(
-            model, frame, parsed.used, kinds, gaps, index, context, text, weights=w
-        )
-    else:
-        keep, gaps = formulas.complete_rows(frame, parsed.used, kinds, na), {}
-        index, w, dropped = _rows(table.index, w, keep)
-        frame = frame if keep is None else frame.iloc[np.flatnonzero(keep)]
-        data = formulas.plain_frame(frame, parsed.used, kinds)
-        matrix, names, model = formulas.evaluate(model, data, index, context, text, weights=w)
-    columns = formulas.column_labels(table.columns, parsed, names)
-    if not gaps:  # with missing values, terms were tested one by one
-        require_rowwise(model, matrix, names, data, index, context, text)
-    levels: dict[Any, Any] = {}
-    for name, position in parsed.used.items():
-        there = frame.iloc[np.flatnonzero(~gaps[name])] if gaps else frame
-        one = formulas.plain_frame(there, {name: position}, kinds)
-        levels[table.columns[position]] = formulas.levels_of(one, kinds)[name]
-    spec = Spec("formula", columns, parsed.text, model, parsed.context, levels)
+    inputs, keep = formulas.Inputs(table.values, parsed.used, kinds), None
+    missing = inputs.missing() if na in GAPS else {}
+    if not any(one.any() for one in missing.values()):
+        keep, missing = inputs.complete_rows(na), {}
+    index, w, dropped = _rows(table.index, w, keep)
+    matrix, spec = learnt(parsed, inputs.rows(keep), table.columns, index, w, missing)
     return Design(frames.own(matrix, False), index, spec, w, dropped)
 
 
@@ -194,3 +173,52 @@ def _rows(
         require_weight(w)
         w.flags.writeable = False
     return index, w, dropped
+
+
+class FoldedTerms:
+    """Reads subsets of the rows as all rows were read, for cross-validation; picklable if the context is.
+
+    The columns of held-out rows are made by terms that learnt only from the other rows.
+
+    Parameters
+    ----------
+    data : DataFrame, polars or pyarrow table
+    reading : ReadOptions
+        With a formula.
+    """
+
+    def __init__(self, data: Any, reading: ReadOptions):
+        table, weights = frames.take_weights(frames.open_table(data), reading.weights)
+        assert isinstance(table.values, pd.DataFrame)
+        frame = table.values.set_axis(table.columns, axis=1).reset_index(drop=True)
+        if isinstance(weights, pd.Series) and table.labelled:
+            weights = weights.reindex(table.index)
+        weights = None if weights is None else np.asarray(weights, dtype=float)
+        na = reading.na if reading.na in GAPS else "raise"
+        self.reading = replace(reading, na=na, weights=None)
+        whole = read_data(frame, replace(reading, weights=weights))
+        kept = whole.index.to_numpy()
+        self.frame = frame.iloc[kept].reset_index(drop=True)
+        self.weights = None if weights is None else weights[kept]
+        self.columns = whole.columns
+
+    def __call__(self, which: np.ndarray) -> tuple[Any, Any]:
+        """Return the columns for the rows in a mask, and those for all other rows by the same terms.
+
+        Raises
+        ------
+        DataError
+            If the other rows have a level or a value that does not occur in the rows of the mask.
+        """
+        w = None if self.weights is None else self.weights[which]
+        try:
+            learnt = read_data(self.frame[which], replace(self.reading, weights=w))
+            if not learnt.columns.equals(self.columns):
+                raise NewDataError("its columns are not those of all rows")
+            others = replay(learnt.spec, self.frame[~which], na=self.reading.na)[0]
+        except (NewDataError, FormulaError) as error:
+            raise DataError(
+                f"The formula cannot be learnt without a fold: {error} Give fewer folds, leave rare levels "
+                "out, or make the columns before."
+            ) from None
+        return learnt.matrix, others

@@ -17,7 +17,7 @@ from spcastat.intake.checks import kind_of, refuse, rows_to_keep
 from spcastat.intake.design import Spec
 from spcastat.intake.expressions import formula_name
 from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
-from spcastat.intake.rowwise import evaluate_with_gaps
+from spcastat.intake.model_matrix import evaluate, evaluate_with_gaps
 from spcastat.kernels.sparsity import is_sparse
 
 
@@ -161,29 +161,19 @@ def _formula(
     spec: Spec, table: Table, na: str, error: type[SpcaError]
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the columns that a formula with transforms makes of new data, and a mask of the rows kept."""
-    context = {} if spec.context is None else spec.context
-    frame, used, kinds, inputs = _formula_columns(spec, table)
-    missing = formulas.missing_in(frame, used, kinds) if na in GAPS else {}
+    inputs, levels = _formula_columns(spec, table)
+    model = replace(spec.model_spec, context=spec.context or {})
+    missing = inputs.missing() if na in GAPS else {}
     keep = None
     if any(one.any() for one in missing.values()):
-        matrix, _, _ = evaluate_with_gaps(
-            spec.model_spec,
-            frame,
-            used,
-            kinds,
-            missing,
-            table.index,
-            context,
-            str(spec.formula),
-            error,
-            known=partial(_with_known_levels, inputs=inputs),
-        )
+        known = partial(_with_known_levels, known=levels)
+        matrix, _, _ = evaluate_with_gaps(model, inputs, missing, table.index, error, known=known)
     else:
         data, keep = formula_inputs(spec, table, na)
         if not len(data):
             return np.empty((0, len(spec.columns))), keep
         index = table.index if keep is None else table.index[keep]
-        matrix, _, _ = formulas.evaluate(spec.model_spec, data, index, context, str(spec.formula), error)
+        matrix, _, _ = evaluate(model, data, index, error)
     if matrix.shape[1] != len(spec.columns):
         raise error(
             f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
@@ -193,7 +183,7 @@ def _formula(
 
 
 def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.ndarray | None]:
-    """Return the columns that a formula reads, as input of :func:`spcastat.intake.formula.evaluate`.
+    """Return the columns that a formula reads, as input of :func:`spcastat.intake.model_matrix.evaluate`.
 
     Returns
     -------
@@ -201,40 +191,36 @@ def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.
     keep : ndarray of shape (m,) or None
         A mask of the m' rows kept; None if all are.
     """
-    frame, used, kinds, inputs = _formula_columns(spec, table)
-    keep = formulas.complete_rows(frame, used, kinds, na)
-    if keep is not None:
-        frame = frame.iloc[np.flatnonzero(keep)]
-    if not len(frame):
+    inputs, levels = _formula_columns(spec, table)
+    keep = inputs.complete_rows(na)
+    inputs = inputs.rows(keep)
+    if not len(inputs.frame):
         return pd.DataFrame(), keep
-    return _with_known_levels(formulas.plain_frame(frame, used, kinds), inputs), keep
+    return _with_known_levels(inputs.plain(), levels), keep
 
 
-def _formula_columns(
-    spec: Spec, table: Table
-) -> tuple[pd.DataFrame, dict[Any, int], dict[Any, str], dict[Any, tuple[Any, ...] | None]]:
-    """Return the data frame, and positions, kinds and known levels of the columns that a formula reads."""
+def _formula_columns(spec: Spec, table: Table) -> tuple[formulas.Inputs, dict[Any, tuple[Any, ...] | None]]:
+    """Return the columns that a formula reads, and their known levels by their names in the formula."""
     if not isinstance(table.values, pd.DataFrame):
         _refuse_array(spec)
     frame = table.values
-    labels = list(spec.inputs or {})
-    positions = _find(labels, table.columns)
+    positions = _find(spec.inputs or {}, table.columns)
     _require_rows(table)
-    inputs: dict[Any, Any] = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
-    used: dict[Any, int] = dict(zip(inputs, positions, strict=True))
+    known = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
+    used = dict(zip(known, positions, strict=True))
     kinds: dict[Any, str] = {}
     for name, position in used.items():
         kind = kind_of(frame.iloc[:, position])
         # Levels may be numbers, and the type of a column without values says nothing.
-        kinds[name] = "levels" if inputs[name] is not None else kind
-        if inputs[name] is None and kind not in ("number", "other"):
+        kinds[name] = "levels" if known[name] is not None else kind
+        if known[name] is None and kind not in ("number", "other"):
             refuse([(frame.columns[position], frame.iloc[:, position], kind)])
-    return frame, used, kinds, inputs
+    return formulas.Inputs(frame, used, kinds), known
 
 
-def _with_known_levels(data: pd.DataFrame, inputs: Mapping[Any, tuple[Any, ...] | None]) -> pd.DataFrame:
+def _with_known_levels(data: pd.DataFrame, known: Mapping[Any, tuple[Any, ...] | None]) -> pd.DataFrame:
     """Convert the factors among the columns to objects in place, after a check of their levels."""
-    for name, levels in inputs.items():
+    for name, levels in known.items():
         if levels is None or name not in data:
             continue
         data[name] = data[name].astype(object)

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from spcastat.config import one_line
 from spcastat.errors import FormulaError
 from spcastat.intake.expressions import Expression, read_expression, shortened
-from spcastat.intake.names import with_words
 
 #: Largest number of terms, including repeated ones, in addition to the columns of the data.
 MOST_TERMS = 100_000
@@ -25,6 +24,8 @@ LARGEST_EXPONENT = 100
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _NUMBER = re.compile(r"[0-9.]{1,20}")
 _WORD = re.compile(r"_[ne]([0-9]+)_")
+#: A numeral in backticks, which formulaic would take for the intercept; see `expressions.formula_name`.
+_QUOTED_NUMERAL = re.compile(r"`([0-9.]+)`")
 
 
 class Part(NamedTuple):
@@ -36,11 +37,16 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Piece:
-    """A token of a formula; `kind` is formulaic's name for its type."""
+    """A token of a formula; `kind` is formulaic's name for its type.
+
+    `values` are the names whose values it reads, and `calls` those that it only calls as functions.
+    """
 
     text: str
     kind: str
     expression: Expression | None = None
+    values: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +56,12 @@ class Model:
     Attributes
     ----------
     terms : tuple of tuples of Part
+        In the user's order, without the intercept.
+    text : str
+        The formula as the user wrote it.
+    context : Mapping
+        The names that the terms use in addition to columns. A :class:`spcastat.intake.safe.Closed` one allows
+        only the safe language.
     states : dict
         Text of the call of a transform -> what it has learnt.
     encodings : dict
@@ -59,6 +71,8 @@ class Model:
     """
 
     terms: tuple[tuple[Part, ...], ...]
+    text: str
+    context: Mapping[str, Any]
     states: Mapping[str, Any] = field(default_factory=dict)
     encodings: Mapping[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
     widths: tuple[int, ...] = ()
@@ -76,16 +90,17 @@ def pieces_of(formula: str) -> list[Piece]:
 
     pieces = []
     try:
-        for token in tokenize(with_words(formula)):
-            kind = token.kind.value if token.kind is not None else ""
-            if kind == "python":
-                expression = read_expression(token.token)
-                if isinstance(expression.tree, ast.Name):
-                    pieces.append(Piece(expression.name(expression.tree), "name"))
-                else:
-                    pieces.append(Piece(expression.text, kind, expression))
+        for token in tokenize(_QUOTED_NUMERAL.sub(r"`column \1`", formula)):
+            text, kind = token.token, token.kind.value if token.kind is not None else ""
+            expression = read_expression(text) if kind == "python" else None
+            if expression is not None and isinstance(expression.tree, ast.Name):
+                text, kind, expression = expression.name(expression.tree), "name", None
+            if expression is not None:
+                pieces.append(Piece(expression.text, kind, expression, expression.values, expression.calls))
+            elif kind == "name":
+                pieces.append(Piece(text, kind, values=frozenset([text])))
             else:
-                pieces.append(Piece(token.token, "operator" if token.token == "." else kind))
+                pieces.append(Piece(text, "operator" if text == "." else kind))
     except Exception as error:
         raise unreadable(formula, str(error)) from None
     return pieces

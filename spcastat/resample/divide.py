@@ -176,7 +176,7 @@ def divided(
     require_folds(counts, folds, k, source.weighted)
     columns: Any = None
     if source.spec.learns:
-        from spcastat.intake.folded import FoldedTerms
+        from spcastat.intake.read import FoldedTerms
 
         reading = [one.name for one in fields(ReadOptions) if one.name in described]
         columns = FoldedTerms(data, ReadOptions(**{name: described[name] for name in reading}))

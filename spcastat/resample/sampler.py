@@ -13,7 +13,7 @@ import pandas as pd
 from spcastat.engine.inputs import Source
 from spcastat.engine.missing_values import Gaps, prepare_with_gaps
 from spcastat.errors import DataError, NoRowsError, WeightsError
-from spcastat.intake.formula import evaluate
+from spcastat.intake.model_matrix import evaluate
 from spcastat.intake.terms import Model
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.regression import regress
@@ -143,23 +143,19 @@ class Terms:
     model : Model
         Terms and levels, without the states of transforms.
     data : DataFrame
-        As :func:`spcastat.intake.formula.plain_frame` returns it.
-    context : Mapping
-    text : str
+        As :meth:`spcastat.intake.formula.Inputs.plain` returns it.
     """
 
     model: Model
     data: pd.DataFrame
-    context: Any
-    text: str
 
     def learnt_from(self, rows: np.ndarray, columns: pd.Index) -> np.ndarray:
         """Return the columns of the formula for some rows, with transforms that learn only from these."""
         data = self.data.iloc[np.sort(rows)].reset_index(drop=True)
-        matrix, names, _ = evaluate(self.model, data, data.index, self.context, self.text)
+        matrix, names, _ = evaluate(self.model, data, data.index)
         if len(names) != len(columns):
             raise DataError(
-                f"The formula {self.text} makes {len(names)} columns of the rows of a draw and "
+                f"The formula {self.model.text} makes {len(names)} columns of the rows of a draw and "
                 f"{len(columns)} of all rows; make these columns in the data frame first."
             )
         return matrix
@@ -286,7 +282,7 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
     assert source.standard is not None
     spec, terms = source.spec, None
     if frame is not None:
-        terms = Terms(replace(spec.model_spec, states={}), frame, spec.context or {}, str(spec.formula))
+        terms = Terms(replace(spec.model_spec, states={}, context=spec.context or {}), frame)
     units, matrix = _units(source, what), source.measured
     how = source.center_and_scale
     left = ((source.free or 0.0) - 1.0) / (source.weight - 1.0)

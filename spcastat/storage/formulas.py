@@ -168,7 +168,7 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
     require(List(Whole(), len(terms) if widths else 0), widths, {}, "formula: widths of terms")
     if widths and sum(widths) != p:
         raise FileError("the widths of the terms of its formula do not add up.")
-    made = Model(terms, states_of(terms, learnt), encodings, tuple(widths))
+    made = Model(terms, str(formula), {}, states_of(terms, learnt), encodings, tuple(widths))
     return Spec(kind, columns, formula, made, context, inputs)
 
 

@@ -17,6 +17,7 @@ from spcastat.state import FitState
 from spcastat.state import row_scores as rows
 from spcastat.storage.atomic import file_path, write_file
 from spcastat.streams import open_stream
+from spcastat.streams.arrow import require_pyarrow
 from spcastat.streams.local import ScoreChunks
 
 
@@ -89,12 +90,7 @@ def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:
     OptionError
         If pyarrow is not installed, or the scores are a dask collection.
     """
-    try:
-        import pyarrow
-    except ImportError:
-        raise OptionError(
-            "Parquet files need pyarrow, which is not installed: pip install pyarrow."
-        ) from None
+    pyarrow = require_pyarrow()
     if not isinstance(scores, pd.DataFrame | ScoreChunks):
         raise OptionError(
             "The scores are a collection of dask, which writes itself, from all workers at once: use "

@@ -14,17 +14,23 @@ from typing import Any
 import pandas as pd
 
 from spcastat.errors import DataError, OptionError
-from spcastat.intake.frames import require_unique
-from spcastat.streams.parquet import BUFFER, Layout, require_pyarrow
+from spcastat.intake.frames import StoredIndex, require_unique
 from spcastat.streams.read import named
 from spcastat.streams.sources import ONCE, Chunks, reason_of, rows_at_once
 
+#: Size of the read buffer for each column of a Parquet file, in bytes.
+BUFFER = 64 * 1024
 #: Function of column names (None for all) and an approximate number of rows: batches of that size.
 Batches = Callable[[list[str] | None, int], Iterable[Any]]
 
 
 def arrow_chunks(
-    batches: Batches, schema: Any, title: str, total: int | None = None, files: Sequence[str] = ()
+    batches: Batches,
+    schema: Any,
+    title: str,
+    total: int | None = None,
+    files: Sequence[Any] = (),
+    article: str = "the ",
 ) -> Chunks:
     """Return chunks from a source of record batches that can be read repeatedly.
 
@@ -34,7 +40,7 @@ def arrow_chunks(
         Takes column names (or None) and a number of rows; returns a new iterable of ``pyarrow.RecordBatch``
         in every call.
     schema : pyarrow.Schema
-    title, total, files
+    title, total, files, article
         As for :class:`spcastat.streams.sources.Chunks`.
     """
     import pyarrow
@@ -53,7 +59,35 @@ def arrow_chunks(
         if start == 0:  # no rows: an empty chunk, so that the columns are checked
             yield layout.chunk(pyarrow.Table.from_batches([], schema).select(names), 0)
 
-    return Chunks(title, read, total, files)
+    return Chunks(title, read, total, files, article)
+
+
+class Layout:
+    """Which columns of a file are variables, and which label the rows."""
+
+    def __init__(self, schema: Any):
+        self.names = list(schema.names)
+        self._stored = StoredIndex(self.names, schema)
+        self.labels = self._stored.labels
+
+    def read(self, needed: list[str] | None) -> list[str]:
+        """Return the columns to read: those of the `needed` ones that exist, and the labels of the rows."""
+        wanted = set(self.names if needed is None else needed)
+        return [name for name in self.names if name in wanted or name in self.labels]
+
+    def chunk(self, table: Any, start: int) -> pd.DataFrame:
+        """Return an Arrow table as a data frame; `start` rows precede it in the file."""
+        import pyarrow
+
+        index = self._stored.index(lambda name: table.column(name).to_pandas(), table.num_rows, start)
+        table = table.drop_columns([name for name in table.column_names if name in self.labels])
+        for place, field in enumerate(table.schema):  # pandas would make objects of these
+            gaps = pyarrow.types.is_boolean(field.type) and table.column(place).null_count
+            if gaps or pyarrow.types.is_decimal(field.type):
+                table = table.set_column(place, field.name, table.column(place).cast(pyarrow.float64()))
+        frame = table.to_pandas(ignore_metadata=True)
+        frame.index = index
+        return frame
 
 
 def even(batches: Iterable[Any], size: int) -> Iterator[Any]:
@@ -80,6 +114,19 @@ def even(batches: Iterable[Any], size: int) -> Iterator[Any]:
         held, rows = left.to_batches(), left.num_rows
     if rows:
         yield pyarrow.Table.from_batches(held).combine_chunks()
+
+
+def require_pyarrow(what: str = "Parquet files") -> Any:
+    """Return the module pyarrow; if it is not installed, raise OptionError that `what` needs it."""
+    try:
+        import pyarrow
+    except ImportError:
+        verb = "need" if what.endswith("files") else "needs"
+        raise OptionError(
+            f"{what} {verb} pyarrow, which is not installed: pip install pyarrow. Other files can be "
+            "read in chunks by a function, e.g. lambda: pd.read_csv(path, chunksize=100_000)."
+        ) from None
+    return pyarrow
 
 
 # --- the libraries --------------------------------------------------------------------------------

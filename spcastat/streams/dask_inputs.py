@@ -14,7 +14,7 @@ from spcastat.intake import ReadOptions
 from spcastat.intake import formula as formulas
 from spcastat.intake.checks import kind_of, read_weights
 from spcastat.intake.frames import open_table, require_unique, take_weights
-from spcastat.intake.rowwise import TRIED
+from spcastat.intake.model_matrix import TRIED
 from spcastat.streams.read import named
 
 
@@ -171,7 +171,7 @@ def with_levels(head: pd.DataFrame, data: Any, reading: ReadOptions) -> pd.DataF
     if not levels:
         return head
     numbers = {name: position for name, position in parsed.used.items() if position not in levels}
-    complete = formulas.complete_rows(head, numbers, kinds, "drop")
+    complete = formulas.Inputs(head, numbers, kinds).complete_rows("drop")
     rows = np.arange(len(head)) if complete is None else np.flatnonzero(complete)
     if not rows.size:
         raise TooFewRowsError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,10 +16,9 @@ from spcastat.intake import formula as formulas
 from spcastat.intake.checks import read_weights, refuse, suspicious, without_numbers
 from spcastat.intake.design import PLAIN
 from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique, take_weights
+from spcastat.intake.model_matrix import TRIED, learnt
 from spcastat.intake.replay import replay_table
-from spcastat.intake.rowwise import TRIED, require_rowwise
 from spcastat.intake.sparse import sound
-from spcastat.intake.terms import Model
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.streams.base import Block
 
@@ -211,56 +210,39 @@ def _refuse(bad: list[tuple[Any, pd.Series, str]]) -> None:
 
 
 def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
-    formula, context = reading.formula, reading.context or {}
+    """Return the spec of a formula, which is evaluated on some rows; its terms must not learn from them."""
+    formula = reading.formula
     if not isinstance(table.values, pd.DataFrame):
         raise errors.FormulaError(
             f"formula={formula!r} was given with arrays, whose columns have no names; give data frames as "
             "chunks."
         )
     frame = table.values
-    parsed = formulas.parse(formula, table.columns, context, reading.weights)
+    parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights)
     if parsed.given is not None:
         raise errors.FormulaError(
             f"formula={shown(formula)} has covariates, and was given for rows in chunks, which are not "
             "adjusted for any. Give the covariance matrix of all columns, spca_cov(S, k, given=[...]), or "
             "rows in memory, such as a sample; a fit of these transforms chunks."
         )
-    kinds = formulas.inputs(frame, parsed, reading.categorical, _refuse)
+    kinds = formulas.kinds_of(frame, parsed, reading.categorical, _refuse)
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
-        positions = [parsed.lookups[term[0].text] for term in parsed.terms]
-        return Spec("formula", table.columns[positions], formula=parsed.text)
-    model, names, known = _tried(table, parsed, kinds)
-    columns = formulas.column_labels(table.columns, parsed, names)
-    inputs = {table.columns[position]: known[name] for name, position in parsed.used.items()}
-    return Spec("formula", columns, parsed.text, model, parsed.context, inputs)
-
-
-def _tried(
-    table: Table, parsed: formulas.Parsed, kinds: Mapping[Any, str]
-) -> tuple[Any, list[str], Mapping[Any, tuple[Any, ...] | None]]:
-    """Evaluate a formula on some rows; return its model, column names and levels.
-
-    Raises FormulaError if a term depends on several rows.
-    """
-    frame = table.values.iloc[:TRIED]
-    keep = formulas.complete_rows(frame, parsed.used, kinds, "drop")
-    rows = np.arange(len(frame)) if keep is None else np.flatnonzero(keep)
-    data = formulas.plain_frame(frame.iloc[rows], parsed.used, kinds)
-    index = table.index[rows]
-    model = Model(tuple(parsed.terms))
-    matrix, names, model = formulas.evaluate(model, data, index, parsed.context, parsed.text)
+        positions = [parsed.lookups[term[0].text] for term in parsed.model.terms]
+        return Spec("formula", table.columns[positions], formula=parsed.model.text)
+    inputs, index = formulas.Inputs(frame.iloc[:TRIED], parsed.used, kinds), table.index[:TRIED]
+    keep = inputs.complete_rows("drop")
+    index = index if keep is None else index[keep]
+    _, spec = learnt(parsed, inputs.rows(keep), table.columns, index)
     factors = {name for name in parsed.lookups if kinds[name] == "levels"}
-    learnt = [str(call) for call, state in model.states.items() if state]
-    learnt += [text for text in model.encodings if text not in factors]
-    if learnt:
+    learning = [str(call) for call, state in spec.model_spec.states.items() if state]
+    learning += [text for text in spec.model_spec.encodings if text not in factors]
+    if learning:
         raise errors.FormulaError(
-            f"formula={parsed.text!r} was given for a stream of chunks; {listed(learnt)} learns from rows, "
+            f"formula={formula!r} was given for a stream of chunks; {listed(learning)} learns from rows, "
             "and so would depend on which of them come first. Use terms that take each row for itself, such "
             "as log(a); spca(..., scale=True) standardises columns over all rows."
         )
-    where = " for a stream of chunks"
-    require_rowwise(model, matrix, names, data, index, parsed.context, parsed.text, where=where)
-    return model, names, formulas.levels_of(data, kinds)
+    return spec
 
 
 @contextmanager

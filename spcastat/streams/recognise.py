@@ -18,7 +18,7 @@ from spcastat.streams import sources
 from spcastat.streams.arrow import OPENERS, of_interface
 from spcastat.streams.base import Stream
 from spcastat.streams.local import LocalStream
-from spcastat.streams.parquet import SUFFIXES, ParquetChunks, is_parquet
+from spcastat.streams.parquet import SUFFIXES, is_parquet, parquet_chunks
 from spcastat.textfiles import usual_separator
 
 #: Libraries whose tables are read as data in memory, and not as streams.
@@ -98,7 +98,7 @@ def _chunks_of(data: Any) -> sources.Chunks | None:
         return of_interface(data)
     if isinstance(data, list | tuple):
         if data and all(isinstance(one, str | os.PathLike) for one in data):
-            return ParquetChunks([_parquet_path(one) for one in data])
+            return parquet_chunks([_parquet_path(one) for one in data])
         if not (data and sources.is_chunk(data[0])):
             return None
         chunks = "1 chunk" if len(data) == 1 else f"{len(data)} chunks"
@@ -120,10 +120,10 @@ def _from_path(data: str | os.PathLike[str]) -> sources.Chunks:
         if not matched:
             raise FileError(f"There is no file whose path fits the pattern {shown(pattern)}.")
         files = [_parquet_path(one) for one in matched]
-        return ParquetChunks(files, f"Parquet files {one_line(pattern, 100)}")
+        return parquet_chunks(files, f"Parquet files {one_line(pattern, 100)}")
     if usual_separator(data) is not None and os.path.isfile(data):
         return sources.text_chunks(data)
-    return ParquetChunks(_parquet_path(data))
+    return parquet_chunks(_parquet_path(data))
 
 
 def _parquet_path(data: str | os.PathLike[str]) -> Path:

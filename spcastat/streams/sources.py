@@ -47,6 +47,8 @@ class Chunks:
         Files and folders that hold the rows.
     article : str
         Stands before the title where a chunk is named.
+    parts : sequence of Chunks
+        Sources that are read one after the other, each with its own title; `read` is then not called.
     """
 
     title: str
@@ -54,22 +56,31 @@ class Chunks:
     total: int | None = None
     files: Sequence[Any] = ()
     article: str = "the "
+    parts: Sequence[Chunks] = ()
 
-    def walk(self, needed: list[str] | None) -> Iterator[tuple[str, Any]]:
-        """Yield the name and the data of every chunk; columns that are not `needed` may be left out."""
-        number, found = 1, self.read(needed)
+    def walk(self, needed: list[str] | None, first: int = 1) -> Iterator[tuple[str, Any]]:
+        """Yield the name and the data of every chunk, numbered from `first`.
+
+        Columns that are not `needed` may be left out.
+        """
+        number = first
+        for part in self.parts:
+            for found in part.walk(needed, number):
+                yield found
+                number += 1
+        if self.parts:
+            return
+        chunks = self.read(needed)
         try:
-            for chunk in found:
+            for chunk in chunks:
                 yield self.name(number), chunk
                 number += 1
         except (SpcaError, MemoryError):
             raise
-        except OSError as error:
-            raise FileError(f"{self.name(number)} cannot be read: {error}.") from error
         except Exception as error:
-            raise DataError(f"{self.name(number)} cannot be obtained: {reason_of(error)}.") from error
+            raise failure(self.name(number), error, self.files) from error
         finally:
-            if callable(close := getattr(found, "close", None)):
+            if callable(close := getattr(chunks, "close", None)):
                 close()
 
     def name(self, number: int) -> str:
@@ -86,6 +97,17 @@ class Chunks:
 def reason_of(error: Exception) -> str:
     """Return the type and the text of an error of another library, in one line without a final period."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}".rstrip(": .")
+
+
+def failure(name: str, error: Exception, files: Sequence[Any] = ()) -> SpcaError:
+    """Return the error for what could not be read from `files`, because of an error of another library."""
+    if isinstance(error, FileNotFoundError) and files:
+        return FileError(f"{name} cannot be read: there is no file {str(files[0])!r}.")
+    if files:
+        return FileError(f"{name} cannot be read: {reason_of(error)}. Is the file complete?")
+    if isinstance(error, OSError):
+        return FileError(f"{name} cannot be read: {error}.")
+    return DataError(f"{name} cannot be obtained: {reason_of(error)}.")
 
 
 def array_chunks(array: Any, path: Any = None, title: str = "memory-mapped array") -> Chunks:

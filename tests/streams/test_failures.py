@@ -115,7 +115,7 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "text.parquet").write_text("a,b\n1,2\n" * 10)
     raises(
         errors.FileError,
-        "^Parquet file text.parquet cannot be read: .* whole Parquet file",
+        "^Parquet file text.parquet cannot be read: .* the file complete",
         tmp_path / "text.parquet",
     )
     for nothing in ["nothing.csv", ""]:
@@ -137,7 +137,7 @@ def test_a_damaged_file_is_named_with_the_chunk(tmp_path):
     content = bytearray(path.read_bytes())
     content[len(content) // 4 : len(content) // 3] = b"\xff" * (len(content) // 3 - len(content) // 4)
     path.write_bytes(content)
-    raises(errors.FileError, "^chunk . of Parquet file x.parquet cannot be read: .*whole Parquet file", path)
+    raises(errors.FileError, "^chunk . of Parquet file x.parquet cannot be read: .*the file complete", path)
 
 
 def test_a_file_that_vanishes_between_passes(tmp_path):

