@@ -83,9 +83,7 @@ class Adjusted(Criterion):
         Z = inverse(fits.G)
         return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
 
-    def with_gradient(
-        self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         u, size = self.directions(x)
         V = u[:, :, None] * self.member
         MV = M @ V
@@ -93,7 +91,7 @@ class Adjusted(Criterion):
         half = ((MV @ U) * self.member).sum(axis=2) - u * own[:, self.owner]
         return value, 2.0 * half / size
 
-    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> Expansion | None:
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
         V = x[:, None] * self.member
         MV = M @ V
         G = V.T @ MV

@@ -66,13 +66,13 @@ def search(
     with stage("joint search", unit="rounds") as advance:
         elites = grown(criterion, chains, [None] * len(chains), effort, evidence, rng)
         reached = np.array([elite.value[0] for elite in elites])
-        best, vain = reached.max(), 0
+        best, without_gain = reached.max(), 0
         stuck = np.zeros(len(chains), dtype=int)
         patience = effort.free if criterion.exact else effort.ordered
         if len(criterion.owner) > LARGE and effort is EFFORTS["auto"]:
             patience = SOON
         for _ in range(int(effort.rounds * (LONGER if len(criterion.owner) <= SMALL else 1))):
-            if _enough(patience, vain, evidence.unseen(), reached, effort.agree):
+            if _enough(patience, without_gain, evidence.unseen(), reached, effort.agree):
                 break
             advance(1)
             lost = criterion.rugged & _behind(reached, stuck, effort.agree)
@@ -83,9 +83,9 @@ def search(
             now = np.array([elite.value[0] for elite in elites])
             stuck = np.where(now > reached * (1.0 + SAME), 0, stuck + 1)
             reached = np.maximum(reached, now)
-            vain += 1
+            without_gain += 1
             if reached.max() > best * (1.0 + patience.rise):
-                best, vain = reached.max(), 0
+                best, without_gain = reached.max(), 0
     ends = joined([elite.some(slice(0, 1)) for elite in elites])
     if effort.deep:
         ends = deepened(criterion, ends, effort.width, effort.valued)
@@ -95,14 +95,14 @@ def search(
     return reordered(criterion, refined(criterion, best_fit, LONG)), evidence
 
 
-def _enough(patience: Patience, vain: int, unseen: float, reached: np.ndarray, chains: int) -> bool:
-    """Return whether to end after `vain` rounds without improvement.
+def _enough(patience: Patience, without_gain: int, unseen: float, reached: np.ndarray, chains: int) -> bool:
+    """Return whether to end after `without_gain` rounds without improvement.
 
     It ends if `chains` chains have reached the best fit or, after many rounds, fits nearly as good.
     """
-    if vain < (patience.vain if unseen <= patience.unseen else patience.long):
+    if without_gain < (patience.without_gain if unseen <= patience.unseen else patience.long):
         return False
-    near = patience.rough if vain >= patience.long else SAME
+    near = patience.rough if without_gain >= patience.long else SAME
     return bool((reached >= reached.max() * (1.0 - near)).sum() >= chains)
 
 

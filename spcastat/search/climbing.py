@@ -13,6 +13,7 @@ from spcastat.search.component_order import reordered
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.exchange import GAIN, exchange, trials
 from spcastat.search.fixed_supports import refined
+from spcastat.search.local_optima import SAME
 from spcastat.search.small_matrices import ranked
 from spcastat.search.swaps import swapped
 
@@ -21,23 +22,26 @@ STEPS = np.array([0.0, 1.0, 5.0])
 
 
 def swept(criterion: Criterion, fits: Fits, sweeps: int) -> Fits:
-    """Return the fits after a limited number of sweeps; none is worse than before."""
+    """Return the fits after a limited number of sweeps; none is worse than before.
+
+    A fit is finished when a sweep raises its value by no more than a share SAME.
+    """
     fits = fits.some(slice(None))
     running = np.arange(len(fits))
     for _ in range(sweeps):
         if running.size == 0:
             break
         sub = fits.some(running)
-        moved = np.zeros(running.size, dtype=bool)
+        before = sub.value.copy()
         for i in range(criterion.k):
-            moved |= _step(criterion, sub, i)
+            _step(criterion, sub, i)
         fits.put(running, sub)
-        running = running[moved]
+        running = running[sub.value > before * (1.0 + SAME)]
     return fits
 
 
-def _step(criterion: Criterion, fits: Fits, i: int) -> np.ndarray:
-    """Update component i where that raises the criterion, and return where it did."""
+def _step(criterion: Criterion, fits: Fits, i: int) -> None:
+    """Update component i where that raises the criterion."""
     part = criterion.parts[i]
     pull, scale = criterion.pull(fits, i)
     W = np.repeat(pull[:, None], len(STEPS), axis=1)
@@ -47,11 +51,9 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> np.ndarray:
     places, x = criterion.cut(W, i, criterion.used(fits, i))
     values = criterion.replaced(fits, i, places, x)
     best = ranked(values, len(STEPS))[:, 0]
-    rose = values[np.arange(len(fits)), best] > fits.value * (1.0 + GAIN)
-    which = np.flatnonzero(rose)
-    if which.size:
-        criterion.put(fits, which, i, places[which, best[which]], x[which, best[which]])
-    return rose
+    rose = np.flatnonzero(values[np.arange(len(fits)), best] > fits.value * (1.0 + GAIN))
+    if rose.size:
+        criterion.put(fits, rose, i, places[rose, best[rose]], x[rose, best[rose]])
 
 
 #: Steps of an ascent on supports that may still change, and on final supports.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spcastat.search.small_matrices import products_at
 from spcastat.search.symmetric_matrices import Moments
 
 
@@ -92,10 +93,10 @@ class Model:
         B, L, width = places.shape
         flat = places.reshape(B * L, width), x.reshape(B * L, width)
         main = self.main.of(np.repeat(self.of, L)).products(*flat).reshape(B, L, self.M.m)
-        first = self._dots(self.first, places, x)
+        first = products_at(self.first, places, x)
         found = self.alpha[:, None, None] * main - first @ (self.Z @ self.first)
         if self.T is not None:
-            second = self._dots(self.second, places, x)
+            second = products_at(self.second, places, x)
             found -= first @ (self.H @ self.second) + second @ (self.H @ self.first)
         return found
 
@@ -123,8 +124,3 @@ class Model:
         """Return the model with every fit repeated `times` times."""
         arrays = (self.first, self.second, self.alpha, self.H, self.Z, self.of)
         return Model(self.M, self.T, *(np.repeat(array, times, axis=0) for array in arrays))
-
-    @staticmethod
-    def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-        gathered = np.take_along_axis(F[:, None], places[:, :, None, :], axis=3)
-        return (gathered * x[:, :, None, :]).sum(axis=3)

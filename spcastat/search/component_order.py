@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
 
 from spcastat.kernels.ties import ranked
@@ -11,18 +9,14 @@ from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.exchange import GAIN
 from spcastat.search.small_matrices import NOTHING, divisor
 
-#: Up to this many orders are all tried; with more, components are sorted by the variance they add.
-ORDERS = 120
-
 
 def reordered(criterion: Criterion, fits: Fits) -> Fits:
-    """Return the fits with their components in the best order; only those of one kind change places."""
+    """Return the fits with the next component always that of the largest variance given earlier ones.
+
+    Only components of one kind change places. A fit of which this does not raise the value keeps its order.
+    """
     if criterion.exact or criterion.k == 1:
         return fits
-    orders = _admissible(criterion.kinds)
-    if orders is not None:
-        best = _best(criterion, fits, orders)
-        return permuted(criterion, fits, best)
     order = _largest_first(fits.G, criterion.kinds)
     turned = permuted(criterion, fits, order)
     fits = fits.some(slice(None))
@@ -95,38 +89,3 @@ def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
         criterion.value(G, N),
         fits.of,
     )
-
-
-def _admissible(kinds: tuple[int, ...]) -> np.ndarray | None:
-    """Return all orders that exchange components of one kind only; None if there are too many."""
-    groups: dict[int, list[int]] = {}
-    for place, kind in enumerate(kinds):
-        groups.setdefault(kind, []).append(place)
-    orders = [list(range(len(kinds)))]
-    for places in groups.values():
-        if len(places) > 5 or len(orders) * np.prod(range(1, len(places) + 1)) > ORDERS:
-            return None
-        orders = [_with(order, places, turn) for order in orders for turn in permutations(places)]
-    return np.array(orders)
-
-
-def _with(order: list[int], places: list[int], turn: tuple[int, ...]) -> list[int]:
-    new = order.copy()
-    for place, component in zip(places, turn, strict=True):
-        new[place] = component
-    return new
-
-
-def _best(criterion: Criterion, fits: Fits, orders: np.ndarray) -> np.ndarray:
-    """Return the best of some orders for each fit, or the present order if none is better."""
-    trials = np.broadcast_to(orders, (len(fits), *orders.shape))
-    values = criterion.value(_turned(fits.G, trials), np.zeros(1))
-    best = np.argmax(values, axis=1)
-    best[values.max(axis=1) <= fits.value * (1.0 + GAIN)] = 0
-    return orders[best]
-
-
-def _turned(G: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Return G with rows and columns in each of the orders, shape (B, P, k, k)."""
-    which = np.arange(len(G))[:, None, None, None]
-    return G[which, orders[..., :, None], orders[..., None, :]]

@@ -19,7 +19,7 @@ import numpy as np
 
 from spcastat.search.column_model import Model
 from spcastat.search.rule import SupportRule
-from spcastat.search.small_matrices import divisor, hard, unit
+from spcastat.search.small_matrices import divisor, hard, products_at, unit
 from spcastat.search.symmetric_matrices import Moments, scattered
 
 
@@ -200,7 +200,7 @@ class Criterion(ABC):
         """
         B = len(places)
         of = np.zeros(B, dtype=int) if of is None else of
-        places, x = places.copy(), self.unit(x)
+        places, x = places.copy(), self.directions(x)[0]
         first = np.zeros((B, self.k, self.m))
         second = np.zeros((B, self.k if self.T is not None else 0, self.m))
         for i, part in enumerate(self.parts):
@@ -210,53 +210,32 @@ class Criterion(ABC):
         G, N = self._grams(places, x, first, second)
         return Fits(places, x, first, second, G, N, self.value(G, N), of)
 
-    def unit(self, x: np.ndarray) -> np.ndarray:
-        """Scale every component to unit length; components of zeros stay as they are."""
-        return self.directions(x)[0]
-
-    def sums(self, x: np.ndarray) -> np.ndarray:
-        """Return the sums over each component, shape (B, k)."""
-        return x @ self.member
-
     def _grams(
         self, places: np.ndarray, x: np.ndarray, first: np.ndarray, second: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        G = np.stack([self._dots(first, places[:, part], x[:, part]) for part in self.parts], axis=2)
+        G = np.stack([products_at(first, places[:, part], x[:, part]) for part in self.parts], axis=2)
         N = np.zeros_like(G)
         if self.T is not None:
-            N = np.stack([self._dots(second, places[:, part], x[:, part]) for part in self.parts], axis=2)
+            N = np.stack([products_at(second, places[:, part], x[:, part]) for part in self.parts], axis=2)
         return 0.5 * (G + G.mT), 0.5 * (N + N.mT)
-
-    @staticmethod
-    def _dots(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return F v, shape (B, k), for one sparse column v per fit."""
-        return (np.take_along_axis(F, places[:, None, :], axis=2) * x[:, None, :]).sum(axis=2)
 
     def replaced(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the criterion with column i replaced by each of L columns, shape (B, L).
 
         `places` and unit `x` have shape (B, L, c).
         """
-        B, L, _ = places.shape
-        G, N = self._bordered(fits, i, places, x)
-        return self.value(G.reshape(B * L, self.k, self.k), N.reshape(B * L, self.k, self.k)).reshape(B, L)
-
-    def _bordered(
-        self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
         B, L, c = places.shape
         found = []
         for F, old, moments in ((fits.first, fits.G, self.M), (fits.second, fits.N, self.T)):
             new = np.repeat(old[:, None], L, axis=1)
             if moments is not None:
-                gathered = np.take_along_axis(F[:, None], places[:, :, None, :], axis=3)
-                row = (gathered * x[:, :, None, :]).sum(axis=3)
+                row = products_at(F, places, x)
                 own = moments.of(np.repeat(fits.of, L))
                 row[:, :, i] = own.forms(places.reshape(B * L, c), x.reshape(B * L, c)).reshape(B, L)
                 new[:, :, i, :] = row
                 new[:, :, :, i] = row
-            found.append(new)
-        return found[0], found[1]
+            found.append(new.reshape(B * L, self.k, self.k))
+        return self.value(found[0], found[1]).reshape(B, L)
 
     def put(self, fits: Fits, which: np.ndarray, i: int, places: np.ndarray, x: np.ndarray) -> None:
         """Replace column i of some fits by unit columns (or zeros), shape (len(which), c)."""
@@ -271,46 +250,39 @@ class Criterion(ABC):
             fits.second[which, i] = self.T.of(of).products(places, x)
         for F, G in ((fits.first, fits.G), (fits.second, fits.N)):
             if F.shape[1]:
-                own = self._dots(F[which], places, x)
+                own = products_at(F[which], places, x)
                 G[which, i, :] = own
                 G[which, :, i] = own
         fits.value[which] = self.value(fits.G[which], fits.N[which])
 
     def empty(self, fits: Fits, which: np.ndarray, i: int) -> None:
         """Take column i out of some fits."""
-        part = self.parts[i]
-        fits.x[which, part] = 0.0
-        fits.first[which, i] = 0.0
-        if self.T is not None:
-            fits.second[which, i] = 0.0
-        for G in (fits.G, fits.N):
-            G[which, i, :] = 0.0
-            G[which, :, i] = 0.0
+        places = fits.places[which, self.parts[i]]
+        self.put(fits, which, i, places, np.zeros(places.shape))
 
     def dense(self, fits: Fits) -> np.ndarray:
         """Return the loadings, shape (B, m, k)."""
         parts = [scattered(fits.places[:, part], fits.x[:, part], self.m) for part in self.parts]
         return np.stack(parts, axis=2)
 
-    def packed(
-        self, places: np.ndarray, of: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the blocks of M and T at the places of the fits, shape (B, N, N); `of` as in `fits`."""
+    def packed(self, places: np.ndarray, of: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the blocks of M and T at the places of the fits, shape (B, N, N); `of` as in `fits`.
+
+        Without T its blocks are empty, of shape (B, 0, 0).
+        """
         of = np.zeros(len(places), dtype=int) if of is None else of
         M = self.M.of(of).blocks(places, places)
-        return M, None if self.T is None else self.T.of(of).blocks(places, places)
+        return M, M[:, :0, :0] if self.T is None else self.T.of(of).blocks(places, places)
 
     @abstractmethod
-    def with_gradient(
-        self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return values, shape (B,), and gradients, shape (B, N), on fixed supports.
 
         `M` and `T` are the blocks from `packed`; loadings may have any length.
         """
 
     @abstractmethod
-    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> Expansion | None:
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
         """Return the criterion to second order around one fit; None if its components are dependent.
 
         `x`, shape (N,), has unit length in each component; `M` and `T`, shape (N, N), come from `packed`.
@@ -318,6 +290,6 @@ class Criterion(ABC):
 
     def directions(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return loadings of unit length and their lengths before, shape (B, N); zeros stay zeros."""
-        lengths = np.sqrt(self.sums(x**2))
+        lengths = np.sqrt(x**2 @ self.member)
         size = divisor(lengths, lengths > 0)[:, self.owner]
         return x / size, size

@@ -31,23 +31,20 @@ def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     return found
 
 
-def _ascend(
-    criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray | None, steps: int
-) -> np.ndarray:
+def _ascend(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray, steps: int) -> np.ndarray:
     """Return loadings, shape (B, N), with values no smaller than those of `x`."""
     x = x.copy()
     value, slope = criterion.with_gradient(x, M, T)
     running = np.arange(len(x))
-    held = M, T
     memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for _ in range(steps):
         direction = _direction(slope[running], memory)
-        rise = (slope[running] * direction).sum(axis=1).clip(min=0.0)  # negative by rounding only
         step = np.ones(running.size)
         if not memory:
             step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), SMALLEST))
-        now = x[running], direction, step, value[running], rise
-        new, better, turned = _line(criterion, *now, *held)
+        new, better, turned = _line(
+            criterion, x[running], direction, step, value[running], slope[running], M, T
+        )
         change, bend = new - x[running], slope[running] - turned
         gain = better - value[running]
         x[running], value[running], slope[running] = new, better, turned
@@ -55,12 +52,11 @@ def _ascend(
         product = (change * bend).sum(axis=1)
         sound = product > 1e-10 * np.linalg.norm(change, axis=1) * np.linalg.norm(bend, axis=1)
         memory.append((change, bend, np.where(sound, 1.0 / divisor(product, sound), 0.0)))
-        memory = memory[-MEMORY:]
         if not still.any():
             break
-        running = running[still]
-        held = _of(held, still)
-        memory = [(a[still], b[still], c[still]) for a, b, c in memory]
+        if not still.all():
+            running, M, T = running[still], M[still], T[still]
+        memory = [(a[still], b[still], c[still]) for a, b, c in memory[-MEMORY:]]
     return x
 
 
@@ -70,42 +66,28 @@ def _line(
     direction: np.ndarray,
     step: np.ndarray,
     value: np.ndarray,
-    rise: np.ndarray,
+    slope: np.ndarray,
     M: np.ndarray,
-    T: np.ndarray | None,
+    T: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return points along the directions, their values and gradients; a fit that no step improves stays."""
-    new = x.copy()
-    better = value.copy()
-    slope = np.zeros_like(x)
+    rise = (slope * direction).sum(axis=1).clip(min=0.0)  # negative by rounding only
+    new, better, turned = x.copy(), value.copy(), slope.copy()
     open_ = np.arange(len(x))
-    held = M, T
-    for trial in range(TRIALS + 1):
-        length = step[open_, None] if trial < TRIALS else 0.0
-        point = x[open_] + length * direction[open_]
-        found, gradient = criterion.with_gradient(point, *held)
-        enough = found >= value[open_] + ARMIJO * step[open_] * rise[open_]
-        if trial == TRIALS:
-            enough[:] = True
+    for _ in range(TRIALS):
+        point = x[open_] + step[open_, None] * direction[open_]
+        found, gradient = criterion.with_gradient(point, M, T)
+        short = step[open_] * rise[open_]
+        enough = found >= value[open_] + ARMIJO * short
         done = open_[enough]
-        new[done], better[done], slope[done] = point[enough], found[enough], gradient[enough]
+        new[done], better[done], turned[done] = point[enough], found[enough], gradient[enough]
         if done.size == open_.size:
             break
-        open_ = open_[~enough]
-        held = _of(held, ~enough)
-        found = found[~enough]
-        short = step[open_] * rise[open_]
-        share = short / (2.0 * (short - (found - value[open_])))
+        left = ~enough
+        open_, M, T = open_[left], M[left], T[left]
+        share = short[left] / (2.0 * (short[left] - (found[left] - value[open_])))
         step[open_] *= np.where(np.isnan(share), 0.5, np.clip(share, 0.1, 0.5))
-    return new, np.maximum(better, value), slope
-
-
-def _of(
-    held: tuple[np.ndarray, np.ndarray | None], which: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return M and T of some of the fits."""
-    M, T = held
-    return M[which], None if T is None else T[which]
+    return new, np.maximum(better, value), turned
 
 
 def _direction(slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:

@@ -41,14 +41,14 @@ def stationary(criterion: Criterion, fit: Fits) -> Fits:
     Fits
         The fit itself if its components are linearly dependent, or if no step reduces the slope.
     """
-    if fit.x.shape[1] > NONZEROS or not criterion.sums(np.abs(fit.x)).all():
+    if fit.x.shape[1] > NONZEROS or not (np.abs(fit.x) @ criterion.member).all():
         return fit
     M, T = criterion.packed(fit.places, fit.of)
-    x = _rested(criterion, criterion.unit(fit.x)[0], M[0], None if T is None else T[0])
+    x = _rested(criterion, criterion.directions(fit.x)[0][0], M[0], T[0])
     return fit if x is None else criterion.fits(fit.places, x[None], fit.of)
 
 
-def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> np.ndarray | None:
+def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> np.ndarray | None:
     """Return the nonzeros, shape (N,), after Newton steps; None if no step was an improvement."""
     here = criterion.expansion(x, M, T)
     if here is None:
@@ -60,7 +60,7 @@ def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray | 
         direction = _direction(here, x[:, None] * criterion.member)
         length = 1.0
         for _ in range(HALVINGS):
-            new = criterion.unit((x + length * direction)[None])[0]
+            new = criterion.directions((x + length * direction)[None])[0][0]
             there = criterion.expansion(new, M, T)
             if there is not None and _closer(here, there):
                 break

@@ -8,7 +8,7 @@ from spcastat.operators import Operator
 from spcastat.search.adjusted_variance import Adjusted
 from spcastat.search.criterion import Criterion
 from spcastat.search.projection_criteria import Projected
-from spcastat.search.symmetric_matrices import Dense, Identity, Moments, Products, Several
+from spcastat.search.symmetric_matrices import Dense, Identity, Moments, Products
 
 #: The criteria by name.
 CRITERIA = ("adjusted", "pev", "least_squares")
@@ -16,10 +16,9 @@ CRITERIA = ("adjusted", "pev", "least_squares")
 
 def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion for a covariance matrix of total variance one, or for several, shape (D, m, m)."""
-    of = Dense if S.ndim == 2 else Several
     if objective == "least_squares":
-        return Projected(of(S), of(S @ S), card)
-    return of_moments(of(S), card, objective)
+        return Projected(Dense(S), Dense(S @ S), card)
+    return of_moments(Dense(S), card, objective)
 
 
 def products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:

@@ -13,7 +13,7 @@ from spcastat.search.criterion import Fits, joined
 from spcastat.search.fixed_supports import refined
 from spcastat.search.perturbed_fits import kicked
 from spcastat.search.rule import SupportRule
-from spcastat.search.small_matrices import ranked
+from spcastat.search.settings import Effort
 from spcastat.search.sparsest_proposals import VALUED, WIDTH
 from spcastat.search.symmetric_matrices import Moments
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
@@ -22,38 +22,6 @@ from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 TRIED = 30
 #: Fits kept for each set of cardinalities.
 KEPT = 2
-#: Variables tried as an additional nonzero of a component.
-ENTERING = 4
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How much is tried before the search for fewer nonzeros ends.
-
-    Attributes
-    ----------
-    climbs : int
-        Fits per set of cardinalities for which exchanges are tried.
-    transfers : int
-        Number of cardinalities tried that add one nonzero to a component and take two from others.
-    kicks, rounds : int
-        Perturbed fits per round, and rounds at each neighbouring set of cardinalities.
-    neighbours : int
-    """
-
-    climbs: int
-    transfers: int
-    kicks: int
-    rounds: int
-    neighbours: int
-
-
-#: effort -> patience.
-PATIENCE = {
-    "quick": Patience(0, 0, 0, 0, 0),
-    "auto": Patience(2, 3, 8, 2, 4),
-    "thorough": Patience(3, 8, 16, 6, 8),
-}
 
 
 @dataclass(eq=False)
@@ -81,7 +49,8 @@ class Shrinking:
     S : Moments
         The covariance matrix over the total variance.
     target : VarianceTarget
-    patience : Patience
+    effort : Effort
+        Without `kicks`, single nonzeros are removed, and no exchanges are tried.
     rng : numpy Generator
     rule : SupportRule, optional
         The supports that are allowed.
@@ -91,13 +60,13 @@ class Shrinking:
         self,
         S: Moments,
         target: VarianceTarget,
-        patience: Patience,
+        effort: Effort,
         rng: np.random.Generator,
         rule: SupportRule | None = None,
     ):
         self.S = S
         self.target = target
-        self.patience = patience
+        self.effort = effort
         self.rng = rng
         self.rule = rule
         self.must = np.zeros((target.k, S.m), dtype=bool) if rule is None else rule.must
@@ -135,24 +104,15 @@ class Shrinking:
         """Return a fit with one nonzero less that reaches the target, or None."""
         tries = self._dropped(now)
         kept = _first(tries)
-        if kept is not None or not self.patience.climbs:
+        if kept is not None or not self.effort.kicks:
             return kept
         climbed_ = [self._climbed(one.criterion, one.fit) for one in tries]
         kept = _first(climbed_)
         if kept is not None:
             return kept
-        neighbours = climbed_ + self._transferred(now)
-        kept = _first(neighbours)
-        if kept is not None:
-            return kept
-        best: dict[tuple[int, ...], Held] = {}
-        for one in sorted(neighbours, key=lambda one: -one.value):
-            best.setdefault(one.criterion.cards, one)
-        for one in list(best.values())[: self.patience.neighbours]:
-            found = self._kicked(one)
-            if found is not None:
-                return found
-        return None
+        best = sorted(climbed_, key=lambda one: -one.value)
+        kicked_ = (self._kicked(one) for one in best)
+        return next((one for one in kicked_ if one is not None), None)
 
     def _dropped(self, now: Held) -> list[Held]:
         """Return the best fit with one nonzero less in each component."""
@@ -168,61 +128,21 @@ class Shrinking:
             stay = np.array([np.delete(np.arange(now.fit.x.shape[1]), one) for one in some])
             fits = refined(criterion, criterion.fits(now.fit.places[0][stay], now.fit.x[0][stay]), SHORT)
             fits = reordered(criterion, fits)
-            count = max(self.patience.climbs, 1)
-            found.append(Held(criterion, fits.some(distinct(fits.value, count))))
+            found.append(Held(criterion, fits.some(distinct(fits.value, self.effort.climbs // 2))))
         return found
 
     def _climbed(self, criterion: TargetCriterion, fits: Fits) -> Held:
         fits = climbed(criterion, fits, WIDTH, VALUED)
         return Held(criterion, fits.some(np.argsort(-fits.value, kind="stable")[:KEPT]))
 
-    def _grown(self, now: Held, i: int) -> Held | None:
-        """Return the fit with one more nonzero in component i."""
-        criterion, part = now.criterion, now.criterion.parts[i]
-        if criterion.cards[i] >= criterion.m:
-            return None
-        pull = np.abs(criterion.pull(now.fit, i)[0])
-        if self.rule is not None:
-            pull = np.where(self.rule.open(i, criterion.used(now.fit, i)), pull, -1.0)
-        np.put_along_axis(pull, now.fit.places[:, part], -1.0, axis=1)
-        entering = ranked(pull, min(ENTERING, criterion.m - criterion.cards[i]))[0]
-        entering = entering[pull[0, entering] >= 0.0]
-        if not entering.size:
-            return None
-        larger = self.criterion(tuple(c + (j == i) for j, c in enumerate(criterion.cards)))
-        places, x = now.fit.places[0], now.fit.x[0]
-        at = [part.start + int(np.searchsorted(places[part], new)) for new in entering]
-        added = [np.insert(places, where, new) for where, new in zip(at, entering, strict=True)]
-        fits = larger.fits(np.array(added), np.array([np.insert(x, where, 0.0) for where in at]))
-        fits = refined(larger, fits, SHORT)
-        return self._climbed(larger, fits.some(distinct(fits.value, 1)))
-
-    def _transferred(self, now: Held) -> list[Held]:
-        """Return fits with one nonzero less in total, but one more in some component."""
-        larger = [self._grown(now, i) for i in range(now.criterion.k)]
-        some = sorted((one for one in larger if one is not None), key=lambda one: -one.value)
-        found: list[Held] = []
-        for one in some[: self.patience.transfers]:
-            for _ in range(2):
-                tries = self._dropped(Held(one.criterion, one.fit.some(slice(0, 1))))
-                if not tries:
-                    break
-                one = max(tries, key=lambda held: held.value)
-                one = self._climbed(one.criterion, one.fit)
-            if len(one.criterion.owner) < len(now.criterion.owner):
-                found.append(one)
-                if one.kept:
-                    break
-        return found
-
     def _kicked(self, one: Held) -> Held | None:
         """Return a fit with the same cardinalities that reaches the target after perturbations, or None."""
         criterion, elite = one.criterion, one.fit
-        for _ in range(self.patience.rounds):
-            bases = elite.some(self.rng.integers(0, len(elite), size=self.patience.kicks))
+        for _ in range(self.effort.rounds // 4):
+            bases = elite.some(self.rng.integers(0, len(elite), size=self.effort.kicks))
             tried = kicked(criterion, bases, self.rng)
-            tried = reordered(criterion, swept(criterion, tried, 6))
-            tried = tried.some(distinct(tried.value, max(self.patience.climbs, 1)))
+            tried = reordered(criterion, swept(criterion, tried, self.effort.sweeps))
+            tried = tried.some(distinct(tried.value, self.effort.climbs // 2))
             tried = climbed(criterion, tried, WIDTH, VALUED)
             elite = joined([elite, tried])
             elite = elite.some(distinct(elite.value, 3))

@@ -58,10 +58,7 @@ class Projected(Criterion):
         H, W = self._weights(G, N)
         return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), H, -W, fits.of)
 
-    def with_gradient(
-        self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        assert T is not None
+    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         u, size = self.directions(x)
         V = u[:, :, None] * self.member
         MV, TV = M @ V, T @ V
@@ -73,8 +70,7 @@ class Projected(Criterion):
         half = ((TV @ H - MV @ (HN @ H)) * self.member).sum(axis=2)
         return np.einsum("bii->b", HN), 2.0 * half / size
 
-    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray | None) -> Expansion | None:
-        assert T is not None
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
         V = x[:, None] * self.member
         MV, TV = M @ V, T @ V
         G, N = V.T @ MV, V.T @ TV

@@ -19,7 +19,7 @@ class Patience:
 
     Attributes
     ----------
-    vain : int
+    without_gain : int
         Rounds without improvement after which the search ends, if its chains agree and `unseen` holds.
     unseen : float
         Largest estimated probability that a climb ends in a new optimum.
@@ -31,7 +31,7 @@ class Patience:
         After `long` rounds without improvement, chains agree if their values differ by less than this share.
     """
 
-    vain: int
+    without_gain: int
     unseen: float
     long: int
     rise: float

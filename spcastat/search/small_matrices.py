@@ -97,6 +97,12 @@ def hard(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
     return places, unit(np.take_along_axis(W, places, axis=-1))
 
 
+def products_at(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return F v, shape (B, ..., k), for F of shape (B, k, m) and sparse columns v, shape (B, ..., c)."""
+    fit = np.arange(len(F)).reshape(-1, *[1] * (places.ndim - 1))
+    return np.matmul(x[..., None, :], F[fit, :, places])[..., 0, :]
+
+
 def unit(x: np.ndarray) -> np.ndarray:
     """Scale to unit length along the last axis; zeros become the first unit vector."""
     size = np.abs(x).max(axis=-1, keepdims=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -12,33 +12,28 @@ from spcastat.kernels.eig import symmetric
 from spcastat.kernels.orthonormal import varimax
 from spcastat.operators import Gram, Operator
 from spcastat.progress import stage
-from spcastat.search.one_nonzero_less import PATIENCE, Shrinking
+from spcastat.search.one_nonzero_less import Shrinking
 from spcastat.search.one_penalty import Loaded, loaded, polished, trimmed
 from spcastat.search.rule import SupportRule
-from spcastat.search.settings import PROMISES
+from spcastat.search.settings import EFFORTS, PROMISES
 from spcastat.search.small_matrices import SMALLEST
 from spcastat.search.sparsest_proposals import (
     POLISHED,
     fullest,
-    grown,
     one_by_one,
-    one_cardinality,
     one_price,
 )
-from spcastat.search.starting_fits import mixtures
-from spcastat.search.symmetric_matrices import Dense, Moments, Products
+from spcastat.search.symmetric_matrices import Dense
 from spcastat.search.variance_target import VarianceTarget
 from spcastat.solvers import Sparser
 
 #: Up to HELD variables the covariance matrix is kept in memory; up to TALL if there are more rows than
 #: variables.
 HELD, TALL = 1000, 3000
-#: Up to this many variables "one by one", and "greedy", are among the proposals.
-ONE_BY_ONE, GROWN = 200, 300
+#: Up to this many variables "one by one" is among the proposals.
+ONE_BY_ONE = 200
 #: effort -> the joint search runs up to this many nonzeros in all, and in one component.
 SEARCHED = {"quick": (120, 40), "auto": (120, 40), "thorough": (200, 80)}
-#: effort -> random rotations of PCA's loadings as starts of "one price", if only the total counts.
-TURNED = {"quick": 0, "auto": 3, "thorough": 8}
 #: At most this many exchanges of two components are starts, if a rule asks them for different things.
 EXCHANGED = 6
 #: With more variables the search runs on this many per nonzero, and on at least LEAST.
@@ -152,8 +147,8 @@ def _check(op: Operator, k: int, variance: float, promise: str, effort: str) -> 
         raise OptionError(f"variance={variance!r} was given; it is a share above 0 and at most 1.")
     if promise not in PROMISES:
         raise OptionError(f"promise={promise!r} was given; it must be one of {', '.join(PROMISES)}.")
-    if effort not in PATIENCE:
-        raise OptionError(f"effort={effort!r} was given; it must be one of {', '.join(PATIENCE)}.")
+    if effort not in EFFORTS:
+        raise OptionError(f"effort={effort!r} was given; it must be one of {', '.join(EFFORTS)}.")
     most = min(op.p, max(op.rank_limit, 1))
     if not 1 <= k <= most:
         raise ComponentsError(
@@ -217,13 +212,10 @@ class _Search:
         if self.rule is None or not self.rule.disjoint:
             names.append("one price")
             if not self.goal.every and self.goal.k > 1:
-                names += ["one price, rotated", "one price, every"]
-                names += ["one price, turned"] if TURNED[self.effort] else []
+                names.append("one price, rotated")
         if self.work.p <= ONE_BY_ONE:
             names.append("one by one")
-        if self.op.p <= GROWN and self.rule is None:
-            names.append("greedy")
-        return [*names, "one cardinality"]
+        return names
 
     def propose(self, name: str) -> None:
         """Compute one proposal, trim it and store it."""
@@ -260,21 +252,7 @@ class _Search:
             return one_price(work, self.vectors, goal, total, self.rule)
         if name == "one price, rotated":
             return one_price(work, varimax(self.vectors), goal, total, self.rule)
-        if name == "one price, turned":
-            starts = mixtures(self.vectors, goal.k, TURNED[self.effort], self.rng)
-            return _sparsest([one_price(work, start, goal, total, self.rule) for start in starts], goal)
-        if name == "one price, every":
-            return one_price(work, self.vectors, replace(goal, every=True), total, self.rule)
-        if name == "one by one":
-            return one_by_one(work.block(np.arange(work.p)) / total, goal, self.rule)
-        if name == "greedy":
-            return grown(work, goal, self.values, total)
-        most = min((fit.nonzeros for fit in self.found.values()), default=work.p * goal.k) // goal.k
-        if self.rule is not None and self.rule.disjoint:
-            most = min(most, work.p // goal.k)
-        if most < 1:
-            return None
-        return one_cardinality(work, self._moments(), self.vectors, goal, most, self.rng, self.rule)
+        return one_by_one(work.block(np.arange(work.p)) / total, goal, self.rule)
 
     def _exchanges(self) -> list[np.ndarray]:
         """Return orders that exchange two components for which a rule asks different things."""
@@ -298,11 +276,6 @@ class _Search:
         fit = loaded(self.work, V / np.linalg.norm(V, axis=0), self.total)
         fit = polished(self.work, fit, self.goal, self.total, POLISHED)
         return fit if self.goal.holds(fit.added) else None
-
-    def _moments(self) -> Moments:
-        if self.work.held is not None:
-            return Dense(self.work.held / self.total)
-        return Products(self.work)
 
     def result(self) -> tuple[np.ndarray, str, bool]:
         """Return the loadings, their proposal, and whether a joint search found nothing sparser."""
@@ -360,7 +333,7 @@ class _Search:
         some = np.sort(np.argsort(-strength, kind="stable")[:size])
         S = self.work.block(some) / self.total
         rule = None if self.rule is None else self.rule.among(some)
-        shrinking = Shrinking(Dense(symmetric(S)), self.goal, PATIENCE[effort], self.rng, rule)
+        shrinking = Shrinking(Dense(symmetric(S)), self.goal, EFFORTS[effort], self.rng, rule)
         found = np.zeros_like(V)
         found[some] = shrinking.run(V[some])
         return found

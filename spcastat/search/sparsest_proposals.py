@@ -9,20 +9,15 @@ import numpy as np
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.orthonormal import varimax
 from spcastat.measures import best_order
-from spcastat.operators import Gram, Operator, Removed, deflate
+from spcastat.operators import Gram, Operator
 from spcastat.search.adjusted_variance import Adjusted, triangle
-from spcastat.search.climbing import climbed, swept
-from spcastat.search.component_order import reordered
-from spcastat.search.criterion import Fits, joined
+from spcastat.search.climbing import climbed
 from spcastat.search.one_penalty import Loaded, loaded, penalised, polished
 from spcastat.search.partition import Climber, as_mask
 from spcastat.search.rule import SupportRule
 from spcastat.search.small_matrices import SMALLEST, ranked
-from spcastat.search.starting_fits import from_directions, greedy
-from spcastat.search.symmetric_matrices import Dense, Moments
-from spcastat.search.variance_target import REACHED, TargetCriterion, VarianceTarget
-from spcastat.solvers.greedy import Controlled
-from spcastat.solvers.solver import Earlier
+from spcastat.search.symmetric_matrices import Dense
+from spcastat.search.variance_target import REACHED, VarianceTarget
 
 #: Penalties that are tried, and refinements around the best one.
 PENALTIES, CLOSER = 12, 6
@@ -32,8 +27,6 @@ SWEEPS = 6
 DIRECTIONS, POWER = 4, 6
 #: Exchanges: variables that may enter, and exchanges that are evaluated.
 WIDTH, VALUED = 40, 8
-#: Sweeps for a common cardinality, and the largest cardinality that is built greedily.
-COMMON, GREEDY = 8, 200
 #: Sweeps over the loadings on all allowed variables.
 POLISHED = 20
 
@@ -183,81 +176,6 @@ def _single(
     fits = climbed(criterion, fits, WIDTH, VALUED)
     fit = fits.some(ranked(fits.value[None], 1)[0])
     return float(fit.value[0]), criterion.dense(fit)[0, :, 0]
-
-
-def one_cardinality(
-    op: Operator,
-    S: Moments,
-    vectors: np.ndarray,
-    target: VarianceTarget,
-    most: int,
-    rng: np.random.Generator,
-    rule: SupportRule | None = None,
-) -> Loaded | None:
-    """Return the fit with the smallest cardinality common to all components that reaches the target.
-
-    Parameters
-    ----------
-    op : Operator
-    S : Moments
-        The covariance matrix over the total variance.
-    vectors : ndarray of shape (p, k)
-        Leading directions.
-    target : VarianceTarget
-    most : int
-        The largest cardinality to try.
-    rng : numpy Generator
-    rule : SupportRule, optional
-        Components for which it allows fewer variables, or forces more, have the nearest cardinality.
-    """
-    low, high, best = 0, min(most, S.m) + 1, None
-    card = high - 1
-    while high - low > 1:
-        if rule is not None and not rule.feasible(rule.nearest(card)):
-            high, card = card, (low + card) // 2
-            continue
-        fit, criterion = _common(S, vectors, target, card, rng, rule)
-        kept = np.flatnonzero(criterion.holds(fit))
-        if kept.size:
-            one = fit.some(kept[:1])
-            V = criterion.dense(one)[0]
-            best = Loaded(V, one.first[0].T.copy(), criterion.added(one.G)[0])
-            high = card
-        else:
-            low = card
-        card = (low + high) // 2
-    return best
-
-
-def _common(
-    S: Moments,
-    vectors: np.ndarray,
-    target: VarianceTarget,
-    card: int,
-    rng: np.random.Generator,
-    rule: SupportRule | None = None,
-) -> tuple[Fits, TargetCriterion]:
-    criterion = TargetCriterion(S, (card,) * target.k if rule is None else rule.nearest(card), target)
-    criterion.under(rule)
-    starts = [from_directions(criterion, [vectors])]
-    if card <= GREEDY:
-        starts.append(greedy(criterion, 1, rng, plain=True))
-    fits = reordered(criterion, swept(criterion, joined(starts), COMMON))
-    return fits.some(np.argsort(-fits.value, kind="stable")), criterion
-
-
-def grown(op: Operator, target: VarianceTarget, eigenvalues: np.ndarray, total: float) -> Loaded:
-    """Return the fit of controlled greedy growth: He, Monteiro and Park (2010), Algorithm 2."""
-    solver = Controlled(target.share)
-    V = np.zeros((op.p, target.k))
-    view, explained = op, 0.0
-    for i in range(target.k):
-        earlier = Earlier(i, explained, eigenvalues, V=V[:, :i])
-        v = solver.component(view, earlier, np.zeros(op.p)).v
-        V[:, i] = v
-        explained += float(v @ view.dot(v))
-        view = deflate(view, Removed(v, v, V[:, :i]), "schur")
-    return loaded(op, V, total)
 
 
 def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: SupportRule) -> Loaded:

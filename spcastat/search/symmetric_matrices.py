@@ -43,8 +43,7 @@ class Moments(ABC):
 
     def entries(self, places: np.ndarray) -> np.ndarray:
         """Return entries of the diagonal, shape (L, q), at places of that shape."""
-        found: np.ndarray = self.diagonal()[places]
-        return found
+        return np.asarray(self.diagonal()[places])
 
     def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return v'Mv for every column, shape (L,)."""
@@ -53,40 +52,11 @@ class Moments(ABC):
 
 
 class Dense(Moments):
-    """A matrix in memory.
+    """A matrix in memory, or several of which each column uses one.
 
     Parameters
     ----------
-    M : ndarray of shape (m, m)
-        Symmetric.
-    """
-
-    def __init__(self, M: np.ndarray):
-        self.M = M
-        self.m = len(M)
-
-    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-        L, c = places.shape
-        if 3 * c >= self.m:
-            return scattered(places, x, self.m) @ self.M
-        parts = list(blocks(L, c * self.m, GATHERED))
-        if len(parts) > 1:
-            return np.concatenate([self.products(places[a], x[a]) for a in parts])
-        return np.matmul(x[:, None, :], self.M[places])[:, 0]
-
-    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return self.M.take(rows[:, :, None] * self.m + columns[:, None, :])
-
-    def diagonal(self) -> np.ndarray:
-        return np.diag(self.M)
-
-
-class Several(Moments):
-    """Several matrices in memory, of which each column uses one.
-
-    Parameters
-    ----------
-    M : ndarray of shape (D, m, m)
+    M : ndarray of shape (m, m) or (D, m, m)
         Symmetric.
     which : ndarray of int, shape (L,)
         The number of the matrix for each column; by default column l uses matrix l.
@@ -94,29 +64,34 @@ class Several(Moments):
 
     def __init__(self, M: np.ndarray, which: np.ndarray | None = None):
         self.M = M
-        _, _, self.m = M.shape
-        self.which = np.arange(len(M)) if which is None else which
+        self.m = M.shape[-1]
+        self.which = np.arange(len(M)) if M.ndim > 2 and which is None else which
+        #: Where the rows of the matrix of each column start if the rows of all are stacked.
+        self.start = 0 if self.which is None else self.which[:, None] * self.m
 
     def of(self, which: np.ndarray) -> Moments:
-        return Several(self.M, which)
+        return self if self.which is None else Dense(self.M, which)
 
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         L, c = places.shape
-        parts = list(blocks(L, c * self.m, GATHERED))
-        if len(parts) > 1:
-            return np.concatenate([self.of(self.which[a]).products(places[a], x[a]) for a in parts])
-        return np.matmul(x[:, None, :], self.M[self.which[:, None], places])[:, 0]
+        if self.which is None and 3 * c >= self.m:
+            return scattered(places, x, self.m) @ self.M
+        rows, lines = self.M.reshape(-1, self.m), self.start + places
+        found = np.empty((L, self.m))
+        for part in blocks(L, c * self.m, GATHERED):
+            found[part] = np.matmul(x[part, None, :], rows[lines[part]])[:, 0]
+        return found
 
     def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        lines = self.which[:, None] * self.m + rows
-        return self.M.take(lines[:, :, None] * self.m + columns[:, None, :])
+        return self.M.take((self.start + rows)[:, :, None] * self.m + columns[:, None, :])
 
     def diagonal(self) -> np.ndarray:
-        """Return the diagonal for every column, shape (L, m)."""
-        return np.einsum("dii->di", self.M)[self.which]
+        """Return the diagonal, for every column if there are several matrices: shape (m,) or (L, m)."""
+        diagonals = np.einsum("...ii->...i", self.M)
+        return diagonals if self.which is None else diagonals[self.which]
 
     def entries(self, places: np.ndarray) -> np.ndarray:
-        return self.M.take((self.which[:, None] * self.m + places) * self.m + places)
+        return self.M.take((self.start + places) * self.m + places)
 
 
 class Identity(Moments):

@@ -24,7 +24,7 @@ from spcastat.search.objectives import products
 from spcastat.search.settings import EFFORTS
 from spcastat.search.small_matrices import whitening
 from spcastat.search.starting_fits import from_directions
-from spcastat.search.symmetric_matrices import Dense, Identity, Products, Several
+from spcastat.search.symmetric_matrices import Dense, Identity, Products
 from tests.search.conftest import draw
 
 
@@ -47,7 +47,7 @@ def test_products_with_sparse_columns_are_those_with_dense_ones(c):
     op = Gram(S[0])
     cases = [
         (Dense(S[0]), np.repeat(S[:1], 7, axis=0)),
-        (Several(S).of(which), S[which]),
+        (Dense(S).of(which), S[which]),
         (Identity(9), np.repeat(np.eye(9)[None], 7, axis=0)),
         (Products(op), np.repeat(S[:1] / op.total, 7, axis=0)),
         (Products(op, 2), np.repeat(S[:1] @ S[:1] / op.total**2, 7, axis=0)),
