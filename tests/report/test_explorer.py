@@ -16,6 +16,7 @@ import spcastat as sp
 from benchmarks.browser import CHROMIUM, browser
 from benchmarks.injection import MARKUP, Elements, hostile_rows, judge
 from spcastat.errors import FileError, OptionError
+from spcastat.plots.axes_and_names import note_of
 from spcastat.tables.cells import fixed
 from tests.plots.shapes import SHAPES
 
@@ -387,6 +388,28 @@ def test_texts_of_figures_do_not_overlap(tab, name, tmp_path):
                 assert_all_named(tab, fit[card])
 
 
+@pytest.mark.parametrize("name", ["genes", "wine"])
+def test_the_biplot_draws_and_says_what_that_of_a_fit_does(tab, name, tmp_path):
+    """One component of the genes has far longer arrows, and yet the components share them."""
+    df, cards = drawn_data(name)
+    if name == "genes":
+        df = df.assign(**{column: 9 * df[column] for column in df.columns[:40]})
+    path = sp.spca_path(df, 2, cards[-1:], scale=name == "wine", method="threshold")
+    path.explore(tmp_path / "out.html")
+    at(tab, tmp_path / "out.html", 1280)
+    fit = path[cards[-1]]
+    ax, arrows = fit.biplot(), fit.biplot_data().arrows
+    note = tab.js("document.querySelector('.plot .note').textContent")
+    for sentence in re.split(r"(?<=\.) (?=[A-Z0-9%])", note_of(ax).partition(" Names without")[0]):
+        assert sentence in note or sentence.startswith("Ticks"), sentence
+    assert ("inner products" in note) == (abs(fit.biplot_data().correlation) > 0.1)
+    shown = tab.js("document.querySelector('.biplot').getAttribute('aria-label')")
+    assert f"{len(arrows)} variables" in shown
+    words = tab.js("document.querySelector('.plot').textContent")
+    used = fit.loadings.index[fit.loadings.any(axis=1)]
+    assert {one for one in used if one in words} == set(arrows.index)
+
+
 def assert_all_named(tab, fit):
     """Every variable that is drawn has its whole name in the figure (titles count) or in the note."""
     words = tab.js("document.querySelector('.plot').textContent")
@@ -407,7 +430,7 @@ def test_other_paths(tab, kind, pitprops, tmp_path):
     path.explore(tmp_path / "out.html", title=MARKUP[4])
     at(tab, tmp_path / "out.html", 1280)
     note = tab.js("document.querySelector('.plot .note').textContent")
-    wanted = {"covariance": "no points", "one component": "needs two components", "hostile": "stretched"}
+    wanted = {"covariance": "no points", "one component": "needs two components", "hostile": "Arrows: loadings × sd × "}
     assert wanted[kind] in note
     assert tab.js("document.getElementById('title').textContent") == MARKUP[4]
     if kind == "hostile":

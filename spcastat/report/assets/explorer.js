@@ -151,8 +151,21 @@
       const side = b === 0 ? (a > 0 ? "right" : "left") : a === 0 ? (b > 0 ? "top" : "bottom") : "";
       found.push({ name: data.variables[variable], full: whole(variable), x, y, side, length: Math.hypot(x, y), weight: a === 0 ? b : a });
     }
-    found.sort((one, other) => other.length - one.length);
     return found;
+  }
+
+  // The arrows to draw, the longest first, as in fit.biplot(): if there are more, the components take turns, and each
+  // chooses the longest of those that remain.
+  function chosen(arrows) {
+    const longest = values => values.map((_, i) => i).sort((i, j) => values[j] - values[i]);
+    const place = arrows.map(() => arrows.length);
+    for (const along of ["x", "y"]) {
+      longest(arrows.map(arrow => Math.abs(arrow[along]))).forEach((i, at) => {
+        if (arrows[i][along] !== 0) place[i] = Math.min(place[i], at);
+      });
+    }
+    const drawn = new Set(longest(place.map(at => -at)).slice(0, MOST_ARROWS).map(i => arrows[i]));
+    return longest(arrows.map(arrow => arrow.length)).map(i => arrows[i]).filter(arrow => drawn.has(arrow));
   }
 
   function biplot(holder, position) {
@@ -169,7 +182,7 @@
       return;
     }
     const wide = Math.min(holder.clientWidth || 480, 620), high = wide * 0.86;
-    const all = arrowsOf(position, pair), arrows = all.slice(0, MOST_ARROWS);
+    const all = arrowsOf(position, pair), arrows = chosen(all);
     const points = (position.scores || []).map(row => [row[pair[0]], row[pair[1]]])
       .map(([a, b], i) => [a, b, i]).filter(([a, b]) => a !== null && b !== null).map(([a, b, i]) => [a / 1000, b / 1000, i]);
     const frame = { left: 38, right: wide - 6, top: 6, bottom: high - 40 };
@@ -203,9 +216,9 @@
     svg.append(shafts);
     const tips = placing.namesOf(arrows.filter(a => !a.side), frame, placed, arrows);
     write(svg, placed, tips);
-    const notes = [tips.note];
+    const notes = [];
     tell(notes, position, pair, all.length, arrows.length, points.length);
-    notes.push(...placed.lists.filter(list => list.note).map(list => `\n${list.note}`));
+    notes.push(tips.note, ...placed.lists.filter(list => list.note).map(list => `\n${list.note}`));
     const r = position.correlation[pair[0]][pair[1]];
     svg.setAttribute("aria-label", `Biplot of ${position.components[pair[0]]} and ${position.components[pair[1]]}: `
       + `${plural(points.length, "row")}, ${plural(arrows.length, "variable")}`
@@ -262,18 +275,21 @@
 
   function tell(notes, position, pair, all, drawn, points) {
     if (position.scores) {
-      const stretch = stretchOf(position, pair).toPrecision(3);
-      notes.unshift(`Points: scores / sd. Arrows: loadings × sd, stretched ${stretch} times.`);
+      const stretch = Number(stretchOf(position, pair).toPrecision(3));
+      notes.push(`Points: scores / sd. Arrows: loadings × sd × ${stretch}.`);
       if (data.rows.length < data.n) notes.push(`${data.rows.length} of ${data.n} rows are drawn.`);
       else if (points < data.n) notes.push(`${data.n - points} rows with missing values have no scores.`);
     } else {
-      notes.unshift(`${data.norows} Arrows: loadings × sd.`);
+      notes.push(`${data.norows} Arrows: loadings × sd.`);
     }
     const r = position.correlation[pair[0]][pair[1]];
-    if (r !== null && Math.abs(r) > 0.01) {
-      notes.push(`Correlated scores (r = ${r.toFixed(2)}): inner products are approximate.`);
+    if (r !== null && Math.abs(r) > 0.1) {
+      notes.push(`Correlated scores (r = ${r.toFixed(2).replace("-", "−")}): inner products are approximate.`);
     }
-    if (drawn < all) notes.push(`${drawn} of the ${all} variables with a nonzero loading are drawn, the longest.`);
+    if (drawn < all) {
+      notes.push(`${drawn} of the ${all} variables with a nonzero loading are drawn: the longest of each component.`);
+    }
+    notes.push("%: adjusted variance.");
   }
 
   function saved(svg, name) {

@@ -178,7 +178,7 @@ const placing = (() => {
         keys.push(`${arrow.full} (${signed(arrow.x)}, ${signed(arrow.y)})`);
       }
     }
-    return { texts, note: keys.length ? `${keys.join(", ")}.` : "" };
+    return { texts, note: keys.length ? `Names without room: ${keys.join("; ")}.` : "" };
   }
 
   return { LINE, fit, laidOut, namesOf, width };
