@@ -89,11 +89,7 @@ def chapters(
 def formulas(state: FitState) -> Lines:
     """Return the components as formulas in the standardised variables."""
     lines = equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
-    standard = state.standard
-    centred = standard is None or standard.centring != "none"
-    scaled = standard is not None and standard.scaling != "none"
-    about = " and ".join(["centred"] * centred + ["scaled"] * scaled)
-    return Lines(tuple(lines), f"In the {about + ' ' if about else ''}variables; zero terms are left out.")
+    return Lines(tuple(lines), "Zero terms are left out.")
 
 
 def methods(state: FitState) -> Lines:

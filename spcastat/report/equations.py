@@ -50,7 +50,8 @@ def equations(
     Returns
     -------
     str
-        One equation per component, wrapped; its repr has line breaks.
+        One equation per component, wrapped, and a line such as "(in the centred and scaled variables)"; its
+        repr has line breaks.
     """
     digits = whole_number("digits", digits, 1, 10)
     width = whole_number("width", width, 40)
@@ -86,6 +87,11 @@ def equations(
                 break_on_hyphens=False,
             )
         )
+    done = ["adjusted"] * (state.spec.partial is not None)
+    done += ["centred"] * (state.standard is None or state.standard.centring != "none")
+    done += ["scaled"] * (state.standard is not None and state.standard.scaling != "none")
+    if done and not raw:
+        lines.append(textwrap.fill(f"(in the {' and '.join(done)} variables)", width))
     return Text("\n".join(lines).replace(_JOINED, " "))
 
 

@@ -3,6 +3,7 @@ r"""Render a document as LaTeX with booktabs: as a ``table`` or, if longer than 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -213,7 +214,9 @@ def _long(part: Panel, document: Document, again: bool, below: list[str]) -> Ite
 
 
 def _below(document: Document) -> Iterator[str]:
-    facts = [rf"\textit{{{escape(label)}:}} {escape(text)}" for label, text in document.facts]
+    # text has the letter x between numbers of rows and variables
+    timed = ((label, re.sub(r"(?<=\d rows) x (?=\d)", " × ", text)) for label, text in document.facts)
+    facts = [rf"\textit{{{escape(label)}:}} {escape(text)}" for label, text in timed]
     key = [rf"\textit{{{escape(short)}:}} {breakable(whole)}" for short, whole in document.key]
     texts = [*facts, *(escape(note) for note in document.all_notes), *key]
     if texts:

@@ -430,7 +430,11 @@ def test_other_paths(tab, kind, pitprops, tmp_path):
     path.explore(tmp_path / "out.html", title=MARKUP[4])
     at(tab, tmp_path / "out.html", 1280)
     note = tab.js("document.querySelector('.plot .note').textContent")
-    wanted = {"covariance": "no points", "one component": "needs two components", "hostile": "Arrows: loadings × sd × "}
+    wanted = {
+        "covariance": "no points",
+        "one component": "needs two components",
+        "hostile": "Arrows: loadings × sd × ",
+    }
     assert wanted[kind] in note
     assert tab.js("document.getElementById('title').textContent") == MARKUP[4]
     if kind == "hostile":

@@ -27,8 +27,8 @@ def read(equation: str) -> dict[str, float]:
 
 
 def equations(text: str) -> list[str]:
-    """The equations of a wrapped text, one string each."""
-    return re.split(r"\n(?=PC)", text)
+    """The equations of a wrapped text, one string each, without the line on the variables."""
+    return re.split(r"\n(?=PC)", text.partition("\n(in the")[0])
 
 
 # --- equations ----------------------------------------------------------------------------------
@@ -46,7 +46,8 @@ def test_equations_are_wrapped_between_terms(fit):
     text = fit.equations(width=40)
     assert max(map(len, text.splitlines())) <= 40
     assert repr(text) == str(text)
-    for line in text.splitlines():
+    *lines, _ = text.splitlines()
+    for line in lines:
         assert re.match(r"(PC\d = |\s+[+-] )", line)
 
 
@@ -60,6 +61,17 @@ def test_raw_equations_give_the_scores_of_raw_rows(mixed):
         columns = {str(name): name for name in mixed.columns}
         value = constant + sum(c * mixed[columns[name]] for name, c in terms.items())
         np.testing.assert_allclose(value, fit.scores[component], atol=1e-6)
+
+
+def test_equations_say_what_was_done_to_the_variables(mixed):
+    table = mixed.drop(columns="kind")
+    done = {(True, True): "centred and scaled", (True, False): "centred", (False, True): "scaled"}
+    for (center, scale), words in done.items():
+        fit = sp.spca(table, k=1, card=3, center=center, scale=scale, method="bcd-l0")
+        assert fit.equations().endswith(f"\n(in the {words} variables)")
+        assert "(in the" not in fit.equations(raw=True)
+    plain = sp.spca(table, k=1, card=3, center=False, method="bcd-l0")
+    assert "(in the" not in plain.equations()
 
 
 def test_names_that_are_no_words_stand_in_backticks(mixed):
@@ -76,8 +88,9 @@ def test_names_that_are_no_words_stand_in_backticks(mixed):
 
 def test_terms_that_are_not_written_are_counted():
     fit = sp.spca(sp.datasets.make_hastie(50), k=1, method="pca")
-    text = fit.equations(max_terms=4)
+    text, about = fit.equations(max_terms=4).splitlines()
     assert text.endswith("+ 6 smaller terms")
+    assert about == "(in the centred variables)"
     largest = fit.loadings["PC1"].abs().nlargest(4)
     assert set(read(text.removesuffix("+ 6 smaller terms"))) == set(largest.index)
 
