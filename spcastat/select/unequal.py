@@ -89,25 +89,30 @@ class Unequal:
     def search(self, grid: list[int]) -> Cards:
         """Change one cardinality at a time until none changes or MOST_SETS were tried; return the result.
 
+        The sizes tried depend on the present one, so that two sets may each prefer the other: then that
+        with fewer loadings stays.
+
         Parameters
         ----------
         grid : list of int
         """
         self.least = min(grid)  # a single loading is the reference, but may not be among the candidates
         grid = sorted({1, *grid})
-        k, unchanged, number = len(self.card), 0, 0
+        k, unchanged, number, seen = len(self.card), 0, 0, {self.card}
         with stage("unequal cardinalities", MOST_SETS, "sets") as advance:
             while unchanged < k:
                 j, before = number % k, self.tried
                 at = grid.index(self.card[j])
-                seen = {at + step for step in STEPS} | {at - step for step in STEPS}
-                sizes = sorted({1, self.least, *(grid[i] for i in seen if 0 <= i < len(grid))})
+                places = {at + step for step in STEPS} | {at - step for step in STEPS}
+                sizes = sorted({1, self.least, *(grid[i] for i in places if 0 <= i < len(grid))})
                 tried = [(*self.card[:j], card, *self.card[j + 1 :]) for card in sizes]
                 chosen = self._chosen([card for card in tried if self._allowed(card)], j)
-                if chosen == self.card:
+                if chosen in seen:
                     unchanged, number = unchanged + 1, number + 1
+                    self.card = min(self.card, chosen, key=sum)
                 else:
                     unchanged, self.card = 0, chosen
+                    seen.add(chosen)
                 advance(self.tried - before)
                 if self.tried >= MOST_SETS:
                     break

@@ -144,6 +144,16 @@ def test_unequal_cardinalities_are_chosen_freely():
     assert sp.choose(data, k=2, cards=[2, 3, 4, 6, 8], each="free").card == [6, 3]
 
 
+def test_two_sets_that_prefer_each_other_end_the_search():
+    """Found by drawing: next to (12, 6) the rule prefers (12, 2), next to (12, 2) it prefers (12, 6)."""
+    rng = np.random.default_rng(29)
+    V = np.zeros((24, 2))
+    V[:14, 0], V[14:17, 1] = 1.0 / np.sqrt(14.0), 1.0 / np.sqrt(3.0)
+    X = rng.standard_normal((40, 2)) * np.sqrt([8.4, 3.0]) @ V.T + rng.standard_normal((40, 24))
+    choice = sp.choose(X, k=2, cards=[2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20], each="free", effort="quick")
+    assert choice.card == [12, 2]
+
+
 def test_without_k_the_number_comes_first(X):
     choice = sp.choose(X, cards=CARDS)
     assert (choice.k, choice.card) == (2, 4)
