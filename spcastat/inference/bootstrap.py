@@ -6,72 +6,56 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.inference.sample_fits import SampleFits, attempted, by_place
+from spcastat.inference.sample_fits import Resampling, SampleFits, attempted, by_place
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import flip_signs
 from spcastat.operators import Operator
-from spcastat.resample import Aligned, align, draw_generator, run_jobs
-from spcastat.resample.refit import Refit
-from spcastat.resample.sampler import CovarianceSampler, Sampler
-from spcastat.resample.streamed import StreamRows
+from spcastat.resample import Aligned, draw_generator, run_jobs
+from spcastat.resample.sampler import Sampler
 from spcastat.state.resampled import Bootstrapped, Split
 
 
 class _Draws(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
-        return [self.sampler.bootstrap(rng, number)]
+        return [self.given.sampler.bootstrap(rng, number)]
 
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         V = aligned.V
         places = np.flatnonzero(V.T)
         variances = np.diag(sample.products(V)) * sample.unit**2
-        whole = np.diag(self.op.products(V)) * self.op.unit**2
+        op = self.given.op
+        whole = np.diag(op.products(V)) * op.unit**2
         return places, V.T.ravel()[places], variances, whole, aligned.similarity
 
 
-def bootstrap(
-    sampler: Sampler | StreamRows,
-    refit: Refit,
-    op: Operator,
-    n: int,
-    *,
-    kind: str,
-    seed: int,
-    n_jobs: int = 1,
-) -> Bootstrapped:
+def bootstrap(given: Resampling, n: int, *, kind: str) -> Bootstrapped:
     """Draw rows with replacement, fit each draw and align it with the fit.
 
     Parameters
     ----------
-    sampler : Sampler or StreamRows
-    refit : Refit
-    op : Operator
-        The data of the fit, on which the scores of draws and fit are compared.
+    given : Resampling
     n : int
         Number of draws.
     kind : {"normal", "percentile"}
-    seed, n_jobs : int
 
     Returns
     -------
     Bootstrapped
         If interrupted by Ctrl-C, of the draws made so far.
     """
-    sampler = sampler.prepared("bootstrap", n, seed)
-    work = _Draws(sampler, refit, op, seed)
-    finished = run_jobs(work, n, n_jobs=n_jobs, what="bootstrap", together=refit.together or 1)
-    draws, again = zip(*finished.results, strict=True)
+    given = given.prepared("bootstrap", n)
+    draws, again = zip(*_Draws(given).run(n, "bootstrap").results, strict=True)
     places, values, *further = zip(*(draw for (draw,) in draws), strict=True)
     variances, whole, similarity = map(np.array, further)
     return Bootstrapped(
-        *by_place(refit.V, places, values),
+        *by_place(given.refit.V, places, values),
         variances,
         whole,
         similarity,
-        select=not refit.fixed,
+        select=not given.refit.fixed,
         asked=n,
         again=sum(again),
-        normal=isinstance(sampler, CovarianceSampler),
+        normal=given.normal,
         kind=kind,
     )
 
@@ -92,46 +76,41 @@ class _Work:
         return leading_on(drawn, self.chosen)
 
 
-def split(
-    sampler: Sampler | StreamRows, refit: Refit, op: Operator, n: int, *, seed: int, n_jobs: int = 1
-) -> Split:
+def split(given: Resampling, n: int) -> Split:
     """Select supports on half of the rows; bootstrap the leading eigenvectors on these on the other half.
 
     Parameters
     ----------
-    sampler : Sampler or StreamRows
-    refit : Refit
-    op : Operator
+    given : Resampling
     n : int
         Number of bootstrap draws from the second half.
-    seed, n_jobs : int
     """
-    rng = draw_generator(seed, 0)
-    sampler = sampler.prepared("split", n, seed)
+    rng = draw_generator(given.seed, 0)
+    given = given.prepared("split", n)
 
     def draw() -> tuple[tuple[Sampler, Sampler], np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        first, second = sampler.halves(rng)
-        found = align(refit(first.whole(), rng), refit.V, op, refit.kinds)
-        return (first, second), found.V, leading_on(second.whole(), found.V)
+        first, second = given.sampler.halves(rng)
+        V = given.aligned(given.refit(first.whole(), rng)).V
+        return (first, second), V, leading_on(second.whole(), V)
 
     (halves, chosen, (V, variances)), again = attempted(draw)
-    finished = run_jobs(_Work(halves[1], V, seed), n, n_jobs=n_jobs, what="bootstrap of one half")
-    if len(finished.results) < 2:
+    work = _Work(halves[1], V, given.seed)
+    drawn = run_jobs(work, n, n_jobs=given.n_jobs, what="bootstrap of one half").results
+    if len(drawn) < 2:
         raise KeyboardInterrupt  # too few for standard deviations
     places = np.flatnonzero(chosen.T)
-    drawn = np.array([W.T.ravel()[places] for W, _ in finished.results])
     return Split(
         places,
         V.T.ravel()[places],
-        drawn.std(axis=0, ddof=1),
+        np.array([W.T.ravel()[places] for W, _ in drawn]).std(axis=0, ddof=1),
         variances,
-        np.array([values for _, values in finished.results]).std(axis=0, ddof=1),
-        align(chosen, refit.V, op, refit.kinds).similarity,
+        np.array([values for _, values in drawn]).std(axis=0, ddof=1),
+        given.aligned(chosen).similarity,
         (halves[0].n, halves[1].n),
-        len(finished.results),
+        len(drawn),
         n,
         again,
-        isinstance(sampler, CovarianceSampler),
+        given.normal,
     )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.inference.sample_fits import Resampling
 from spcastat.kernels.regression import rotated
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators import Operator
 from spcastat.operators.standardisation import CONSTANT
 from spcastat.resample import align, draw_generator, run_jobs
 from spcastat.resample.refit import Refit
@@ -56,43 +56,36 @@ class _Work:
 class _Left:
     """The job of fitting without one of the selected variables, for some of these."""
 
-    sampler: RowSampler
-    refit: Refit
-    op: Operator
+    given: Resampling
     selected: np.ndarray
-    seed: int
 
     def __call__(self, numbers: Sequence[int]) -> list[np.ndarray]:
-        whole, every = self.sampler.whole(), np.arange(self.op.p)
-        plan = replace(self.refit.plan, solver=_narrower(self.refit, self.op.p - 1))
-        refit = replace(self.refit, plan=plan)
+        refit, op = self.given.refit, self.given.op
+        whole, every = self.given.sampler.whole(), np.arange(op.p)
+        narrow = replace(refit, plan=replace(refit.plan, solver=_narrower(refit, op.p - 1)))
         ops, begun = [], []
         for left in self.selected[numbers]:
             ops.append(whole.take(np.delete(every, left)))
-            begun.append(refit.begun(ops[-1], draw_generator(self.seed, 0), own=False))
+            begun.append(narrow.begun(ops[-1], draw_generator(self.given.seed, 0), own=False))
         aligned = []
-        for left, found in zip(self.selected[numbers], refit.ended(ops, begun), strict=True):
-            W, reference = np.zeros(self.refit.V.shape), self.refit.V.copy()
+        for left, found in zip(self.selected[numbers], narrow.ended(ops, begun), strict=True):
+            W, reference = np.zeros(refit.V.shape), refit.V.copy()
             W[every != left], reference[left] = found, 0.0
-            aligned.append(align(W, reference, self.op).V)
+            aligned.append(align(W, reference, op).V)
         return aligned
 
 
-def permutation_test(
-    sampler: RowSampler, refit: Refit, op: Operator, n: int, *, fdr: str, seed: int, n_jobs: int = 1
-) -> Tested:
+def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     """Test every variable against the score of every component computed from the other variables.
 
     Parameters
     ----------
-    sampler : RowSampler
-    refit : Refit
-    op : Operator
+    given : Resampling
+        Its sampler has rows in memory.
     n : int
         Number of permutations.
     fdr : {"fdr_bh", "fdr_by"}
         As in ``statsmodels.stats.multitest.multipletests``.
-    seed, n_jobs : int
 
     Notes
     -----
@@ -103,26 +96,21 @@ def permutation_test(
     """
     from statsmodels.stats.multitest import multipletests
 
-    Y = _rows(sampler)
+    refit, n_jobs = given.refit, given.n_jobs
+    Y = _rows(given.sampler)
     X, still = _unit_columns(Y - Y.mean(axis=0), np.abs(Y).max(axis=0))
     p, k = refit.V.shape
     selected = refit.V.any(axis=1)
     scores = [_Scores(np.flatnonzero(~selected), _free(Y @ refit.V))]
-    work = _Left(sampler, refit, op, np.flatnonzero(selected), seed)
-    left = run_jobs(
-        work,
-        int(selected.sum()),
-        n_jobs=n_jobs,
-        what="fits without a variable",
-        unit="fits",
-        together=refit.together or 1,
-    )
+    work, at_once = _Left(given, np.flatnonzero(selected)), refit.together or 1
+    what = "fits without a variable"
+    left = run_jobs(work, len(work.selected), n_jobs=n_jobs, what=what, unit="fits", together=at_once)
     if left.interrupted:
         raise KeyboardInterrupt
     scores += [_Scores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)]
     observed = _against(X, scores, np.arange(len(X)))
     # Correlations that differ by less than this are equal: sums in another order differ by rounding
-    permuted = _Work(X, scores, np.abs(observed) - 1e-10, seed)
+    permuted = _Work(X, scores, np.abs(observed) - 1e-10, given.seed)
     finished = run_jobs(permuted, n, n_jobs=n_jobs, what="permutations", unit="permutations")
     p_value = (1.0 + sum(finished.results)) / (len(finished.results) + 1.0)
     p_value[still] = np.nan

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError
 from spcastat.operators import Operator
-from spcastat.resample import Aligned, align, draw_generator
+from spcastat.resample import Aligned, Finished, align, draw_generator, run_jobs
 from spcastat.resample.refit import Refit
-from spcastat.resample.sampler import Sampler
+from spcastat.resample.sampler import CovarianceSampler
 
 Found = TypeVar("Found")
 
@@ -46,22 +46,44 @@ def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class SampleFits(ABC):
-    """The job of fitting the samples with given numbers, which is sent to other processes.
+class Resampling:
+    """What is drawn and fitted, and how.
 
     Attributes
     ----------
-    sampler : Sampler
+    sampler : Sampler, or StreamRows before it is prepared
     refit : Refit
     op : Operator
         The data of the fit, on which scores are compared.
     seed : int
+    n_jobs : int
     """
 
-    sampler: Sampler
+    sampler: Any
     refit: Refit
     op: Operator
     seed: int
+    n_jobs: int = 1
+
+    def prepared(self, kind: str, count: int) -> Self:
+        """Return the same with a sampler for that many draws; see `StreamRows.prepared`."""
+        return replace(self, sampler=self.sampler.prepared(kind, count, self.seed))
+
+    def aligned(self, V: np.ndarray) -> Aligned:
+        """Return the loadings of a draw, shape (p, k), matched with those of the fit."""
+        return align(V, self.refit.V, self.op, self.refit.kinds)
+
+    @property
+    def normal(self) -> bool:
+        """Whether samples are drawn as those of normal rows."""
+        return isinstance(self.sampler, CovarianceSampler)
+
+
+@dataclass(frozen=True, eq=False)
+class SampleFits(ABC):
+    """The job of fitting the samples with given numbers, which is sent to other processes."""
+
+    given: Resampling
 
     @abstractmethod
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
@@ -73,14 +95,19 @@ class SampleFits(ABC):
 
     def __call__(self, numbers: Sequence[int]) -> list[tuple[list[Any], int]]:
         """Return for each number what is stored of its samples, and how many samples failed before them."""
-        drawn = [attempted(partial(self._begun, draw_generator(self.seed, i), i)) for i in numbers]
+        drawn = [attempted(partial(self._begun, draw_generator(self.given.seed, i), i)) for i in numbers]
         ops, begun = zip(*(one for samples, _ in drawn for one in samples), strict=True)
-        fits = zip(ops, self.refit.ended(ops, begun), strict=True)
-        kept = (self.kept(op, align(V, self.refit.V, self.op, self.refit.kinds)) for op, V in fits)
+        fits = zip(ops, self.given.refit.ended(ops, begun), strict=True)
+        kept = (self.kept(op, self.given.aligned(V)) for op, V in fits)
         return [(list(islice(kept, len(samples))), again) for samples, again in drawn]
 
     def _begun(self, rng: np.random.Generator, number: int) -> list[tuple[Operator, Sequence[np.ndarray]]]:
-        return [(op, self.refit.begun(op, rng)) for op in self.samples(rng, number)]
+        return [(op, self.given.refit.begun(op, rng)) for op in self.samples(rng, number)]
+
+    def run(self, n: int, what: str, unit: str = "draws") -> Finished:
+        """Fit the samples with the numbers below n."""
+        together = self.given.refit.together or 1
+        return run_jobs(self, n, n_jobs=self.given.n_jobs, what=what, unit=unit, together=together)
 
 
 def by_place(

@@ -10,76 +10,51 @@ from dataclasses import replace
 
 import numpy as np
 
-from spcastat.inference.sample_fits import SampleFits, by_place
+from spcastat.inference.sample_fits import Resampling, SampleFits, by_place
 from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
-from spcastat.resample import Aligned, run_jobs
-from spcastat.resample.refit import Refit
-from spcastat.resample.sampler import CovarianceSampler, Sampler
+from spcastat.resample import Aligned
 from spcastat.resample.streamed import StreamRows
 from spcastat.state.resampled import Halved
 
 
 class _Halves(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
-        return [half.whole() for half in self.sampler.halves(rng, number)]
+        return [half.whole() for half in self.given.sampler.halves(rng, number)]
 
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         places = np.flatnonzero(aligned.V.T)
         return places, np.ones(len(places), dtype=bool), aligned.similarity
 
 
-def stability(
-    sampler: Sampler | StreamRows,
-    refit: Refit,
-    op: Operator,
-    n_pairs: int,
-    *,
-    threshold: float,
-    groups: float,
-    seed: int,
-    n_jobs: int = 1,
-) -> Halved:
+def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: float) -> Halved:
     """Repeatedly split the rows at random, fit both halves, and align them with the fit.
 
     Parameters
     ----------
-    sampler : Sampler or StreamRows
-    refit : Refit
-    op : Operator
+    given : Resampling
     n_pairs : int
         Number of splits.
     threshold : float in (0.5, 1]
         Selection frequency above which a loading is stable.
     groups : float in (0, 1]
         Smallest absolute correlation of two variables in a group.
-    seed, n_jobs : int
 
     Notes
     -----
     If rows come in chunks and have too many columns to store the cross-products of all halves, only the
-    columns for which there is memory are used: see :mod:`spcastat.resample.row_and_column_parts`.
+    columns for which there is memory are used: see :mod:`spcastat.resample.screened_columns`.
     """
+    sampler, refit, op = given.sampler, given.refit, given.op
     fewer = None
     if isinstance(sampler, StreamRows) and not refit.plan.solver.ruled:
         fewer = sampler.near(refit.V, 2 * n_pairs)
     if fewer is not None:
         own, J = fewer
-        found = stability(
-            own,
-            replace(refit, V=refit.V[J]),
-            own.source.op,
-            n_pairs,
-            threshold=threshold,
-            groups=groups,
-            seed=seed,
-            n_jobs=n_jobs,
-        )
-        return _of_all(found, J, op.p)
-    sampler = sampler.prepared("halves", n_pairs, seed)
-    work, at_once = _Halves(sampler, refit, op, seed), refit.together or 1
-    what = "complementary halves"
-    finished = run_jobs(work, n_pairs, n_jobs=n_jobs, what=what, unit="pairs", together=at_once)
+        some = replace(given, sampler=own, refit=replace(refit, V=refit.V[J]), op=own.source.op)
+        return _of_all(stability(some, n_pairs, threshold=threshold, groups=groups), J, op.p)
+    given = given.prepared("halves", n_pairs)
+    finished = _Halves(given).run(n_pairs, "complementary halves", "pairs")
     pairs, again = zip(*finished.results, strict=True)
     kept, ones, similarity = zip(*(half for pair in pairs for half in pair), strict=True)
     places, chosen = by_place(refit.V, kept, ones)
@@ -97,7 +72,7 @@ def stability(
         groups,
         n_pairs,
         sum(again),
-        isinstance(sampler, CovarianceSampler),
+        given.normal,
     )
 
 

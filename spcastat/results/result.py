@@ -26,10 +26,10 @@ from spcastat.results.call import card_by_number, names_for
 from spcastat.results.carried import Carried
 from spcastat.results.certificate import Certificate
 from spcastat.results.delegation import attribute, computed, delegated, documented
-from spcastat.results.inferred import Inferred
 from spcastat.results.interpretation import Interpreted
 from spcastat.results.other_names import no_data, no_such_attribute
 from spcastat.results.plotted import Plotted
+from spcastat.results.resampling import Inferred
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import row_scores as rows

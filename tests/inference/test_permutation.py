@@ -99,10 +99,10 @@ def test_components_of_the_other_variables_do_not_depend_on_the_one_left_out(pla
     from dataclasses import replace
 
     fit = sp.spca(planted, 2, 4)
-    (sampler, refit, op), _ = fit._drawn_from("test_loadings()", None, 0, 1)
-    others = sampler.whole().take(np.arange(1, op.p))
-    other = replace(refit, V=np.roll(refit.V, 3, axis=0))
-    starts = [one.begun(others, np.random.default_rng(0), own=False) for one in (refit, other)]
+    given = fit._resampling("test_loadings()", None, 0, 1)
+    others = given.sampler.whole().take(np.arange(1, given.op.p))
+    other = replace(given.refit, V=np.roll(given.refit.V, 3, axis=0))
+    starts = [one.begun(others, np.random.default_rng(0), own=False) for one in (given.refit, other)]
     for a, b in zip(*starts, strict=True):
         np.testing.assert_array_equal(a, b)
 

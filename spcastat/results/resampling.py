@@ -1,29 +1,167 @@
-"""Methods of a fit for resampling inference: bootstrap, stability, sample splitting, permutation tests."""
+"""Resampling of a fit: bootstrap, stability, sample splitting and permutation tests, and their results."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+import pandas as pd
+
+from spcastat import plots
 from spcastat.config import flag, one_of, real_number, whole_number
 from spcastat.engine.inputs import Source
-from spcastat.errors import NoRowsError, OptionError, TooFewRowsError
+from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError
 from spcastat.progress import listening
-from spcastat.results.call import frame_of, source_for
+from spcastat.report import resampling_tables as words
+from spcastat.report.summary import Summary
+from spcastat.results.call import Call, frame_of, source_for
+from spcastat.results.carried import Carried
+from spcastat.results.delegation import attribute, computed, delegated
 from spcastat.results.other_names import answered
+from spcastat.results.plotted import LEVEL, drawn
 from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state import resampling_frames as tables
+from spcastat.state.copies import own
+from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
+from spcastat.state.support_rule import rule_of
+from spcastat.tables import Document
 
 if TYPE_CHECKING:
-    from spcastat.operators import Operator
-    from spcastat.report.summary import Summary
-    from spcastat.resample.refit import Refit
-    from spcastat.resample.sampler import Sampler
-    from spcastat.resample.streamed import StreamRows
-    from spcastat.results.call import Call
-    from spcastat.results.trust import Bootstrap, LoadingTest, SplitInference, Stability
+    from spcastat.inference.sample_fits import Resampling
 
+Found = TypeVar("Found", Bootstrapped, Halved, Split, Tested)
+Result = TypeVar("Result", bound="Resampled[Any]")
 #: Largest numbers of permutations, and of draws or pairs, whose Monte Carlo error is below 0.2 %.
 MOST_PERMUTATIONS, MOST_DRAWS = 1_000_000, 100_000
+
+
+class Resampled(Carried, Summary, Generic[Found]):
+    """A result of resampling."""
+
+    _kind: ClassVar[str]  # its name among the results that a fit stores
+
+    def __init__(self, state: FitState, found: Found):
+        self._state = state
+        self._found: Found = found
+        super().__init__(*self._shown())
+
+    def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
+        """Return the printout and the frames."""
+        raise NotImplementedError
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the computation before all draws that were asked for were made."""
+        return self._found.draws < self._found.asked
+
+
+class Bootstrap(Resampled[Bootstrapped]):
+    """Bootstrap intervals of a fit; prints as text and shows as HTML in a notebook.
+
+    `frames` has "loadings" and "variance", the 95 % intervals.
+    """
+
+    _kind = "bootstrap"
+
+    def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
+        tables = {"loadings": self.conf_int(), "variance": self.variance_ci()}
+        return words.bootstrap_document(self._state, self._found, 0.95, screen=True), tables
+
+    conf_int = delegated(tables.conf_int)
+    variance_ci = delegated(tables.variance_ci)
+    selected = computed(tables.selected)
+
+    similarity = computed(tables.similarity)
+    n: int = attribute("_found.draws", "Number of draws made.")
+
+    @drawn(plots.plot_loadings, "intervals", "kind", "groups", "shape", intervals=LEVEL)
+    def plot(self, *, level: float = 0.95) -> Any:
+        return {"loadings": frames.loadings(self._state), "intervals": self.conf_int(level)}
+
+
+class Stability(Resampled[Halved]):
+    """How often fits of half of the rows select each loading; prints as text, shows as HTML in a notebook.
+
+    `frames` holds "frequency", "clusters" and "associates".
+    """
+
+    _kind = "stability"
+
+    def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
+        tables = {"frequency": self.frequency, "clusters": self.clusters, "associates": self.associates}
+        return words.stability_document(self._state, self._found, screen=True), tables
+
+    frequency = computed(tables.frequency)
+
+    @property
+    def stable(self) -> pd.DataFrame:
+        """Whether the frequency of each loading reaches the threshold, p x k."""
+        return self.frequency >= self._found.threshold
+
+    bound = computed(tables.bound)
+
+    similarity = computed(tables.similarity)
+    clusters = computed(tables.clusters)
+    associates = computed(tables.associates)
+    threshold: float = attribute(
+        "_found.threshold", "Loadings selected with at least this frequency are called stable."
+    )
+
+    n_pairs: int = attribute("_found.draws", "Number of pairs of halves fitted.")
+
+    @drawn(plots.plot_frequency, "frequency", "threshold")
+    def plot(self) -> Any:
+        return {"frequency": self.frequency, "threshold": self.threshold}
+
+
+class SplitInference(Resampled[Split]):
+    """Intervals from one half of the rows for variables selected on the other; prints as text or HTML.
+
+    `frames` holds "loadings" and "variance", the intervals at 95 %.
+    """
+
+    _kind = "split"
+
+    def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
+        tables = {"loadings": self.conf_int(), "variance": self.variance_ci()}
+        return words.split_document(self._state, self._found, 0.95), tables
+
+    conf_int = delegated(tables.split_conf_int, "conf_int")
+    variance_ci = delegated(tables.split_variance_ci, "variance_ci")
+
+    similarity = computed(tables.similarity)
+
+
+class LoadingTest(Resampled[Tested]):
+    """Permutation tests of the variables of every component; prints as text, shows as HTML in a notebook.
+
+    `frames` holds "tests".
+    """
+
+    _kind = "tests"
+
+    def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
+        tests = tables.tests(self._state, self._found)
+        return words.test_document(self._state, self._found), {"tests": tests}
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row for each variable and component: "loading", "correlation", "p_value", "q_value"."""
+        return own(self._frames["tests"])
+
+    @property
+    def p_values(self) -> pd.DataFrame:
+        """The p-values, p x k; NaN for a constant variable."""
+        return self._state.by_variable(self._found.p_value)
+
+    @property
+    def q_values(self) -> pd.DataFrame:
+        """The q-values, p x k: the smallest false discovery rate at which each test is significant."""
+        return self._state.by_variable(self._found.q_value)
+
+
+# --- the methods of a fit ------------------------------------------------------------------------
 
 
 class Inferred:
@@ -96,17 +234,17 @@ class Inferred:
         enters a draw is a Poisson variable with mean one.
         """
         from spcastat.inference import bootstrap
-        from spcastat.results.trust import Bootstrap
 
         n = whole_number("n", n, 2, MOST_DRAWS)
         kind = one_of("kind", kind, ("normal", "percentile"))
         fixed = not flag("select", select)
         with listening(progress):
-            parts, further = self._drawn_from("bootstrap()", data, rng, n_jobs, fixed=fixed)
-            self._need_rows(parts[0], "bootstrap()")
-            found = bootstrap(*parts, n, kind=kind, **further)
-        self._remember(bootstrap=found)
-        return Bootstrap(self._state, found)
+            given = self._resampling("bootstrap()", data, rng, n_jobs, fixed=fixed)
+            if given.sampler.n < 3:  # with two rows, every sample that varies equals the data
+                raise TooFewRowsError(
+                    f"bootstrap() resamples rows, and {given.sampler.n} are too few: it needs 3 or more."
+                )
+            return self._stored(Bootstrap, bootstrap(given, n, kind=kind))
 
     @answered
     def stability(
@@ -153,17 +291,13 @@ class Inferred:
         result is conservative and weak signals are missed.
         """
         from spcastat.inference import stability
-        from spcastat.results.trust import Stability
 
         n_pairs = whole_number("n_pairs", n_pairs, 1, MOST_DRAWS)
         threshold = real_number("threshold", threshold, 0.5, 1.0, open_low=True)
         groups = real_number("groups", groups, 0.0, 1.0, open_low=True)
         with listening(progress):
-            parts, further = self._drawn_from("stability()", data, rng, n_jobs, own_card=True)
-            self._need_halves(parts[0], "stability()")
-            found = stability(*parts, n_pairs, threshold=threshold, groups=groups, **further)
-        self._remember(stability=found)
-        return Stability(self._state, found)
+            given = self._halved("stability()", data, rng, n_jobs)
+            return self._stored(Stability, stability(given, n_pairs, threshold=threshold, groups=groups))
 
     @answered
     def split_inference(
@@ -197,15 +331,11 @@ class Inferred:
             As for `stability`.
         """
         from spcastat.inference import split
-        from spcastat.results.trust import SplitInference
 
         n = whole_number("n", n, 2, MOST_DRAWS)
         with listening(progress):
-            parts, further = self._drawn_from("split_inference()", data, rng, n_jobs, own_card=True)
-            self._need_halves(parts[0], "split_inference()")
-            found = split(*parts, n, **further)
-        self._remember(split=found)
-        return SplitInference(self._state, found)
+            given = self._halved("split_inference()", data, rng, n_jobs)
+            return self._stored(SplitInference, split(given, n))
 
     @answered
     def test_loadings(
@@ -255,11 +385,8 @@ class Inferred:
         component with c nonzeros among p variables, the smallest possible q is about p / (c (n + 1)), so that
         many variables require many permutations.
         """
-        from spcastat.errors import ComponentsError
         from spcastat.inference import permutation_test
         from spcastat.resample.sampler import RowSampler
-        from spcastat.results.trust import LoadingTest
-        from spcastat.state.support_rule import rule_of
 
         n = whole_number("n", n, 1, MOST_PERMUTATIONS)
         method = f"fdr_{one_of('fdr', fdr, ('bh', 'by'))}"
@@ -270,15 +397,15 @@ class Inferred:
                 "variables; fit fewer components."
             )
         with listening(progress):
-            (sampler, refit, op), further = self._drawn_from("test_loadings()", data, rng, n_jobs)
-            if not isinstance(sampler, RowSampler):
+            given = self._resampling("test_loadings()", data, rng, n_jobs)
+            if not isinstance(given.sampler, RowSampler):
                 none = "rows in chunks are not all in memory"
                 raise NoRowsError(
                     "test_loadings() permutes rows, and "
                     f"{none if self._state.record.from_rows else 'a covariance matrix has none'}; "
                     "fit rows that fit into memory with spca(data, ...), or use bootstrap() or stability()."
                 )
-            if sampler.gaps is not None and sampler.gaps.missing.any():
+            if given.sampler.gaps is not None and given.sampler.gaps.missing.any():
                 raise OptionError(
                     "test_loadings() permutes the values of variables, and the conditional means that "
                     "replace missing values depend on the values they were computed from. Use "
@@ -290,9 +417,7 @@ class Inferred:
                     "(include, exclude, disjoint, together) applies to all of them. Use bootstrap() or "
                     "stability(), whose draws obey it."
                 )
-            found = permutation_test(sampler, refit, op, n, fdr=method, **further)
-        self._remember(tests=found)
-        return LoadingTest(self._state, found)
+            return self._stored(LoadingTest, permutation_test(given, n, fdr=method))
 
     @property
     def resampled(self) -> dict[str, Summary]:
@@ -300,51 +425,42 @@ class Inferred:
 
         It is saved in files, so that a fit from a file has it too.
         """
-        from spcastat.results import trust
-
-        known = self._state.trust
-        homes = {
-            "bootstrap": trust.Bootstrap,
-            "stability": trust.Stability,
-            "split": trust.SplitInference,
-            "tests": trust.LoadingTest,
-        }
-        found = {name: (home, getattr(known, name)) for name, home in homes.items()}
-        return {name: home(self._state, part) for name, (home, part) in found.items() if part is not None}
+        kinds: tuple[type[Resampled[Any]], ...] = (Bootstrap, Stability, SplitInference, LoadingTest)
+        found = {home: getattr(self._state.trust, home._kind) for home in kinds}
+        return {home._kind: home(self._state, one) for home, one in found.items() if one is not None}
 
     # --- shared ---------------------------------------------------------------------------------
 
-    def _drawn_from(
-        self, what: str, data: Any, rng: Any, n_jobs: Any, **how: bool
-    ) -> tuple[tuple[Sampler | StreamRows, Refit, Operator], dict[str, Any]]:
-        """Return sampler, refit function and operator, and a mapping with seed and number of processes."""
+    def _resampling(self, what: str, data: Any, rng: Any, n_jobs: Any, **how: bool) -> Resampling:
+        """Return the data and the method of the fit for draws; `what` is the call, for messages."""
+        from spcastat.inference.sample_fits import Resampling
         from spcastat.resample import seed_of, workers
         from spcastat.resample.refit import plan_of, refit_of
         from spcastat.resample.sampler import sampler_of
         from spcastat.resample.streamed import StreamRows
 
-        further = {"seed": seed_of(rng), "n_jobs": workers(n_jobs)}
+        seed, jobs = seed_of(rng), workers(n_jobs)
         source, call = source_for(self._state, self._source, self._call, data, what)
         plan = plan_of(self._state, None if call is None else call.arguments)
         frame = frame_of(source, None if call is None else call.data, data)
-        sampler: Sampler | StreamRows
+        sampler: Any
         if source.stream is not None:
             sampler = StreamRows(source, what)
         else:
             sampler = sampler_of(source, bool(plan.rows_for), frame, what)
-        return (sampler, refit_of(self._state, plan, **how), source.op), further
+        return Resampling(sampler, refit_of(self._state, plan, **how), source.op, seed, jobs)
 
-    def _need_rows(self, sampler: Sampler | StreamRows, what: str) -> None:
-        if sampler.n < 3:  # with two rows, every sample that varies equals the data
-            raise TooFewRowsError(f"{what} resamples rows, and {sampler.n} are too few: it needs 3 or more.")
-
-    def _need_halves(self, sampler: Sampler | StreamRows, what: str) -> None:
-        k = self._state.V.shape[1]
-        if sampler.n // 2 < k + 2:
+    def _halved(self, what: str, data: Any, rng: Any, n_jobs: Any) -> Resampling:
+        """Return the data and the method for fits of halves, which must have enough rows."""
+        given = self._resampling(what, data, rng, n_jobs, own_card=True)
+        n, k = given.sampler.n // 2, self._state.V.shape[1]
+        if n < k + 2:
             raise TooFewRowsError(
-                f"{what} fits half of the rows, and {sampler.n // 2} are too few for k={k}: a half needs "
-                f"{k + 2} or more."
+                f"{what} fits half of the rows, and {n} are too few for k={k}: a half needs {k + 2} or more."
             )
+        return given
 
-    def _remember(self, **found: Any) -> None:
-        self._state = replace(self._state, trust=replace(self._state.trust, **found))
+    def _stored(self, kind: type[Result], found: Any) -> Result:
+        """Return a result, which the fit stores for its summary and files."""
+        self._state = replace(self._state, trust=replace(self._state.trust, **{kind._kind: found}))
+        return kind(self._state, found)
