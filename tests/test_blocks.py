@@ -12,10 +12,10 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat import cli, errors
-from spcastat.resample.divide import divided
+from spcastat.resample.folds import divided
 from spcastat.resample.sampler import sampler_of
-from spcastat.resample.screened_columns import among
 from spcastat.resample.streamed import StreamRows
+from spcastat.resample.subsets import among
 from tests.conftest import source_of
 
 BLOCKS = {"size": ["a", "b", "c"], "shape": ["f", "d"], "alone": ["e"]}

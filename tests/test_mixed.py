@@ -9,7 +9,7 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat import cli, errors
-from spcastat.resample.divide import divided
+from spcastat.resample.folds import divided
 from spcastat.resample.sampler import sampler_of
 from tests.conftest import source_of
 

@@ -14,9 +14,9 @@ import statsmodels.api as sm
 import spcastat as sp
 from spcastat import cli
 from spcastat.kernels.regression import rotated
-from spcastat.resample.divide import divided
-from spcastat.resample.half_rows import half_of
+from spcastat.resample.folds import divided
 from spcastat.resample.sampler import sampler_of
+from spcastat.resample.subsets import half_of
 from tests.conftest import source_of
 from tests.storage.test_archive import seal
 

@@ -17,6 +17,7 @@ from spcastat.choosing.data import request
 from spcastat.engine import make_plan
 from spcastat.operators import prepare
 from spcastat.resample.folds import FoldSums, MomentFolds, random_labels
+from spcastat.resample.sampler import Rules
 from spcastat.select.candidates import Candidates, choose
 from spcastat.select.fits_of_cardinalities import Fitter
 from spcastat.select.noise_tests import default_card, standing
@@ -46,7 +47,7 @@ def candidates(X: np.ndarray, k: int, seed: int) -> tuple[Candidates, np.ndarray
     names = pd.RangeIndex(p)
     op = prepare(X, None, True, False, names)[1].at_unit_size()
     final = Fitter(k, make_plan(request({}, k, 1), p))
-    return Candidates(op, Fitter(k), final, float(n), MomentFolds(sums, True, False, names)), labels[0]
+    return Candidates(op, Fitter(k), final, float(n), MomentFolds(sums, Rules(True, False, names))), labels[0]
 
 
 def _one(model: Model, name: str, number: int, others: bool) -> dict[str, float]:

@@ -18,7 +18,7 @@ from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError
 from spcastat.progress import listening
 from spcastat.registry import CONTROLS
 from spcastat.resample import seed_of, workers
-from spcastat.resample.divide import divided
+from spcastat.resample.folds import divided
 from spcastat.results.call import call_text
 from spcastat.results.choice_words import Chosen
 from spcastat.results.choices import Choice

@@ -14,9 +14,8 @@ from spcastat.engine.inputs import Opened, Source, open_covariance, open_rows
 from spcastat.errors import OptionError, UnknownOptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.operators import GRAM_ORDER, Operator
-from spcastat.resample.divide import MOMENTS
-from spcastat.resample.half_rows import half_of
-from spcastat.resample.screened_columns import among, columns_near
+from spcastat.resample.folds import MOMENTS
+from spcastat.resample.subsets import among, columns_near, half_of
 from spcastat.select.fits_of_cardinalities import Cards
 
 #: Arguments for centre and scale of rows.

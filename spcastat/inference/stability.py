@@ -43,7 +43,7 @@ def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: floa
     Notes
     -----
     If rows come in chunks and have too many columns to store the cross-products of all halves, only the
-    columns for which there is memory are used: see :mod:`spcastat.resample.screened_columns`.
+    columns for which there is memory are used: see :mod:`spcastat.resample.subsets`.
     """
     sampler, refit, op = given.sampler, given.refit, given.op
     fewer = None

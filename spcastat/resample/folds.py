@@ -7,20 +7,35 @@ deviations nor the fit that they are compared with.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
-from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
+from spcastat.engine.inputs import Source
+from spcastat.engine.missing_values import rank_of
+from spcastat.errors import (
+    ConstantColumnError,
+    DataError,
+    MissingValuesError,
+    NoRowsError,
+    TooFewRowsError,
+    WeightsError,
+)
+from spcastat.intake import ReadOptions
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators import CrossProducts, Operator, Standardisation, prepare
-from spcastat.operators.build import Given, from_products
-from spcastat.operators.scaling_groups import Scale
+from spcastat.missing.model import Patterns
+from spcastat.operators import CrossProducts, Operator, Standardisation
+from spcastat.resample.row_hashes import hashed_labels
+from spcastat.resample.sampler import Rules
 from spcastat.resample.sparse_model import SparseModel
+
+if TYPE_CHECKING:
+    from spcastat.streams.base import Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +83,54 @@ class HeldMoments(Held):
         return np.array(errors)
 
 
+@dataclass(frozen=True, eq=False)
+class MeasuredCells(Held):
+    """Held-out rows with missing values; only measured values predict and are predicted.
+
+    The weight is the number of measured values divided by the number of columns, so that errors are means
+    over values; for complete rows it is the number of rows.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (m, p)
+        Centred and scaled rows, with zeros for missing values.
+    patterns : Patterns
+    row_weights : ndarray of shape (m,)
+    """
+
+    Z: np.ndarray
+    patterns: Patterns
+    row_weights: np.ndarray
+
+    def press(self, models: Sequence[SparseModel]) -> np.ndarray:
+        errors = [model.press_measured(self.Z, self.patterns, self.row_weights) for model in models]
+        return np.array(errors)
+
+
+def measured_cells(Z: np.ndarray, weights: np.ndarray | None) -> MeasuredCells:
+    """Prepare held-out rows for errors of their measured values.
+
+    Z has shape (m, p): centred and scaled, with NaN for missing values.
+    """
+    missing = np.isnan(Z)
+    w = np.ones(len(Z)) if weights is None else weights
+    Z = np.where(missing, 0.0, Z)
+    weight = float(w @ (~missing).sum(axis=1)) / Z.shape[1]
+    return MeasuredCells(weight, w @ (Z * Z), Z, Patterns.of(missing, w), w)
+
+
 class Folds(ABC):
     """Rows in `count` folds, once or several times; picklable.
 
     Attributes
     ----------
     count, repeats : int
-    center, scale : bool or ndarray of shape (p,)
-    names : pandas.Index of length p
+    rules : Rules
     """
 
     count: int
     repeats: int
-    center: Given
-    scale: Scale
-    names: pd.Index
+    rules: Rules
 
     @abstractmethod
     def _split(self, number: int) -> tuple[Operator, Held]: ...
@@ -116,28 +164,26 @@ class MomentFolds(Folds):
     Parameters
     ----------
     sums : FoldSums
-    center, scale, names
-        See :class:`Folds`.
+    rules : Rules
     """
 
-    def __init__(self, sums: FoldSums, center: Given, scale: Scale, names: pd.Index):
-        self.count, self.repeats = sums.count, sums.repeats
+    def __init__(self, sums: FoldSums, rules: Rules):
+        self.count, self.repeats, self.rules = sums.count, sums.repeats, rules
         self.parts, self.rows = sums.parts, sums.rows
-        self.center, self.scale, self.names = center, scale, names
 
     def _split(self, number: int) -> tuple[Operator, Held]:
         first = number // self.count * self.count
-        others = CrossProducts(len(self.names))
+        others = CrossProducts(len(self.rules.names))
         rows = 0
         for i in range(first, first + self.count):
             if i != number:
                 others.merge(self.parts[i])
                 rows += self.rows[i]
-        standard, op = from_products(others, rows, self.center, self.scale, self.names)
+        standard, op = self.rules.of_sums(others, rows)
         own = self.parts[number]
         products = own.about(standard.mean) / np.outer(standard.scale, standard.scale)
         held = HeldMoments(own.weight, np.diag(products), lambda some: products[np.ix_(some, some)])
-        return op.at_unit_size(), held
+        return op, held
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +209,10 @@ class RowFolds(Folds):
     weights : ndarray of shape (n,) or None
     labels : ndarray of int, shape (repeats, n)
         The fold of each row.
-    center, scale, names
-        See :class:`Folds`.
-    keep_rows : bool
-        Whether the method needs an operator with rows.
+    rules : Rules
+    k_em, k : int or None, int
+        With missing values, which are NaN: the rank of the EM model, or the number of components, which is
+        the rank if the rows outside a fold allow it. The model does not use held-out rows.
     """
 
     def __init__(
@@ -174,26 +220,22 @@ class RowFolds(Folds):
         columns: Callable[[np.ndarray], tuple[Any, Any]],
         weights: np.ndarray | None,
         labels: np.ndarray,
-        center: Given,
-        scale: Scale,
-        names: pd.Index,
-        keep_rows: bool = False,
+        rules: Rules,
+        k_em: int | None = None,
+        k: int = 1,
     ):
-        self.columns, self.weights, self.labels, self.keep_rows = columns, weights, labels, keep_rows
-        self.repeats, self.count = len(labels), int(labels.max()) + 1
-        self.center, self.scale, self.names = center, scale, names
+        self.columns, self.weights, self.labels, self.k_em, self.k = columns, weights, labels, k_em, k
+        self.repeats, self.count, self.rules = len(labels), int(labels.max()) + 1, rules
 
     def _split(self, number: int) -> tuple[Operator, Held]:
         out = self.labels[number // self.count] == number % self.count
-        w = (None, None) if self.weights is None else (self.weights[~out], self.weights[out])
-        return self._parted(*self.columns(~out), *w)
-
-    def _parted(
-        self, training: Any, own: Any, w: np.ndarray | None, own_weights: np.ndarray | None
-    ) -> tuple[Operator, Held]:
-        """Return the operator of the rows outside a fold, and its own rows, given the weights of both."""
-        standard, op = prepare(training, w, self.center, self.scale, self.names, self.keep_rows)
-        return op.at_unit_size(), _held_rows(own, own_weights, standard)
+        training, own = self.columns(~out)
+        w, v = (None, None) if self.weights is None else (self.weights[~out], self.weights[out])
+        if self.rules.how is None:
+            standard, op = self.rules.of_rows(training, w)
+            return op, _held_rows(own, v, standard)
+        standard, op = self.rules.of_rows(training, w, rank_of(self.k_em, self.k, w, training.shape))
+        return op, measured_cells((own - standard.mean) / standard.scale, v)
 
 
 def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) -> HeldMoments:
@@ -285,37 +327,6 @@ class FoldSums(PartSums):
                 self.rows[repeat * self.count + fold] += int(which.size if w is None else np.count_nonzero(w))
 
 
-def hashed_labels(X: Any, count: int, seed: int) -> np.ndarray:
-    """Return the fold of each row, shape (n,), which depends only on its values and the seed."""
-    found: np.ndarray = ((row_keys(X, seed) >> np.uint64(33)) % np.uint64(count)).astype(np.int64)
-    return found
-
-
-def row_keys(X: Any, seed: int) -> np.ndarray:
-    """Return a 64-bit hash of the values of each row and the seed, shape (n,)."""
-    multipliers = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
-    if is_sparse(X):
-        X = X.tocsr()
-        cells = _bits(X.data) * multipliers[X.indices]
-        filled = np.append(np.cumsum(cells, dtype=np.uint64), np.uint64(0))
-        ends = np.concatenate([[np.uint64(0)], filled[:-1]])[X.indptr]
-        sums = ends[1:] - ends[:-1]
-    else:
-        sums = np.zeros(len(X), dtype=np.uint64)
-        for j, multiplier in enumerate(multipliers):
-            sums += _bits(X[:, j]) * multiplier
-    sums ^= sums >> np.uint64(32)
-    sums *= np.uint64(0x9E3779B97F4A7C15)
-    return sums
-
-
-def _bits(values: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each number; the hash of zero is zero."""
-    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
-    mixed: np.ndarray = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return mixed ^ (mixed >> np.uint64(32))
-
-
 def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> None:
     """Raise TooFewRowsError, WeightsError or DataError if the rows outside a fold cannot be fitted.
 
@@ -348,3 +359,85 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
             f"The rows outside a fold, {least}, are too few for {plural(k, 'component')}; "
             "give more folds, or fewer components."
         )
+
+
+# --- the folds of a source -------------------------------------------------------------------------
+
+
+#: Up to this many variables, folds are represented by their cross-products.
+MOMENTS = 1000
+
+
+def require_foldable(stream: Stream | None, p: int) -> None:
+    """Raise NoRowsError, before rows are read, for rows in chunks with too many variables for folds."""
+    if stream is not None and p > MOMENTS:
+        raise NoRowsError(
+            f"The rows of {stream.title} are never all in memory, and folds of {p} variables take too much; "
+            f"at most {MOMENTS} will do. Use by='ebic', or a sample of the rows."
+        )
+
+
+def divided(
+    source: Source,
+    data: Any,
+    described: Mapping[str, Any],
+    folds: int,
+    repeats: int,
+    *,
+    seed: int,
+    k: int,
+    keep_rows: bool,
+) -> Folds:
+    """Divide the rows of a source into folds.
+
+    Parameters
+    ----------
+    source : Source
+        With rows.
+    data : object
+        The data that the source was opened from, for a formula that learns from rows.
+    described : Mapping
+        The options with which it was opened: the fields of `ReadOptions`, and others that the source knows.
+    folds, repeats : int
+    seed : int
+        The same seed gives the same folds for all data with the same number of rows.
+    k : int
+        Number of components that will be fitted.
+    keep_rows : bool
+        Whether the method needs an operator with rows.
+
+    Raises
+    ------
+    TooFewRowsError, WeightsError, DataError
+        If the rows outside a fold cannot be fitted.
+    NoRowsError
+        For rows in chunks with too many variables.
+    """
+    names: pd.Index = source.spec.columns
+    rules = Rules.of(source, keep_rows)
+    if source.stream is not None:
+        begin = partial(FoldSums, len(names), folds, repeats, seed)
+        sums = source.stream.reduce(begin, "means and cross-products of the folds").result
+        require_folds(sums.rows, folds, k, source.weighted)
+        return MomentFolds(sums, rules)
+    X, w = source.matrix, source.weights
+    n = X.shape[0]
+    labels = random_labels(n, min(folds, n), repeats, np.random.default_rng([seed, 2]))
+    kept = np.ones(n, dtype=bool) if w is None else w > 0
+    counts = [int(np.sum(kept & (one == fold))) for one in labels for fold in range(min(folds, n))]
+    require_folds(counts, folds, k, source.weighted)
+    columns: Any = None
+    if source.spec.learns:
+        from spcastat.intake.read import FoldedTerms
+
+        reading = [one.name for one in fields(ReadOptions) if one.name in described]
+        columns = FoldedTerms(data, ReadOptions(**{name: described[name] for name in reading}))
+    elif source.gaps is not None or keep_rows or len(names) > MOMENTS:
+        rows = source.measured
+        columns = PlainRows(rows.tocsr() if is_sparse(rows) else rows)
+    if columns is not None:
+        return RowFolds(columns, w, labels, rules, described.get("k_em"), k)
+    sums = FoldSums(len(names), folds, repeats, seed)
+    for repeat, one in enumerate(labels):
+        sums.add_to(repeat, one, X, w)
+    return MomentFolds(sums, rules)

@@ -18,10 +18,66 @@ from spcastat.intake.terms import Model
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.regression import regress
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators import Gram, Operator, Standardisation, matrix_in_blocks, prepare
+from spcastat.missing import PpcaModel
+from spcastat.operators import (
+    CrossProducts,
+    Gram,
+    Operator,
+    Standardisation,
+    from_products,
+    matrix_in_blocks,
+    prepare,
+)
+from spcastat.operators.build import Given
+from spcastat.operators.scaling_groups import Scale
 
 #: Largest number of rows that integer weights may stand for.
 MOST_UNITS = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """How some of the rows, or their cross-products, become a covariance matrix.
+
+    Attributes
+    ----------
+    center, scale : bool or ndarray of shape (p,)
+        The centring and scaling, which are computed from the rows again.
+    names : pandas.Index of length p
+    keep_rows : bool
+        Whether the method needs an operator with rows.
+    how : {"em", "pairwise"} or None
+        How moments are estimated if values are missing.
+    """
+
+    center: Given
+    scale: Scale
+    names: pd.Index
+    keep_rows: bool = False
+    how: str | None = None
+
+    @classmethod
+    def of(cls, source: Source, keep_rows: bool = False) -> Rules:
+        """Return the rules by which the rows of a source were standardised."""
+        how = None if source.gaps is None else source.gaps.how
+        return cls(*source.center_and_scale, source.spec.columns, keep_rows, how)
+
+    def of_rows(
+        self, X: Any, weights: np.ndarray | None, rank: int = 1, start: PpcaModel | None = None
+    ) -> tuple[Standardisation, Operator]:
+        """Return centre, scale and operator of rows; for `rank` and `start` see `prepare_with_gaps`."""
+        given = X, weights, self.center, self.scale, self.names
+        standard, op, *_ = (
+            prepare(*given, self.keep_rows)
+            if self.how is None
+            else prepare_with_gaps(*given, self.how, rank, start=start)
+        )
+        return standard, op.at_unit_size()
+
+    def of_sums(self, sums: CrossProducts, rows: int) -> tuple[Standardisation, Operator]:
+        """Return centre, scale and operator of `rows` different rows with these cross-products."""
+        standard, op = from_products(sums, rows, self.center, self.scale, self.names)
+        return standard, op.at_unit_size()
 
 
 class Sampler(ABC):
@@ -67,11 +123,7 @@ class RowSampler(Sampler):
         The row of each sampling unit; a row of weight 2 occurs twice.
     standard : Standardisation
         The centring and scaling of the fit.
-    how : tuple
-        The centring and scaling of each draw: `center_and_scale` of the source.
-    columns : pandas.Index
-    keep_rows : bool
-        Whether the method needs rows.
+    rules : Rules
     terms : Terms or None
         A formula whose terms learn from the rows.
     gaps : Gaps or None
@@ -87,9 +139,7 @@ class RowSampler(Sampler):
     matrix: Any
     units: np.ndarray
     standard: Standardisation
-    how: tuple[Any, Any]
-    columns: pd.Index
-    keep_rows: bool = False
+    rules: Rules
     terms: Terms | None = None
     gaps: Gaps | None = None
     covariates: np.ndarray | None = None
@@ -115,23 +165,21 @@ class RowSampler(Sampler):
         return self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix
 
     def _operator(self, rows: np.ndarray, left: float = 1.0) -> Operator:
-        X, (center, scale) = None, self.how
+        X, names = None, self.rules.names
         if self.terms is not None:
-            X = self.terms.learnt_from(rows, self.columns)
+            X = self.terms.learnt_from(rows, names)
         else:
             X = self._by_row[np.sort(rows)]
             if is_sparse(X):
                 X = X.tocsc()
         if self.covariates is not None:
             Z, free = self.covariates[np.sort(rows)], len(rows) - 1
-            found = regress(X, Z, None, self.columns)
+            found = regress(X, Z, None, names)
             X = found.residuals(X, Z) * np.sqrt(left * free / (free - found.rank))
-        if self.gaps is not None:
-            how, rank = self.gaps.how, min(self.gaps.told.get("rank", 1), max(1, len(rows) - 2))
-            return prepare_with_gaps(X, None, center, scale, self.columns, how, rank, start=self.gaps.model)[
-                1
-            ].at_unit_size()
-        return prepare(X, None, center, scale, self.columns, self.keep_rows)[1].at_unit_size()
+        if self.gaps is None:
+            return self.rules.of_rows(X, None)[1]
+        rank = min(self.gaps.told.get("rank", 1), max(1, len(rows) - 2))
+        return self.rules.of_rows(X, None, rank, self.gaps.model)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,15 +332,12 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
     if frame is not None:
         terms = Terms(replace(spec.model_spec, states={}, context=spec.context or {}), frame)
     units, matrix = _units(source, what), source.measured
-    how = source.center_and_scale
     left = ((source.free or 0.0) - 1.0) / (source.weight - 1.0)
     return RowSampler(
         matrix,
         units,
         source.standard,
-        how,
-        spec.columns,
-        keep_rows,
+        Rules.of(source, keep_rows),
         terms,
         source.gaps,
         source.covariates,

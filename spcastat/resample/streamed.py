@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 
 from spcastat.config import plural
@@ -25,11 +24,10 @@ from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, WeightsError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import CrossProducts, Operator
-from spcastat.operators.build import Given, from_products
-from spcastat.operators.scaling_groups import Scale
-from spcastat.resample.folds import PartSums, row_keys
-from spcastat.resample.sampler import Sampler
-from spcastat.resample.screened_columns import among, columns_near
+from spcastat.resample.folds import PartSums
+from spcastat.resample.row_hashes import place_keys, uniform_of
+from spcastat.resample.sampler import Rules, Sampler
+from spcastat.resample.subsets import among, columns_near
 
 #: Largest number of elements of all cross-products of a pass: in this process, and for each part of a
 #: distributed pass.
@@ -40,7 +38,6 @@ ROOM = 3
 COUNTS = np.cumsum(stats.poisson.pmf(np.arange(20), 1.0))
 #: Takes a number and returns uniform random numbers, one for each row.
 Uniform = Callable[[int], np.ndarray]
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class DrawSums(PartSums, ABC):
@@ -80,19 +77,6 @@ class DrawSums(PartSums, ABC):
 
         `uniform` takes a number and returns a uniform random number for each row, independent of others.
         """
-
-
-def place_keys(X: Any, seen: int, seed: int) -> np.ndarray:
-    """Return a 64-bit hash of the values and position of each row, shape (n,), after `seen` earlier rows."""
-    place = (seen + np.arange(X.shape[0])).astype(np.uint64)
-    return _mixed(row_keys(X, seed) + (place + np.uint64(1)) * GOLDEN)
-
-
-def uniform_of(keys: np.ndarray, seed: int, number: int) -> np.ndarray:
-    """Return a uniform random number for each row, shape (n,), independent for different `number`."""
-    own = np.random.default_rng([seed, number]).integers(2**63, dtype=np.uint64)
-    found: np.ndarray = (_mixed(keys ^ own) >> np.uint64(11)) * 2.0**-53
-    return found
 
 
 class BootstrapSums(DrawSums):
@@ -142,32 +126,6 @@ def _halved(u: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.n
     return first, weights - first
 
 
-def _mixed(keys: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each key: the finaliser of splitmix64."""
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: np.ndarray = keys ^ (keys >> np.uint64(31))
-    return mixed
-
-
-@dataclass(frozen=True, eq=False)
-class Rules:
-    """How cross-products are converted to a covariance matrix: centring and scaling.
-
-    Attributes
-    ----------
-    center, scale : bool or ndarray of shape (p,)
-    names : pandas.Index of length p
-    """
-
-    center: Given
-    scale: Scale
-    names: pd.Index
-
-    def operator(self, sums: CrossProducts, rows: int) -> Operator:
-        return from_products(sums, rows, self.center, self.scale, self.names)[1].at_unit_size()
-
-
 #: Cross-products, and the number of different rows in them.
 Part = tuple[CrossProducts, int]
 
@@ -194,10 +152,10 @@ class SummedSampler(Sampler):
 
     def whole(self) -> Operator:
         assert self.own is not None
-        return self.rules.operator(*self.own)
+        return self.rules.of_sums(*self.own)[1]
 
     def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
-        return self.rules.operator(*self.draws[number])
+        return self.rules.of_sums(*self.draws[number])[1]
 
     def halves(self, rng: np.random.Generator, number: int = 0) -> tuple[Sampler, Sampler]:
         first, second = self.halved[2 * number : 2 * number + 2]
@@ -259,9 +217,8 @@ class StreamRows:
             )
         found = stream.reduce(partial(sums, p, cells, seed), "cross-products of draws").result
         made = list(zip(found.parts, found.rows, strict=True))
-        rules = Rules(*self.source.center_and_scale, self.source.spec.columns)
         halved = {"bootstrap": 0, "halves": cells, "split": 2}[kind]
-        return SummedSampler(self.n, rules, None, made[halved:], made[:halved])
+        return SummedSampler(self.n, Rules.of(self.source), None, made[halved:], made[:halved])
 
     @property
     def _most(self) -> int:

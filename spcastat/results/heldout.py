@@ -13,7 +13,7 @@ from spcastat.config import shown
 from spcastat.engine.inputs import Source, require_unchanged
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, ShapeError
 from spcastat.intake import ReadOptions
-from spcastat.resample.divide import divided, require_foldable
+from spcastat.resample.folds import divided, require_foldable
 from spcastat.resample.refit import plan_of, refit_of
 from spcastat.results.call import Call, source_for
 from spcastat.results.result import SpcaResult

@@ -211,7 +211,7 @@ class Plotted:
     @cached_property
     def _drawn(self) -> pd.DataFrame:
         """Scores, T2 and Q of a sample of rows that are not all in memory."""
-        from spcastat.resample.sampled_rows import drawn_rows  # imported late, as few fits need it
+        from spcastat.resample.subsets import drawn_rows  # imported late, as few fits need it
 
         assert self._source is not None
         assert self._source.stream is not None

@@ -153,7 +153,7 @@ def cross_validate(
     Errors
     """
     paths = partial(_along_path, fitter, cards, near, dense)
-    p = len(folds.names)
+    p = len(folds.rules.names)
     return _errors(folds, paths, fitter.together(p), n_jobs, "cross-validation", fitter.groups(p))
 
 

@@ -16,8 +16,8 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.operators import CrossProducts, Gram
 from spcastat.resample import streamed
 from spcastat.resample.folds import FoldSums
-from spcastat.resample.screened_columns import columns_near
 from spcastat.resample.streamed import HalfSums
+from spcastat.resample.subsets import columns_near
 from spcastat.streams.base import Pass, Tally
 from spcastat.streams.changed_rows import Changed
 from spcastat.streams.operator import StreamRows as PassRows

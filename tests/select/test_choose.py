@@ -22,7 +22,9 @@ from spcastat.errors import (
     WeightsError,
 )
 from spcastat.operators import Gram
-from spcastat.resample.folds import FoldSums, MomentFolds, PlainRows, RowFolds, hashed_labels
+from spcastat.resample.folds import FoldSums, MomentFolds, PlainRows, RowFolds
+from spcastat.resample.row_hashes import hashed_labels
+from spcastat.resample.sampler import Rules
 from spcastat.resample.sparse_model import SparseModel
 from spcastat.select.candidates import Limit, by_errors, ebic
 from spcastat.select.crossvalidation import Errors
@@ -110,8 +112,8 @@ def test_moments_of_folds_are_those_of_the_rows(weighted):
     names = pd.RangeIndex(5)
     sums = FoldSums(5, 4, 1, 0)
     sums.add_to(0, labels, rows, w)
-    one = MomentFolds(sums, True, True, names)
-    other = RowFolds(PlainRows(rows), w, labels[None], True, True, names, False)
+    one = MomentFolds(sums, Rules(True, True, names))
+    other = RowFolds(PlainRows(rows), w, labels[None], Rules(True, True, names))
     for fold in range(4):
         out = labels == fold
         training = rows[~out] if w is None else np.repeat(rows[~out], w[~out].astype(int), axis=0)

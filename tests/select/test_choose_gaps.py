@@ -11,8 +11,8 @@ from spcastat.errors import ConstantColumnError, MissingValuesError, OptionError
 from spcastat.missing import em_moments
 from spcastat.operators import Gram
 from spcastat.resample import seed_of
-from spcastat.resample.divide import GapFolds, GapRules, measured_cells
-from spcastat.resample.folds import PlainRows, random_labels
+from spcastat.resample.folds import PlainRows, RowFolds, measured_cells, random_labels
+from spcastat.resample.sampler import Rules
 from spcastat.resample.sparse_model import SparseModel
 
 SEED = 5
@@ -118,7 +118,7 @@ def test_a_fold_knows_nothing_of_its_rows(X, how):
     other[labels[0] == 1, 0] = np.nan
     found = []
     for one in (rows, other):
-        folds = GapFolds(GapRules(how, None, 2), PlainRows(one), None, labels, True, True, X.columns)
+        folds = RowFolds(PlainRows(one), None, labels, Rules(True, True, X.columns, how=how), k=2)
         op = folds.split(1)[0]
         found.append(op.block(np.arange(10)) * op.unit**2)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12, atol=1e-14)

@@ -12,7 +12,7 @@ from spcastat.choosing import data as parts
 from spcastat.choosing import number
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.operators import CrossProducts
-from spcastat.resample.half_rows import HalfStream, OfHalf, half_of
+from spcastat.resample.subsets import HalfStream, OfHalf, half_of
 from spcastat.streams import open_stream
 
 P, TESTED = 80, 30

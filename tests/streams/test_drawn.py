@@ -8,7 +8,7 @@ from scipy import stats
 import spcastat as sp
 from spcastat.errors import DataWarning, NoRowsError
 from spcastat.operators import prepare
-from spcastat.resample import sampled_rows as drawn
+from spcastat.resample import subsets as drawn
 
 N = 6000
 
