@@ -20,7 +20,7 @@ from spcastat.resample.folds import FoldSums, MomentFolds, random_labels
 from spcastat.resample.sampler import Rules
 from spcastat.select.candidates import Candidates, choose
 from spcastat.select.fits_of_cardinalities import Fitter
-from spcastat.select.noise_tests import default_card, standing
+from spcastat.select.noise_tests import Draws, default_card, standing
 from spcastat.select.sign_flips import RowNoise
 from spcastat.select.unequal import select
 
@@ -196,7 +196,7 @@ def _one_k(name: str, number: int) -> Measured:
     model = NUMBER[name]
     X = model.draw(generator(f"k {name}", number))
     Z = (X - X.mean(axis=0)) / np.sqrt(model.n - 1)
-    found = standing(RowNoise(Z), 4, default_card(model.p), 0.05, 199, number)
+    found = standing(RowNoise(Z), 4, default_card(model.p), Draws(0.05, 199, number))
     return {
         "k right": float(found.k == model.k),
         "parallel right": float(found.parallel == model.k),

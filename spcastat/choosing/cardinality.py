@@ -10,7 +10,7 @@ import numpy as np
 
 from spcastat.api import spca, spca_cov
 from spcastat.choosing.data import is_wide, narrowed, opened, refuse_early, request
-from spcastat.choosing.number import level, require_early, standing_out
+from spcastat.choosing.number import require_early, standing_out
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import Plan, make_plan
 from spcastat.engine.support_rules import RULE
@@ -27,6 +27,7 @@ from spcastat.search.joint_method import Joint
 from spcastat.select import candidates
 from spcastat.select.candidates import RULES
 from spcastat.select.fits_of_cardinalities import Fitter, path_cards
+from spcastat.select.noise_tests import Draws
 from spcastat.select.unequal import select
 
 #: Default candidates.
@@ -173,7 +174,7 @@ def choose(
         folds = whole_number("folds", folds, 2, MOST_FOLDS)
         repeats = whole_number("repeats", repeats, 1, MOST_FOLDS)
         jobs, seed = workers(n_jobs), seed_of(rng)
-        alpha, n_resample = level(alpha, n_resample)
+        draws = Draws(alpha, n_resample, seed)
         if kmax is not None:
             kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         for name in CONTROLS:
@@ -211,7 +212,7 @@ def choose(
                 "of rows behind the matrix, or use by='is' or by='variance'."
             )
         if k is None:
-            components = standing_out(source, covariance, kmax, None, alpha, n_resample, seed)
+            components = standing_out(source, covariance, kmax, None, draws)
             k = components.k
             if k == 0:
                 raise ComponentsError(

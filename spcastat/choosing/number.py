@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.choosing.data import COLUMNS, FLIPPED, is_tested_in_part, opened, require_room, tested_part
-from spcastat.config import real_number, whole_number
+from spcastat.config import whole_number
 from spcastat.engine.inputs import Opened, Source
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.kernels.regression import rotated
@@ -17,15 +17,13 @@ from spcastat.operators import SquareProducts
 from spcastat.progress import listening
 from spcastat.resample import seed_of
 from spcastat.results.component_choice import ComponentChoice, Tested
-from spcastat.select.noise_tests import default_card, standing
+from spcastat.select.noise_tests import Draws, default_card, standing
 from spcastat.select.sign_flips import MomentNoise, Noise, RowNoise, Tails, of_covariance
 
 #: Default for `kmax`.
 KMAX = 8
 #: Largest number of cells whose signs are flipped.
 MOST_CELLS = 20_000_000
-#: Largest number of draws.
-MOST_DRAWS = 100_000
 
 
 def choose_k(
@@ -112,36 +110,15 @@ def choose_k(
     3
     """
     with listening(progress):
-        alpha, n_resample = level(alpha, n_resample)
-        seed = seed_of(rng)
+        draws = Draws(alpha, n_resample, seed_of(rng))
         entered, covariance, _ = opened(data, covariance, described, choose_k)
         require_early(entered, kmax, card)
-        return standing_out(entered.source(""), covariance, kmax, card, alpha, n_resample, seed)
+        return standing_out(entered.source(""), covariance, kmax, card, draws)
 
 
-def level(alpha: float, n_resample: int) -> tuple[float, int]:
-    """Return the checked level of the tests and the number of draws, which must be enough for the level."""
-    alpha = real_number("alpha", alpha, 1.0 / (MOST_DRAWS + 1), 0.5)
-    n_resample = whole_number("n_resample", n_resample, 19, MOST_DRAWS)
-    if n_resample + 1 < 1.0 / alpha:
-        raise OptionError(
-            f"n_resample={n_resample} was given with alpha={alpha:g}; the smallest possible p-value is 1 / "
-            f"{n_resample + 1}. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
-        )
-    return alpha, n_resample
-
-
-def standing_out(
-    source: Source,
-    covariance: bool,
-    kmax: Any,
-    card: Any,
-    alpha: float,
-    n_resample: int,
-    seed: int,
-) -> ComponentChoice:
+def standing_out(source: Source, covariance: bool, kmax: Any, card: Any, draws: Draws) -> ComponentChoice:
     """Choose the number of components by tests, for data in a Source."""
-    p = source.op.p
+    p, seed = source.op.p, draws.seed
     most, kmax, card = _asked(p, source.op.rank_limit, kmax, card, is_tested_in_part(source, MOST_CELLS))
     if not source.op.total > 0:
         raise DataError("The data have no variance: every column is constant.")
@@ -152,14 +129,11 @@ def standing_out(
         most = min(most, max(source.op.rank_limit, 1))
         kmax = min(kmax, most)
     noise = _noise(source, covariance, seed, cells)
-    found = standing(noise, kmax, card, alpha, n_resample, seed)
+    found = standing(noise, kmax, card, draws)
     unit = source.op.unit**2 if isinstance(noise, MomentNoise) and not covariance else 1.0
     return ComponentChoice(
         found,
         p=source.op.p,
-        card=card,
-        alpha=alpha,
-        n_resample=n_resample,
         unit=unit,
         most=most,
         tested=None if source.op.p == p else Tested(p, source.n or 0),

@@ -10,7 +10,6 @@ in Biomedicine 83.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,19 +39,20 @@ COUNTS = np.cumsum(stats.poisson.pmf(np.arange(20), 1.0))
 Uniform = Callable[[int], np.ndarray]
 
 
-class DrawSums(PartSums, ABC):
+class DrawSums(PartSums):
     """Accumulator of the cross-products of several samples of the rows.
 
     Parameters
     ----------
-    p, count : int
-        Number of variables, and of samples.
+    p, pairs, draws : int
+        Number of variables, of pairs of complementary halves, whose sums come first, and of samples with
+        replacement: from the rows, or from the second half of the last pair.
     seed : int
     """
 
-    def __init__(self, p: int, count: int, seed: int):
-        super().__init__(p, count)
-        self.count, self.seed, self.seen = count, seed, 0
+    def __init__(self, p: int, pairs: int, draws: int, seed: int):
+        super().__init__(p, 2 * pairs + draws)
+        self.pairs, self.draws, self.seed, self.seen = pairs, draws, seed, 0
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Add rows to every sample that contains them."""
@@ -71,39 +71,16 @@ class DrawSums(PartSums, ABC):
                 self.parts[i].add(X[some], times[some])
                 self.rows[i] += int(some.size)
 
-    @abstractmethod
     def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
         """Yield for every sample how often it contains each row, shape (n,).
 
         `uniform` takes a number and returns a uniform random number for each row, independent of others.
         """
-
-
-class BootstrapSums(DrawSums):
-    """Samples with replacement."""
-
-    def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
-        for draw in range(self.count):
-            yield _poisson(uniform(draw), weights)
-
-
-class HalfSums(DrawSums):
-    """Pairs of complementary halves: the halves of pair i are the samples 2 i and 2 i + 1."""
-
-    def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
-        for pair in range(self.count // 2):
-            yield from _halved(uniform(pair), weights)
-
-
-class SplitSums(DrawSums):
-    """Two halves, and samples with replacement from the second."""
-
-    def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
-        first, second = _halved(uniform(0), weights)
-        yield first
-        yield second
-        for draw in range(1, self.count - 1):
-            yield _poisson(uniform(draw), second)
+        for pair in range(self.pairs):
+            halves = _halved(uniform(pair), weights)
+            yield from halves
+        for draw in range(self.pairs, self.pairs + self.draws):
+            yield _poisson(uniform(draw), halves[1] if self.pairs else weights)
 
 
 def _poisson(u: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -202,8 +179,9 @@ class StreamRows:
         NoRowsError
             If the cross-products of all draws need too much memory.
         """
-        sums, further = KINDS[kind]
-        cells = 2 * count if kind == "halves" else count + further
+        pairs = {"bootstrap": 0, "halves": count, "split": 1}[kind]
+        draws = 0 if kind == "halves" else count
+        cells = 2 * pairs + draws
         stream, p = self.source.stream, self.source.op.p
         assert stream is not None
         most = self._most
@@ -215,10 +193,9 @@ class StreamRows:
                 f"{most // p**2}. Ask for fewer, or fit fewer variables, or a sample of the rows of "
                 f"{stream.title}."
             )
-        found = stream.reduce(partial(sums, p, cells, seed), "cross-products of draws").result
+        found = stream.reduce(partial(DrawSums, p, pairs, draws, seed), "cross-products of draws").result
         made = list(zip(found.parts, found.rows, strict=True))
-        halved = {"bootstrap": 0, "halves": cells, "split": 2}[kind]
-        return SummedSampler(self.n, Rules.of(self.source), None, made[halved:], made[:halved])
+        return SummedSampler(self.n, Rules.of(self.source), None, made[2 * pairs :], made[: 2 * pairs])
 
     @property
     def _most(self) -> int:
@@ -237,11 +214,3 @@ class StreamRows:
             return None
         columns = columns_near(self.source.op, V, size)
         return replace(self, source=among(self.source, columns)), columns
-
-
-#: Kind of draws -> accumulator, and the number of halves in addition to the draws.
-KINDS: dict[str, tuple[type[DrawSums], int]] = {
-    "bootstrap": (BootstrapSums, 0),
-    "halves": (HalfSums, 0),
-    "split": (SplitSums, 2),
-}

@@ -48,15 +48,12 @@ class ComponentChoice(Summary):
         found: Standing,
         *,
         p: int,
-        card: int,
-        alpha: float,
-        n_resample: int,
         unit: float,
         most: int,
         tested: Tested | None = None,
     ):
         self._found, self._most, self._p, self._tested = found, most, p, tested
-        self.alpha, self.n_resample, self.sparse_card = alpha, n_resample, card
+        self.alpha, self.n_resample, self.sparse_card = found.draws.alpha, found.draws.n_resample, found.card
         values = found.values * unit
         shares = values / values.sum()
         index = pd.Index([f"PC{j + 1}" for j in range(len(values))], name="component")
@@ -161,7 +158,7 @@ class ComponentChoice(Summary):
     def _reasons(self) -> Iterator[str]:
         table, found, m = self._table, self._found, len(self._table)
         k, P, D, Q = found.k, found.parallel, found.deflated, found.sequential
-        level = percent(found.level, 0) if found.level >= 0.01 else percent(found.level, 1)
+        level = percent(found.draws.level, 1 - (found.draws.level >= 0.01))
         yield (
             f"Parallel analysis keeps {P}"
             + (f", of which {D} stand out when those before them are projected out" if D < P else "")

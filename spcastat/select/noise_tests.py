@@ -2,17 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 import numpy as np
 
+from spcastat.config import real_number, whole_number
+from spcastat.errors import OptionError
 from spcastat.progress import stage
 from spcastat.resample import draw_generator
 from spcastat.select.sign_flips import Noise
 
 #: A sparse component must explain at least this mean correlation of its variables.
 LEAST_CORRELATION = 0.1
+#: Largest number of draws.
+MOST_DRAWS = 100_000
+#: Takes random generators and returns the largest variances in draws from each.
+Drawn = Callable[[Sequence[np.random.Generator]], Iterable[float]]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The draws of noise, and the level of the tests.
+
+    Attributes
+    ----------
+    alpha : float
+        Level of parallel analysis.
+    n_resample : int
+        Number of draws, which must be enough for the level.
+    seed : int
+
+    Raises
+    ------
+    OptionError
+        If a value is not allowed.
+    """
+
+    alpha: float
+    n_resample: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        alpha = real_number("alpha", self.alpha, 1.0 / (MOST_DRAWS + 1), 0.5)
+        n = whole_number("n_resample", self.n_resample, 19, MOST_DRAWS)
+        if n + 1 < 1.0 / alpha:
+            raise OptionError(
+                f"n_resample={n} was given with alpha={alpha:g}; the smallest possible p-value is 1 / "
+                f"{n + 1}. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
+            )
+        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "n_resample", n)
+
+    @property
+    def level(self) -> float:
+        """Level of the sequential tests: a fifth of `alpha`, or the lowest that the draws allow."""
+        return max(0.2 * self.alpha, 1.0 / (self.n_resample + 1.0))
+
+    def generators(self, first: int = 0) -> Iterator[np.random.Generator]:
+        """Yield the generators of the draws, which are independent for different `first`."""
+        return (draw_generator(self.seed, first + i) for i in range(self.n_resample))
+
+    def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
+        """Return (1 + number of draws as large) / (draws + 1), or an estimate once it must exceed the level.
+
+        Drawing ends with the h-th draw that is as large, where h is the smallest number that implies p > level.
+        Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential Monte Carlo
+        p-values".
+        """
+        enough = max(1, int(np.floor(self.level * (self.n_resample + 1.0))))
+        generators, as_large, made = self.generators(first), 0, 0
+        while some := list(islice(generators, 10)):
+            for value in drawn(some):
+                as_large, made = as_large + int(value >= observed), made + 1
+                if as_large >= enough and enough / made > self.level:
+                    return as_large / made
+        return (1.0 + as_large) / (self.n_resample + 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +104,9 @@ class Standing:
         As `p_values`, for the sparse components; NaN if not tested.
     correlations : ndarray of shape (m,)
         Mean correlation of its variables that each sparse component explains.
-    level : float
-        Level of the sequential tests.
+    draws : Draws
+    card : int
+        Cardinality of the sparse components.
     parallel, deflated, sequential : int
         Number of components that each test keeps.
     """
@@ -50,7 +118,8 @@ class Standing:
     sparse_variances: np.ndarray
     sparse_p_values: np.ndarray
     correlations: np.ndarray
-    level: float
+    draws: Draws
+    card: int
     parallel: int
     deflated: int
     sequential: int
@@ -66,7 +135,7 @@ def default_card(p: int) -> int:
     return min(p, max(2, round(1.5 * np.log(p))))
 
 
-def standing(noise: Noise, kmax: int, card: int, alpha: float, n_resample: int, seed: int) -> Standing:
+def standing(noise: Noise, kmax: int, card: int, draws: Draws) -> Standing:
     """Test the leading components.
 
     Parameters
@@ -77,25 +146,20 @@ def standing(noise: Noise, kmax: int, card: int, alpha: float, n_resample: int, 
         Largest number of components tested.
     card : int
         Cardinality of the sparse components.
-    alpha : float
-        Level of parallel analysis; the other tests use a fifth of it, or the lowest that the draws allow.
-    n_resample : int
-    seed : int
+    draws : Draws
     """
-    values = noise.values
+    values, n = noise.values, draws.n_resample
     m = min(kmax, len(values))
-    with stage("parallel analysis", n_resample, "draws") as advance:
-        drawn = np.empty((n_resample, m))
-        for i in range(n_resample):
-            drawn[i] = noise.flipped(draw_generator(seed, i)).leading(m)
+    with stage("parallel analysis", n, "draws") as advance:
+        drawn = np.empty((n, m))
+        for i, rng in enumerate(draws.generators()):
+            drawn[i] = noise.flipped(rng).leading(m)
             advance(1)
-    p_values = (1.0 + (drawn >= values[:m]).sum(axis=0)) / (n_resample + 1.0)
-    bound = np.quantile(drawn, 1.0 - alpha, axis=0)
-    # Level of the sequential tests, as a share of that of parallel analysis
-    level = max(0.2 * alpha, 1.0 / (n_resample + 1.0))
-    parallel = _leading(p_values, alpha)
-    deflated = _deflated(noise, p_values[0], parallel, m, level, n_resample, seed)
-    variances, sparse, correlations = _sequential(noise, values[0], card, m, level, n_resample, seed)
+    p_values = (1.0 + (drawn >= values[:m]).sum(axis=0)) / (n + 1.0)
+    bound = np.quantile(drawn, 1.0 - draws.alpha, axis=0)
+    parallel = _leading(p_values, draws.alpha)
+    deflated = _deflated(noise, p_values[0], parallel, m, draws)
+    variances, sparse, correlations = _sequential(noise, values[0], card, m, draws)
     return Standing(
         values,
         bound,
@@ -104,35 +168,34 @@ def standing(noise: Noise, kmax: int, card: int, alpha: float, n_resample: int, 
         variances,
         sparse,
         correlations,
-        level,
+        draws,
+        card,
         parallel,
-        _leading(deflated, level),
-        int(np.sum(sparse <= level)),
+        _leading(deflated, draws.level),
+        int(np.sum(sparse <= draws.level)),
     )
 
 
-def _deflated(
-    noise: Noise, first: float, parallel: int, m: int, level: float, n_resample: int, seed: int
-) -> np.ndarray:
+def _deflated(noise: Noise, first: float, parallel: int, m: int, draws: Draws) -> np.ndarray:
     """Return p-values, shape (m,), of the first eigenvalue after removing 0, 1, ... leading components."""
     p_values = np.full(m, np.nan)
     if not parallel:
         return p_values
     p_values[0], U = first, noise.directions(parallel)
     for j in range(1, parallel):
-        if p_values[j - 1] > level:
+        if p_values[j - 1] > draws.level:
             break
         left = noise.without(U[:, :j])
 
-        def largest(rngs: Sequence[np.random.Generator], left: Noise = left) -> np.ndarray:
-            return np.array([left.flipped(rng).leading(1)[0] for rng in rngs])
+        def largest(rngs: Sequence[np.random.Generator], left: Noise = left) -> Iterator[float]:
+            return (left.flipped(rng).leading(1)[0] for rng in rngs)
 
-        p_values[j] = _p_value(left.leading(1)[0], largest, level, n_resample, seed, (m + j) * n_resample)
+        p_values[j] = draws.p_value(left.leading(1)[0], largest, (m + j) * draws.n_resample)
     return p_values
 
 
 def _sequential(
-    noise: Noise, largest: float, card: int, m: int, level: float, n_resample: int, seed: int
+    noise: Noise, largest: float, card: int, m: int, draws: Draws
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return variances, p-values and explained correlations of sparse components, shape (m,) each.
 
@@ -153,41 +216,12 @@ def _sequential(
             correlations[j] = (variances[j] - each) / (own * max(len(some) - 1, 1))
             found = np.column_stack([found, left.whole(v)])
             if correlations[j] >= LEAST_CORRELATION:
-                begin = (1 + j) * n_resample
-
-                def sparse(rngs: Sequence[np.random.Generator], left: Noise = left) -> np.ndarray:
-                    return left.sparse_flips(rngs, card)
-
-                p_values[j] = _p_value(variances[j], sparse, level, n_resample, seed, begin)
+                drawn = partial(left.sparse_flips, card=card)
+                p_values[j] = draws.p_value(variances[j], drawn, (1 + j) * draws.n_resample)
             advance(1)
-            if p_values[j] > level:
+            if p_values[j] > draws.level:
                 break
     return variances, p_values, correlations
-
-
-def _p_value(
-    observed: float,
-    drawn: Callable[[Sequence[np.random.Generator]], np.ndarray],
-    level: float,
-    n_resample: int,
-    seed: int,
-    first: int,
-) -> float:
-    """Return (1 + number of draws as large) / (draws + 1), or an estimate once it must exceed the level.
-
-    Drawing ends with the h-th draw that is as large, where h is the smallest number that implies p > level.
-    Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential Monte Carlo
-    p-values".
-    """
-    settled = max(1, int(np.floor(level * (n_resample + 1.0))))
-    as_large, at_once = 0, 10
-    for begin in range(0, n_resample, at_once):
-        numbers = range(begin, min(begin + at_once, n_resample))
-        for i, value in zip(numbers, drawn([draw_generator(seed, first + i) for i in numbers]), strict=True):
-            as_large += int(value >= observed)
-            if as_large >= settled and settled / (i + 1.0) > level:
-                return as_large / (i + 1.0)
-    return (1.0 + as_large) / (n_resample + 1.0)
 
 
 def _leading(p_values: np.ndarray, alpha: float) -> int:

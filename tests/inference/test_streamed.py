@@ -8,7 +8,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import NoRowsError, WeightsError
-from spcastat.resample.streamed import BootstrapSums, HalfSums
+from spcastat.resample.streamed import DrawSums
 
 N = 240
 
@@ -30,14 +30,14 @@ def pieces(rows):
 def test_counts_are_poisson_and_halves_complete_one_another():
     """4 standard errors: of the mean and variance of 40 x 500 Poisson counts, of halves of 500 rows."""
     X = np.random.default_rng(0).normal(size=(500, 2))
-    sums = BootstrapSums(2, 40, 7)
+    sums = DrawSums(2, 0, 40, 7)
     sums.add(X, None)
     weights = np.array([part.weight for part in sums.parts])
     assert abs(weights.mean() / 500 - 1) < 4 / np.sqrt(40 * 500)
     assert abs(weights.var(ddof=1) / 500 - 1) < 4 * np.sqrt(2 / 39)
     different = np.mean(sums.rows) / 500
     assert abs(different - (1 - np.exp(-1))) < 4 * np.sqrt(0.2325 / (40 * 500))
-    halves = HalfSums(2, 20, 7)
+    halves = DrawSums(2, 10, 0, 7)
     halves.add(X, None)
     for first, second in zip(halves.parts[::2], halves.parts[1::2], strict=True):
         assert first.weight + second.weight == 500
@@ -48,7 +48,7 @@ def test_counts_are_poisson_and_halves_complete_one_another():
 
 def test_equal_rows_are_drawn_each_for_itself():
     X = np.ones((400, 2))
-    sums = BootstrapSums(2, 30, 0)
+    sums = DrawSums(2, 0, 30, 0)
     sums.add(X, None)
     weights = np.array([part.weight for part in sums.parts])
     # 400 times one Poisson variable would have a standard deviation of 400 instead of 20

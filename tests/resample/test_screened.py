@@ -16,7 +16,7 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.operators import CrossProducts, Gram
 from spcastat.resample import streamed
 from spcastat.resample.folds import FoldSums
-from spcastat.resample.streamed import HalfSums
+from spcastat.resample.streamed import DrawSums
 from spcastat.resample.subsets import columns_near
 from spcastat.streams.base import Pass, Tally
 from spcastat.streams.changed_rows import Changed
@@ -109,7 +109,7 @@ def test_more_columns_than_a_covariance_matrix_is_formed_of(monkeypatch):
     "make",
     [
         lambda: FoldSums(40, 3, 1, 0),
-        lambda: HalfSums(40, 4, 0),
+        lambda: DrawSums(40, 2, 0, 0),
         lambda: Changed(lambda: CrossProducts(40), lambda X: X[:, np.arange(40)]),
     ],
 )
