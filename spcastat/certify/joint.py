@@ -22,7 +22,7 @@ from spcastat.measures import MEASURES, best_order
 from spcastat.operators import Operator
 from spcastat.progress import stage
 from spcastat.search.rule import SupportRule
-from spcastat.state.proven import PARTITIONS, UNRULED
+from spcastat.state.record import PARTITIONS, UNRULED
 
 #: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for TARGET.
 OPTIMAL, TARGET = 1e-4, 9e-5

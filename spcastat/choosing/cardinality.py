@@ -20,8 +20,7 @@ from spcastat.registry import CONTROLS
 from spcastat.resample import seed_of, workers
 from spcastat.resample.folds import divided
 from spcastat.results.call import call_text
-from spcastat.results.choice_words import Chosen
-from spcastat.results.choices import Choice
+from spcastat.results.choices import Choice, Chosen
 from spcastat.results.other_names import hint
 from spcastat.search.joint_method import Joint
 from spcastat.select import candidates

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.inference.sample_fits import Resampling
+from spcastat.inference.samples import Resampling
 from spcastat.kernels.regression import rotated
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.standardisation import CONSTANT

@@ -24,8 +24,7 @@ from spcastat.state import component_frames as frames
 from spcastat.state import row_scores as rows
 from spcastat.state.record import Record
 from spcastat.tables import Arrangement, Document, Row, Table
-from spcastat.tables.cells import percents
-from spcastat.tables.grid import DIGITS, number_rows
+from spcastat.tables.grid import DIGITS, number_rows, percents
 
 #: The largest number of terms written for an equation.
 MOST_TERMS = 20

@@ -15,7 +15,7 @@ from spcastat.report.pictures import Picture, picture_html
 from spcastat.storage.atomic import write_bytes
 from spcastat.tables import Document, Table, render
 from spcastat.tables.html import STYLE
-from spcastat.tables.panels import blocks
+from spcastat.tables.table_layout import blocks
 
 #: Extensions that the name of a page may have.
 ENDINGS = ("", ".html", ".htm")

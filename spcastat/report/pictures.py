@@ -30,7 +30,7 @@ from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as trust
 from spcastat.state import row_scores as rows
 from spcastat.state.variance import variance
-from spcastat.tables.cells import fixed, percent, percents
+from spcastat.tables.grid import fixed, percent, percents
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

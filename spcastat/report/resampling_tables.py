@@ -13,8 +13,8 @@ from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 from spcastat.tables import Arrangement, Document, Row, Table
-from spcastat.tables.cells import alike, each, fixed, percent
 from spcastat.tables.fit_tables import UNSORTED
+from spcastat.tables.grid import alike, each, fixed, percent
 
 #: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
 ROWS, PAIRS = 100, 5

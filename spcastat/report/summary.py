@@ -22,7 +22,7 @@ from spcastat.report.workbook import write_workbook
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state.copies import own
-from spcastat.state.proof_sentences import proof_sentences
+from spcastat.state.proofs import proof_sentences
 from spcastat.state.record import CENTRING, SCALING, Record
 from spcastat.state.support_rule import forced, groups_of, rule_words, shares
 from spcastat.state.variance import variance as variance_of
@@ -246,7 +246,7 @@ def _groups(state: FitState) -> Iterator[tuple[str, str]]:
 def _tables_of_groups(state: FitState, loadings: pd.DataFrame) -> Iterator[Table]:
     """Yield the eigenvalues of disjoint groups of all variables, and the shares of blocks of variables."""
     from spcastat.tables import Row, Table
-    from spcastat.tables.cells import each
+    from spcastat.tables.grid import each
 
     headings, details = tuple(full_names(state.components)), state.record.details
     if "second eigenvalue" in details:

@@ -2,26 +2,380 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat import plots
+from spcastat.config import plural
 from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
 from spcastat.report.chapters import Chapter, chapter_of
 from spcastat.report.methods_text import choice_sentences
 from spcastat.report.report_file import write_report
-from spcastat.report.summary import Summary
-from spcastat.results.choice_words import Chosen, name_of
+from spcastat.report.summary import Summary, describe_data, unequal_variances
 from spcastat.results.component_choice import ComponentChoice
 from spcastat.results.delegation import delegated
 from spcastat.results.plotted import drawn
 from spcastat.results.result import SpcaResult
+from spcastat.search.default import HELD
+from spcastat.select.candidates import CRITERIA
+from spcastat.select.unequal import Selected
 from spcastat.state import FitState
 from spcastat.state.copies import own
+from spcastat.state.support_rule import rule_of
+from spcastat.tables import Document, Row, Table
+from spcastat.tables.grid import fixed, percent
+
+#: The advice for variables with very different variances.
+SCALED = "choose(data, scale=True)"
+#: rule -> description of the fit that it chooses.
+RULES = {
+    "worth": "the sparsest fit to which no further {unit}s are worth adding",
+    "1se": "the sparsest fit within one standard error of the smallest",
+    "paired": "the sparsest fit within one standard error of the difference, paired by fold",
+    "min": "the best value",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Chosen:
+    """How cardinalities were chosen, and its description in tables and words.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The candidates, with a column "chosen".
+    state : FitState
+        The fit.
+    card : int or list of int
+    by, rule : str
+    share : float
+    folds, repeats : int
+    selected : Selected
+    dense : float or None
+        The error of dense PCA.
+    among : int or None
+        The number of variables considered, if not all.
+    call : str
+        The call that reproduces the fit.
+    groups : int or None
+        The number of groups of variables, if cardinalities count these.
+    """
+
+    table: pd.DataFrame
+    state: FitState
+    card: Any
+    by: str
+    rule: str
+    share: float
+    folds: int
+    repeats: int
+    selected: Selected
+    dense: float | None
+    among: int | None
+    call: str
+    groups: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """What cardinalities count."""
+        return "group" if self.groups else "loading"
+
+    @property
+    def _counted(self) -> str:
+        """The column of the table with the sums of cardinalities."""
+        return "groups" if self.groups else "nonzeros"
+
+    @property
+    def worth(self) -> bool:
+        """Whether the rule "worth" was applied, which only these two criteria use."""
+        return self.rule == "worth" and self.by in ("cv", "ebic")
+
+    @property
+    def _line(self) -> pd.Series:
+        """The candidate that was chosen."""
+        return self.table[self.table["chosen"]].iloc[0]
+
+    @property
+    def _best(self) -> pd.Series:
+        """The candidate with the best value of the criterion."""
+        return self.table.iloc[self.selected.best]
+
+    def document(self) -> Document:
+        """Return the full document for a report: all candidates, criteria and reasons."""
+        columns = self._columns(False)
+        notes = (*self.reasons(), self._key(columns))
+        tables = (self._grid(columns, self.table.index),)
+        return Document(self._title, tuple(self._facts()), tables, notes)
+
+    def screen(self, components: ComponentChoice | None) -> Document:
+        """Return the printout: the choice, the fits to compare it with, and warnings.
+
+        The tests for the number of components are included if that was chosen as well.
+        """
+        table, selected = self.table, self.selected
+        compared = {selected.place, selected.equal, selected.best}
+        compared |= {i for i in table.index if table["card"][i] in selected.readings.values()}
+        shown = table.index[sorted(compared)]
+        columns = self._columns(True)
+        notes = [self._verdict(), *self._about_components(), *self._about_density(), *self._cautions()]
+        ends = [f"All {len(table)} candidates: choice.table."] if len(shown) < len(table) else []
+        facts, tables = [], []
+        if components is not None:
+            notes += components._cautions
+            facts.append(("k", components._brief))
+            tables.append(components._screen)
+            ends.append("The tests of k: choice.components.")
+        notes.append(" ".join([self._key(columns), *ends]))
+        tables.append(self._grid(columns, shown))
+        return Document(self._title, tuple(self._facts(*facts)), tuple(tables), tuple(notes))
+
+    @property
+    def _title(self) -> str:
+        return f"{_kind(self.card)} of {plural(self.state.record.k, 'component')} by {name_of(self.by)}"
+
+    def _facts(self, *between: tuple[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield the lines of the header of the choice; `between` is inserted between data and rule."""
+        for note in unequal_variances(self.state.record, self.state.moments.variances, SCALED):
+            yield "Scale", note
+        yield "Data", describe_data(self.state.record)
+        yield from between
+        yield "Rule", self._rule_text()
+        yield "Fit", self.call
+
+    # --- reasons ------------------------------------------------------------------------------------
+
+    def reasons(self) -> Iterator[str]:
+        """Yield the reasons for the choice and further remarks."""
+        table, line = self.table, self._line
+        yield self._verdict()
+        if self.worth and line["card"] != self._best["card"]:
+            yield self._unworthy()
+        yield from self._about_components()
+        yield from self._about_density()
+        yield from self._cautions()
+        if self.by == "cv" and "ebic" in table:
+            other = table["card"].iloc[int(table["ebic"].argmin())]
+            each = " in each" if self.state.record.k > 1 and not isinstance(other, (tuple, list)) else ""
+            if other != line["card"]:
+                yield f"EBIC would take {card_text(other)}{each}."
+
+    def _verdict(self) -> str:
+        """Return a sentence that compares the choice with the best value."""
+        by, line, best = self.by, self._line, self._best
+        name = f"{_kind(line['card'])} {card_text(line['card'])}"
+        if by == "variance":
+            kept, share = percent(line["relative_adjusted"], 1), percent(self.share, 0)
+            if line["relative_adjusted"] < self.share:
+                return f"{name}: no candidate keeps {share} %; it keeps {kept} %."
+            goal = f"that keep {share} % of dense PCA's variance, all components together ({kept} %)"
+            return f"{name}: the fewest {self.unit}s {goal}."
+        if line["card"] != best["card"]:
+            return f"{name}: {self._compared()}."
+        extreme = "largest" if by == "is" else "smallest"
+        one = not isinstance(line["card"], (tuple, list))
+        lead = f"{name} {'has' if one else 'have'} the {extreme} {name_of(by)}"
+        if by == "cv":
+            lead = f"{name} {'predicts' if one else 'predict'} best ({fixed(best['error'], 3)})"
+        fewer = (self.table[self._counted] < line[self._counted]).any()
+        sparser = by in ("cv", "ebic") and self.rule != "min" and fewer
+        return f"{lead}{', and no sparser fit is as good by this rule' if sparser else ''}."
+
+    def _cautions(self) -> Iterator[str]:
+        """Yield warnings: no prediction, few rows, the end of the grid, screened variables."""
+        record, counts = self.state.record, self.table[self._counted]
+        if self.by == "cv" and self._best["error"] >= 1.0:
+            yield (
+                "No candidate predicts better than the column means: interpret these components with caution."
+            )
+        # With fewer rows the rule of one standard error selects too few
+        if record.n is not None and record.n < 60 and (self.by, self.rule) == ("cv", "1se"):
+            yield (
+                f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few; "
+                "rule='worth' and rule='paired' compare by fold and take more."
+            )
+        rule, most = rule_of(record), record.k * (self.groups or record.p)
+        largest = isinstance(self.card, int) and self._line[self._counted] == counts.max() < most
+        if largest and rule is not None:
+            largest = rule.feasible([self.card + 1] * record.k)
+        if largest and len(counts) > 1:
+            yield "It is the largest that was tried: cards= takes larger ones."
+        if self.among is not None:
+            yield (
+                f"Chosen among {self.among:,} of {record.p:,} variables: those of the largest fit, then "
+                "those that vary most with its components, or at all; the others were not considered, and "
+                "the table is about these."
+            )
+
+    def method_sentences(self) -> Iterator[str]:
+        """Yield sentences for a methods section on how cardinalities were chosen."""
+        by = self.by
+        cells = ", cells predicted from the others of their row" if by == "cv" else ""
+        numbers = "numbers of groups" if self.groups else "numbers of nonzero loadings"
+        yield f"The {numbers} were chosen by {name_of(by)}: {self._rule_text()}{cells}."
+        if self.worth:
+            yield f"The fit keeps {percent(self._line['kept'], 0)} % of the best prediction."
+            yield self._unworthy()
+        if isinstance(self.card, list):
+            yield "Each component has a number of its own: one at a time was changed, until none changed."
+
+    def _unworthy(self) -> str:
+        """Return a sentence on the loadings that are not worth adding."""
+        least = (
+            "lower EBIC by less than 2"
+            if self.by == "ebic"
+            else "improve prediction by less than a standard error"
+        )
+        share = percent(self.selected.price, 0)
+        return (
+            f"Further {self.unit}s {least}, or each by less than {share} % of what a {self.unit} of this fit "
+            "brings."
+        )
+
+    def _compared(self) -> str:
+        """Return a comparison of the choice with the best value of another candidate."""
+        rule, line, best = self.rule, self._line, self._best
+        at = card_text(best["card"])
+        if rule == "worth":
+            return (
+                f"this fit of {line[self._counted]} {self.unit}s keeps {percent(line['kept'], 0)} % of the "
+                f"best prediction, which takes {best[self._counted]} (card={at})"
+            )
+        if self.by == "ebic":
+            return f"the sparsest whose EBIC exceeds the smallest (at {at}) by less than 2"
+        smallest = f"the smallest error ({fixed(best['error'], 3)}, at {at})"
+        if rule == "paired":
+            return (
+                f"the sparsest whose error exceeds {smallest} by less than one standard error of the "
+                f"difference ({fixed(line['excess'], 3)} by {fixed(line['excess_se'], 3)}, paired by fold)"
+            )
+        if isinstance(self.card, list):
+            return (
+                "changed one at a time, each to the sparsest within one standard error of the best; the "
+                f"error is {fixed(line['error'], 3)}, {smallest}"
+            )
+        return f"the sparsest within one standard error ({fixed(best['se'], 3)}) of {smallest}"
+
+    def _about_components(self) -> Iterator[str]:
+        """Yield sentences on the search for a cardinality of each component."""
+        tried, equal = self.selected.tried, card_text(self.selected.keys[self.selected.equal])
+        if tried and isinstance(self.card, list):
+            yield f"From {equal} in each, one component at a time was changed; {tried} sets were tried."
+        elif tried:
+            yield f"No other cardinality for a single component is clearly better; {tried} sets were tried."
+        elif self.worth and self.state.record.k > 1 and self.state.record.p > HELD:
+            yield f"With more than {HELD} variables only each='free' tries unequal cardinalities."
+
+    def _about_density(self) -> Iterator[str]:
+        """Yield a remark if the best fit has most of the loadings, and predicts."""
+        record, best = self.state.record, self._best
+        everything = record.p * record.k
+        predicts = self.by == "ebic" or (self.by == "cv" and best["error"] < 1.0)
+        # Data whose best prediction needs more than this share of the loadings are not sparse
+        if predicts and best["nonzeros"] > 0.6 * everything:
+            pca = "This fit is not sparse: it is PCA. " if self._line["nonzeros"] == everything else ""
+            yield (
+                f"{pca}The best value needs {fixed(best['nonzeros'] / record.k, 0)} of {record.p} variables "
+                "in each component: these data are not exactly sparse, and each card= of the table is a "
+                "reading of them."
+            )
+
+    # --- tables -------------------------------------------------------------------------------------
+
+    def _grid(self, columns: tuple[str, ...], shown: pd.Index) -> Table:
+        """Return the table of the candidates `shown`, with marks for the choice and the best values."""
+        cells = {
+            "error": lambda line: fixed(line["error"], 3),
+            "se": lambda line: fixed(line["se"], 3),
+            "kept": lambda line: percent(line["kept"], 0),
+            "EBIC": lambda line: fixed(line["ebic"] - self.table["ebic"].min(), 1),
+            "BIC": lambda line: fixed(line["bic"], 4),
+            "IS": lambda line: fixed(line["is"], 3),
+            "PEV": lambda line: percent(line["pev"], 1),
+            "of PCA's": lambda line: percent(line["relative_adjusted"], 1),
+        }
+        rows = [
+            Row(card_text(line["card"]), (*(cells[name](line) for name in columns), self._mark(line)))
+            for _, line in self.table.loc[shown].iterrows()
+        ]
+        return Table("card", (*columns, "best by"), tuple(rows), "r" * len(columns) + "l")
+
+    def _mark(self, line: pd.Series) -> str:
+        """Return the mark of a candidate: the criteria by which it is best, and whether it is chosen."""
+        best_by = {
+            **CRITERIA,
+            "cv": "prediction",
+            "is": "IS",
+            "variance": f"{percent(self.share, 0)} % of PCA",
+        }
+        if line["relative_adjusted"] < self.share * (1.0 - 1e-12):  # no candidate reaches the share
+            best_by.pop("variance")
+        readings = self.selected.readings.items()
+        marks = [best_by[by] for by, card in readings if card == line["card"] and by in best_by]
+        return ", ".join([*["<- chosen"][: line["chosen"]], *marks])
+
+    def _columns(self, brief: bool) -> tuple[str, ...]:
+        """Return the headings of the columns; if `brief`, only those for the criterion of the choice."""
+        by, table = self.by, self.table
+        known = {
+            "error": "error" in table,
+            "se": "error" in table,
+            "kept": "error" in table or by == "ebic",
+            "EBIC": "ebic" in table and not (brief and by != "ebic"),
+            "BIC": by == "bic",
+            "IS": not (brief and by != "is"),
+            "PEV": True,
+            "of PCA's": by == "variance",
+        }
+        return tuple(name for name, there in known.items() if there)
+
+    def _rule_text(self) -> str:
+        if self.by == "variance":
+            return (
+                f"the fewest {self.unit}s that keep {percent(self.share, 0)} % of dense PCA's variance, all "
+                "components together"
+            )
+        text = RULES[self.rule if self.by in ("cv", "ebic") else "min"].format(unit=self.unit)
+        if (self.by, self.rule) == ("ebic", "1se"):
+            text = "the sparsest fit within 2 of the smallest"
+        if self.by == "cv":
+            repeats = f", {self.repeats} repeats" if self.repeats > 1 else ""
+            text = f"{text}; {self.folds} folds{repeats}"
+        return text
+
+    def _key(self, columns: tuple[str, ...]) -> str:
+        """Return the explanation of the headings."""
+        dense = "" if self.dense is None else f", dense PCA {fixed(self.dense, 3)}"
+        said = {
+            "error": (
+                f"error: of held-out cells by the other{' group' * bool(self.groups)}s of their row (column "
+                f"means 1{dense}); se: over folds"
+            ),
+            "kept": f"kept: 1 - error{'' if 'error' in columns else ' in these data'}, in % of the largest",
+            "EBIC": "EBIC: less the smallest",
+            "PEV": "PEV: % of the total variance",
+        }
+        return "; ".join([*(said[name] for name in columns if name in said), "IS: index of sparseness."])
+
+
+def name_of(by: str) -> str:
+    """Return the name of a criterion."""
+    return "BIC (Allen and Maletic-Savatic)" if by == "bic" else CRITERIA[by]
+
+
+def _kind(card: Any) -> str:
+    return "Cardinalities" if isinstance(card, (tuple, list)) else "Cardinality"
+
+
+def card_text(card: Any) -> str:
+    return ", ".join(map(str, card)) if isinstance(card, (tuple, list)) else str(card)
+
+
+# --- the result ----------------------------------------------------------------------------------
 
 
 class Choice(Summary):

@@ -18,7 +18,7 @@ from spcastat.results.plotted import drawn
 from spcastat.select.noise_tests import LEAST_CORRELATION, Standing, broken_stick, kaiser
 from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
-from spcastat.tables.cells import alike, fixed, percent
+from spcastat.tables.grid import alike, fixed, percent
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from spcastat.state.component_frames import largest_correlation, measure_if_know
 from spcastat.state.copies import own
 from spcastat.state.support_rule import rule_words
 from spcastat.tables import Document, Row, Table
-from spcastat.tables.cells import fixed, percent
+from spcastat.tables.grid import fixed, percent
 
 #: What a fit was asked for, and the type of the fits.
 Key = TypeVar("Key")

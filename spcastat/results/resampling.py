@@ -28,7 +28,7 @@ from spcastat.state.support_rule import rule_of
 from spcastat.tables import Document
 
 if TYPE_CHECKING:
-    from spcastat.inference.sample_fits import Resampling
+    from spcastat.inference.samples import Resampling
 
 Found = TypeVar("Found", Bootstrapped, Halved, Split, Tested)
 Result = TypeVar("Result", bound="Resampled[Any]")
@@ -433,7 +433,7 @@ class Inferred:
 
     def _resampling(self, what: str, data: Any, rng: Any, n_jobs: Any, **how: bool) -> Resampling:
         """Return the data and the method of the fit for draws; `what` is the call, for messages."""
-        from spcastat.inference.sample_fits import Resampling
+        from spcastat.inference.samples import Resampling
         from spcastat.resample import seed_of, workers
         from spcastat.resample.refit import plan_of, refit_of
         from spcastat.resample.sampler import sampler_of

@@ -21,14 +21,14 @@ from spcastat.report.methods_text import describe as described
 from spcastat.report.renderings import Advised, Shown
 from spcastat.report.report_file import to_excel, write_report
 from spcastat.report.summary import NOTEBOOK, SCREEN, Summary, summarise
-from spcastat.results import proving
+from spcastat.results import proofs
 from spcastat.results.call import card_by_number, names_for
 from spcastat.results.carried import Carried
-from spcastat.results.certificate import Certificate
 from spcastat.results.delegation import attribute, computed, delegated, documented
 from spcastat.results.interpretation import Interpreted
 from spcastat.results.other_names import no_data, no_such_attribute
 from spcastat.results.plotted import Plotted
+from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Inferred
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
@@ -272,7 +272,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Advised, Shown):
         made: SpcaResult = self._call.repeat(self._source, changes)
         return made.rename(names_for(state, made.components)) if state.record.names else made
 
-    certify = delegated(proving.certify)
+    certify = delegated(proofs.certify)
 
     def _keep(self, state: FitState) -> None:
         self._state = state
@@ -302,7 +302,7 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Advised, Shown):
         NoRowsError
             For a fit from a file, which has no data.
         """
-        better = proving.adopted(self._state, self._source, certificate)
+        better = proofs.adopted(self._state, self._source, certificate)
         return self if better is None else SpcaResult(better, self._source, self._call)
 
     save = delegated(save_fit)

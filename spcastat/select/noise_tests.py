@@ -68,9 +68,9 @@ class Draws:
     def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
         """Return (1 + number of draws as large) / (draws + 1), or an estimate once it must exceed the level.
 
-        Drawing ends with the h-th draw that is as large, where h is the smallest number that implies p > level.
-        Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential Monte Carlo
-        p-values".
+        Drawing ends with the h-th draw that is as large, where h is the smallest number that implies
+        p > level. Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential
+        Monte Carlo p-values".
         """
         enough = max(1, int(np.floor(self.level * (self.n_resample + 1.0))))
         generators, as_large, made = self.generators(first), 0, 0

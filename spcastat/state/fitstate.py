@@ -17,8 +17,7 @@ from spcastat.missing import PpcaModel
 from spcastat.operators import Rows, Standardisation
 from spcastat.state.copies import own
 from spcastat.state.fit_moments import Moments
-from spcastat.state.proven import Proven
-from spcastat.state.record import Record, make_record
+from spcastat.state.record import Proven, Record, make_record
 from spcastat.state.resampled import Trust
 
 

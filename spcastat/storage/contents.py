@@ -17,8 +17,7 @@ from spcastat.errors import FileError
 from spcastat.measures import MEASURES
 from spcastat.operators.scaling_groups import NAMED
 from spcastat.solvers import ADVICE
-from spcastat.state.proven import JOINT, SCOPES
-from spcastat.state.record import CENTRING, SCALING, Record
+from spcastat.state.record import CENTRING, JOINT, SCALING, SCOPES, Record
 from spcastat.storage.schema import Array, Kind, List, Map, Real, Sizes, Whole, plain, problem, require
 
 #: Tolerance for unit lengths and correlations.

@@ -26,7 +26,7 @@ from spcastat.operators import Standardisation
 from spcastat.state import FitState
 from spcastat.state import row_scores as rows
 from spcastat.state.fit_moments import Moments
-from spcastat.state.proven import Proven
+from spcastat.state.record import Proven
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested, Trust
 from spcastat.storage.archive import Archive, read_archive, write_archive
 from spcastat.storage.atomic import as_path, file_path, write_file

@@ -14,11 +14,9 @@ from docx.oxml.ns import qn
 from docx.shared import Pt, RGBColor
 
 from spcastat.labels import printable
-from spcastat.tables.cells import Figures, without_stars
-from spcastat.tables.grid import Document, Table, below_headings
-from spcastat.tables.latex_cells import points
-from spcastat.tables.panels import blocks, label_width, panels, wrapped
-from spcastat.tables.table_layout import Layout
+from spcastat.tables.grid import Document, Figures, Table, below_headings, without_stars
+from spcastat.tables.latex import points
+from spcastat.tables.table_layout import Layout, blocks, label_width, panels, wrapped
 
 #: In points: width of the text of a page, margins on both sides of a cell together, font size.
 PAGE, GAP, SIZE = 468, 11, 9

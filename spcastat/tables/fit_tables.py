@@ -19,8 +19,7 @@ from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import full_names, short_names
 from spcastat.state.variance import VARIANCE, Column
-from spcastat.tables.cells import Figures, alike, each, fixed, interval, percents
-from spcastat.tables.grid import Row, Table
+from spcastat.tables.grid import Figures, Row, Table, alike, each, fixed, interval, percents
 
 #: Shown for a nonzero loading below the cut.
 HIDDEN = "."

@@ -10,10 +10,8 @@ import pandas as pd
 
 from spcastat.config import listed, nearest, shown
 from spcastat.errors import OptionError
-from spcastat.tables.cells import Figures
-from spcastat.tables.grid import Document, Table
-from spcastat.tables.panels import blocks
-from spcastat.tables.table_layout import Layout
+from spcastat.tables.grid import Document, Figures, Table
+from spcastat.tables.table_layout import Layout, blocks
 
 if TYPE_CHECKING:
     from great_tables import GT

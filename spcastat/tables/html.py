@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from spcastat.tables.cells import without_stars
-from spcastat.tables.grid import Document, Row, Table, below_headings
-from spcastat.tables.panels import BREAKS, blocks
-from spcastat.tables.table_layout import Layout
+from spcastat.tables.grid import Document, Row, Table, below_headings, without_stars
+from spcastat.tables.table_layout import BREAKS, Layout, blocks
 
 #: No colours are set, so that tables are readable on dark pages too.
 STYLE = """<style>

@@ -9,8 +9,7 @@ from itertools import chain
 from math import ceil
 
 from spcastat.tables.grid import Document, Table, below_headings
-from spcastat.tables.panels import blocks, column_widths, display_width, label_width, panels
-from spcastat.tables.table_layout import Layout
+from spcastat.tables.table_layout import Layout, blocks, column_widths, display_width, label_width, panels
 
 #: Number of characters in a line of pandoc; if lines are longer, column widths are relative to the dashes.
 LINE = 72

@@ -15,9 +15,9 @@ from functools import cache, partial
 from itertools import zip_longest
 
 from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
-from spcastat.tables.cells import without_stars
-from spcastat.tables.grid import Document, Table, below_headings
-from spcastat.tables.panels import (
+from spcastat.tables.grid import Document, Table, below_headings, without_stars
+from spcastat.tables.table_layout import (
+    Layout,
     blocks,
     column_widths,
     display_width,
@@ -25,9 +25,9 @@ from spcastat.tables.panels import (
     label_width,
     lines_width,
     panels,
+    short,
     wrapped,
 )
-from spcastat.tables.table_layout import Layout, short
 
 #: Number of spaces between two columns.
 GAP = 2

@@ -17,7 +17,7 @@ from benchmarks.browser import CHROMIUM, browser
 from benchmarks.injection import MARKUP, Elements, hostile_rows, judge
 from spcastat.errors import FileError, OptionError
 from spcastat.plots.axes_and_names import note_of
-from spcastat.tables.cells import fixed
+from spcastat.tables.grid import fixed
 from tests.plots.shapes import SHAPES
 
 CARDS = [1, 2, 3, 5, 8, 13]

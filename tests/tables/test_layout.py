@@ -11,8 +11,8 @@ import pytest
 import spcastat as sp
 from spcastat.errors import OptionError
 from spcastat.tables import Arrangement, Document, Layout, Row, Table, loadings_table, render, variance_table
-from spcastat.tables.cells import Figures, fixed, interval
-from spcastat.tables.panels import wrapped
+from spcastat.tables.grid import Figures, fixed, interval
+from spcastat.tables.table_layout import wrapped
 
 LANGUAGES = [f"household_language_{one}_as_percentage_of_total" for one in ("english", "other", "asian")]
 

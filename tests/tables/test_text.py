@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from spcastat.errors import OptionError, ShapeError
-from spcastat.tables import Document, Row, Table, loadings_table, panels, plain_text, render, variance_table
+from spcastat.tables import Document, Row, Table, loadings_table, plain_text, render, variance_table
+from spcastat.tables.table_layout import display_width
 
 WHOLE = """\
 A title
@@ -105,7 +106,7 @@ def test_names_are_kept_where_the_console_has_them(encoding, make_variance):
     assert ("Größe" in printed) == (encoding != "ascii")
     assert ("β" in printed) == (encoding == "utf-8")
     rows = printed.splitlines()[4:7]
-    assert len({panels.display_width(row) for row in rows}) == 1
+    assert len({display_width(row) for row in rows}) == 1
 
 
 def test_rules_alignment_and_long_titles():

@@ -5,8 +5,8 @@ import pytest
 
 from spcastat.errors import ShapeError
 from spcastat.tables import variance_table
-from spcastat.tables.cells import alike
 from spcastat.tables.fit_tables import MANY
+from spcastat.tables.grid import alike
 
 
 def test_rows(make_variance):

@@ -1,4 +1,4 @@
-"""Sentences about proofs of optimality, and the proofs that a fit keeps."""
+"""The proofs of optimality that a fit stores, and sentences about them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from spcastat.labels import full_names
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state.fitstate import FitState
-from spcastat.state.proven import PARTITIONS, UNRULED, Proven
+from spcastat.state.record import PARTITIONS, UNRULED, Proven
 from spcastat.state.support_rule import EVERY, rule_words
 
 #: Largest number of gaps listed in a sentence.
