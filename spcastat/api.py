@@ -8,11 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spcastat.config import flag, listed, plural, shown, warn, whole_number
-from spcastat.engine import Plan, Request, make_plan, require_components, run
+from spcastat.engine import Request, make_plan, require_components, run
 from spcastat.engine.inputs import Opened, open_covariance, open_rows
 from spcastat.errors import ConvergenceWarning, DataWarning, OptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
-from spcastat.operators import Operator
 from spcastat.progress import listening
 from spcastat.registry import SOLVERS
 from spcastat.results import Call, SpcaResult
@@ -429,7 +428,9 @@ def spca_path(
         source = opened.source_for(plan, asked.k)
         plan = plan.on(source.spec, check=False)
         if cards is None:
-            keys, wanted = path_cards(None, asked.k, *_largest_cards(plan, source.op))
+            groups = len(getattr(plan.solver, "together", None) or ())
+            most = (groups, groups) if groups else (source.op.p, source.op.rank_limit)
+            keys, wanted = path_cards(None, asked.k, *most)
         keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
         if opened.context is not None:
             described["context"] = opened.context
@@ -441,12 +442,6 @@ def spca_path(
         if missed:
             warn(f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).", ConvergenceWarning)
         return SpcaPath(fits)
-
-
-def _largest_cards(plan: Plan, op: Operator) -> tuple[int, int]:
-    """Return the largest possible and the largest useful cardinality, in variables or in groups."""
-    groups = getattr(plan.solver, "together", None)
-    return (len(groups), len(groups)) if groups else (op.p, op.rank_limit)
 
 
 def _number(function: str, k: int | None, method: Any, options: Mapping[str, Any]) -> int:

@@ -178,8 +178,7 @@ def generator(rng: Any) -> np.random.Generator:
         return np.random.default_rng(int(rng))
     raise OptionError(
         f"rng={shown(rng)} was given; it must be None (the fixed seed 0), a whole number from 0 to 2**128 - "
-        "1, "
-        "or a numpy.random.Generator."
+        "1, or a numpy.random.Generator."
     )
 
 

@@ -32,22 +32,15 @@ class Screening:
     rounds : int
         Number of searches.
     unexcluded : int
-        Variables outside the search that would improve the fit by a swap but did not fit into it.
+        Variables outside the search that would improve the fit by a swap but did not fit into it. A swap
+        replaces a variable in the support of one component by another and refits the loadings of that
+        component only. An improvement raises the explained variance (PEV) by more than a share of 1e-9.
     """
 
     searched: int
     variables: int
     rounds: int
     unexcluded: int
-
-    @property
-    def verified(self) -> bool:
-        """Whether no single swap with any of the variables improves the fit.
-
-        A swap replaces a variable in the support of one component by another and refits the loadings of that
-        component only. An improvement raises the explained variance (PEV) by more than a share of 1e-9.
-        """
-        return self.unexcluded == 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -162,11 +162,19 @@ def compare(
         [row for a, b in combinations(names, 2) for row in _matched(a, b, loadings[a], loadings[b])],
         columns=["fit", "other", "component", "matched", "jaccard", "cosine"],
     )
+    agreement, angles = (pd.DataFrame(np.diag(np.full(len(names), one)), names, names) for one in (1.0, 0.0))
+    for a, b in combinations(names, 2):
+        chosen = matches[(matches["fit"] == a) & (matches["other"] == b)]
+        most = max(loadings[a].shape[1], loadings[b].shape[1])
+        agreement.loc[a, b] = agreement.loc[b, a] = float(chosen["jaccard"].sum() / most)
+        spans = [orthonormalise(loadings[one].to_numpy())[0] for one in (a, b)]
+        angle = subspace_angles(*(Q[:, Q.any(axis=0)] for Q in spans)).max()
+        angles.loc[a, b] = angles.loc[b, a] = float(np.rad2deg(angle))
     frames = {
         "measures": measures,
         "cardinality": pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64"),
-        "agreement": _pairs(names, lambda a, b: _agreement(matches, a, b, loadings), 1.0),
-        "angles": _pairs(names, lambda a, b: _angle(loadings[a], loadings[b]), 0.0),
+        "agreement": agreement,
+        "angles": angles,
         "matches": matches,
     }
     return Comparison(_document(names, frames), frames)
@@ -223,24 +231,6 @@ def _matched(a: str, b: str, first: pd.DataFrame, second: pd.DataFrame) -> list[
         (a, b, first.columns[i], second.columns[j], float(jaccard[i, j]), float(cosine[i, j]))
         for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
     ]
-
-
-def _agreement(matches: pd.DataFrame, a: str, b: str, loadings: Mapping[str, pd.DataFrame]) -> float:
-    chosen = matches[(matches["fit"] == a) & (matches["other"] == b)]
-    return float(chosen["jaccard"].sum() / max(loadings[a].shape[1], loadings[b].shape[1]))
-
-
-def _angle(first: pd.DataFrame, second: pd.DataFrame) -> float:
-    spans = [orthonormalise(frame.to_numpy())[0] for frame in (first, second)]
-    spans = [Q[:, Q.any(axis=0)] for Q in spans]
-    return float(np.rad2deg(subspace_angles(*spans)).max())
-
-
-def _pairs(names: list[str], value: Any, same: float) -> pd.DataFrame:
-    frame = pd.DataFrame(np.full((len(names), len(names)), same), index=names, columns=names)
-    for a, b in combinations(names, 2):
-        frame.loc[a, b] = frame.loc[b, a] = value(a, b)
-    return frame
 
 
 # --- words --------------------------------------------------------------------------------------

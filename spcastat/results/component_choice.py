@@ -251,11 +251,10 @@ class ComponentChoice(Summary):
         """Explanation of the headings of the table."""
         key = (
             "observed: eigenvalue. p: of the eigenvalue of that rank. deflated p: of the first one without "
-            "the components before. sparse p: of a component of "
-            f"{plural(self.sparse_card, 'variable')} without the sparse ones before, not tested where r, "
-            "the mean correlation that it explains, is below "
-            f"{fixed(LEAST_CORRELATION, 1)}. cum. %: variance up to here"
-            f"{'' if self._tested is None else ', of that of the tested variables'}. Below the line: not "
+            f"the components before. sparse p: of a component of {plural(self.sparse_card, 'variable')} "
+            "without the sparse ones before, not tested where r, the mean correlation that it explains, is "
+            f"below {fixed(LEAST_CORRELATION, 1)}. cum. %: variance up to "
+            f"here{'' if self._tested is None else ', of that of the tested variables'}. Below the line: not "
             "chosen."
         )
         if self._tested is None:

@@ -26,7 +26,6 @@ FILLED = {
     "state": "_state",
     "source": "_source",
     "found": "_found",
-    "keep": "_keep",
     "by_row": "_by_row",
     "before": "_before",
 }
@@ -51,13 +50,6 @@ def attribute(path: str, doc: str) -> Any:
     return property(lambda result: own(read(result)), doc=doc)
 
 
-@overload
-def delegated(
-    function: Callable[Concatenate[FitState, Source | None, Callable[..., Any], P], R],
-    name: str = "",
-    /,
-    **entries: str,
-) -> Callable[Concatenate[Any, P], R]: ...
 @overload
 def delegated(
     function: Callable[Concatenate[FitState, Source | None, P], R], name: str = "", /, **entries: str

@@ -1,16 +1,16 @@
-"""Fits along a range of cardinalities (`spca_path`) or of penalties (``spco(...).path()``)."""
+"""Fits along a range of cardinalities, the result of `spca_path`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
 from spcastat import plots
 from spcastat.config import elements, is_whole, listed, nearest, plural, shown
-from spcastat.errors import CardinalityError, OptionError
+from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary, describe_data
 from spcastat.results.plotted import drawn
@@ -180,91 +180,3 @@ def _key(several: bool) -> str:
         if one.of == "pca":
             text += f" {one.short[0].upper()}{one.short[1:]}: {one.note}."
     return text + " |r|: largest correlation of two scores." * several
-
-
-# --- sparse coordinates ----------------------------------------------------------------------------
-
-
-class Coordinates(Protocol):
-    """The attributes of a fit that the table of a path uses."""
-
-    @property
-    def penalty(self) -> float: ...
-
-    @property
-    def cpzc(self) -> float: ...
-
-    @property
-    def cpev(self) -> float: ...
-
-    @property
-    def converged(self) -> bool: ...
-
-    @property
-    def variance(self) -> pd.DataFrame: ...
-
-
-#: The type of these fits: `SpcoResult`.
-Sparse = TypeVar("Sparse", bound=Coordinates)
-
-
-class SpcoPath(FitPath[float, Sparse]):
-    """Fits of sparse coordinates from few zeros to many, the result of ``spco(...).path()``.
-
-    ``path[0.5]`` is the fit for the value 0.5 of the option that `path` was given; `frames` has the table
-    under "path". The columns of `table` are the requested value, "penalty", "cpzc" (the share of zero
-    coordinates), three shares of the total variance: "cpev" (the adjusted variance of the loadings), "fit"
-    (what the sparse coordinates reproduce) and "pca" (what as many dense components explain), and
-    "converged".
-    """
-
-    def __init__(self, option: str, fits: dict[float, Sparse]):
-        self._option = option
-        table = pd.DataFrame([_coordinates_row(value, option, fit) for value, fit in fits.items()])
-        super().__init__(fits, table, _coordinates_document(table, option))
-
-    def __getitem__(self, value: float) -> Sparse:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in self._fits:
-            raise OptionError(
-                f"The path has no fit with {self._option}={shown(value)}; it has {listed(self._fits, 20)}."
-            )
-        return self._fits[value]
-
-    @drawn(plots.plot_coordinates_path, "table")
-    def plot(self) -> Any:
-        return {"table": self.table}
-
-    plot_data = plot.data
-
-
-def _coordinates_row(value: float, option: str, fit: Coordinates) -> dict[str, Any]:
-    variance = fit.variance
-    return {
-        option if option == "zeros" else "asked": value,
-        "penalty": fit.penalty,
-        "cpzc": fit.cpzc,
-        "cpev": fit.cpev,
-        "fit": float(variance["cumulative fit"].iloc[-1]),
-        "pca": float(variance["cumulative PCA"].iloc[-1]),
-        "converged": fit.converged,
-    }
-
-
-def _coordinates_document(table: pd.DataFrame, option: str) -> Document:
-    first = "zeros" if option == "zeros" else "asked"
-    rows = tuple(
-        Row(
-            f"{line[first]:.4g}",
-            (
-                f"{line['penalty']:.4g}",
-                *(f"{100 * line[name]:.2f}" for name in ("cpzc", "cpev", "fit", "pca")),
-            ),
-        )
-        for line in table.to_dict("records")
-    )
-    note = (
-        "CPZC: zero coordinates, %. CPEV: adjusted variance of the loadings, fit: what the sparse "
-        "coordinates reproduce, PCA: as many dense components; % of the total variance."
-    )
-    headings = ("penalty", "CPZC", "CPEV", "fit", "PCA")
-    return Document(f"Path of {plural(len(table), 'fit')}", (), (Table(option, headings, rows),), (note,))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -23,7 +21,7 @@ from spcastat.operators import Operator, Removed, deflate
 from spcastat.progress import listening
 from spcastat.report.renderings import Renderings
 from spcastat.results.delegation import documented
-from spcastat.results.other_names import no_data
+from spcastat.results.other_names import answered, no_data
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.copies import own
@@ -44,35 +42,11 @@ MOST_VARIABLES = 200
 ROOM, JOINT_ROOM = 2e-9, 1e-4
 
 
-@dataclass(frozen=True, eq=False)
-class Claim:
-    """What a proof is of.
+def claim_of(proven: Proven, state: FitState, source: Source) -> dict[str, Any] | str:
+    """Return what a proof claims, as in a file, or why it has no proof in a file.
 
-    Attributes
-    ----------
-    S : ndarray of shape (p, p)
-        Covariance matrix of total variance one.
-    V : ndarray of shape (p, k)
-    measure : {"component", "adjusted", "pev", "least_squares"}
-    bounds : list of float
-        Shares of the total variance.
-    columns : list of str
-    data : {"rows", "covariance"}
-    centre, scale : ndarray of shape (p,)
+    The claim also has, as arrays, the covariance matrix "S" of total variance one and the loadings "V".
     """
-
-    S: np.ndarray
-    V: np.ndarray
-    measure: str
-    bounds: list[float]
-    columns: list[str]
-    data: str
-    centre: np.ndarray
-    scale: np.ndarray
-
-
-def claim_of(proven: Proven, state: FitState, source: Source) -> Claim | str:
-    """Return the claim of a proof, or why it has no proof in a file."""
     p, k = state.V.shape
     reasons = {
         "orthogonal=True": proven.orthogonal,
@@ -96,19 +70,20 @@ def claim_of(proven: Proven, state: FitState, source: Source) -> Claim | str:
         unit = total * op.unit**2
         bounds = [(row["upper_bound"] + ROOM * row["best_known"]) / unit + 1e-12 for row in rows]
     standard = source.standard if source.has_rows else None
-    return Claim(
-        op.block(np.arange(p)) / total,
-        state.V,
-        proven.measure if proven.scope == "joint" else "component",
-        bounds,
-        [str(name) for name in state.spec.columns],
-        "covariance" if standard is None else "rows",
-        np.zeros(p) if standard is None else standard.mean,
-        np.ones(p) if standard is None else standard.scale,
-    )
+    return {
+        "S": op.block(np.arange(p)) / total,
+        "V": state.V,
+        "measure": proven.measure if proven.scope == "joint" else "component",
+        "columns": [str(name) for name in state.spec.columns],
+        "data": "covariance" if standard is None else "rows",
+        "centre": [0.0] * p if standard is None else standard.mean.tolist(),
+        "scale": [1.0] * p if standard is None else standard.scale.tolist(),
+        "loadings": state.V.tolist(),
+        "bounds": bounds,
+    }
 
 
-def save(claim: Claim | str, path: str | PathLike[str], time_limit: float = 60.0) -> None:
+def save(claim: dict[str, Any] | str, path: str | PathLike[str], time_limit: float = 60.0) -> None:
     """Write a proof that can be checked without the search: ``spcastat verify proof.json data.csv``.
 
     The file has the multipliers by which every bound is recomputed from the data; docs/proven.md says which.
@@ -117,7 +92,8 @@ def save(claim: Claim | str, path: str | PathLike[str], time_limit: float = 60.0
 
     Parameters
     ----------
-    claim : Claim or str
+    claim : dict or str
+        See `claim_of`.
     path : str or PathLike
         Its name ends in .json.
     time_limit : float
@@ -142,25 +118,16 @@ def save(claim: Claim | str, path: str | PathLike[str], time_limit: float = 60.0
     target = file_path(path, (".json",))
     limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
     try:
-        found = witnesses(claim.S, claim.V, claim.measure, claim.bounds, limit)
+        what = claim["S"], claim["V"], claim["measure"]
+        found = witnesses(*what, claim["bounds"], limit)
     except UnwrittenError as error:
         raise OptionError(
             f"save() found no proof of the bound that a file can have: {error}. Files do not have the bound "
             "that closes adjusted variance of three components. Otherwise give more than "
             f"time_limit={limit:g}, or certify with a longer time_limit or fewer components."
         ) from None
-    proof = {
-        "layout": LAYOUT,
-        "measure": claim.measure,
-        "columns": claim.columns,
-        "data": claim.data,
-        "centre": claim.centre.tolist(),
-        "scale": claim.scale.tolist(),
-        "loadings": claim.V.tolist(),
-        "values": attained(claim.S, claim.V, claim.measure),
-        "bounds": claim.bounds,
-        "witness": found,
-    }
+    stated = {name: value for name, value in claim.items() if name not in ("S", "V")}
+    proof = {"layout": LAYOUT, **stated, "values": attained(*what), "witness": found}
     write_bytes(target, json.dumps(proof, separators=(",", ":")).encode())
 
 
@@ -186,7 +153,7 @@ class Certificate(Renderings, pd.DataFrame):
     _nonneg: bool
     _names: list[str]
     _rule: str
-    _claim: Claim | str
+    _claim: dict[str, Any] | str
 
     @classmethod
     def of(cls, proven: Proven, found: np.ndarray, state: FitState, source: Source) -> Certificate:
@@ -267,80 +234,159 @@ def _named(places: Any, columns: pd.Index) -> list[Any]:
 ORTHOGONAL = 1e-6
 
 
-def certify(
-    state: FitState,
-    source: Source | None,
-    keep: Callable[[FitState], None],
-    *,
-    joint: bool = False,
-    objective: str | None = None,
-    orthogonal: bool = False,
-    time_limit: float = 60.0,
-    max_nodes: int | None = None,
-    progress: Any = False,
-) -> Certificate:
-    """Prove upper bounds on how much better the fit could be, for single components or for all jointly.
+class Proved:
+    """Mixin with the methods that prove bounds, and adopt the better fits that a proof finds."""
 
-    By default each component is compared with the best component given the earlier ones (Schur complement,
-    in the order shown), whatever method found it. With ``joint=True`` the fit is compared with all fits of
-    the same cardinalities, in any order. A bound may be loose but is never wrong, and is valid whenever the
-    search is stopped. For nonnegative loadings the bound is that without the sign constraint. Under a rule
-    for the supports (`include`, `exclude`, `disjoint`), each component is compared with supports that the
-    rule allows (for disjoint components, those that share no variable with earlier ones); a joint bound
-    applies to loadings under the rule, or is reported as a bound without it. If the components partition up
-    to 16 variables, the joint bound covers all partitions (PEV and adjusted variance); otherwise groups of
-    other sizes are not compared. The fit stores the proof for its summary and files.
+    _state: FitState
+    _source: Source | None
+    _call: Any
 
-    Parameters
-    ----------
-    state : FitState
-    source : Source or None
-    keep : callable
-        Takes the state of the fit with the proof.
-    joint : bool
-    objective : {"pev", "adjusted", "least_squares"}, optional
-        The measure of a joint proof; by default the objective of the fit, or PEV.
-    orthogonal : bool
-        Compare a fit with orthogonal loadings only with fits with orthogonal loadings, by PEV; the bound
-        is tighter.
-    time_limit : float
-        Limit in seconds for all components together; Ctrl-C also ends the search with the bounds so far.
-    max_nodes : int, optional
-        Largest number of branch-and-bound nodes, per component or for the joint search.
-    progress : bool or callable
-        As for :func:`spcastat.spca`.
+    @answered
+    def certify(
+        self,
+        *,
+        joint: bool = False,
+        objective: str | None = None,
+        orthogonal: bool = False,
+        time_limit: float = 60.0,
+        max_nodes: int | None = None,
+        progress: Any = False,
+    ) -> Certificate:
+        """Prove upper bounds on how much better the fit could be, for single components or for all jointly.
 
-    Returns
-    -------
-    Certificate
-        A data frame that prints as a summary of the proof. It has one row per component:
-        ``cardinality``, ``value`` and proven ``upper_bound`` in variance units, ``gap`` in percent of the
-        value, ``optimal`` (True only if proven, to 1e-9 relative), ``proof`` (the kind of proof),
-        ``nodes``, ``seconds``, ``best_known`` and its ``support``, the best one found. With
-        ``joint=True`` it has one row: ``measure``, ``cardinalities``, ``value``, ``upper_bound`` and
-        ``pca_bound`` as shares of the total variance, ``gap``, ``optimal`` (to 1e-4 relative), ``proof``,
-        ``nodes``, ``open``, ``seconds``, ``best_known`` and its ``supports``.
+        By default each component is compared with the best component given the earlier ones (Schur
+        complement, in the order shown), whatever method found it. With ``joint=True`` the fit is compared
+        with all fits of the same cardinalities, in any order. A bound may be loose but is never wrong, and is
+        valid whenever the search is stopped. For nonnegative loadings the bound is that without the sign
+        constraint. Under a rule for the supports (`include`, `exclude`, `disjoint`), each component is
+        compared with supports that the rule allows (for disjoint components, those that share no variable
+        with earlier ones); a joint bound applies to loadings under the rule, or is reported as a bound
+        without it. If the components partition up to 16 variables, the joint bound covers all partitions (PEV
+        and adjusted variance); otherwise groups of other sizes are not compared. The fit stores the proof for
+        its summary and files.
 
-    Raises
-    ------
-    NoRowsError
-        For a fit from a file, which has no data.
-    """
-    if source is None:
-        raise no_data(state, "certify()")
-    source.require_same()
-    joint = flag("joint", joint)
-    limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
-    nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
-    orthogonal = flag("orthogonal", orthogonal)
-    measure = _joint_measure(state.record, joint, objective, orthogonal)
-    with listening(progress):
-        if joint:
-            proven, V = _all_together(state, source.op, measure, orthogonal, limit, nodes)
-        else:
-            proven, V = _each(state, source.op, limit, nodes)
-    keep(with_proof(state, proven))
-    return Certificate.of(proven, V, state, source)
+        Parameters
+        ----------
+        joint : bool
+        objective : {"pev", "adjusted", "least_squares"}, optional
+            The measure of a joint proof; by default the objective of the fit, or PEV.
+        orthogonal : bool
+            Compare a fit with orthogonal loadings only with fits with orthogonal loadings, by PEV; the bound
+            is tighter.
+        time_limit : float
+            Limit in seconds for all components together; Ctrl-C also ends the search with the bounds so far.
+        max_nodes : int, optional
+            Largest number of branch-and-bound nodes, per component or for the joint search.
+        progress : bool or callable
+            As for :func:`spcastat.spca`.
+
+        Returns
+        -------
+        Certificate
+            A data frame that prints as a summary of the proof. It has one row per component:
+            ``cardinality``, ``value`` and proven ``upper_bound`` in variance units, ``gap`` in percent of the
+            value, ``optimal`` (True only if proven, to 1e-9 relative), ``proof`` (the kind of proof),
+            ``nodes``, ``seconds``, ``best_known`` and its ``support``, the best one found. With
+            ``joint=True`` it has one row: ``measure``, ``cardinalities``, ``value``, ``upper_bound`` and
+            ``pca_bound`` as shares of the total variance, ``gap``, ``optimal`` (to 1e-4 relative), ``proof``,
+            ``nodes``, ``open``, ``seconds``, ``best_known`` and its ``supports``.
+
+        Raises
+        ------
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        state, source = self._state, self._source_for("certify()")
+        joint = flag("joint", joint)
+        limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
+        nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
+        orthogonal = flag("orthogonal", orthogonal)
+        measure = _joint_measure(state.record, joint, objective, orthogonal)
+        with listening(progress):
+            if joint:
+                proven, V = _all_together(state, source.op, measure, orthogonal, limit, nodes)
+            else:
+                proven, V = _each(state, source.op, limit, nodes)
+        self._state = with_proof(state, proven)
+        return Certificate.of(proven, V, state, source)
+
+    @answered
+    def adopt(self, certificate: Certificate) -> Self:
+        """Return the better fit found by a certificate of this fit, or this fit if none was found.
+
+        A joint proof may find better fits of all components, and a proof of single components better supports
+        of each. The latter are combined one after another, each with the best loadings given the earlier
+        components. "Better" refers to the measure of the proof. Joint proofs remain valid for the new fit and
+        are kept.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            The result of :meth:`certify` of this fit.
+
+        Returns
+        -------
+        SpcaResult
+
+        Raises
+        ------
+        OptionError
+            If it is no certificate, or that of a fit with other variables or cardinalities, or if this fit is
+            nonnegative.
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        state, source = self._state, self._source_for("adopt()")
+        V, measure = _checked(state, certificate)
+        op = source.op
+        equal = len(set(np.count_nonzero(state.V, axis=0).tolist())) == 1
+        rule = rule_of(state.record)
+        if rule is not None and rule.broken((V != 0).T[None] | rule.must)[0]:
+            raise OptionError(
+                "adopt() was given the certificate of a fit under a rule, and the best supports that were "
+                "found for single components break it together. Search longer: refit(effort='thorough')."
+            )
+        falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
+        sorts = equal and falling and measure != "adjusted" and rule is None
+        V = settle(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
+        old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
+        # A fit is better where its measure exceeds that of another by this share
+        if not new > old * (1.0 + 1e-9):
+            return self
+        value, name = new * op.total * op.unit**2, OBJECTIVES[measure]
+        options = state.record.options
+        if isinstance(options.get("card"), list) and rule is None:  # the better fit may have another order
+            options = {**options, "card": np.count_nonzero(V, axis=0).tolist()}
+        record = dataclasses.replace(
+            state.record,
+            options=options,
+            criterion=f"{name}, better fit that a proof met",
+            status="searched",
+            advice=f"adopted from a certificate; {name} was {100.0 * old:.3f} % of the total before",
+            objective=value,
+            objective_share=new,
+            n_iter=0,
+            optima=[],
+            details={},
+            evidence=None,
+            screening=None,
+            call=f"{state.record.call}.adopt(certificate)",
+        )
+        pca = state.moments.pca / op.unit**2
+        moments = Moments(V, op, pca)
+        better = FitState(V, record, moments, state.spec, state.standard)
+        for proven in state.proofs:
+            if proven.scope == "joint" and not (proven.orthogonal and _largest_product(V) > ORTHOGONAL):
+                better = with_proof(better, _of_better(proven, V, op))
+        made: Any = type(self)
+        return made(better, self._source, self._call)
+
+    def _source_for(self, what: str) -> Source:
+        """Return the data, unchanged since the fit; `what` names the method for messages."""
+        if self._source is None:
+            raise no_data(self._state, what)
+        self._source.require_same()
+        return self._source
 
 
 def _each(
@@ -422,62 +468,6 @@ def _joint_measure(record: Record, joint: bool, objective: str | None, orthogona
             "give objective='pev', or leave it out."
         )
     return measure
-
-
-def adopted(state: FitState, source: Source | None, certificate: Any) -> FitState | None:
-    """Return the state of the better fit found by a certificate; None if it is not better.
-
-    Raises
-    ------
-    NoRowsError, OptionError
-        As for :meth:`spcastat.SpcaResult.adopt`.
-    """
-    if source is None:
-        raise no_data(state, "adopt()")
-    source.require_same()
-    V, measure = _checked(state, certificate)
-    op = source.op
-    equal = len(set(np.count_nonzero(state.V, axis=0).tolist())) == 1
-    rule = rule_of(state.record)
-    if rule is not None and rule.broken((V != 0).T[None] | rule.must)[0]:
-        raise OptionError(
-            "adopt() was given the certificate of a fit under a rule, and the best supports that were found "
-            "for single components break it together. Search longer: "
-            "refit(effort='thorough')."
-        )
-    falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
-    sorts = equal and falling and measure != "adjusted" and rule is None
-    V = settle(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
-    old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
-    # A fit is better where its measure exceeds that of another by this share
-    if not new > old * (1.0 + 1e-9):
-        return None
-    value, name = new * op.total * op.unit**2, OBJECTIVES[measure]
-    options = state.record.options
-    if isinstance(options.get("card"), list) and rule is None:  # the better fit may have another order
-        options = {**options, "card": np.count_nonzero(V, axis=0).tolist()}
-    record = dataclasses.replace(
-        state.record,
-        options=options,
-        criterion=f"{name}, better fit that a proof met",
-        status="searched",
-        advice=f"adopted from a certificate; {name} was {100.0 * old:.3f} % of the total before",
-        objective=value,
-        objective_share=new,
-        n_iter=0,
-        optima=[],
-        details={},
-        evidence=None,
-        screening=None,
-        call=f"{state.record.call}.adopt(certificate)",
-    )
-    pca = state.moments.pca / op.unit**2
-    moments = Moments(V, op, pca)
-    better = FitState(V, record, moments, state.spec, state.standard)
-    for proven in state.proofs:
-        if proven.scope == "joint" and not (proven.orthogonal and _largest_product(V) > ORTHOGONAL):
-            better = with_proof(better, _of_better(proven, V, op))
-    return better
 
 
 def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:

@@ -21,14 +21,13 @@ from spcastat.report.methods_text import describe as described
 from spcastat.report.renderings import Advised, Shown
 from spcastat.report.report_file import to_excel, write_report
 from spcastat.report.summary import NOTEBOOK, SCREEN, Summary, summarise
-from spcastat.results import proofs
 from spcastat.results.call import card_by_number, names_for
 from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute, computed, delegated, documented
 from spcastat.results.interpretation import Interpreted
 from spcastat.results.other_names import no_data, no_such_attribute
 from spcastat.results.plotted import Plotted
-from spcastat.results.proofs import Certificate
+from spcastat.results.proofs import Proved
 from spcastat.results.resampling import Inferred
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from spcastat.results.call import Call
 
 
-class SpcaResult(Inferred, Carried, Interpreted, Plotted, Advised, Shown):
+class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown):
     """A fitted sparse PCA.
 
     The most important methods, by topic:
@@ -271,39 +270,6 @@ class SpcaResult(Inferred, Carried, Interpreted, Plotted, Advised, Shown):
             changes["card"] = card_by_number(state, changes["card"], k if isinstance(k, int) else None)
         made: SpcaResult = self._call.repeat(self._source, changes)
         return made.rename(names_for(state, made.components)) if state.record.names else made
-
-    certify = delegated(proofs.certify)
-
-    def _keep(self, state: FitState) -> None:
-        self._state = state
-
-    def adopt(self, certificate: Certificate) -> SpcaResult:
-        """Return the better fit found by a certificate of this fit, or this fit if none was found.
-
-        A joint proof may find better fits of all components, and a proof of single components better supports
-        of each. The latter are combined one after another, each with the best loadings given the earlier
-        components. "Better" refers to the measure of the proof. Joint proofs remain valid for the new fit and
-        are kept.
-
-        Parameters
-        ----------
-        certificate : Certificate
-            The result of :meth:`certify` of this fit.
-
-        Returns
-        -------
-        SpcaResult
-
-        Raises
-        ------
-        OptionError
-            If it is no certificate, or that of a fit with other variables or cardinalities, or if this fit is
-            nonnegative.
-        NoRowsError
-            For a fit from a file, which has no data.
-        """
-        better = proofs.adopted(self._state, self._source, certificate)
-        return self if better is None else SpcaResult(better, self._source, self._call)
 
     save = delegated(save_fit)
 

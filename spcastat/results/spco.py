@@ -1,4 +1,4 @@
-"""The result of sparse principal coordinates: sparse scores, dense loadings."""
+"""The results of sparse principal coordinates (sparse scores, dense loadings), and paths of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import elements, one_of, plural, real_number, shown
+from spcastat.config import elements, listed, one_of, plural, real_number, shown
 from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
 from spcastat.intake import replay
@@ -22,7 +22,7 @@ from spcastat.report.renderings import Shown
 from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute
-from spcastat.results.path import SpcoPath
+from spcastat.results.path import FitPath
 from spcastat.results.plotted import drawn
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft
@@ -174,7 +174,7 @@ class SpcoResult(Carried, Shown):
             return float(named[name]())
         return float(MEASURES[name](self._A, self._op)[-1])
 
-    def path(self, zeros: Any = None, *, penalty: Any = None) -> SpcoPath[SpcoResult]:
+    def path(self, zeros: Any = None, *, penalty: Any = None) -> SpcoPath:
         """Fit the same data with a range of penalties.
 
         Parameters
@@ -277,3 +277,68 @@ def _shares_table(variance: pd.DataFrame) -> Table:
         Row("PCA (dense)", percents("cumulative PCA"), CUMULATIVE),
     )
     return Table("Coordinates", tuple(str(name) for name in variance.index), rows)
+
+
+# --- a range of penalties --------------------------------------------------------------------------
+
+
+class SpcoPath(FitPath[float, SpcoResult]):
+    """Fits of sparse coordinates from few zeros to many, the result of ``spco(...).path()``.
+
+    ``path[0.5]`` is the fit for the value 0.5 of the option that `path` was given; `frames` has the table
+    under "path". The columns of `table` are the requested value, "penalty", "cpzc" (the share of zero
+    coordinates), three shares of the total variance: "cpev" (the adjusted variance of the loadings), "fit"
+    (what the sparse coordinates reproduce) and "pca" (what as many dense components explain), and
+    "converged".
+    """
+
+    def __init__(self, option: str, fits: dict[float, SpcoResult]):
+        self._option = option
+        table = pd.DataFrame([_coordinates_row(value, option, fit) for value, fit in fits.items()])
+        super().__init__(fits, table, _coordinates_document(table, option))
+
+    def __getitem__(self, value: float) -> SpcoResult:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in self._fits:
+            raise OptionError(
+                f"The path has no fit with {self._option}={shown(value)}; it has {listed(self._fits, 20)}."
+            )
+        return self._fits[value]
+
+    @drawn(plots.plot_coordinates_path, "table")
+    def plot(self) -> Any:
+        return {"table": self.table}
+
+    plot_data = plot.data
+
+
+def _coordinates_row(value: float, option: str, fit: SpcoResult) -> dict[str, Any]:
+    variance = fit.variance
+    return {
+        option if option == "zeros" else "asked": value,
+        "penalty": fit.penalty,
+        "cpzc": fit.cpzc,
+        "cpev": fit.cpev,
+        "fit": float(variance["cumulative fit"].iloc[-1]),
+        "pca": float(variance["cumulative PCA"].iloc[-1]),
+        "converged": fit.converged,
+    }
+
+
+def _coordinates_document(table: pd.DataFrame, option: str) -> Document:
+    first = "zeros" if option == "zeros" else "asked"
+    rows = tuple(
+        Row(
+            f"{line[first]:.4g}",
+            (
+                f"{line['penalty']:.4g}",
+                *(f"{100 * line[name]:.2f}" for name in ("cpzc", "cpev", "fit", "pca")),
+            ),
+        )
+        for line in table.to_dict("records")
+    )
+    note = (
+        "CPZC: zero coordinates, %. CPEV: adjusted variance of the loadings, fit: what the sparse "
+        "coordinates reproduce, PCA: as many dense components; % of the total variance."
+    )
+    headings = ("penalty", "CPZC", "CPEV", "fit", "PCA")
+    return Document(f"Path of {plural(len(table), 'fit')}", (), (Table(option, headings, rows),), (note,))

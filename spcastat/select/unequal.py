@@ -106,7 +106,8 @@ class Unequal:
                 places = {at + step for step in STEPS} | {at - step for step in STEPS}
                 sizes = sorted({1, self.least, *(grid[i] for i in places if 0 <= i < len(grid))})
                 tried = [(*self.card[:j], card, *self.card[j + 1 :]) for card in sizes]
-                chosen = self._chosen([card for card in tried if self._allowed(card)], j)
+                allowed = [card for card in tried if self.supports is None or self.supports.feasible(card)]
+                chosen = self._chosen(allowed, j)
                 if chosen in seen:
                     unchanged, number = unchanged + 1, number + 1
                     self.card = min(self.card, chosen, key=sum)
@@ -117,10 +118,6 @@ class Unequal:
                 if self.tried >= MOST_SETS:
                     break
         return self.card
-
-    def _allowed(self, card: Cards) -> bool:
-        """Return whether a rule allows supports of these cardinalities."""
-        return self.supports is None or self.supports.feasible(card)
 
     def _chosen(self, tried: Sequence[Cards], j: int) -> Cards:
         """Return the cardinalities that the rule prefers among those that differ in component j only."""

@@ -135,7 +135,10 @@ class Moments:
         `RESIDUAL_ORDER`.
         """
         left = self.op.residual(orthonormalise(self.V)[0])
-        return None if left is None else _traces(left)
+        if left is None:
+            return None
+        E = symmetric(left)
+        return np.array([np.trace(E), (E * E).sum(), (E * (E @ E)).sum()])
 
     def known_measures(self) -> list[str]:
         """Return the names of the available measures: all, or those in the file of the fit."""
@@ -165,8 +168,3 @@ class Moments:
             compute = known.get(name, lambda: MEASURES[name](self.V, self.op))
             self._measures[name] = np.asarray(compute(), dtype=float)
         return self._measures[name]
-
-
-def _traces(E: np.ndarray) -> np.ndarray:
-    E = symmetric(E)
-    return np.array([np.trace(E), (E * E).sum(), (E * (E @ E)).sum()])

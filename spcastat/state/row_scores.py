@@ -54,9 +54,8 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
             else "as a dask collection, and scores.compute() all of them"
         )
         raise NoRowsError(
-            f"{what} needs the rows in memory, and those of {source.title} come in chunks. Use "
-            "some of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores "
-            f"{every}."
+            f"{what} needs the rows in memory, and those of {source.title} come in chunks. Use some of them, "
+            f"e.g. transform(sample) or diagnostics(sample); `scores` gives the scores {every}."
         )
     if state.record.from_rows:
         raise NoRowsError(

@@ -85,8 +85,7 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
             if len(levels) > MOST_LEVELS:
                 raise ColumnTypeError(
                     f"The supplementary variable {shown(name)} has {len(levels)} levels; at most "
-                    f"{MOST_LEVELS} "
-                    "make a factor. Leave it out, or merge levels."
+                    f"{MOST_LEVELS} make a factor. Leave it out, or merge levels."
                 )
             found = _levels(groups.cat.codes.to_numpy(), len(levels), T[known], w[known])
             for level, mean, test, size in zip(levels, *found[:3], strict=True):
@@ -221,9 +220,8 @@ def _aligned(variables: Any, index: pd.Index) -> pd.DataFrame:
         variables = variables.to_frame(name=variables.name if variables.name is not None else "variable")
     if not isinstance(variables, pd.DataFrame):
         raise ShapeError(
-            f"variables of type {type(variables).__name__} was given; give a DataFrame or a Series "
-            "with a value for "
-            "every row of the fit."
+            f"variables of type {type(variables).__name__} was given; give a DataFrame or a Series with a "
+            "value for every row of the fit."
         )
     if not variables.columns.is_unique:
         repeated = variables.columns[variables.columns.duplicated()]
@@ -267,9 +265,8 @@ def _encodes(text: str) -> bool:
 def _numbers(name: Any, column: pd.Series) -> np.ndarray:
     if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_complex_dtype(column):
         raise ColumnTypeError(
-            f"The supplementary variable {shown(name)} has the type {column.dtype}; it takes numbers, "
-            "or text and "
-            "categories for a factor."
+            f"The supplementary variable {shown(name)} has the type {column.dtype}; it takes numbers, or "
+            "text and categories for a factor."
         )
     values = column.to_numpy(dtype=float, na_value=np.nan)
     if np.isinf(values).any():

@@ -218,8 +218,7 @@ class Table:
             if len(row.cells) != width:
                 raise ShapeError(
                     f"The row {shown(row.label)} of the table {shown(self.title)} has {len(row.cells)} "
-                    "cells; "
-                    f"it must have {width}, one for each heading."
+                    f"cells; it must have {width}, one for each heading."
                 )
         if not self.align:
             object.__setattr__(self, "align", "r" * width)

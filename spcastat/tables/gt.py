@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +55,7 @@ def table_of(document: Document, title: str | None, layout: Layout) -> GT:
         if columns[name] is not texts:  # numbers, written as in the other renderers
             for place, text in enumerate(texts):
                 written = text.again(0, layout.decimal) if isinstance(text, Figures) else text
-                made = made.fmt(partial(_constant, str(written)), columns=name, rows=[place])
+                made = made.fmt(lambda _, cell=str(written): cell, columns=name, rows=[place])  # type: ignore[misc]
             made = made.sub_missing(columns=name, missing_text="")
     for name, heading, side in zip(names, headings, align, strict=True):
         made = made.cols_label(cases={name: heading}).cols_align(_SIDES[side], columns=name)
@@ -99,7 +98,3 @@ def _number(text: str) -> float | None:
     if isinstance(text, Figures):
         return text.numbers[0] if len(text.numbers) == 1 and not text.stars else None
     return float(text) if text.isdecimal() else None
-
-
-def _constant(text: str, _: Any) -> str:
-    return text

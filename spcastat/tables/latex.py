@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
@@ -121,17 +121,6 @@ def stacked(text: str, width: int, side: str) -> str:
     if len(lines) == 1:
         return lines[0]
     return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}" + r"\\".join(lines) + r"\end{tabular}"
-
-
-def hanging(text: str, width: int) -> list[str]:
-    """Return the lines of a name for a column of `width` points; all but the first are indented."""
-    first, *rest = (escape(line) for line in wrapped(text, int(0.93 * width) - INDENT, points))
-    return [first, *(rf"\hspace*{{{INDENT}pt}}{line}" for line in rest)]
-
-
-def breakable(text: str) -> str:
-    """Return a name with line breaks allowed between its words."""
-    return r"\allowbreak{}".join(escape(piece) + " " * piece.endswith(" ") for piece in BREAKS.split(text))
 
 
 def number(cell: str) -> str:
@@ -274,17 +263,17 @@ class Panel:
         The column specification of the ``tabular``.
     room : int
         Width of the label column in points; 0 for its natural width.
-    head : callable
-        Returns a heading as LaTeX, given its text and the alignment of its column.
-    cell : callable
-        Returns a cell as LaTeX.
+    heading : int
+        Largest width of a line of a heading in points.
+    siunitx : bool
+        Whether the columns of numbers are S columns of siunitx.
     """
 
     tables: tuple[Table, ...]
     columns: str
     room: int
-    head: Callable[[str, str], str]
-    cell: Callable[[str], str]
+    heading: int
+    siunitx: bool
 
     @property
     def width(self) -> int:
@@ -303,8 +292,11 @@ class Panel:
         return (lines + 3) * LINE
 
     def label(self, text: str) -> list[str]:
-        """Return the lines of a label as LaTeX."""
-        return hanging(text, self.room) if self.room else [escape(text)]
+        """Return the lines of a label as LaTeX; all but the first are indented."""
+        if not self.room:
+            return [escape(text)]
+        first, *rest = (escape(line) for line in wrapped(text, int(0.93 * self.room) - INDENT, points))
+        return [first, *(rf"\hspace*{{{INDENT}pt}}{line}" for line in rest)]
 
     def apart(self) -> Iterator[Panel]:
         """Yield a panel for each of the tables."""
@@ -314,17 +306,20 @@ class Panel:
     def heads(self, title: str) -> str:
         """Return the line of headings."""
         table = self.tables[0]
-        heads = [self.head(text, side) for text, side in zip(table.headings, table.align, strict=True)]
+        pairs = zip(table.headings, table.align, strict=True)
+        heads = [stacked(text, self.heading, side) for text, side in pairs]
+        heads = [f"{{{head}}}" if head and self.siunitx else head for head in heads]
         return " & ".join([r"\newline".join(self.label(title)), *heads]) + r" \\"
 
     def body(self, table: Table) -> Iterator[str]:
         """Yield the lines below the headings of a table."""
+        cell = cell_of if self.siunitx else number
         for (group, row), label in zip(below_headings(table.rows), self._labels(table.rows), strict=True):
             if row.rule:
                 yield r"\midrule"
             if group:
                 yield rf"\multicolumn{{{self.width}}}{{l}}{{\textit{{{escape(group)}}}}} \\"
-            yield " & ".join([r"\quad " * bool(row.group) + label, *map(self.cell, row.cells)]) + r" \\"
+            yield " & ".join([r"\quad " * bool(row.group) + label, *map(cell, row.cells)]) + r" \\"
 
     def _labels(self, rows: tuple[Row, ...]) -> Iterator[str]:
         """Yield labels as LaTeX; further lines of a long label fill the following rows without a label."""
@@ -351,17 +346,9 @@ def _panels(document: Document, width: int, layout: Layout) -> Iterator[Panel]:
                 parts,
                 (f"p{{{room}pt}}" if room < label else "l") + sides,
                 room if room < label else 0,
-                _heading(HEADING if wrap else width, layout.siunitx),
-                cell_of if layout.siunitx else number,
+                HEADING if wrap else width,
+                layout.siunitx,
             )
-
-
-def _heading(width: int, braced: bool) -> Callable[[str, str], str]:
-    def head(text: str, side: str) -> str:
-        shown = stacked(text, width, side)
-        return f"{{{shown}}}" if braced and shown else shown
-
-    return head
 
 
 def _widths(block: tuple[Table, ...], heading: int, siunitx: bool) -> list[int]:
@@ -422,7 +409,10 @@ def _below(document: Document) -> Iterator[str]:
     # text has the letter x between numbers of rows and variables
     timed = ((label, re.sub(r"(?<=\d rows) x (?=\d)", " × ", text)) for label, text in document.facts)
     facts = [rf"\textit{{{escape(label)}:}} {escape(text)}" for label, text in timed]
-    key = [rf"\textit{{{escape(short)}:}} {breakable(whole)}" for short, whole in document.key]
+    key = []
+    for short, whole in document.key:  # a line may end between the words of a name
+        words = (escape(piece) + " " * piece.endswith(" ") for piece in BREAKS.split(whole))
+        key.append(rf"\textit{{{escape(short)}:}} " + r"\allowbreak{}".join(words))
     texts = [*facts, *(escape(note) for note in document.all_notes), *key]
     if texts:
         yield " \\par\n".join(texts)

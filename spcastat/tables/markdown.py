@@ -78,7 +78,8 @@ def _table(table: Table) -> Iterator[str]:
     lines = [[escape(cell) for cell in line] for line in _grid(table)]
     align = "l" + table.align
     needed = [max(display_width(line[i]) for line in lines) for i in range(len(align))]
-    dashes = _dashes(table)
+    columns = column_widths((table,), _room)  # numbers stay on one line, labels may wrap
+    dashes = [max(LINE - sum(columns), LABELS), *columns]
     widths = list(map(max, needed, dashes))
     for number, line in enumerate(lines):
         yield _pipes(_pad(cell, size, side) for cell, size, side in zip(line, widths, align, strict=True))
@@ -96,12 +97,6 @@ def _grid(table: Table) -> Iterator[tuple[str, ...]]:
             yield (group, *("" for _ in table.headings))
         label = "\N{NO-BREAK SPACE}" * (2 * bool(row.group)) + row.label
         yield (label, *(cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in row.cells))
-
-
-def _dashes(table: Table) -> list[int]:
-    """Return the number of dashes of every column; numbers of columns stay on one line, labels may wrap."""
-    columns = column_widths((table,), _room)
-    return [max(LINE - sum(columns), LABELS), *columns]
 
 
 def _pad(cell: str, width: int, side: str) -> str:

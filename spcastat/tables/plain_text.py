@@ -56,18 +56,16 @@ def render(document: Document, layout: Layout | None = None, encoding: str | Non
     safe = cache(partial(_safe, encoding=encoding))
     document = document.changed(safe, safe, safe, safe)
     if layout.full_names:
-        document = _with_high_headings(document)
+        headings = {text: None for table in document.tables for text in table.headings}
+        lines = {text: "\n".join(wrapped(text, HEADING_WIDTH, display_width)) for text in headings}
+        document = dataclasses.replace(document.with_names({}, lines), key=document.key)
     else:
-        labels, headings = too_long(document, layout.width, everywhere=layout.full_names is False)
-        keyed = document.with_names(_fitting(*labels), _fitting(*headings))
-        document = keyed if layout.full_names is False or len(keyed.key) <= KEYED else _without_key(keyed)
+        names = too_long(document, layout.width, everywhere=layout.full_names is False)
+        document = document.with_names(*(_fitting(*some) for some in names))
+        if layout.full_names is not False and len(document.key) > KEYED:
+            sentence = "Long names are shortened; full_names=True, or a larger width, has them in full."
+            document = dataclasses.replace(document, key=(), notes=(*document.notes, sentence))
     return "\n\n".join(lines_of(document, layout.width))
-
-
-def _without_key(document: Document) -> Document:
-    """Return the document with a sentence instead of a key that would be too long."""
-    sentence = "Long names are shortened; full_names=True, or a larger width, has them in full."
-    return dataclasses.replace(document, key=(), notes=(*document.notes, sentence))
 
 
 def _with_room_for_stars(document: Document) -> Document:
@@ -77,13 +75,6 @@ def _with_room_for_stars(document: Document) -> Document:
     if not most:
         return document
     return document.changed(lambda cell: cell and cell + " " * (most - len(without_stars(cell)[1])))
-
-
-def _with_high_headings(document: Document) -> Document:
-    """Return the document with long headings wrapped."""
-    headings = {text: None for table in document.tables for text in table.headings}
-    lines = {text: "\n".join(wrapped(text, HEADING_WIDTH, display_width)) for text in headings}
-    return dataclasses.replace(document.with_names({}, lines), key=document.key)
 
 
 def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
@@ -154,7 +145,9 @@ def too_long(
                 break
             headings |= dict.fromkeys(block[0].headings)
             heading_limit = min(heading_limit, limit)
-            columns = _columns_below(block, limit)
+            dashes = tuple("-" * min(display_width(text), limit) for text in block[0].headings)
+            renamed = tuple(dataclasses.replace(table, headings=dashes) for table in block)
+            columns = column_widths(renamed, display_width)
         room = label_room(label, columns, width, GAP, NAME_WIDTH)
         room = min(room, NAME_WIDTH) if everywhere else room
         for table in block:
@@ -164,13 +157,6 @@ def too_long(
     if len(labels) + len(headings) <= KEYED:
         limits.append(34)  # leaves room for the full name next to it in the key
     return (labels, min(limits)), (headings, heading_limit)
-
-
-def _columns_below(block: tuple[Table, ...], limit: int) -> list[int]:
-    """Return the widths of columns if headings have at most `limit` characters."""
-    headings = tuple("-" * min(display_width(heading), limit) for heading in block[0].headings)
-    renamed = tuple(dataclasses.replace(table, headings=headings) for table in block)
-    return column_widths(renamed, display_width)
 
 
 def lines_of(document: Document, width: int) -> Iterator[str]:

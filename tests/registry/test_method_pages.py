@@ -11,8 +11,8 @@ import spcastat as sp
 from spcastat.errors import MethodError
 from spcastat.registry import SOLVERS
 from spcastat.results import SpcaResult
-from spcastat.results.path import SpcaPath, SpcoPath
-from spcastat.results.spco import SpcoResult
+from spcastat.results.path import SpcaPath
+from spcastat.results.spco import SpcoPath, SpcoResult
 
 
 @pytest.mark.parametrize("name", SOLVERS)
