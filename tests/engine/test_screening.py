@@ -62,7 +62,7 @@ def test_no_swap_with_any_variable_improves_a_verified_fit(form, k, card):
         operators = forms(counts(150, 60, seed))
         fit = fitted(operators[form], k, card, screen=20)
         assert fit.screening is not None
-        assert fit.screening.verified
+        assert fit.screening.unexcluded == 0
         assert fit.screening.variables == 60
         assert 20 <= fit.screening.searched <= 60
         V = fit.solution.V
@@ -81,7 +81,7 @@ def test_other_covariances_too(kind):
         for k, card in ((1, 5), (3, 3)):
             fit = fitted(Gram(S), k, card, screen=20)
             V = fit.solution.V
-            assert fit.screening.verified
+            assert fit.screening.unexcluded == 0
             assert best_swap(S, V, [np.flatnonzero(v) for v in V.T]) <= 1e-8
 
 
@@ -144,7 +144,7 @@ def test_more_starts():
     op = forms(X)["sparse"]
     one = fitted(op, 3, 5, screen=30)
     many = fitted(op, 3, 5, screen=30, n_init=6)
-    assert many.screening.verified
+    assert many.screening.unexcluded == 0
     assert sum(hits for _, hits in many.optima) == 6
     assert one.optima[0][0] == pytest.approx(1.0 - one.solution.objective / op.total)
     assert many.solution.objective <= one.solution.objective + 1e-9  # what PCA's start leaves, or less
@@ -223,7 +223,7 @@ class Stream(Gram):
 
 def test_rows_out_of_memory_can_only_be_screened():
     op = Stream(forms(counts(150, 60, 2))["gram"].S)
-    assert fitted(op, 2, 5).screening.verified
+    assert fitted(op, 2, 5).screening.unexcluded == 0
     with pytest.raises(OptionError, match="screen=False was given, but with 60 variables"):
         fitted(op, 2, 5, screen=False)
     with pytest.raises(OptionError, match="method='joint', or method='bcd-l0' with card="):
