@@ -275,14 +275,14 @@ def pieces(case: Case, measure: str, V: np.ndarray, best: float) -> Iterator[tup
                 union |= int(problem.masks[t][rows[t]])
             left = min(sum(problem.cards[level:]), len(root.reach) - 1)
             yield f"unions of {level}", float(root.reach[left][union])
-        for number, sums in enumerate(root.sums if level < count else ()):
-            ceilings = sums.ceilings(chosen, level, 0.0)
-            yield f"sum {number} of {level}", float(ceilings[0, rows[level]])
+        if root.sums is not None and level < count:
+            ceilings = root.sums.ceilings(chosen, level, 0.0)
+            yield f"sum of {level}", float(ceilings[0, rows[level]])
     if measure == "adjusted":  # the others have no other bounds at leaves; these are at least the threshold
-        for bounds in (problem.leaf_bounds, problem.last_bounds)[: problem.stages - 1]:
+        for number, bounds in enumerate(problem.leaf_bounds):
             until = time.process_time() + LEAF_SECONDS
             (found,) = bounds([root], rows[None], 0.999 * best, lambda end=until: time.process_time() < end)
-            yield bounds.__name__, float(found)
+            yield f"leaf {number}", float(found)
 
 
 def _chosen(problem: Relaxed, V: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:

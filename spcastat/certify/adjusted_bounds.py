@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement
 from math import comb
@@ -16,23 +15,20 @@ from spcastat.certify.clock import Clock
 from spcastat.certify.dual import ROUNDING, Running
 from spcastat.certify.first_component import INTERVALS, first_component_bounds
 from spcastat.certify.first_two import first_two_bound
-from spcastat.certify.frame import least_squares_frame, without
+from spcastat.certify.frame import least_squares_frame
 from spcastat.certify.multiplier import ADDED, Multiplier, gram, multiplier
 from spcastat.certify.relaxed import (
     BATCH,
     EIGEN,
     LEAF,
     MOST_SUPPORTS,
-    MOST_VARIABLES,
     Alone,
+    LeafBounds,
     Relaxed,
     Root,
     Sums,
     alone,
-    reaches,
-    union_table,
 )
-from spcastat.search.small_matrices import SMALLEST
 
 #: The largest number of supports of a component listed before the multiplier excludes most of them.
 MOST_LISTED = 1_000_000
@@ -109,39 +105,16 @@ class Sequence(Relaxed):
         """F with S = F'F, shape (d, p)."""
         return least_squares_frame(self.S, self.k).F
 
-    @cached_property
-    def table(self) -> np.ndarray | None:
-        """Bounds by sets of variables on PEV, which is never smaller than adjusted variance."""
-        if not self.all_searched or not self.cards or self.p > MOST_VARIABLES:
-            return None
-        return reaches(union_table(self.frame), sum(self.cards))
-
     def dense(self) -> float:
         bound = super().dense()
         return bound if self.multiplier is None else min(bound, self.multiplier.bound)
 
     def root(self, singles: np.ndarray) -> Root:
-        frame = without(self.frame, singles) if self.m else self.frame
-        sums = [self._multiplied(singles)] if self.multiplier is not None else []
-        if not self.m and self.all_searched:
-            sums.append(self._plain)
-        return Root(frame, singles, self.table, int((1 << singles).sum()), tuple(sums))
-
-    @cached_property
-    def _plain(self) -> Sums:
-        """The bound of each component alone, which is that of a zero multiplier."""
-        found = {}
-        for c, places in self.kept.items():
-            A = self.factor[:, places].transpose(1, 0, 2)
-            one = alone(self.S[places[:, :, None], places[:, None, :]], A)
-            length = np.linalg.norm(one.directions, axis=1, keepdims=True)
-            found[c] = replace(one, directions=one.directions / np.maximum(length, SMALLEST))
-        return Sums(0.0, tuple(found[c] for c in self.cards))
-
-    def _multiplied(self, singles: np.ndarray) -> Sums:
-        assert self.multiplier is not None
-        own = float(np.trace(self.multiplier.Z)) + float(self._singly[singles].sum()) + self._unsearched
-        return Sums(own, self._beyond)
+        sums = None
+        if self.multiplier is not None:
+            own = float(np.trace(self.multiplier.Z)) + float(self._singly[singles].sum()) + self._unsearched
+            sums = Sums(own, self._beyond)
+        return Root(self.frame, singles, None, int((1 << singles).sum()), sums)
 
     @property
     def _unsearched(self) -> float:
@@ -172,9 +145,6 @@ class Sequence(Relaxed):
         columns = self.factor.T[:, :, None]
         return np.asarray(alone(columns @ columns.mT - self.multiplier.Z).first)
 
-    def shape(self, root: Root) -> tuple[int, int]:
-        return len(self.factor), self.k
-
     def alike(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
@@ -194,12 +164,15 @@ class Sequence(Relaxed):
             counts.append(rest)
         return own + ordered.ordered_bounds(groups, counts, threshold - own, steps, running=running)
 
-    def leaf_bounds(
-        self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
-    ) -> np.ndarray:
-        """Return bounds in which the variance of the first component is exact."""
+    @property
+    def leaf_bounds(self) -> list[LeafBounds]:
         if not self.all_searched:
-            return super().leaf_bounds(roots, chosen, threshold, running)
+            return super().leaf_bounds
+        exact: list[LeafBounds] = [self._first, self._first_two]
+        return exact[: 2 if self.k == 3 <= len(self.factor) else 1]
+
+    def _first(self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running) -> np.ndarray:
+        """Return bounds in which the variance of the first component is exact."""
         columns = self._columns(roots, chosen)
         found = np.empty(len(roots))
         step = max(1, BATCH // (INTERVALS * self.k * sum(A.shape[2] for A in columns) ** 2))
@@ -209,17 +182,14 @@ class Sequence(Relaxed):
             found[begin : begin + step] = first_component_bounds(factors, level, LEAF, running)
         return found
 
-    @property
-    def stages(self) -> int:  # type: ignore[override]
-        return 3 if self.all_searched and self.k == 3 <= len(self.factor) else 2
-
-    def last_bounds(
+    def _first_two(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
     ) -> np.ndarray:
         """Return bounds in which the variances of the first two components are exact."""
         columns = self._columns(roots, chosen)
-        found = [first_two_bound([A[b] for A in columns], threshold, running) for b in range(len(roots))]
-        return np.array(found)
+        return np.array(
+            [first_two_bound([A[b] for A in columns], threshold, running) for b in range(len(roots))]
+        )
 
     def _columns(self, roots: list[Root], chosen: np.ndarray) -> list[np.ndarray]:
         """Return the columns of F on each support of leaves, (B, d, c_j)."""
@@ -237,10 +207,6 @@ class Sequence(Relaxed):
         own = float(np.trace(self.multiplier.Z)) + self._unsearched
         own += sum(float(one.first.max(initial=0.0)) for one in self._beyond)
         return np.minimum(bounds, own + self._singly[singles].sum(axis=1))
-
-    def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
-        parts = [self.supports[t][row] for t, row in enumerate(chosen)]
-        return [*(np.array([i]) for i in root.singles), *parts]
 
 
 def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> tuple[float, np.ndarray]:

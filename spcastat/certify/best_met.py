@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from spcastat.measures import MEASURES
@@ -11,9 +13,6 @@ from spcastat.search.default import joint
 from spcastat.search.fixed_supports import refined
 from spcastat.search.objectives import held
 from spcastat.search.rule import SupportRule
-
-#: Steps of ascent on given supports.
-STEPS = 60
 
 
 class Leaves:
@@ -35,35 +34,43 @@ class Leaves:
         self.measure = measure
         self.criterion = held(S, self.cards, measure)
         self.rng = np.random.default_rng(0)
-        self.value = self._value(V)
+        self.value = self._measured(V)
 
-    def _value(self, V: np.ndarray) -> float:
+    def _measured(self, V: np.ndarray) -> float:
         places = np.concatenate([np.flatnonzero(v) for v in V.T])[None, :]
         x = np.concatenate([v[np.flatnonzero(v)] for v in V.T])[None, :]
         return float(self.criterion.fits(places, x).value[0])
+
+    def better(self, V: np.ndarray, value: float) -> float:
+        """Store a fit if it is better; return the best value."""
+        if value > self.value:
+            self.V, self.value = V, value
+        return self.value
 
     def climb(self, tuples: list[list[np.ndarray]]) -> float:
         """Optimise loadings on given supports, a list for each fit in any order; return the best value."""
         tried = [found for one in tuples if (found := placed(one, self.cards, self.V)) is not None]
         if tried:
-            places = np.stack([np.concatenate(one) for one in tried])
-            starts = [np.stack([np.concatenate([self._leading(T) for T in one]) for one in tried])]
-            starts += [self.rng.standard_normal(places.shape) for _ in range(2)]
-            fits = self.criterion.fits(np.concatenate([places] * len(starts)), np.concatenate(starts))
-            fits = reordered(self.criterion, refined(self.criterion, fits, STEPS))
-            best = int(np.argmax(fits.value))
-            if fits.value[best] > self.value:
-                self.value = float(fits.value[best])
-                self.V = self.criterion.dense(fits.some(np.array([best])))[0]
+            for V, value in self._climbed(tried):
+                self.better(V, value)
         return self.value
+
+    def _climbed(self, tried: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
+        """Yield fits on some of these supports of all components, with their values."""
+        places = np.stack([np.concatenate(one) for one in tried])
+        starts = [np.stack([np.concatenate([self._leading(T) for T in one]) for one in tried])]
+        starts += [self.rng.standard_normal(places.shape) for _ in range(2)]
+        fits = self.criterion.fits(np.concatenate([places] * len(starts)), np.concatenate(starts))
+        # 60 steps of ascent
+        fits = reordered(self.criterion, refined(self.criterion, fits, 60))
+        best = int(np.argmax(fits.value))
+        yield self.criterion.dense(fits.some(np.array([best])))[0], float(fits.value[best])
 
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
         """Run the quick search and store its result if it is better; return the best value."""
         V = joint(op, len(cards), cards, self.measure, "quick", rule=rule).V
         value = float(MEASURES[self.measure](V, op)[-1]) if V.any(axis=0).all() else -np.inf
-        if value > self.value:
-            self.value, self.V = value, V
-        return self.value
+        return self.better(V, value)
 
     def _leading(self, T: np.ndarray) -> np.ndarray:
         return np.asarray(np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1])

@@ -7,11 +7,16 @@ variable has the largest loading.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from spcastat.kernels.eig import largest_pairs, largest_value, symmetric
+from spcastat.kernels.eig import largest_pairs, largest_value, symmetric, top_lanczos
+from spcastat.operators.covariance_operator import lanczos_start
 
 EPS = float(np.finfo(float).eps)
+#: Relative allowance for eigenvalues from Lanczos iterations, which are more precise than this.
+LANCZOS = 1e-9
 
 
 def enlarged(bound: float, p: int) -> float:
@@ -43,6 +48,21 @@ def gershgorin_bound(S: np.ndarray, c: int) -> float:
 def eigenvalue_bound(S: np.ndarray) -> float:
     """Return the largest eigenvalue of `S`, enlarged by its rounding error."""
     return largest_value(S) + 8.0 * len(S) * EPS * float(np.abs(S).sum(axis=1).max())
+
+
+def lanczos_bound(product: Callable[[np.ndarray], np.ndarray], p: int, running: Callable[[], bool]) -> float:
+    """Return a bound on the leading eigenvalue by Lanczos iterations; infinity if time runs out."""
+
+    def checked(v: np.ndarray) -> np.ndarray:
+        if not running():
+            raise TimeoutError
+        return np.asarray(product(v))
+
+    try:
+        value = float(top_lanczos(checked, p, 1, lanczos_start(p, 0))[0][0])
+    except TimeoutError:
+        return np.inf
+    return enlarged(value * (1.0 + LANCZOS), p)
 
 
 def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,14 +13,13 @@ from spcastat.certify.bounds import (
     eigenvalue_bound,
     enlarged,
     gershgorin_bound,
+    lanczos_bound,
     shift_to_definite,
     split_bound,
     trace_bound,
 )
 from spcastat.certify.clock import PASS, STEP, Clock
 from spcastat.certify.node import SHARES, SPLIT_ORDER, Node, examine
-from spcastat.kernels.eig import top_lanczos
-from spcastat.operators.covariance_operator import lanczos_start
 from spcastat.progress import Advance, stage
 from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve_support
 
@@ -28,15 +27,13 @@ from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve
 OPTIMAL = 1e-9
 #: The relative tolerance that the search aims for, slightly smaller.
 TARGET = 8e-10
-#: Relative allowance added to a leading eigenvalue from Lanczos iterations, which is more precise than this.
-LANCZOS = 1e-9
 #: Up to order SMALL a support is always searched for; above it only if time allows FEW starts.
 SMALL, FEW = 1000, 10
 
 Callback = Callable[[int], None]
 
 
-class _Stopped(Exception):
+class Stopped(Exception):
     """The limit of time or nodes is reached; the argument says which."""
 
 
@@ -120,16 +117,54 @@ def prove(
     Proof
         If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bounds proven until then.
     """
+
+    def search(steps: Steps) -> None:
+        _Search(S, min(c, len(S)), steps, np.arange(0) if must is None else must).run(support)
+
+    return searched(search, time_limit, max_nodes, callback, known)
+
+
+@dataclass
+class Steps:
+    """A proof, and the limits of its search, to be checked before each node."""
+
+    proof: Proof
+    clock: Clock
+    max_nodes: float
+    callback: Callback | None
+    advance: Advance
+
+    def check(self) -> None:
+        if self.clock.over:
+            raise Stopped("time limit")
+
+    def node(self) -> None:
+        """Count a node, unless a limit is reached."""
+        if self.callback is not None:
+            self.callback(self.proof.nodes)
+        if self.proof.nodes >= self.max_nodes:
+            raise Stopped("node limit")
+        self.check()
+        self.proof.nodes += 1
+        self.advance(1)
+
+
+def searched(
+    search: Callable[[Steps], None],
+    time_limit: float,
+    max_nodes: int | None,
+    callback: Callback | None,
+    known: float,
+) -> Proof:
+    """Run a search until it ends, or a limit or Ctrl-C stops it; the other arguments are those of `prove`."""
     begun = time.perf_counter()
     proof = Proof()
     proof.lower(known, "leading eigenvalue")
     most = np.inf if max_nodes is None else max_nodes
     with stage("branch and bound", unit="nodes") as advance:
         try:
-            given = np.arange(0) if must is None else must
-            clock = Clock(begun + time_limit)
-            _Search(S, min(c, len(S)), proof, clock, most, callback, advance, given).run(support)
-        except _Stopped as stop:
+            search(Steps(proof, Clock(begun + time_limit), most, callback, advance))
+        except Stopped as stop:
             proof.stopped = str(stop)
         except KeyboardInterrupt:
             proof.stopped = "interrupted"
@@ -137,19 +172,12 @@ def prove(
     return proof
 
 
-@dataclass(eq=False)
 class _Search:
     """One run of `prove`; S is scaled so that the largest variance is one, and shifted to be semidefinite."""
 
-    S: np.ndarray
-    c: int
-    proof: Proof
-    clock: Clock
-    max_nodes: float
-    callback: Callback | None
-    advance: Advance
-    must: np.ndarray = field(default_factory=lambda: np.arange(0))
-    shift: float = 0.0
+    def __init__(self, S: np.ndarray, c: int, steps: Steps, must: np.ndarray):
+        self.S, self.c, self.steps, self.must, self.shift = S, c, steps, must, 0.0
+        self.proof, self.clock = steps.proof, steps.clock
 
     def run(self, support: np.ndarray | None) -> None:
         S, c, proof, p = self.S, self.c, self.proof, len(self.S)
@@ -169,7 +197,6 @@ class _Search:
         if c == 1:
             proof.lower(self.scale * (1.0 + 4.0 * EPS), "largest variance")
             return
-        self._root("largest entry", c * float(np.abs(S).max()) * (1.0 + 4.0 * EPS))
         if support is not None and support.size:
             self._take(support)
         if c == p:
@@ -180,12 +207,12 @@ class _Search:
         definite = self.clock.affords(2.0 * p**3)
         shift = shift_to_definite(S) if definite else 4.0 * (p + 2) * EPS * float(np.diag(S).sum())
         self._root("sum of the largest variances", trace_bound(variances / self.scale + shift, c))
-        self._check()
+        self.steps.check()
         if self.clock.affords(10.0 * PASS * p**2, 4):
             self._root("Gershgorin", gershgorin_bound(S, c))
-            self._check()
+            self.steps.check()
         self._leading()
-        self._check()
+        self.steps.check()
         seeds = SEEDS if p <= SMALL else int(min(SEEDS, STEP / 2 * self.clock.rate / (4.0 * p**2)))
         cost = 4.0 * p**2 * seeds * SWEEPS
         affordable = p <= SMALL or (seeds >= FEW and self.clock.affords(cost, 2 * SWEEPS))
@@ -193,28 +220,21 @@ class _Search:
             self._take(best_support(S, c, running=self.clock.runs, seeds=seeds)[1])
         if proof.closed:
             return
-        self._check()
+        self.steps.check()
         if p <= SPLIT_ORDER and self.clock.affords(16.0 * p**3, 4):
             self._root("split matrix", split_bound(S, c, SHARES[::3]))
-        self._check()
+        self.steps.check()
         if not definite:
-            raise _Stopped("time limit")
+            raise Stopped("time limit")
         self.S, self.shift = S + shift * np.eye(p), shift
         self._deepen()
 
     def _leading(self) -> None:
         """Bound by the leading eigenvalue, computed by Lanczos iterations if LAPACK would take too long."""
         p = len(self.S)
-        if self.clock.affords(4.0 * p**3):
-            self._root("leading eigenvalue", eigenvalue_bound(self.S))
-            return
-
-        def product(v: np.ndarray) -> np.ndarray:
-            self._check()
-            return np.asarray(self.S @ v)
-
-        value = float(top_lanczos(product, p, 1, lanczos_start(p, 0))[0][0])
-        self._root("leading eigenvalue", enlarged(value * (1.0 + LANCZOS), p))
+        dense = self.clock.affords(4.0 * p**3)
+        bound = eigenvalue_bound(self.S) if dense else lanczos_bound(self.S.dot, p, self.clock.runs)
+        self._root("leading eigenvalue", bound)
 
     def _root(self, argument: str, bound: float) -> None:
         self.proof.lower(bound * self.scale, argument)
@@ -223,10 +243,6 @@ class _Search:
         block = self.S[np.ix_(support, support)]
         value = float(np.linalg.eigvalsh(block)[-1]) - self.shift
         self.proof.raise_to(value * self.scale, support)
-
-    def _check(self) -> None:
-        if self.clock.over:
-            raise _Stopped("time limit")
 
     def _deepen(self) -> None:
         """Try to rule out improvements with more and more nodes; tighten the bound in between."""
@@ -249,34 +265,23 @@ class _Search:
 
     def _refute(self, bound: float, budget: float) -> bool | None:
         """Return True if no support exceeds `bound`, False if undecided, None if a better one was found."""
-        c = self.c
+        c, p = self.c, len(self.S)
         level = (bound / self.scale + self.shift) * (1.0 - 1e-13 * (c + 1) - 4.0 * EPS * c * c)
-        everything = np.arange(len(self.S))
-        stack = [Node(self.must, np.setdiff1d(everything, self.must))]
+        stack = [Node(self.must, np.setdiff1d(np.arange(p), self.must))]
         left = budget
         while stack:
             if left <= 0:
                 return False
-            self._step()
+            if not self.clock.affords(12.0 * p**3 if p <= SPLIT_ORDER else 2.0 * p**3, 12):
+                raise Stopped("time limit")
+            self.steps.node()
             left -= 1
             children, found = examine(self.S, stack.pop(), c, level)
             if found is not None:
                 before = self.proof.value
                 self._take(found if self.must.size else improve_support(self.S, found, c))
                 if not self.proof.value > before:
-                    raise _Stopped("rounding")
+                    raise Stopped("rounding")
                 return None
             stack += children
         return True
-
-    def _step(self) -> None:
-        if self.callback is not None:
-            self.callback(self.proof.nodes)
-        if self.proof.nodes >= self.max_nodes:
-            raise _Stopped("node limit")
-        self._check()
-        p = len(self.S)
-        if not self.clock.affords(12.0 * p**3 if p <= SPLIT_ORDER else 2.0 * p**3, 12):
-            raise _Stopped("time limit")
-        self.proof.nodes += 1
-        self.advance(1)

@@ -9,14 +9,13 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from spcastat.certify.bounds import enlarged, trace_bound
-from spcastat.certify.branch import LANCZOS, OPTIMAL, Callback, Proof, prove
+from spcastat.certify.bounds import lanczos_bound, trace_bound
+from spcastat.certify.branch import OPTIMAL, Callback, Proof, prove
 from spcastat.certify.clock import PASS, Clock, formed
 from spcastat.certify.grouped import prove_groups
-from spcastat.kernels.eig import symmetric, top_lanczos
+from spcastat.kernels.eig import symmetric
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Gram, Operator, Removed, deflate
-from spcastat.operators.covariance_operator import lanczos_start
 from spcastat.progress import stage
 from spcastat.search.grouped import GroupRule
 from spcastat.search.rule import SupportRule
@@ -169,17 +168,31 @@ class _Run:
                 v = self.V[:, i - 1]
                 view = deflate(view, Removed(v, v, self.V[:, : i - 1]), "schur")
             self.left = (view, i)
+        begun = time.perf_counter()
         # for each component a p x p matrix is computed, made symmetric and scaled
         if self.dense and not self.stopped and self.clock.affords(6.0 * PASS * view.p**2, 6):
-            own = self.clock.until(time.perf_counter() + self.clock.left / (k - i))
-            found = self._search(i, view, own)
+            proof = self._search(i, view, self.clock.left / (k - i))
         else:
-            found = self._cheap(i, view)
+            proof = self._cheap(i, view)
+        own, value = np.flatnonzero(self.V[:, i]), float(self.values[i])
+        bound = max(proof.bound, value)  # the bound can be smaller only by rounding
+        nothing = 0.0 if bound <= self.floor else np.inf
+        found = Certificate(
+            cardinality=own.size,
+            value=value,
+            upper_bound=bound,
+            gap=float(100.0 * (bound - value) / value if value > 0.0 else nothing),
+            optimal=bool(bound <= value * (1.0 + OPTIMAL) or bound <= self.floor),
+            proof=proof.argument + (f" ({proof.stopped})" if proof.stopped else ""),
+            nodes=proof.nodes,
+            seconds=time.perf_counter() - begun,
+            best_known=max(proof.value, value),
+            support=own if proof.value < value else proof.support,
+        )
         self.certificates.append(found)
 
-    def _search(self, i: int, view: Operator, clock: Clock) -> Certificate:
-        """Certify a component by search."""
-        begun = time.perf_counter()
+    def _search(self, i: int, view: Operator, time_limit: float) -> Proof:
+        """Bound a component by search."""
         allowed, support = self.allowed(i)
         must = np.flatnonzero(self.rule.must[i]) if self.rule is not None else np.arange(0)
         find: Callable[..., Proof] = prove
@@ -190,76 +203,32 @@ class _Run:
             max(support.size, 1),
             support=np.searchsorted(allowed, support),
             must=np.searchsorted(allowed, must),
-            time_limit=clock.left,
+            time_limit=time_limit,
             max_nodes=self.max_nodes,
             callback=self.callback,
             known=self.known,
         )
         if not np.isfinite(proof.bound):  # Ctrl-C came before the first bound: use cheap ones
             raise KeyboardInterrupt
-        told = proof.argument + (f" ({proof.stopped})" if proof.stopped else "")
-        best, support = proof.value, allowed[proof.support]
-        found = self._certificate(i, proof.bound, told, begun, proof.nodes, best, support)
+        proof.support = allowed[proof.support]
         if proof.stopped == "interrupted":
             self.stopped = proof.stopped
-        if self.rule is None and "leading" in told:  # the bound is for all variables
-            self.known = min(self.known, found.upper_bound)
-        return found
+        if self.rule is None and "leading" in proof.argument:  # the bound is for all variables
+            self.known = min(self.known, proof.bound)
+        return proof
 
-    def _cheap(self, i: int, view: Operator) -> Certificate:
-        """Certify a component by the variances and, if there is time, the leading eigenvalue."""
-        begun = time.perf_counter()
+    def _cheap(self, i: int, view: Operator) -> Proof:
+        """Bound a component by the variances and, if there is time, the leading eigenvalue."""
         note = "too many variables for a search" if view.p > DENSE_VARIABLES else "time limit"
         if not self.stopped and not np.isfinite(self.known) and not self.clock.over:
             try:
-                self.known = _leading(view, self.clock)
+                self.known = lanczos_bound(view.dot, view.p, self.clock.runs)
             except KeyboardInterrupt:
                 self.stopped = "interrupted"
         card = max(int(np.count_nonzero(self.V[:, i])), 1)
         if isinstance(self.rule, GroupRule):
             card = self.rule.rooms[i]
-        bound, told = trace_bound(view.diagonal() + self.floor, card), "sum of the largest variances"
-        if self.known < bound:
-            bound, told = self.known, "leading eigenvalue"
-        return self._certificate(i, bound, f"{told} ({self.stopped or note})", begun)
-
-    def _certificate(
-        self,
-        i: int,
-        bound: float,
-        proof: str,
-        begun: float,
-        nodes: int = 0,
-        best: float = 0.0,
-        support: np.ndarray | None = None,
-    ) -> Certificate:
-        own, value = np.flatnonzero(self.V[:, i]), float(self.values[i])
-        bound = max(bound, value)  # the bound can be smaller only by rounding
-        nothing = 0.0 if bound <= self.floor else np.inf
-        return Certificate(
-            cardinality=own.size,
-            value=value,
-            upper_bound=bound,
-            gap=float(100.0 * (bound - value) / value if value > 0.0 else nothing),
-            optimal=bool(bound <= value * (1.0 + OPTIMAL) or bound <= self.floor),
-            proof=proof,
-            nodes=nodes,
-            seconds=time.perf_counter() - begun,
-            best_known=max(best, value),
-            support=own if support is None or best < value else support,
-        )
-
-
-def _leading(view: Operator, clock: Clock) -> float:
-    """Return a bound on the leading eigenvalue by Lanczos iterations; infinity if time runs out."""
-
-    def product(v: np.ndarray) -> np.ndarray:
-        if clock.over:
-            raise TimeoutError
-        return view.dot(v)
-
-    try:
-        value = float(top_lanczos(product, view.p, 1, lanczos_start(view.p, 0))[0][0])
-    except TimeoutError:
-        return np.inf
-    return enlarged(value * (1.0 + LANCZOS), view.p)
+        proof = Proof(stopped=self.stopped or note)
+        proof.lower(trace_bound(view.diagonal() + self.floor, card), "sum of the largest variances")
+        proof.lower(self.known, "leading eigenvalue")
+        return proof

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import time
 from collections.abc import Iterator
 
 import numpy as np
 
 from spcastat.certify.bounds import EPS, eigenvalue_bound, enlarged
-from spcastat.certify.branch import TARGET, Callback, Proof
-from spcastat.certify.clock import Clock
+from spcastat.certify.branch import TARGET, Callback, Proof, Steps, searched
 from spcastat.certify.node import SHARES
 from spcastat.kernels.eig import largest_pairs
-from spcastat.progress import stage
 
 
 def prove_groups(
@@ -51,30 +48,21 @@ def prove_groups(
     Proof
         With the bounds proven until a limit or Ctrl-C ended the search.
     """
-    begun = time.perf_counter()
-    clock, proof = Clock(begun + time_limit), Proof()
-    proof.lower(known, "leading eigenvalue")
-    search = _Search(S, np.unique(of, return_inverse=True)[1], count, proof)
-    taken = np.unique(search.of[must])
-    with stage("branch and bound", unit="nodes") as advance:
-        try:
-            search.take(np.unique(search.of[support]))
-            for bound in search.bounds(taken, np.setdiff1d(np.arange(search.of.max() + 1), taken)):
-                exhausted = bound <= proof.value * (1.0 + TARGET)
-                argument = "exhaustive branch and bound" if exhausted else "branch and bound"
-                proof.lower(bound, "split matrix of groups" if proof.nodes == 1 else argument)
-                if exhausted:
-                    break
-                if clock.over or (max_nodes is not None and proof.nodes >= max_nodes):
-                    proof.stopped = "time limit" if clock.over else "node limit"
-                    break
-                if callback is not None:
-                    callback(proof.nodes)
-                advance(1)
-        except KeyboardInterrupt:
-            proof.stopped = "interrupted"
-    proof.seconds = time.perf_counter() - begun
-    return proof
+
+    def search(steps: Steps) -> None:
+        proof = steps.proof
+        tree = _Search(S, np.unique(of, return_inverse=True)[1], count, proof)
+        taken = np.unique(tree.of[must])
+        tree.take(np.unique(tree.of[support]))
+        for bound in tree.bounds(taken, np.setdiff1d(np.arange(tree.of.max() + 1), taken)):
+            exhausted = bound <= proof.value * (1.0 + TARGET)
+            argument = "exhaustive branch and bound" if exhausted else "branch and bound"
+            proof.lower(bound, argument if proof.nodes else "split matrix of groups")
+            if exhausted:
+                return
+            steps.node()
+
+    return searched(search, time_limit, max_nodes, callback, known)
 
 
 class _Search:
@@ -94,7 +82,6 @@ class _Search:
         queue = [(-self.bound(taken, free), next(number), taken, free)]
         while queue:
             bound, _, taken, free = heapq.heappop(queue)
-            self.proof.nodes += 1
             yield max(-bound, self.proof.value)
             J = np.flatnonzero(np.isin(self.of, np.concatenate([taken, free])))
             v = largest_pairs(self.S[np.ix_(J, J)], 1)[1][:, -1]

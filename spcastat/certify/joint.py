@@ -160,7 +160,7 @@ class _Search:
     value: float
     root: RootBound
     rule: SupportRule | None
-    leaves: Leaves | OrthogonalLeaves | None = None
+    leaves: Leaves | None = None
     tuples: Tuples | None = None
 
     def __post_init__(self) -> None:
@@ -217,7 +217,7 @@ class _Search:
         if self.rule is not None and not self.orthogonal:
             self.ruled = problem.under(self.rule, self.cards)
         left_out = 0.0
-        if isinstance(problem, Sequence) and not problem.free and 1 < problem.k > problem.m:
+        if isinstance(problem, Sequence) and not problem.free and problem.k > problem.m:
             level = self.best * (1.0 + TARGET)
             problem.prepare(self.V, level, clock)
             self.root.lower(problem.dense(), "multiplier of orthogonality")
@@ -225,8 +225,8 @@ class _Search:
                 return
             left_out = level
         if not (problem.m or problem.cards):
-            raise Stop(problem.unsearched)
-        self.leaves = OrthogonalLeaves(S, self.V) if self.orthogonal else Leaves(S, self.V, self.measure)
+            raise Stop("free components" if problem.free else "too many supports")
+        self.leaves = (OrthogonalLeaves if self.orthogonal else Leaves)(S, self.V, self.measure)
         self.tuples = Tuples(
             problem,
             max(self.value, self.leaves.value),

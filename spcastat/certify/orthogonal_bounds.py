@@ -7,13 +7,14 @@ and Pauphilet, "Sparse PCA with multiple components".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import comb
 
 import numpy as np
 
 from spcastat.certify import ordered
-from spcastat.certify.best_met import placed
+from spcastat.certify.best_met import Leaves
 from spcastat.certify.dual import ROUNDING, Bases, Running, ky_fan
 from spcastat.certify.orthogonal_search import climbed, searched
 from spcastat.certify.projection_bounds import Projection
@@ -43,7 +44,7 @@ class Orthogonal(Projection):
             if c not in held:
                 D, _ = root.frame.bases(places)
                 held[c] = alone(D.mT @ M @ D, D)
-        return replace(root, taken=0, sums=(Sums(own, tuple(held[c] for c in self.cards)),))
+        return replace(root, taken=0, sums=Sums(own, tuple(held[c] for c in self.cards)))
 
     def within(
         self,
@@ -62,43 +63,23 @@ class Orthogonal(Projection):
         return ordered.ordered_bounds(groups, counts, level, steps, bases=inside, running=running)
 
 
-class OrthogonalLeaves:
-    """The best known orthogonal loadings.
+class OrthogonalLeaves(Leaves):
+    """The best known orthogonal loadings, with PEV as their measure."""
 
-    Parameters
-    ----------
-    S : ndarray of shape (p, p)
-        Covariance matrix of total variance one.
-    V : ndarray of shape (p, k)
-        The initial orthonormal loadings.
-    """
-
-    def __init__(self, S: np.ndarray, V: np.ndarray):
-        self.S = S
-        self.V = V
-        self.cards = tuple(int(c) for c in np.count_nonzero(V, axis=0))
-        self.rng = np.random.default_rng(0)
-        self.value = float(np.einsum("ij,ik,kj->", V, S, V))
+    def _measured(self, V: np.ndarray) -> float:
+        return float(np.einsum("ij,ik,kj->", V, self.S, V))
 
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
         """Search from this fit and from the quick search among all loadings; return the best value."""
-        starts = [self.V, joint(op, len(cards), cards, "pev", "quick", rule=rule).V]
-        V, value = searched(self.S, self.cards, starts, self.rng)
-        if value > self.value:
-            self.V, self.value = V, value
-        return self.value
+        starts = [self.V, joint(op, len(cards), cards, self.measure, "quick", rule=rule).V]
+        return self.better(*searched(self.S, self.cards, starts, self.rng))
 
-    def climb(self, tuples: list[list[np.ndarray]]) -> float:
-        """Optimise loadings on given supports, a list for each fit in any order; return the best value."""
-        found = [one for supports in tuples if (one := placed(supports, self.cards, self.V)) is not None]
-        if found:
-            held = np.zeros((len(found), len(self.S), len(self.cards)), dtype=bool)
-            for b, supports in enumerate(found):
-                for j, T in enumerate(supports):
-                    held[b, T, j] = True
-            for number in range(4):  # leading eigenvectors, then three random starts
-                V, value = climbed(self.S, held, self.rng, number > 0)
-                best = int(np.argmax(value))
-                if value[best] > self.value:
-                    self.value, self.V = float(value[best]), V[best]
-        return self.value
+    def _climbed(self, tried: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
+        held = np.zeros((len(tried), len(self.S), len(self.cards)), dtype=bool)
+        for b, supports in enumerate(tried):
+            for j, T in enumerate(supports):
+                held[b, T, j] = True
+        for number in range(4):  # leading eigenvectors, then three random starts
+            V, value = climbed(self.S, held, self.rng, number > 0)
+            best = int(np.argmax(value))
+            yield V[best], float(value[best])

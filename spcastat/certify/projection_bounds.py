@@ -39,24 +39,17 @@ class Projection(Relaxed):
             reach = reaches(union_table(frame), sum(self.cards))
         return Root(frame, singles, reach)
 
-    def shape(self, root: Root) -> tuple[int, int]:
-        return len(root.frame.M), root.frame.k
-
     def alike(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
         k = roots[0].frame.k
         M = np.stack([root.frame.M for root in roots])
         offset = np.array([root.frame.offset for root in roots])
-        bases, sound = [], np.ones(len(roots), dtype=bool)
-        for t in range(chosen.shape[1]):
-            places = self.supports[t][chosen[:, t]]
-            D, fine = _bases(roots, places)
-            bases.append(D)
-            sound &= fine
-        level = threshold - offset
-        found = self.within(M, bases, chosen, k, level, steps, running)
-        return np.where(sound, offset + found, np.inf)
+        bases, sound = zip(
+            *(_bases(roots, self.supports[t][rows]) for t, rows in enumerate(chosen.T)), strict=True
+        )
+        found = self.within(M, [*bases], chosen, k, threshold - offset, steps, running)
+        return np.where(np.all(sound, axis=0), offset + found, np.inf)
 
     def within(
         self,
@@ -74,7 +67,9 @@ class Projection(Relaxed):
         their loadings. Each group of components with overlapping supports is a separate problem, and a
         component that overlaps with no other explains its largest eigenvalue.
         """
-        if not (self.all_searched and chosen.shape[1] == len(self.cards)):
+        if chosen.shape[1] < len(self.cards):
+            return support_bounds(M, bases, k, level, steps, running=running)
+        if not self.all_searched:
             return spanned_bounds(M, bases, k, level, steps, running)
         groups = np.zeros(chosen.shape, dtype=int)
         if self.measure == "pev":
@@ -105,11 +100,6 @@ class Projection(Relaxed):
                 own = spanned_bounds(*inner, size, level - (found - before), steps, running)
                 found = found - before + own
         return np.asarray(found)
-
-    def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
-        held = root.frame.variables
-        parts = [held[self.supports[t][row]] for t, row in enumerate(chosen)]
-        return [*(np.array([i]) for i in root.singles), *parts]
 
 
 def spanned_bounds(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations
@@ -140,15 +141,19 @@ class Root:
         Bounds by sets of variables, see :func:`spcastat.certify.relaxed.reaches`.
     taken : int
         The variables that are in every such set, as bits.
-    sums : tuple of Sums
-        Bounds that are sums over components; the smallest is used.
+    sums : Sums or None
+        Bounds that are sums over components.
     """
 
     frame: Frame
     singles: np.ndarray
     reach: np.ndarray | None
     taken: int = 0
-    sums: tuple[Sums, ...] = ()
+    sums: Sums | None = None
+
+
+#: Takes roots, chosen supports, a threshold and `running`; returns bounds.
+LeafBounds = Callable[[list[Root], np.ndarray, float, Running], np.ndarray]
 
 
 class Relaxed(ABC):
@@ -203,11 +208,6 @@ class Relaxed(ABC):
             if card == places.shape[1]:
                 kept |= may[places].all(axis=1) & (must[places].sum(axis=1) == must.sum())
         return places[kept]
-
-    @property
-    def unsearched(self) -> str:
-        """The reason, if nothing is searched."""
-        return "free components" if self.free else "too many supports"
 
     @property
     def variables(self) -> int:
@@ -282,7 +282,7 @@ class Relaxed(ABC):
             return found
         shapes: dict[tuple[int, int], list[int]] = {}
         for b, root in enumerate(roots):
-            shapes.setdefault(self.shape(root), []).append(b)
+            shapes.setdefault((len(root.frame.M), root.frame.k), []).append(b)
         for (d, _), members in shapes.items():
             matrices = d * d * (chosen.shape[1] + 2)
             step = max(1, min(BATCH // matrices, int(STEP_WORK / (EIGEN * d * matrices))))
@@ -294,24 +294,10 @@ class Relaxed(ABC):
                 found[part] = np.minimum(found[part], new)
         return found
 
-    def leaf_bounds(
-        self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
-    ) -> np.ndarray:
-        """Return tighter bounds if all supports are chosen, shape (B,)."""
-        return self.bounds(roots, chosen, threshold, LAST, running)
-
-    #: How many bounds there are for leaves, each tighter than the one before.
-    stages = 2
-
-    def last_bounds(
-        self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
-    ) -> np.ndarray:
-        """Return the bounds of the third stage, shape (B,)."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def shape(self, root: Root) -> tuple[int, int]:
-        """Return the order of the matrices of a root and its number of components; used to form batches."""
+    @property
+    def leaf_bounds(self) -> list[LeafBounds]:
+        """Functions for bounds if all supports are chosen, each tighter than the one before."""
+        return [lambda roots, chosen, level, running: self.bounds(roots, chosen, level, LAST, running)]
 
     @abstractmethod
     def alike(
@@ -319,9 +305,10 @@ class Relaxed(ABC):
     ) -> np.ndarray:
         """Return the dual bounds of partial choices whose roots have the same shape, shape (B,)."""
 
-    @abstractmethod
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
         """Return the variables of the one-variable components and of the chosen supports, one array each."""
+        parts = [root.frame.variables[self.supports[t][row]] for t, row in enumerate(chosen)]
+        return [*(np.array([i]) for i in root.singles), *parts]
 
 
 #: The largest number of variables for which all subsets are enumerated.

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.certify.bounds import enlarged, gershgorin_bound, trace_bound
+from spcastat.certify.bounds import LANCZOS, enlarged, gershgorin_bound, trace_bound
 from spcastat.certify.branch import prove
 from spcastat.certify.clock import PASS, Clock
 from spcastat.operators import Operator
 
-#: Relative allowance for sums of eigenvalues from Lanczos iterations.
-LANCZOS = 1e-9
 #: The largest number of variables for which sparse eigenvalues are searched for.
 SEARCHED = 200
 

@@ -168,7 +168,7 @@ class Tuples:
         """Examine the open nodes with the largest bounds: improve these, or replace nodes by children."""
         assert self.open is not None
         nodes = self.open
-        done = (nodes.level == len(self.problem.cards)) & (nodes.stage >= self.problem.stages)
+        done = (nodes.level == len(self.problem.cards)) & (nodes.stage > len(self.problem.leaf_bounds))
         if done.all():
             raise Stop("bound not tight")
         top = int(np.argmax(np.where(done, -np.inf, nodes.bound)))
@@ -198,10 +198,8 @@ class Tuples:
     def _bounded(self, batch: Open, roots: list[Root], level: int, leaf: bool) -> Open:
         stage = int(batch.stage[0])
         chosen = batch.chosen[:, :level]
-        if leaf and stage == 2:
-            found = self.problem.last_bounds(roots, chosen, self.threshold, self.running)
-        elif leaf and stage:
-            found = self.problem.leaf_bounds(roots, chosen, self.threshold, self.running)
+        if leaf and stage:
+            found = self.problem.leaf_bounds[stage - 1](roots, chosen, self.threshold, self.running)
         else:
             steps = LEAF if leaf else INNER
             found = self.problem.bounds(roots, chosen, self.threshold, steps, self.running)
@@ -238,7 +236,8 @@ class Tuples:
                 assert reach is not None
                 bounds[members] = np.minimum(bounds[members], reach[left][both[members]])
         for members in groups.values():
-            for sums in roots[members[0]].sums:
+            sums = roots[members[0]].sums
+            if sums is not None:
                 ceilings = sums.ceilings(batch.chosen[members], level, self.threshold)
                 bounds[members] = np.minimum(bounds[members], ceilings)
         if same:
@@ -250,7 +249,7 @@ class Tuples:
         chosen = batch.chosen[which]
         chosen[:, level] = row
         # nodes with few children, or children with cheap bounds, get no dual bound
-        paired = len(cards) == 2 and bool(roots[0].sums)
+        paired = len(cards) == 2 and roots[0].sums is not None
         few = level + 1 < len(cards) and (paired or roots[0].reach is not None)
         if few and not paired:
             few = len(which) <= FEW * len(batch)

@@ -254,7 +254,7 @@ def test_what_supports_add_at_most_given_a_component_of_one_variable():
     single = np.array([5])
     problem = Orthogonal(S, (1, 2, 2))
     rows = [int(np.flatnonzero((problem.supports[0] == T).all(axis=1))[0]) for T in ([0, 1], [2, 3])]
-    found = problem.root(single).sums[0].ceilings(np.array([rows]), 1, np.inf)
+    found = problem.root(single).sums.ceilings(np.array([rows]), 1, np.inf)
     own = [np.linalg.eigvalsh(S[np.ix_(T, T)])[-1] for T in ([0, 1], [2, 3])]
     assert found[0, rows[1]] == pytest.approx(S[5, 5] + sum(own), rel=1e-8)
 

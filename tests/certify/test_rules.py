@@ -371,7 +371,7 @@ def test_climbs_on_supports_keep_the_best(measure):
 
 def test_orthogonal_climbs_keep_the_best():
     S = covariance(6, 6)
-    leaves = OrthogonalLeaves(S, np.eye(6)[:, :2] @ np.eye(2))
+    leaves = OrthogonalLeaves(S, np.eye(6)[:, :2], "pev")
     leaves.cards = (2, 2)
     assert leaves.value == pytest.approx(S[0, 0] + S[1, 1])
     fits = [[np.array(T) for T in fit] for fit in ([[0, 1], [2, 3]], [[0, 1], [1, 2]], [[4, 5], [2, 5]])]

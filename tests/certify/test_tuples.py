@@ -62,7 +62,7 @@ class Toy(Relaxed):
     def root(self, singles):
         every = [tuple(one) for one in self.singles()]
         reach = reaches(self.table, sum(self.cards)) if self.reached else None
-        sums = () if self.alone is None else (Sums(self.own, tuple(map(self.without_pairs, self.alone))),)
+        sums = None if self.alone is None else Sums(self.own, tuple(map(self.without_pairs, self.alone)))
         root = Root(self.frame, singles, reach, sums=sums)
         object.__setattr__(root, "number", every.index(tuple(singles)))
         return root
@@ -104,13 +104,7 @@ class Toy(Relaxed):
             found.append(self.above(key, len(self.steps[key]) > 1))
         return np.array(found)
 
-    def shape(self, root): ...
-
     def alike(self, roots, chosen, threshold, steps, running): ...
-
-    def variables_of(self, root, chosen):
-        parts = [self.supports[t][row] for t, row in enumerate(chosen)]
-        return [*(np.array([i]) for i in root.singles), *parts]
 
     def counted(self, threshold, few=False):
         """Return the nodes that are looked at, by level, and the largest bound of those that are not.
