@@ -13,13 +13,12 @@ from spcastat.certify import ordered
 from spcastat.certify.branch import prove
 from spcastat.certify.clock import Clock
 from spcastat.certify.dual import ROUNDING, Running
-from spcastat.certify.first_component import INTERVALS, first_component_bounds
+from spcastat.certify.first_component import HALVINGS, first_component_bounds
 from spcastat.certify.first_two import first_two_bound
 from spcastat.certify.frame import least_squares_frame
 from spcastat.certify.multiplier import ADDED, Multiplier, gram, multiplier
 from spcastat.certify.relaxed import (
     BATCH,
-    EIGEN,
     LEAF,
     MOST_SUPPORTS,
     Alone,
@@ -30,10 +29,6 @@ from spcastat.certify.relaxed import (
     alone,
 )
 
-#: The largest number of supports of a component listed before the multiplier excludes most of them.
-MOST_LISTED = 1_000_000
-#: Limits for a sparse eigenvalue within the search for a multiplier: seconds and nodes.
-SECONDS, NODES = 1.0, 200
 #: Eigenvalues of G_TT are computed only if its Frobenius norm exceeds CLOSE, for CHUNK supports at a time.
 CLOSE, CHUNK = 0.8, 50_000
 
@@ -50,7 +45,7 @@ class Sequence(Relaxed):
         return self.p  # other components may load on the variables of one-variable components
 
     def searched(self, c: int) -> bool:
-        return c < self.p and comb(self.p, c) <= MOST_LISTED
+        return c < self.p and comb(self.p, c) <= 1_000_000  # most are excluded later by the multiplier
 
     def prepare(self, V: np.ndarray, threshold: float, clock: Clock) -> None:
         """Find a multiplier, and exclude the supports that no fit above the threshold can have.
@@ -65,7 +60,7 @@ class Sequence(Relaxed):
         self.cards = tuple(
             c
             for c in self.cards
-            if clock.affords(EIGEN * c**3 * comb(self.p, c), comb(self.p, c) // CHUNK + 1)
+            if clock.affords(20.0 * c**3 * comb(self.p, c), comb(self.p, c) // CHUNK + 1)
         )
         known = [np.flatnonzero(v) for v in V.T]
         self.every = tuple(len(T) for T in known)
@@ -175,7 +170,7 @@ class Sequence(Relaxed):
         """Return bounds in which the variance of the first component is exact."""
         columns = self._columns(roots, chosen)
         found = np.empty(len(roots))
-        step = max(1, BATCH // (INTERVALS * self.k * sum(A.shape[2] for A in columns) ** 2))
+        step = max(1, BATCH // (2**HALVINGS * self.k * sum(A.shape[2] for A in columns) ** 2))
         for begin in range(0, len(roots), step):
             factors = [A[begin : begin + step] for A in columns]
             level = np.full(len(factors[0]), threshold)
@@ -225,7 +220,7 @@ def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> t
         order = np.argsort(-values)
         return float(values[order[0]]) + ROUNDING, order[: 2 * ADDED, None]
     if places is None:
-        proof = prove(G, c, time_limit=min(SECONDS, clock.left), max_nodes=NODES)
+        proof = prove(G, c, time_limit=min(1.0, clock.left), max_nodes=200)
         return proof.bound, np.atleast_2d(np.sort(proof.support)) if len(proof.support) == c else np.zeros(
             (0, c), int
         )

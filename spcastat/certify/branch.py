@@ -197,6 +197,7 @@ class _Search:
         if c == 1:
             proof.lower(self.scale * (1.0 + 4.0 * EPS), "largest variance")
             return
+        self._root("largest entry", c * float(np.abs(S).max()) * (1.0 + 4.0 * EPS))
         if support is not None and support.size:
             self._take(support)
         if c == p:

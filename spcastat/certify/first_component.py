@@ -21,7 +21,6 @@ from spcastat.search.small_matrices import SMALLEST
 
 #: The largest number of times that an interval is halved.
 HALVINGS = 6
-INTERVALS = 2**HALVINGS
 #: Eigenvalues of N_T1 are raised to these shares of the largest in turn, which still gives bounds: inverses
 #: of small eigenvalues slow the dual method down.
 FLOORS = (0.15, 0.02, 1e-4)

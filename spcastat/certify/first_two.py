@@ -33,14 +33,6 @@ from spcastat.certify.dual import RATIO, ROUNDING, Ascent, Running, fantope, pos
 from spcastat.certify.ordered import ordered_bounds
 from spcastat.certify.relaxed import LEAF
 
-#: Steps of the dual method in a box, and the largest number of boxes for two components placed first.
-STEPS, BOXES = 300, 400
-#: Eigenvalues of N_T are raised to this share of the largest, which still gives a bound: inverses of small
-#: eigenvalues slow the dual method down.
-FLOOR = 1e-3
-#: There is no bound if fits above the threshold may leave the second component less than this share.
-LEAST = 0.01
-
 
 def first_two_bound(factors: list[np.ndarray], threshold: float, running: Running = lambda: True) -> float:
     """Return a bound on adjusted variance in any order of the components, at least the threshold.
@@ -85,18 +77,18 @@ def _with_two(
     one, two = (np.linalg.norm(C, 2) ** 2 * (1.0 + ROUNDING) for C in (A, B))
     if least[0] >= one or least[1] >= two:
         return threshold
-    if least[1] < LEAST * two:
+    if least[1] < 0.01 * two:  # fits above the threshold may leave the second component too little
         return np.inf
     ends = np.array([[max(least[0], 0.0), one, least[1], two, 0.0, np.sqrt(two / least[1] - 1.0)]])
     bound, done = np.array([np.inf]), 0
     while len(ends):
-        found, middle = Boxes(A, B, others, ends).bounds(threshold, STEPS, running)
+        found, middle = Boxes(A, B, others, ends).bounds(threshold, 300, running)
         bound = np.minimum(bound, found)
         open_ = bound > threshold
         done += len(bound)
         if not open_.any():
             return threshold
-        if done > BOXES or not running():
+        if done > 400 or not running():
             return float(bound.max())
         ends, bound, middle = ends[open_], bound[open_], middle[open_]
         chords = np.diff(np.sqrt(ends[:, :4]), axis=1)[:, ::2] ** 2  # how far chords exceed 1/t
@@ -203,6 +195,9 @@ class Boxes(Ascent):
 
 
 def _spanned(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an orthonormal basis D of the span of A, and t with N^+ = D diag(t) D', but for the FLOOR."""
+    """Return an orthonormal basis D of the span of A, and t with N^+ = D diag(t) D', about.
+
+    Small eigenvalues of N are raised, which still gives a bound: their inverses slow the dual method down.
+    """
     D, sizes, _ = np.linalg.svd(A, full_matrices=False)
-    return D, 1.0 / np.maximum(sizes**2, FLOOR * sizes[0] ** 2)
+    return D, 1.0 / np.maximum(sizes**2, 1e-3 * sizes[0] ** 2)

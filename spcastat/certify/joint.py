@@ -28,8 +28,6 @@ from spcastat.state.record import PARTITIONS, UNRULED
 OPTIMAL, TARGET = 1e-4, 9e-5
 #: With more variables than this the covariance matrix is not computed.
 DENSE_VARIABLES = 2000
-#: A better fit is searched for first only if more than this many seconds are left.
-PATIENCE = 2.0
 
 Callback = Callable[[int], None]
 
@@ -239,7 +237,7 @@ class _Search:
         self.tuples.begin()
         self.tuples.closed = max(self.tuples.closed, left_out)
         # with many choices of supports, a better fit lets the search exclude more of them
-        if problem.choices > 10_000 and len(S) <= 60 and clock.left > PATIENCE:
+        if problem.choices > 10_000 and len(S) <= 60 and clock.left > 2.0:
             self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, self.cards, self.rule))
         self.tuples.run()
 

@@ -24,9 +24,6 @@ from spcastat.certify.dual import EVERY, RATIO, ROUNDING, Running, capped_simple
 
 #: Number of supports added in a round, and of steps of the dual method in a round.
 ADDED, STEPS = 12, 60
-#: The largest number of rounds, and the relative decrease of the bound over three rounds worth continuing
-#: for.
-ROUNDS, WORTH = 30, 1e-4
 #: Thresholds theta are at least this share of the largest eigenvalue; the bound stays valid.
 LEAST = 1e-6
 
@@ -88,13 +85,13 @@ def multiplier(
     state = _State.begin(F, counts, supports)
     best = state.proven(largest)
     rounds = [best.bound]
-    while len(rounds) <= ROUNDS and best.bound > target and running():
+    while len(rounds) <= 30 and best.bound > target and running():
         state.solve(running)
         found = state.proven(largest)
         best = min(best, found, key=lambda one: one.bound)
         rounds.append(best.bound)
-        if len(rounds) > 3 and rounds[-1] > rounds[-4] * (1.0 - WORTH):
-            break
+        if len(rounds) > 3 and rounds[-1] > rounds[-4] * (1.0 - 1e-4):
+            break  # three rounds decreased the bound too little
     return best
 
 

@@ -6,17 +6,10 @@ import numpy as np
 
 from spcastat.search.small_matrices import SMALLEST
 
-#: The largest number of sweeps of the ascent on given supports.
-SWEEPS = 60
 #: Vectors whose norm after projection is below this are treated as linearly dependent.
 DEPENDENT = 1e-8
-#: Starts of a search, from given supports, directions of PCA rotated at random, and the best fit disturbed.
-STARTS = 24
 #: Exchanges of each component from which ascents start: those that raise PEV most with other loadings fixed.
 EXCHANGES = 4
-#: Ascents from random loadings on each choice of supports, and on those about the best fit, since the ascent
-#: from leading eigenvectors may end in a poor local optimum.
-CLIMBS, LAST_CLIMBS = 3, 10
 
 
 def searched(
@@ -43,7 +36,8 @@ def searched(
     p, k = len(S), len(cards)
     leading = np.linalg.eigh(S)[1][:, -2 * k :]
     V, value, held = np.zeros((p, k)), -np.inf, _largest(starts[0], cards)
-    for number in range(STARTS):
+    # from the given supports, then from directions of PCA rotated at random and from the best fit disturbed
+    for number in range(24):
         if number < len(starts):
             begin = _largest(starts[number], cards)
         elif number % 2 or not V.any():
@@ -54,10 +48,10 @@ def searched(
             for j in rng.integers(k, size=2):
                 begin[rng.choice(np.flatnonzero(begin[:, j])), j] = False
                 begin[rng.choice(np.flatnonzero(~begin[:, j])), j] = True
-        found, reached, support = _exchanged(S, begin, rng, CLIMBS)
+        found, reached, support = _exchanged(S, begin, rng, 3)
         if reached > value:
             V, value, held = found, reached, support
-    found, reached, _ = _exchanged(S, held, rng, LAST_CLIMBS)
+    found, reached, _ = _exchanged(S, held, rng, 10)
     return (found, reached) if reached > value else (V, value)
 
 
@@ -72,7 +66,11 @@ def _largest(V: np.ndarray, cards: tuple[int, ...]) -> np.ndarray:
 def _exchanged(
     S: np.ndarray, held: np.ndarray, rng: np.random.Generator, climbs: int
 ) -> tuple[np.ndarray, float, np.ndarray]:
-    """Exchange variables while that raises PEV; return loadings, PEV and supports."""
+    """Exchange variables while that raises PEV; return loadings, PEV and supports.
+
+    The ascent from leading eigenvectors may end in a poor local optimum, so there are `climbs` more, from
+    random loadings, on each choice of supports.
+    """
     value, V = -np.inf, np.zeros(held.shape)
     tried = held[None]
     while True:
@@ -147,7 +145,7 @@ def climbed(
     V = np.zeros((B, p, k))
     value = np.full(B, -np.inf)
     order = rng.permutation(k) if disturbed else np.argsort(held[0].sum(axis=0), kind="stable")
-    for sweep in range(SWEEPS):
+    for sweep in range(60):
         for j in order:
             room = _room(np.delete(V, j, axis=2)[fit, places[j]])
             if sweep == 0 and disturbed:

@@ -19,9 +19,6 @@ from spcastat.kernels.blocks import blocks
 
 #: With more variables their subsets, 2^p, are not listed.
 MOST = 16
-#: Largest number of partitions for which bounds are computed, the number processed at once, and the steps for
-#: each.
-LISTED, AT_ONCE, STEPS = 20_000, 500, 400
 
 
 def partition_bound(
@@ -56,7 +53,7 @@ def partition_bound(
     found: list[tuple[int, ...]] = []
     for groups in _above(first, best, value * (1.0 - len(S) * k * EPS), len(best[0]) - 1, k):
         found.append(groups)
-        if len(found) > LISTED or clock.over:
+        if len(found) > 20_000 or clock.over:
             return bound, None
     if not found:
         return value, 0
@@ -64,9 +61,9 @@ def partition_bound(
     F = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T
     inside = np.array(found)[:, :, None] >> np.arange(len(S)) & 1
     most = value
-    for part in blocks(len(found), 1, AT_ONCE):
+    for part in blocks(len(found), 1, 500):
         own = [np.einsum("ap,bp,cp->bac", F, inside[part, j].astype(float), F) for j in range(k)]
-        bounds = ordered_bounds(own, [1] * k, value, STEPS, running=lambda: not clock.over)
+        bounds = ordered_bounds(own, [1] * k, value, 400, running=lambda: not clock.over)
         sums = first[np.array(found[part])].sum(axis=1)
         most = max(most, float(np.minimum(bounds, enlarged(1.0, len(S) * k) * sums).max()))
     return min(bound, most), len(found)

@@ -15,8 +15,6 @@ from spcastat.certify.dual import ROUNDING, Running, ky_fan
 from spcastat.certify.frame import Frame, elimination_bounds, pev_frame
 from spcastat.search.rule import SupportRule
 
-#: The largest number of choices of variables for one-variable components, and of operations for their bounds.
-MOST_SINGLES, MOST_WORK = 100_000, 3e11
 #: The largest number of supports of a component that are enumerated; with more it is treated as dense.
 MOST_SUPPORTS = 20_000
 #: The largest number of values in a batch of matrices, and of operations in a step that cannot be
@@ -25,10 +23,6 @@ BATCH, STEP_WORK = 4_000_000, 1e9
 #: Steps of the dual method: while supports are still to be chosen, when all are chosen, and in a last
 #: attempt.
 INNER, LEAF, LAST = 60, 120, 800
-#: The largest number of variables for which sets of variables are stored as the bits of an integer.
-BITS = 62
-#: Operations of an eigendecomposition of order d, divided by d cubed.
-EIGEN = 20.0
 
 
 def single_work(p: int) -> float:
@@ -176,7 +170,7 @@ class Relaxed(ABC):
         ascending = sorted(min(c, self.p) for c in cards)
         self.m = sum(c == 1 for c in ascending)
         choices = comb(self.p, self.m)
-        if self.m and (choices > MOST_SINGLES or choices * single_work(self.p) > MOST_WORK):
+        if self.m and (choices > 100_000 or choices * single_work(self.p) > 3e11):
             self.m, ascending = 0, [self.p if c == 1 else c for c in ascending]
         self.cards = tuple(c for c in ascending if c > 1 and self.searched(c))
         self.free = all(c > self.p - self.k for c in cards)
@@ -189,8 +183,8 @@ class Relaxed(ABC):
 
         For each cardinality the supports are kept that some component with this cardinality may have.
         """
-        if self.variables < self.p or (rule.disjoint and self.p > BITS):
-            return False
+        if self.variables < self.p or (rule.disjoint and self.p > 62):
+            return False  # sets of variables are stored as the bits of an integer
         self.rule = rule, cards
         return True
 
@@ -285,7 +279,9 @@ class Relaxed(ABC):
             shapes.setdefault((len(root.frame.M), root.frame.k), []).append(b)
         for (d, _), members in shapes.items():
             matrices = d * d * (chosen.shape[1] + 2)
-            step = max(1, min(BATCH // matrices, int(STEP_WORK / (EIGEN * d * matrices))))
+            step = max(
+                1, min(BATCH // matrices, int(STEP_WORK / (20.0 * d * matrices)))
+            )  # eigendecompositions: 20 d^3
             for begin in range(0, len(members), step):
                 if not running():
                     return found

@@ -9,12 +9,8 @@ import numpy as np
 
 from spcastat.certify.relaxed import INNER, LEAF, STEP_WORK, Relaxed, Root, single_work
 
-#: Number of nodes examined together, and of leaves whose last bounds are.
-BATCH, LAST_BATCH = 500, 10
 #: Children get no dual bound if nodes have on average at most FEW children and MANY grandchildren.
 FEW, MANY = 100, 10_000
-#: The largest number of open nodes.
-MOST_OPEN = 3_000_000
 
 
 @dataclass(eq=False)
@@ -175,7 +171,7 @@ class Tuples:
         level, stage = int(nodes.level[top]), int(nodes.stage[top])
         leaf = level == len(self.problem.cards)
         alike = np.flatnonzero((nodes.level == level) & (nodes.stage == stage))
-        together = LAST_BATCH if leaf and stage == 2 else BATCH
+        together = 10 if leaf and stage == 2 else 500  # the last bounds of leaves take longest
         most = int(min(together, self.max_nodes - self.nodes, len(alike)))
         alike = alike[np.argpartition(nodes.bound[alike], len(alike) - most)[-most:]]
         batch = nodes.some(alike)
@@ -191,7 +187,7 @@ class Tuples:
         kept = new.bound > self.threshold
         closed = float(new.bound[~kept].max(initial=0.0))
         found = nodes.some(np.flatnonzero(rest)).joined(new.some(np.flatnonzero(kept)))
-        if len(found) > MOST_OPEN:
+        if len(found) > 3_000_000:
             raise Stop("too many nodes")
         self.open, self.closed = found, max(self.closed, closed)
 

@@ -17,8 +17,6 @@ from spcastat.certify.checker import EPS, Ball, RefusedError, check, require
 
 #: The layout of the file.
 LAYOUT = 1
-#: Values computed from the loadings agree with the file to this error, of the total variance.
-AGREE = 1e-9
 #: A component by itself, or all together.
 MEASURES = ("component", "adjusted", "pev", "least_squares")
 
@@ -89,7 +87,8 @@ def verify(proof: str | PathLike[str], data: str | PathLike[str], separator: str
         S = covariance(found, data, separator)
         values = attained(S.mid, V, measure)
         require(bool(np.isfinite(bounds).all()), "a bound is not finite")
-        close = len(values) == len(bounds) and np.allclose(values, found["values"], rtol=0.0, atol=AGREE)
+        # to this error, of the total variance
+        close = len(values) == len(bounds) and np.allclose(values, found["values"], rtol=0.0, atol=1e-9)
         require(bool(close), f"the loadings attain {values}, and not {found['values']}")
         check(S, V, measure, bounds, lambda key, asked: found["witness"][key])
     except (KeyError, TypeError, ValueError, IndexError, RecursionError, np.linalg.LinAlgError) as error:

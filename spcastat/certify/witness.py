@@ -25,8 +25,6 @@ from spcastat.kernels.eig import symmetric
 
 #: The largest number of times that an interval is halved.
 HALVINGS = 8
-#: Multipliers are written with this many digits: any number gives a bound, and these cost little of it.
-DIGITS = 6
 #: Room for rounding, of the total variance, and eigenvalues of a multiplier that are left out.
 ROOM, SMALL = 1e-8, 1e-9
 #: Room of a single eigenvalue for its rounding.
@@ -212,4 +210,5 @@ def factor(Z: np.ndarray) -> list[list[float]]:
 
 
 def rounded(values: np.ndarray) -> list[float]:
-    return [float(f"{x:.{DIGITS}g}") for x in values.tolist()]
+    """Return six digits of each number: any multiplier gives a bound, and the others cost little of it."""
+    return [float(f"{x:.6g}") for x in values.tolist()]
