@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from spcastat.config import flag, listed, plural, shown, warn, whole_number
+from spcastat.config import listed, plural, shown, warn, whole_number
 from spcastat.engine import Request, make_plan, require_components, run
-from spcastat.engine.inputs import Opened, open_covariance, open_rows
-from spcastat.errors import ConvergenceWarning, DataWarning, OptionError
+from spcastat.engine.inputs import Opened, open_covariance, open_rows, opened
+from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, OptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.progress import listening
 from spcastat.registry import SOLVERS
 from spcastat.results import Call, SpcaResult
-from spcastat.results.other_names import hint, refuse_controls, refuse_other_names, require_k
+from spcastat.results.other_names import hint, refuse_controls, refuse_other_names
 from spcastat.solvers import ADVICE
 
 if TYPE_CHECKING:
     from spcastat.results.path import SpcaPath
 
 __all__ = ["spca", "spca_cov", "spca_path"]
-
-#: Arguments of a path that describe rows, and those that describe a covariance matrix.
-ROWS = (*(one.name for one in fields(ReadOptions)), "center", "scale", "blocks")
-COVARIANCE = ("n_obs", "mean", "scale", "blocks", "nearest", "given")
 
 
 def spca(
@@ -250,18 +246,18 @@ def spca(
         k = _number("spca", k, method, options)
         asked = Request(k, card, variance, method, nonneg, *how, options)
         reading = ReadOptions(formula, context, weights, na, categorical, k_em)
-        opened = open_rows(data, reading, center, scale, asked.k, blocks)
+        entered = open_rows(data, reading, center, scale, asked.k, blocks)
         if formula is None and looks_like_covariance(data):
             warn(
                 "data is square and symmetric with equal row and column labels: if it is a covariance or "
                 "correlation matrix, use spca_cov(S, ...); spca() takes its rows for observations.",
                 DataWarning,
             )
-        described = {**vars(reading), "center": center, "scale": scale, "context": opened.context}
+        described = {**vars(reading), "center": center, "scale": scale, "context": entered.context}
         described["blocks"] = blocks
-        described["passes"] = _passes(passes, opened)
-        call = Call(spca, opened.data, {**asked.arguments, **described, "progress": progress})
-        return _fitted(opened, asked, call)
+        described["passes"] = _passes(passes, entered)
+        call = Call(spca, entered.data, {**asked.arguments, **described, "progress": progress})
+        return _fitted(entered, asked, call)
 
 
 def spca_cov(
@@ -334,10 +330,10 @@ def spca_cov(
         k = _number("spca_cov", k, method, options)
         asked = Request(k, card, variance, method, nonneg, *how, options)
         known = {"mean": mean, "scale": scale, "blocks": blocks, "nearest": nearest, "given": given}
-        opened = open_covariance(S, n_obs=n_obs, **known)
+        entered = open_covariance(S, n_obs=n_obs, **known)
         described = {"n_obs": n_obs, **known}
-        call = Call(spca_cov, opened.data, {**asked.arguments, **described, "progress": progress})
-        return _fitted(opened, asked, call)
+        call = Call(spca_cov, entered.data, {**asked.arguments, **described, "progress": progress})
+        return _fitted(entered, asked, call)
 
 
 def spca_path(
@@ -413,31 +409,27 @@ def spca_path(
     with listening(progress):
         how = (n_init, rng, order, tol, max_iter, objective, effort)
         asked = Request(k, None, None, method, nonneg, *how)
-        if covariance is None:
-            covariance = options.get("formula") is None and looks_like_covariance(data)
-        function = spca_cov if flag("covariance", covariance) else spca
-        refuse_controls(options)
+        what = "fits a range of cardinalities"
+        refuse_controls("spca_path", what, options, "such as cards=[1, 4, 7], ")
         refuse_other_names("spca_path", options, _options_of(method))
-        names = COVARIANCE if covariance else ROWS
-        described = {name: options.pop(name) for name in list(options) if name in names}
-        opened = open_covariance(data, **described) if covariance else _opened(data, asked.k, **described)
-        require_components(asked.k, opened.p)
-        keys, wanted = path_cards(cards, asked.k, opened.p)
+        entered, covariance, described = opened(data, covariance, options, None, asked.k)
+        function = spca_cov if covariance else spca
+        options = {name: value for name, value in options.items() if name not in described}
+        require_components(asked.k, entered.p)
+        keys, wanted = path_cards(cards, asked.k, entered.p)
         asked = replace(asked, card=wanted[-1], further=options)
-        plan = make_plan(asked, opened.p, partial(_hint, function, spca_path))
-        source = opened.source_for(plan, asked.k)
+        plan = make_plan(asked, entered.p, partial(_hint, function, spca_path))
+        source = entered.source_for(plan, asked.k)
         plan = plan.on(source.spec, check=False)
         if cards is None:
             groups = len(getattr(plan.solver, "together", None) or ())
             most = (groups, groups) if groups else (source.op.p, source.op.rank_limit)
             keys, wanted = path_cards(None, asked.k, *most)
         keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
-        if opened.context is not None:
-            described["context"] = opened.context
         fits = {}
         for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, asked.seed), strict=True):
             here = {**replace(asked, card=key).arguments, **described, "progress": progress}
-            fits[key] = SpcaResult.of(source, plan.with_card(card), fit, Call(function, opened.data, here))
+            fits[key] = SpcaResult.of(source, plan.with_card(card), fit, Call(function, entered.data, here))
         missed = [key for key, fit in fits.items() if not fit.converged]
         if missed:
             warn(f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).", ConvergenceWarning)
@@ -447,7 +439,12 @@ def spca_path(
 def _number(function: str, k: int | None, method: Any, options: Mapping[str, Any]) -> int:
     """Return k; raise where it is missing, or where an option has another name here."""
     refuse_other_names(function, options, _options_of(method))
-    return require_k(function, k)
+    if k is None:
+        raise ComponentsError(
+            f"{function}() was given no k, the number of components: {function}(data, k=3, card=5). If it is "
+            "not known, choose(data) chooses k and card."
+        )
+    return k
 
 
 def _options_of(method: Any) -> tuple[str, ...]:
@@ -462,12 +459,6 @@ def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str
     }
     options = {option for method in SOLVERS.values() for option in method.options}
     return hint((fit, called), homes, options, name)
-
-
-def _opened(
-    data: Any, k: int, center: Any = True, scale: Any = False, blocks: Any = None, **reading: Any
-) -> Opened:
-    return open_rows(data, ReadOptions(**reading), center, scale, k, blocks)
 
 
 def _passes(passes: Any, opened: Opened) -> int | None:

@@ -73,18 +73,15 @@ def _page(method: Method) -> Summary:
     table = Table("Option", ("default", "values"), rows)
     tables = (table,) if rows else ()
     document = Document(f"{method.name}: {method.title}", facts, tables, notes)
-    return Summary(document, {"options": _frame(options)})
+    columns = {name: [getattr(one, name) for one in options] for name in ("default", "kind", "meaning")}
+    frame = pd.DataFrame(columns, index=pd.Index([one.name for one in options], name="option"))
+    return Summary(document, {"options": frame})
 
 
 def _example(method: Method) -> str:
     values = {"card": "5", "variance": "0.9", "penalty": "0.1", "t": "1.5", "threshold": "0.3"}
     control = next((f", {name}={values[name]}" for name in method.controls), "")
     return f'spcastat.spca(data, k=3{control}, method="{method.name}")'
-
-
-def _frame(options: list[Option]) -> pd.DataFrame:
-    columns = {name: [getattr(one, name) for one in options] for name in ("default", "kind", "meaning")}
-    return pd.DataFrame(columns, index=pd.Index([one.name for one in options], name="option"))
 
 
 def _table() -> pd.DataFrame:

@@ -214,17 +214,6 @@ def elements(value: Any, most: int) -> list[Any]:
         return [value]
 
 
-def whole_numbers(
-    option: str,
-    values: Iterable[Any],
-    low: int,
-    high: int | None = None,
-    error: type[OptionError] = OptionError,
-) -> tuple[int, ...]:
-    """Check every value with :func:`whole_number` and return them as ints."""
-    return tuple([whole_number(option, value, low, high, error) for value in values])
-
-
 def each(option: str, value: Any, k: int, error: type[OptionError] = OptionError) -> list[Any]:
     """Return k values, one for each component: those of a sequence, or the same value k times."""
     found = elements(value, k)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import spcastat as sp
-from spcastat.choosing.data import opened
+from spcastat.engine.inputs import opened
 from spcastat.results import SpcaResult
 
 # How long an example takes says how busy the machine is.

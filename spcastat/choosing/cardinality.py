@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from spcastat.api import spca, spca_cov
-from spcastat.choosing.data import is_wide, narrowed, opened, refuse_early, request
+from spcastat.choosing.data import is_wide, narrowed, refuse_early, request
 from spcastat.choosing.number import require_early, standing_out
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import Plan, make_plan
+from spcastat.engine.inputs import opened
 from spcastat.engine.support_rules import RULE
-from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError, UnknownOptionError
+from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError
 from spcastat.progress import listening
-from spcastat.registry import CONTROLS
 from spcastat.resample import seed_of, workers
 from spcastat.resample.folds import divided
 from spcastat.results.call import call_text
 from spcastat.results.choices import Choice, Chosen
-from spcastat.results.other_names import hint
+from spcastat.results.other_names import hint, refuse_controls
 from spcastat.search.joint_method import Joint
 from spcastat.select import candidates
 from spcastat.select.candidates import RULES
@@ -176,12 +176,7 @@ def choose(
         draws = Draws(alpha, n_resample, seed)
         if kmax is not None:
             kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
-        for name in CONTROLS:
-            if options.get(name) is not None:
-                raise UnknownOptionError(
-                    f"{name}= was given to choose(), which chooses the sparsity: give cards=, or use spca() "
-                    f"or spca_cov() with {name}=."
-                )
+        refuse_controls("choose", "chooses the sparsity", options)
         ruled = [f"{name}=" for name in RULE if options.get(name)]
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)

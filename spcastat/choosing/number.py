@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.choosing.data import COLUMNS, FLIPPED, is_tested_in_part, opened, require_room, tested_part
+from spcastat.choosing.data import COLUMNS, FLIPPED, is_tested_in_part, require_room, tested_part
 from spcastat.config import whole_number
-from spcastat.engine.inputs import Opened, Source
+from spcastat.engine.inputs import Opened, Source, opened
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.kernels.regression import rotated
 from spcastat.kernels.sparsity import is_sparse

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import GAPS, is_single, listed, nearest, plural, shown, user_frame, warn
+from spcastat.config import GAPS, flag, is_single, listed, nearest, plural, shown, user_frame, warn
 from spcastat.engine.missing_values import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.engine.plan import Plan, require_rank
 from spcastat.engine.starts import candidates_among
@@ -22,8 +22,18 @@ from spcastat.errors import (
     NoRowsError,
     OptionError,
     SpcaError,
+    UnknownOptionError,
 )
-from spcastat.intake import Covariance, Design, ReadOptions, Spec, read_covariance, read_data, replay
+from spcastat.intake import (
+    Covariance,
+    Design,
+    ReadOptions,
+    Spec,
+    looks_like_covariance,
+    read_covariance,
+    read_data,
+    replay,
+)
 from spcastat.intake.checks import aligned, vector
 from spcastat.intake.design import Partial, factor_columns
 from spcastat.intake.frames import open_table
@@ -48,9 +58,7 @@ from spcastat.operators.build import GRAM_ORDER
 from spcastat.operators.scaling_groups import KINDS, Mixed, Scale, ScalingGroups
 from spcastat.operators.standardisation import ColumnUnits, Extremes, fits
 from spcastat.streams import open_stream
-
-if TYPE_CHECKING:
-    from spcastat.streams.base import Stream, Tally
+from spcastat.streams.base import Stream, Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -519,6 +527,49 @@ def open_covariance(
         return made
 
     return Opened(p, source, data=covariance)
+
+
+#: Arguments for centre and scale, all that describe rows, and those that describe a covariance matrix.
+SCALING = ("center", "scale", "blocks")
+ROWS = (*(one.name for one in fields(ReadOptions)), *SCALING)
+COVARIANCE = ("n_obs", "mean", "scale", "blocks", "nearest", "given")
+
+
+def opened(
+    data: Any, covariance: bool | None, options: Mapping[str, Any], function: Any, k: int = 1
+) -> tuple[Opened, bool, dict[str, Any]]:
+    """Open rows or a covariance matrix; also return whether they are one, and the options that describe them.
+
+    Parameters
+    ----------
+    data : object
+    covariance : bool or None
+        None decides by the data.
+    options : mapping
+        Options of the call.
+    function : callable or None
+        A function that has no options but those that describe data.
+    k : int
+    """
+    if covariance is None:
+        covariance = options.get("formula") is None and looks_like_covariance(data)
+    names = COVARIANCE if flag("covariance", covariance) else ROWS
+    described = {name: value for name, value in options.items() if name in names}
+    further = [name for name in options if name not in names]
+    if function is not None and further:
+        raise UnknownOptionError(
+            f"{function.__name__}() has no option {further[0]}; it takes {', '.join(names)}"
+            f"{' for a covariance matrix' if covariance else ' for rows'}, in addition to its own options."
+            f"{nearest(further[0], names)}"
+        )
+    if covariance:
+        return open_covariance(data, **described), True, described
+    reading = ReadOptions(**{name: described[name] for name in described if name not in SCALING})
+    how = {name: described[name] for name in SCALING if name in described}
+    rows = open_rows(data, reading, k=k, **how)
+    if rows.context is not None:
+        described["context"] = rows.context
+    return rows, False, described
 
 
 def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:

@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import (
-    each,
-    flag,
-    is_whole,
-    listed,
-    one_of,
-    real_number,
-    shown,
-    whole_number,
-    whole_numbers,
-)
+from spcastat.config import each, flag, is_whole, listed, one_of, real_number, shown, whole_number
 from spcastat.engine.starts import STARTS, Start
 from spcastat.engine.support_rules import groups_together, names_by_component
 from spcastat.errors import CardinalityError, OptionError, VarianceError
@@ -49,7 +39,7 @@ def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
         values = _from_mapping(card.to_dict(), names)
     else:
         values = each("card", card, k, CardinalityError)
-    return whole_numbers("card", values, 1, p, CardinalityError)
+    return tuple([whole_number("card", one, 1, p, CardinalityError) for one in values])
 
 
 def _from_mapping(card: Mapping[Any, Any], names: list[str]) -> list[Any]:

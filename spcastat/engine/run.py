@@ -23,7 +23,7 @@ from spcastat.errors import ComponentsError
 from spcastat.kernels.ties import first_max
 from spcastat.measures import adjusted_variances, best_order
 from spcastat.operators import Operator, Removed, Rows, deflate, deflate_rows
-from spcastat.progress import Advance, stage
+from spcastat.progress import stage
 from spcastat.solvers import ADVICE, ComponentSolver, JointSolver, Solution, Solver
 from spcastat.solvers.solver import Component, Earlier
 
@@ -110,8 +110,7 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
         solution = solver.solve(op, k, tried, rng) if solver.at_once else _best(op, solver, k, tried, rng)
     else:
         assert isinstance(solver, ComponentSolver)
-        with stage("one component after another", k, "components") as advance:
-            solution = _one_by_one(op, solver, values, n_init, rng, advance, start)
+        solution = _one_by_one(op, solver, values, n_init, rng, start)
     return _finished(op, plan, solver, solution, values, errors)
 
 
@@ -223,38 +222,35 @@ def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np
 
 
 def _one_by_one(
-    op: Operator,
-    solver: ComponentSolver,
-    pca: np.ndarray,
-    n_init: int,
-    rng: np.random.Generator,
-    advance: Advance,
-    begin: Start,
+    op: Operator, solver: ComponentSolver, pca: np.ndarray, n: int, rng: np.random.Generator, start: Start
 ) -> Solution:
     k = len(pca)
     V = np.zeros((op.p, k))
     view: Operator = op
     explained = 0.0
     parts: list[Component] = []
-    for i in range(k):
-        earlier = Earlier(i, explained, pca, rng, V[:, :i])
-        tried = of_component(view, begin, i, n_init, rng) if solver.uses_starts else [np.zeros(op.p)]
-        part = _better_part(view, [solver.component(view, earlier, one) for one in tried])
-        parts.append(part)
-        V[:, i] = part.v
-        variance = float(part.v @ view.dot(part.v))
-        explained += variance
-        if i < k - 1:
-            raw = part.raw
-            if raw is None:  # the length of a least-squares fit, so that "residual" does not depend on scale
-                raw = part.v * np.sqrt(max(variance, 0.0))
-            removed = Removed(part.v, raw, V[:, :i])
-            if solver.needs == "rows":
-                assert isinstance(view, Rows)
-                view = deflate_rows(view, removed, solver.deflation)
-            else:
-                view = deflate(view, removed, solver.deflation)
-        advance(1)
+    with stage("one component after another", k, "components") as advance:
+        for i in range(k):
+            earlier = Earlier(i, explained, pca, rng, V[:, :i])
+            tried = of_component(view, start, i, n, rng) if solver.uses_starts else [np.zeros(op.p)]
+            part = _better_part(view, [solver.component(view, earlier, one) for one in tried])
+            parts.append(part)
+            V[:, i] = part.v
+            variance = float(part.v @ view.dot(part.v))
+            explained += variance
+            if i < k - 1:
+                raw = part.raw
+                if (
+                    raw is None
+                ):  # the length of a least-squares fit, so that "residual" does not depend on scale
+                    raw = part.v * np.sqrt(max(variance, 0.0))
+                removed = Removed(part.v, raw, V[:, :i])
+                if solver.needs == "rows":
+                    assert isinstance(view, Rows)
+                    view = deflate_rows(view, removed, solver.deflation)
+                else:
+                    view = deflate(view, removed, solver.deflation)
+            advance(1)
     worst = max((part.status for part in parts), key=list(ADVICE).index)
     names = dict.fromkeys(name for part in parts for name in part.details)
     details = {name: [part.details.get(name) for part in parts] for name in names}

@@ -102,10 +102,16 @@ def screened(
         inside |= starts.any(axis=(0, 1))
     candidates = np.flatnonzero(inside)
     sub = gram_of(op, candidates)
-    given = None if starts is None else starts[:, :, candidates]
     optima = Optima()
     with stage("screening", unit="rounds") as advance:
-        solution = _from_starts(sub, solver, vectors[candidates], n_init, rng, given)
+        first = unit(vectors[candidates])
+        if not first.any(axis=0).all():  # a component of PCA is zero on all candidates
+            first = sub.leading(first.shape[1])[1]
+        tried = starting_loadings(sub, first, n_init, rng)
+        tried = tried if starts is None else np.concatenate([tried, starts[:, :, candidates]])
+        # Tolerance of the sweeps (or that of the call, if larger); swaps then improve the fit further
+        coarse = replace(solver, tol=max(solver.tol, 1e-5))
+        solution = coarse.solve(sub, first.shape[1], tried, rng)
         objectives = solution.objectives + (op.total - sub.total)
         ends = [solution.V] if solution.candidates is None else [V.T for V in solution.candidates]
         found = improved(op, candidates, ends, solver.card, advance)
@@ -121,22 +127,3 @@ def screened(
     )
     screening = Screening(len(found.variables), op.p, found.rounds, found.left)
     return Screened(solution, optima.table(), screening, sub, found.variables)
-
-
-def _from_starts(
-    sub: Gram,
-    solver: BCD,
-    vectors: np.ndarray,
-    n_init: int,
-    rng: np.random.Generator,
-    starts: np.ndarray | None,
-) -> Solution:
-    k = vectors.shape[1]
-    first = unit(vectors)
-    if not first.any(axis=0).all():  # a component of PCA is zero on all candidates
-        first = sub.leading(k)[1]
-    tried = starting_loadings(sub, first, n_init, rng)
-    if starts is not None:
-        tried = np.concatenate([tried, starts])
-    # Tolerance of the sweeps (or that of the call, if larger); swaps then improve the fit further
-    return replace(solver, tol=max(solver.tol, 1e-5)).solve(sub, k, tried, rng)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -33,9 +33,7 @@ from spcastat.operators import CrossProducts, Operator, Standardisation
 from spcastat.resample.row_hashes import hashed_labels
 from spcastat.resample.sampler import Rules
 from spcastat.resample.sparse_model import SparseModel
-
-if TYPE_CHECKING:
-    from spcastat.streams.base import Stream
+from spcastat.streams.base import Stream
 
 
 @dataclass(frozen=True, eq=False)

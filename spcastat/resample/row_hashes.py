@@ -13,8 +13,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 def hashed_labels(X: Any, count: int, seed: int) -> np.ndarray:
     """Return the fold of each row, shape (n,), which depends only on its values and the seed."""
-    found: np.ndarray = ((row_keys(X, seed) >> np.uint64(33)) % np.uint64(count)).astype(np.int64)
-    return found
+    return np.asarray(((row_keys(X, seed) >> np.uint64(33)) % np.uint64(count)).astype(np.int64))
 
 
 def row_keys(X: Any, seed: int) -> np.ndarray:
@@ -51,13 +50,11 @@ def place_keys(X: Any, seen: int, seed: int) -> np.ndarray:
 def uniform_of(keys: np.ndarray, seed: int, number: int) -> np.ndarray:
     """Return a uniform random number for each row, shape (n,), independent for different `number`."""
     own = np.random.default_rng([seed, number]).integers(2**63, dtype=np.uint64)
-    found: np.ndarray = (_mixed(keys ^ own) >> np.uint64(11)) * 2.0**-53
-    return found
+    return np.asarray((_mixed(keys ^ own) >> np.uint64(11)) * 2.0**-53)
 
 
 def _mixed(keys: np.ndarray) -> np.ndarray:
     """Return a 64-bit hash of each key: the finaliser of splitmix64."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: np.ndarray = keys ^ (keys >> np.uint64(31))
-    return mixed
+    return np.asarray(keys ^ (keys >> np.uint64(31)))

@@ -67,8 +67,7 @@ class SparseModel:
     @property
     def shrinkage(self) -> np.ndarray:
         """1 - s2 / m, shape (r,): Sigma^-1 = (I - W diag(shrinkage) W') / s2."""
-        shares: np.ndarray = 1.0 - self.noise / self.variances
-        return shares
+        return np.asarray(1.0 - self.noise / self.variances)
 
     def deviance(self, n: float) -> float:
         """Return n (log |Sigma| + tr Sigma^-1 S): minus twice the log-likelihood, up to a constant."""

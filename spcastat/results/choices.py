@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import plural
-from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
 from spcastat.report.chapters import Chapter, chapter_of
 from spcastat.report.methods_text import choice_sentences
@@ -478,14 +478,7 @@ class Choice(Summary):
         )
         return chapter_of("How many components", number.document, number.plot, what, unsaid), sparse
 
-    @property
-    def _state(self) -> FitState:
-        return self._fit._state
-
-    @property
-    def _source(self) -> Source | None:
-        return self._fit._source
-
-    @property
-    def _by_row(self) -> Any:
-        return self._fit._by_row
+    # the data of the fit, for the report
+    _state = property(attrgetter("_fit._state"))
+    _source = property(attrgetter("_fit._source"))
+    _by_row = property(attrgetter("_fit._by_row"))

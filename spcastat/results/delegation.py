@@ -9,14 +9,11 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
+from spcastat.engine.inputs import Source
 from spcastat.results.other_names import answered
+from spcastat.state import FitState
 from spcastat.state.copies import own
 from spcastat.state.resampled import Bootstrapped, Split
-
-if TYPE_CHECKING:
-    from spcastat.engine.inputs import Source
-    from spcastat.state import FitState
-
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import elements, listed, nearest, one_of, plural, shown
+from spcastat.engine.inputs import Source
 from spcastat.errors import ComponentsError, DuplicateNamesError, OptionError
 from spcastat.intake.frames import open_table
 from spcastat.labels import full_names, name_text
@@ -20,11 +21,6 @@ from spcastat.state.copies import own
 from spcastat.state.supplementary import Further, describe, further
 from spcastat.tables import Document, Table
 from spcastat.tables.grid import number_rows
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from spcastat.engine.inputs import Source
 
 #: Largest number of rows in a printed table; frames have all.
 MOST_ROWS = 30
@@ -298,14 +294,9 @@ def _renamed(old: list[str], names: Any) -> list[str]:
     """Return the names of all components after renaming."""
     if isinstance(names, Mapping):
         new = list(old)
+        places: dict[Any, int] = {label: j for j, name in enumerate(old) for label in (j + 1, name)}
         for key, name in names.items():
-            place = (
-                old.index(key)
-                if key in old
-                else key - 1
-                if isinstance(key, int) and 0 < key <= len(old)
-                else None
-            )
+            place = places.get(key)
             if place is None:
                 raise ComponentsError(
                     f"rename() was given {shown(key)}, which is not a component; there are {listed(old)}."

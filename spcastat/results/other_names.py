@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from spcastat.config import nearest
-from spcastat.errors import ComponentsError, NoRowsError, UnknownOptionError
+from spcastat.errors import UnknownOptionError
 from spcastat.registry import CONTROLS
-from spcastat.state import FitState
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -111,16 +110,6 @@ def refuse_other_names(function: str, options: Mapping[str, Any], taken: tuple[s
             raise UnknownOptionError(f"{function}() has no argument {name}=; {ARGUMENTS[name]}.")
 
 
-def require_k(function: str, k: int | None) -> int:
-    """Return the number of components; raise ComponentsError if it is None."""
-    if k is None:
-        raise ComponentsError(
-            f"{function}() was given no k, the number of components: {function}(data, k=3, card=5). If it is "
-            "not known, choose(data) chooses k and card."
-        )
-    return k
-
-
 def answered(method: Method) -> Method:
     """Decorator: unknown arguments raise an error that names the corresponding argument here.
 
@@ -206,13 +195,13 @@ def hint(
     return ""
 
 
-def refuse_controls(options: Mapping[str, Any]) -> None:
-    """Raise UnknownOptionError if a path is given an option for the sparsity of a single fit."""
+def refuse_controls(function: str, what: str, options: Mapping[str, Any], how: str = "") -> None:
+    """Raise UnknownOptionError if a function of many fits is given an option for the sparsity of one."""
     for name in CONTROLS:
         if options.get(name) is not None:
             raise UnknownOptionError(
-                f"{name}= was given to spca_path(), which fits a range of cardinalities: give "
-                f"cards=, such as cards=[1, 4, 7], or use spca() or spca_cov() for one fit with {name}=."
+                f"{name}= was given to {function}(), which {what}: give cards=, {how}or use spca() or "
+                f"spca_cov() {'for one fit ' * bool(how)}with {name}=."
             )
 
 
@@ -227,10 +216,3 @@ def _elsewhere(function: Callable[..., Any], homes: Mapping[str, Callable[..., A
 def _arguments(function: Callable[..., Any]) -> set[str]:
     parameters = inspect.signature(function).parameters.values()
     return {one.name for one in parameters if one.kind is not one.VAR_KEYWORD}
-
-
-def no_data(state: FitState, what: str) -> NoRowsError:
-    """Return the error for the method `what`, which needs the data, on a fit from a file."""
-    return NoRowsError(
-        f"{what} needs the data, and a fit from a file does not have them; fit again: {state.record.call}."
-    )

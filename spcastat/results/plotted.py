@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -16,6 +16,7 @@ from spcastat.errors import NoRowsError, OptionError, ShapeError
 from spcastat.intake.frames import open_table
 from spcastat.plots.biplot_table import ARROWS
 from spcastat.plots.plot_and_table import Plot, table_of
+from spcastat.results.call import Call
 from spcastat.results.delegation import documented
 from spcastat.results.interpretation import DRAWN, Supplement, checked
 from spcastat.state import FitState
@@ -24,10 +25,6 @@ from spcastat.state import resampling_frames as trust
 from spcastat.state import row_scores as rows
 from spcastat.state.copies import own
 from spcastat.state.variance import variance
-
-if TYPE_CHECKING:
-    from spcastat.engine.inputs import Source
-    from spcastat.results.call import Call
 
 #: Parameters of plots that a fit fills in, as functions of the fit and the name of the plot.
 FILLED: dict[str, Callable[[Any, str], Any]] = {

@@ -21,7 +21,7 @@ from spcastat.operators import Operator, Removed, deflate
 from spcastat.progress import listening
 from spcastat.report.renderings import Renderings
 from spcastat.results.delegation import documented
-from spcastat.results.other_names import answered, no_data
+from spcastat.results.other_names import answered
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.copies import own
@@ -384,7 +384,7 @@ class Proved:
     def _source_for(self, what: str) -> Source:
         """Return the data, unchanged since the fit; `what` names the method for messages."""
         if self._source is None:
-            raise no_data(self._state, what)
+            raise self._state.no_data(what)
         self._source.require_same()
         return self._source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -21,11 +21,11 @@ from spcastat.report.methods_text import describe as described
 from spcastat.report.renderings import Advised, Shown
 from spcastat.report.report_file import to_excel, write_report
 from spcastat.report.summary import NOTEBOOK, SCREEN, Summary, summarise
-from spcastat.results.call import card_by_number, names_for
+from spcastat.results.call import Call, card_by_number, names_for
 from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute, computed, delegated, documented
 from spcastat.results.interpretation import Interpreted
-from spcastat.results.other_names import no_data, no_such_attribute
+from spcastat.results.other_names import no_such_attribute
 from spcastat.results.plotted import Plotted
 from spcastat.results.proofs import Proved
 from spcastat.results.resampling import Inferred
@@ -37,9 +37,6 @@ from spcastat.state.variance import variance as variance_table
 from spcastat.storage.fits import read_state
 from spcastat.storage.fits import save as save_fit
 from spcastat.storage.score_files import transform_to as write_transformed
-
-if TYPE_CHECKING:
-    from spcastat.results.call import Call
 
 
 class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown):
@@ -262,7 +259,7 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
             For a fit from a file, which has no data.
         """
         if self._call is None:
-            raise no_data(self._state, "refit()")
+            raise self._state.no_data("refit()")
         state = self._state
         assert self._source is not None
         if "card" in changes:

@@ -75,8 +75,7 @@ class Limit:
         each = self.share * np.sqrt(dense) * explained / sizes
         further = sizes - sizes[:, None]
         better = surely & (further > 0) & (errors[:, None] - errors > further * each[:, None])
-        passed: np.ndarray = ~better.any(axis=1)
-        return passed
+        return np.asarray(~better.any(axis=1))
 
 
 def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> tuple[int, int]:

@@ -39,19 +39,16 @@ class Errors:
     def relative(self) -> np.ndarray:
         """Mean squared errors relative to that of the column means over all folds, (repeats, folds, m)."""
         unit = self.mean.sum(axis=1) / self.weight.sum(axis=1)
-        shares: np.ndarray = self.press / self.weight[:, :, None] / unit[:, None, None]
-        return shares
+        return np.asarray(self.press / self.weight[:, :, None] / unit[:, None, None])
 
     @property
     def shares(self) -> np.ndarray:
         """Weight of each fold within its repeat, shape (repeats, folds)."""
-        weights: np.ndarray = self.weight / self.weight.sum(axis=1, keepdims=True)
-        return weights
+        return np.asarray(self.weight / self.weight.sum(axis=1, keepdims=True))
 
     def average(self, values: np.ndarray) -> np.ndarray:
         """Return the mean of values, shape (repeats, folds, m), over folds and repeats, shape (m,)."""
-        means: np.ndarray = np.einsum("rf,rfm->rm", self.shares, values).mean(axis=0)
-        return means
+        return np.asarray(np.einsum("rf,rfm->rm", self.shares, values).mean(axis=0))
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Return the standard error of that mean, shape (m,).

@@ -85,6 +85,12 @@ class FitState:
         """Return a copy of values of shape (k, k) as a frame of components."""
         return pd.DataFrame(np.array(values), index=self.components, columns=self.components)
 
+    def no_data(self, what: str) -> NoRowsError:
+        """Return the error for the operation `what`, which needs the data, on a fit from a file."""
+        return NoRowsError(
+            f"{what} needs the data, and a fit from a file does not have them; fit again: {self.record.call}."
+        )
+
     def need_centre(self, what: str) -> Standardisation:
         """Return centre and scale; `what` names the operation for the error message.
 

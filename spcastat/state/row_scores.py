@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,9 +28,7 @@ from spcastat.state import distances
 from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
 from spcastat.streams import open_stream
-
-if TYPE_CHECKING:
-    from spcastat.streams.base import Stream
+from spcastat.streams.base import Stream
 
 #: Residuals of sparse data are dense; with more numbers than this (400 MB) they are refused.
 MOST_RESIDUALS = 50_000_000
@@ -368,9 +366,6 @@ def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
     if state.model is None:
         raise NotImputedError("imputed is for fits with na='em'; this one has no model of missing values.")
     if source is None or source.gaps is None:
-        raise NoRowsError(
-            "imputed needs the data, and a fit from a file does not have them; fit again: "
-            f"{state.record.call}."
-        )
+        raise state.no_data("imputed")
     columns = own(state.spec.columns)
     return pd.DataFrame(np.array(source.matrix), index=own(source.index), columns=columns)

@@ -7,32 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from importlib.resources import files
 
 from spcastat.tables.grid import Document, Row, Table, below_headings, without_stars
 from spcastat.tables.table_layout import BREAKS, Layout, blocks
 
 #: No colours are set, so that tables are readable on dark pages too.
-STYLE = """<style>
-div.spcastat { overflow-x: auto; }
-table.spcastat { border-collapse: collapse; border: 0; margin: 0.5em 0; font-variant-numeric: tabular-nums; }
-table.spcastat th, table.spcastat td { border: 0; padding: 0.1em 0.6em; text-align: right; }
-table.spcastat tbody * { vertical-align: top; }
-table.spcastat * { white-space: nowrap; }
-table.spcastat caption { white-space: normal; text-align: left; font-weight: bold; padding-bottom: 0.3em; }
-table.spcastat th[scope=row], table.spcastat th.long { white-space: normal; overflow-wrap: break-word; }
-table.spcastat th[scope=row] { min-width: 8em; max-width: 28em; padding-left: 1.6em; text-indent: -1em; }
-table.spcastat sup { line-height: 0; vertical-align: super; }
-table.spcastat th[scope=row], table.spcastat th.stub, table.spcastat .left { text-align: left; }
-table.spcastat .center { text-align: center; }
-table.spcastat th[scope=row], table.spcastat th[scope=rowgroup] { font-weight: normal; }
-table.spcastat th[scope=rowgroup] { text-align: left; font-style: italic; }
-table.spcastat tr.head th { border-top: 1.5px solid; border-bottom: 1px solid; padding-top: 0.3em; }
-table.spcastat tr.rule th, table.spcastat tr.rule td { border-top: 1px solid; }
-table.spcastat tbody:last-child tr:last-child > * { border-bottom: 1.5px solid; padding-bottom: 0.3em; }
-div.spcastat dl { display: grid; grid-template-columns: max-content auto; gap: 0 1em; margin: 0.5em 0; }
-div.spcastat dd { margin: 0; }
-div.spcastat p.note { font-size: 85%; margin: 0.2em 0; }
-</style>"""
+STYLE = "<style>\n" + (files("spcastat.tables") / "table.css").read_text(encoding="utf-8") + "</style>"
 
 _CLASSES = {"l": ' class="left"', "c": ' class="center"', "r": ""}
 

@@ -10,8 +10,8 @@ import pytest
 
 import spcastat as sp
 from spcastat.choosing import data as choosing
-from spcastat.choosing.data import opened
 from spcastat.engine import inputs
+from spcastat.engine.inputs import opened
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.operators import CrossProducts, Gram
 from spcastat.resample import streamed
