@@ -11,10 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spcastat.kernels.eig import largest_pairs, largest_value, symmetric, top_lanczos
+from spcastat.kernels.eig import EPS, below, largest_pairs, largest_value, symmetric, top_lanczos
 from spcastat.operators.covariance_operator import lanczos_start
 
-EPS = float(np.finfo(float).eps)
 #: Relative allowance for eigenvalues from Lanczos iterations, which are more precise than this.
 LANCZOS = 1e-9
 
@@ -138,26 +137,6 @@ def improved(S: np.ndarray, U: np.ndarray, c: int, level: float) -> tuple[np.nda
     square = float((G**2).sum())
     U = U - (excess / square) * G if square > 0.0 else U
     return symmetric(U), bound
-
-
-def below(M: np.ndarray, level: float) -> bool:
-    """Return whether all eigenvalues of `M` are proven to be below `level`.
-
-    A successful Cholesky factorisation of level I - M proves this for a matrix that differs by at most
-    (p + 1) eps / 2 times the trace (Rump 2006, "Verification of positive definiteness"); twice that is
-    subtracted first.
-    """
-    K = -M
-    p = len(M)
-    corner = level - np.diag(M)
-    if not (corner > 0).all():
-        return False
-    np.fill_diagonal(K, corner - (p + 2) * EPS * float(corner.sum()))
-    try:
-        np.linalg.cholesky(K)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spcastat.certify.bounds import (
-    EPS,
     eigenvalue_bound,
     enlarged,
     gershgorin_bound,
@@ -20,6 +19,7 @@ from spcastat.certify.bounds import (
 )
 from spcastat.certify.clock import PASS, STEP, Clock
 from spcastat.certify.node import SHARES, SPLIT_ORDER, Node, examine
+from spcastat.kernels.eig import EPS
 from spcastat.progress import Advance, stage
 from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve_support
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from spcastat.certify.bounds import EPS, eigenvalue_bound, enlarged
+from spcastat.certify.bounds import eigenvalue_bound, enlarged
 from spcastat.certify.branch import TARGET, Callback, Proof, Steps, searched
 from spcastat.certify.node import SHARES
-from spcastat.kernels.eig import largest_pairs
+from spcastat.kernels.eig import EPS, largest_pairs
 
 
 def prove_groups(

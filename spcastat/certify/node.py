@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.certify.bounds import EPS, below, cut_off, improved, largest_others, leading_pairs, split
+from spcastat.certify.bounds import cut_off, improved, largest_others, leading_pairs, split
+from spcastat.kernels.eig import EPS, below
 
 #: Shares of the largest |S_ij| at which the initial U of the split bound may be clipped.
 SHARES = np.array([0.85, 0.72, 0.6, 0.5, 0.42, 0.35, 0.28, 0.22, 0.16, 0.11, 0.07])

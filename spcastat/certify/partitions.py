@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from spcastat.certify.bounds import EPS, enlarged
+from spcastat.certify.bounds import enlarged
 from spcastat.certify.clock import Clock
 from spcastat.certify.ordered import ordered_bounds
 from spcastat.kernels.blocks import blocks
+from spcastat.kernels.eig import EPS
 
 #: With more variables their subsets, 2^p, are not listed.
 MOST = 16

@@ -10,6 +10,7 @@ from spcastat.kernels.ties import flip_signs, settled, tie_width
 
 #: Up to this order LAPACK is used: it is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
+EPS = float(np.finfo(float).eps)
 
 
 def top_eigh(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -55,6 +56,26 @@ def largest_pairs(S: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
             return values, vectors
     values, vectors = np.linalg.eigh(S)
     return values[-m:], vectors[:, -m:]
+
+
+def below(M: np.ndarray, level: float) -> bool:
+    """Return whether all eigenvalues of `M` are proven to be below `level`.
+
+    A successful Cholesky factorisation of level I - M proves this for a matrix that differs by at most
+    (p + 1) eps / 2 times the trace (Rump 2006, "Verification of positive definiteness"); twice that is
+    subtracted first.
+    """
+    K = -M
+    p = len(M)
+    corner = level - np.diag(M)
+    if not (corner > 0).all():
+        return False
+    np.fill_diagonal(K, corner - (p + 2) * EPS * float(corner.sum()))
+    try:
+        np.linalg.cholesky(K)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def largest_value(S: np.ndarray) -> float:

@@ -206,9 +206,14 @@ def level_for(w: np.ndarray, card: int) -> tuple[np.ndarray, float]:
     """
     size = np.abs(w)
     kept = top(size, card)
+    return kept, largest_below(size, kept)
+
+
+def largest_below(size: np.ndarray, kept: np.ndarray) -> float:
+    """Return the largest value that is not kept and does not tie with one that is; 0 if there is none."""
     smallest = size[kept].min()
     below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]
-    return kept, float(below.max()) if below.size else 0.0
+    return float(below.max()) if below.size else 0.0
 
 
 def hard(W: np.ndarray, card: int) -> np.ndarray:

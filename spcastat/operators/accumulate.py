@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.sparse_products import sparse_sums
 
@@ -23,8 +24,7 @@ BLOCK = 2_000_000
 
 def row_blocks(n: int, p: int, size: int | None = None) -> Iterator[slice]:
     """Split n rows of p numbers into slices of about `size` numbers, BLOCK by default."""
-    step = max(1, (size or BLOCK) // max(p, 1))
-    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+    return blocks(n, p, size or BLOCK)
 
 
 #: This is decided by the first rows of a block, at most this many.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.kernels.ties import quotients
 from spcastat.operators.covariance_operator import DEPENDENT, Operator
 from spcastat.operators.row_operators import Rows
 
@@ -83,6 +84,39 @@ Update = tuple[np.ndarray, np.ndarray]
 
 
 def schur(view: Operator, part: Removed) -> Update:
+    """Y - t t'Y / t't with t = Y v: residuals of every variable on the score (He, Monteiro and Park 2010)."""
+    Sv = view.dot(part.v)
+    variance = float(part.v @ Sv)
+    return quotients(part.v, np.array(variance)), Sv
+
+
+def projection(view: Operator, part: Removed) -> Update:
+    """Y (I - v v'): project the rows on the complement of v (Mackey 2009; Zhao, Meng and Xu 2014)."""
+    return part.v, part.v
+
+
+def orthogonalised(view: Operator, part: Removed) -> Update:
+    """Projection with v made orthogonal to the loadings of earlier components (Mackey 2009)."""
+    q = orthonormalise(np.column_stack([part.before, part.v]))[0][:, -1]
+    return q, q
+
+
+def residual(view: Operator, part: Removed) -> Update:
+    """Y - u w' with u the unit score and w the raw loadings: Shen and Huang (2008)."""
+    variance = float(part.v @ view.dot(part.v))
+    return quotients(part.v, np.sqrt(np.maximum(variance, 0.0))), part.raw
+
+
+#: Name -> function of (rows, component) that returns a and b of the update Y - Y a b'.
+ROW_DEFLATIONS: dict[str, Callable[[Operator, Removed], Update]] = {
+    "schur": schur,
+    "projection": projection,
+    "orthogonalised": orthogonalised,
+    "residual": residual,
+}
+
+
+def schur_complement(view: Operator, part: Removed) -> Update:
     """Remove everything that the score explains: He, Monteiro and Park (2010), equation 3.12."""
     Sv = view.dot(part.v)
     variance = float(part.v @ Sv)
@@ -96,40 +130,20 @@ def hotelling(view: Operator, part: Removed) -> Update:
     return part.v[:, None], np.array([[-float(part.v @ view.dot(part.v))]])
 
 
-def projection(view: Operator, part: Removed) -> Update:
-    """(I - v v') S (I - v v'): project the rows on the orthogonal complement of v (Mackey 2009)."""
-    return _projected(view, part.v)
-
-
-def orthogonalised(view: Operator, part: Removed) -> Update:
-    """Projection with v made orthogonal to the loadings of earlier components (Mackey 2009)."""
-    Q, remainder = orthonormalise(np.column_stack([part.before, part.v]))
-    if remainder[-1] == 0:
-        return np.zeros((view.p, 1)), np.zeros((1, 1))
-    return _projected(view, Q[:, -1])
-
-
-def residual(view: Operator, part: Removed) -> Update:
-    """Subtract u w' from the rows, with u the unit score and w the raw loadings: Shen and Huang (2008)."""
-    Sv = view.dot(part.v)
-    variance = float(part.v @ Sv)
-    if variance <= 0:
-        return np.zeros((view.p, 1)), np.zeros((1, 1))
-    return np.column_stack([part.raw, Sv / np.sqrt(variance)]), np.array([[1.0, -1.0], [-1.0, 0.0]])
-
-
-def _projected(view: Operator, q: np.ndarray) -> Update:
-    Sq = view.dot(q)
-    return np.column_stack([q, Sq]), np.array([[float(q @ Sq), -1.0], [-1.0, 0.0]])
+def of_rows(view: Operator, part: Removed, how: str) -> Update:
+    """Return L and M for the covariance matrix of the rows Y - Y a b'."""
+    a, b = ROW_DEFLATIONS[how](view, part)
+    Sa = view.dot(a)
+    return np.column_stack([b, Sa]), np.array([[float(a @ Sa), -1.0], [-1.0, 0.0]])
 
 
 #: Name -> function of (operator, component) that returns L and M of the update S + L M L'.
 DEFLATIONS: dict[str, Callable[[Operator, Removed], Update]] = {
-    "schur": schur,
-    "projection": projection,
+    "schur": schur_complement,
+    "projection": partial(of_rows, how="projection"),
     "hotelling": hotelling,
-    "orthogonalised": orthogonalised,
-    "residual": residual,
+    "orthogonalised": partial(of_rows, how="orthogonalised"),
+    "residual": partial(of_rows, how="residual"),
 }
 
 
@@ -196,44 +210,6 @@ class DeflatedRows(_Updated, Rows):
         return self.base.cross_products() - crossed - crossed.T + inner
 
 
-RowUpdate = tuple[np.ndarray, np.ndarray]
-
-
-def schur_of_rows(view: Rows, part: Removed) -> RowUpdate:
-    """Y - t t'Y / t't with t = Y v: residuals of every variable on the score (He, Monteiro and Park 2010)."""
-    t = view.forward(part.v)
-    variance = float(t @ t)
-    return t / variance if variance > 0 else 0.0 * t, view.adjoint(t)
-
-
-def projection_of_rows(view: Rows, part: Removed) -> RowUpdate:
-    """Y (I - v v'): project the rows as `projection` does (Mackey 2009; Zhao, Meng and Xu 2014, step 2.1)."""
-    return view.forward(part.v), part.v
-
-
-def orthogonalised_of_rows(view: Rows, part: Removed) -> RowUpdate:
-    """Projection with v made orthogonal to the loadings of earlier components (Mackey 2009)."""
-    q = orthonormalise(np.column_stack([part.before, part.v]))[0][:, -1]
-    return view.forward(q), q
-
-
-def residual_of_rows(view: Rows, part: Removed) -> RowUpdate:
-    """Y - u w' with u the unit score and w the raw loadings: Shen and Huang (2008)."""
-    t = view.forward(part.v)
-    length = float(np.linalg.norm(t))
-    return t / length if length > 0 else 0.0 * t, part.raw
-
-
-#: Name -> function of (rows, component) that returns A and B of the update Y - A B'. Those of the same name
-#: in DEFLATIONS change S = Y'Y in the same way.
-ROW_DEFLATIONS: dict[str, Callable[[Rows, Removed], RowUpdate]] = {
-    "schur": schur_of_rows,
-    "projection": projection_of_rows,
-    "orthogonalised": orthogonalised_of_rows,
-    "residual": residual_of_rows,
-}
-
-
 def deflate_rows(view: Rows, part: Removed, how: str) -> DeflatedRows:
     """Return the rows `view` without a component; `how` is a name in ROW_DEFLATIONS.
 
@@ -248,6 +224,7 @@ def deflate_rows(view: Rows, part: Removed, how: str) -> DeflatedRows:
             f"works on rows; choose one of {', '.join(repr(name) for name in ROW_DEFLATIONS)}."
         )
     a, b = ROW_DEFLATIONS[how](view, part)
+    a = view.forward(a)
     if not isinstance(view, DeflatedRows):
         return DeflatedRows(view, a[:, None], b[:, None])
     return DeflatedRows(view.base, np.column_stack([view.A, a]), np.column_stack([view.B, b]))

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.ties import RELATIVE, first_max, hard, levelled, soft_at, top, unit
+from spcastat.kernels.ties import RELATIVE, first_max, hard, levelled, soft_at, unit
 from spcastat.operators import Operator
+from spcastat.solvers.gpower import largest_entries
 from spcastat.solvers.solver import JointSolver, Solution
 
 
@@ -118,7 +119,8 @@ class ALSPCA(JointSolver):
             if high - low <= 1e-2 * high and best is not None:
                 break
         V, n, converged, penalty = best or above
-        V = _truncated(V, total)
+        if np.count_nonzero(V) > total:
+            V = unit(np.where(largest_entries(np.abs(V), total)[0], V, 0.0))
         hit = int(np.count_nonzero(V)) == total
         extra = {"by penalty": [best is not None] * k, "total hit": [hit] * k}
         return self._solution(op, V, n, converged, np.full(k, penalty), extra)
@@ -235,14 +237,3 @@ def _missed(V: np.ndarray, cards: np.ndarray) -> int:
     """Return the total deviation from the cardinalities; one nonzero too few counts more than any excess."""
     away = np.count_nonzero(V, axis=0) - cards
     return int(np.where(away < 0, -away * V.size, away).sum())
-
-
-def _truncated(V: np.ndarray, total: int) -> np.ndarray:
-    """Keep the `total` largest loadings, but at least one of every component."""
-    if np.count_nonzero(V) <= total:
-        return V
-    size = np.abs(V)
-    for j in range(V.shape[1]):
-        size[first_max(size[:, j]), j] = np.inf
-    finite = np.where(np.isfinite(size), size, 2.0)
-    return unit(np.where(top(finite.ravel(), total).reshape(V.shape), V, 0.0))

@@ -15,7 +15,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import symmetric
-from spcastat.kernels.ties import RELATIVE, hard_at, level_for, levelled, soft_at, tie_width, top, unit
+from spcastat.kernels.ties import RELATIVE, hard_at, largest_below, level_for, levelled, soft_at, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.penalised import BRACKET, BRACKET_FOUND, Penalised, Run
 from spcastat.solvers.power import correlations, power, renormalised
@@ -308,6 +308,4 @@ def largest_entries(size: np.ndarray, total: int) -> tuple[np.ndarray, float]:
     if total > k:
         rest = np.where(kept, -np.inf, size).T.ravel()  # column by column, so that the first wins ties
         kept |= top(rest, total - k).reshape(k, p).T
-    smallest = size[kept].min()
-    below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]
-    return kept, float(below.max()) if below.size else 0.0
+    return kept, largest_below(size, kept)

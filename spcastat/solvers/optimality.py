@@ -13,9 +13,8 @@ products with S are needed.
 from __future__ import annotations
 
 import numpy as np
-from numpy.linalg import LinAlgError, cholesky
 
-from spcastat.kernels.eig import DENSE_ORDER, top_eigh, top_lanczos
+from spcastat.kernels.eig import DENSE_ORDER, EPS, below, top_eigh, top_lanczos
 from spcastat.operators import Operator
 from spcastat.solvers.power import correlations
 
@@ -23,7 +22,6 @@ from spcastat.solvers.power import correlations
 GRID, STEPS = 7, 8
 #: A component is optimal if no other of its cardinality can exceed its variance by this share.
 EXACT = 1e-9
-EPS = float(np.finfo(float).eps)
 
 
 def variance_bound(view: Operator, v: np.ndarray, card: int, goal: float) -> float:
@@ -102,9 +100,9 @@ def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
     S = S / trace  # so that squares of variances neither overflow nor underflow
     level = (1.0 + EXACT) * float(v @ S @ v)
     S[np.diag_indices(len(S))] += 3.0 * (len(S) + 2) * EPS
-    if not _positive(S):
+    if not below(-S, 0.0):
         return False
-    if _positive(-S, level):  # no loadings of any cardinality have more
+    if below(S, level):  # no loadings of any cardinality have more
         return True
     q = S @ v / np.sqrt(float(v @ S @ v))
     diagonal = np.diag(S)
@@ -120,22 +118,9 @@ def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
         room = level - card * (rho + _short(q, diagonal, alpha, beta, rho, eps)) - eps * size
         used = (alpha != 0.0) | (beta != 0.0)
         M = _sum(S[np.ix_(used, used)], q[used], alpha[used], beta[used])
-        if float(np.diag(M).max()) < room and _positive(-M, room):
+        if below(M, room):
             return True
     return False
-
-
-def _positive(M: np.ndarray, added: float = 0.0) -> bool:
-    """Return whether M + `added` I is proven to be positive definite, despite rounding."""
-    A = M.copy()
-    places = np.diag_indices(len(M))
-    size = float(np.abs(A[places]).sum()) + len(M) * abs(added)
-    A[places] += added - (len(M) + 2) * EPS * size
-    try:
-        cholesky(A)
-    except LinAlgError:
-        return False
-    return True
 
 
 def _short(

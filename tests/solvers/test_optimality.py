@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
+from spcastat.kernels.eig import EPS, below
 from spcastat.operators import Gram
-from spcastat.solvers.optimality import EPS, _positive, _short, proves, variance_bound
+from spcastat.solvers.optimality import _short, proves, variance_bound
 
 
 def covariance(p: int, seed: int, n: int = 30) -> np.ndarray:
@@ -135,12 +136,12 @@ def test_rounding_counts_against_a_matrix_being_positive_definite():
     # positive definite, whatever a factorisation in rounded numbers says.
     for p in (2, 5, 20, 60):
         S = np.ones((p, p))
-        assert not _positive(-S, p * (1 - EPS))
-        assert not _positive(-S, float(p))
-        assert _positive(-S, p * (1 + 1e-9))
-        assert not _positive(S)  # singular
-        assert _positive(S + 1e-9 * np.eye(p))
-    assert not _positive(-np.eye(3), 1.0 - EPS)
+        assert not below(S, p * (1 - EPS))
+        assert not below(S, float(p))
+        assert below(S, p * (1 + 1e-9))
+        assert not below(-S, 0.0)  # singular
+        assert below(-S, 1e-9)
+    assert not below(np.eye(3), 1.0 - EPS)
 
 
 def test_by_how_much_rounding_breaks_a_constraint():
