@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations_with_replacement
 from math import comb
 
 import numpy as np
@@ -28,6 +28,7 @@ from spcastat.certify.relaxed import (
     Sums,
     alone,
 )
+from spcastat.kernels.blocks import blocks
 
 #: Eigenvalues of G_TT are computed only if its Frobenius norm exceeds CLOSE, for CHUNK supports at a time.
 CLOSE, CHUNK = 0.8, 50_000
@@ -82,20 +83,6 @@ class Sequence(Relaxed):
         self.cards = tuple(c for c in self.cards if len(self.kept[c]) <= MOST_SUPPORTS)
 
     @cached_property
-    def kept(self) -> dict[int, np.ndarray]:
-        """The supports searched for each cardinality, as indices of shape (n, c)."""
-        different = dict.fromkeys(self.cards)
-        return {c: self.allowed(np.array(list(combinations(range(self.p), c)))) for c in different}
-
-    @property
-    def supports(self) -> list[np.ndarray]:
-        return [self.kept[c] for c in self.cards]
-
-    @property
-    def masks(self) -> list[np.ndarray]:
-        return [(1 << places).sum(axis=1) for places in self.supports]
-
-    @cached_property
     def factor(self) -> np.ndarray:
         """F with S = F'F, shape (d, p)."""
         return least_squares_frame(self.S, self.k).F
@@ -127,8 +114,8 @@ class Sequence(Relaxed):
         found = {}
         for c in dict.fromkeys(self.cards):
             A = self.factor[:, self.kept[c]].transpose(1, 0, 2)
-            step = max(1, BATCH // self.factor.shape[0] ** 2)
-            parts = [alone(B @ B.mT - self.multiplier.Z) for B in np.split(A, range(step, len(A), step))]
+            some = blocks(len(A), self.factor.shape[0] ** 2, BATCH)
+            parts = [alone(A[part] @ A[part].mT - self.multiplier.Z) for part in some]
             held = zip(*(vars(one).values() for one in parts), strict=True)
             found[c] = Alone(*(np.concatenate(one) for one in held))
         return tuple(found[c] for c in self.cards)
@@ -169,13 +156,12 @@ class Sequence(Relaxed):
     def _first(self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running) -> np.ndarray:
         """Return bounds in which the variance of the first component is exact."""
         columns = self._columns(roots, chosen)
-        found = np.empty(len(roots))
-        step = max(1, BATCH // (2**HALVINGS * self.k * sum(A.shape[2] for A in columns) ** 2))
-        for begin in range(0, len(roots), step):
-            factors = [A[begin : begin + step] for A in columns]
-            level = np.full(len(factors[0]), threshold)
-            found[begin : begin + step] = first_component_bounds(factors, level, LEAF, running)
-        return found
+        each = 2**HALVINGS * self.k * sum(A.shape[2] for A in columns) ** 2
+        found = [
+            first_component_bounds([A[part] for A in columns], threshold, LEAF, running)
+            for part in blocks(len(roots), each, BATCH)
+        ]
+        return np.concatenate(found)
 
     def _first_two(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running

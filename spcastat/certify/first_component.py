@@ -28,7 +28,7 @@ FLOORS = (0.15, 0.02, 1e-4)
 
 def first_component_bounds(
     factors: list[np.ndarray],
-    threshold: np.ndarray,
+    threshold: np.ndarray | float,
     steps: int,
     running: Running = lambda: True,
 ) -> np.ndarray:
@@ -38,7 +38,7 @@ def first_component_bounds(
     ----------
     factors : list of k ndarrays of shape (B, d, c_j)
         For each component, the columns of F on its support.
-    threshold : ndarray of shape (B,)
+    threshold : float or ndarray of shape (B,)
     steps : int
         The number of steps of the dual method on each interval.
     running : callable
@@ -50,10 +50,11 @@ def first_component_bounds(
     """
     Q = union_basis(factors)  # contains all directions q_j
     factors = [Q.mT @ A for A in factors]
-    bound = np.array(threshold, dtype=float)
+    level = np.full(len(Q), threshold)
+    bound = level.copy()
     for first, A in enumerate(factors):
         others = factors[:first] + factors[first + 1 :]
-        np.maximum(bound, _with_first(A, others, threshold, steps, running), out=bound)
+        np.maximum(bound, _with_first(A, others, level, steps, running), out=bound)
     return bound
 
 
@@ -74,7 +75,13 @@ def _with_first(
     which = np.flatnonzero(low < high)
     ends = np.sqrt(np.stack([low[which], high[which]], axis=1))
     for halving in range(HALVINGS + 1):
-        found = _on_intervals(which, ends**2, D, values, rest, threshold, steps, running)
+        found = np.full(len(which), np.inf)
+        for floor in FLOORS:
+            at = np.flatnonzero(found > threshold[which])
+            problems = which[at]
+            held = values[problems], D[problems], [N[problems] for N in rest]
+            relaxation = interval_relaxation(ends[at] ** 2, *held, floor)
+            found[at] = np.minimum(found[at], relaxation.bounds(threshold[problems], steps, running)[0])
         open_ = found > threshold[which]
         which, ends, found = which[open_], ends[open_], found[open_]
         if not len(which) or halving == HALVINGS or not running():
@@ -83,27 +90,6 @@ def _with_first(
         middle = ends.mean(axis=1)
         ends = np.concatenate([np.stack([ends[:, 0], middle], 1), np.stack([middle, ends[:, 1]], 1)])
         which = np.concatenate([which, which])
-    return bound
-
-
-def _on_intervals(
-    which: np.ndarray,
-    ends: np.ndarray,
-    D: np.ndarray,
-    values: np.ndarray,
-    rest: list[np.ndarray],
-    threshold: np.ndarray,
-    steps: int,
-    running: Running,
-) -> np.ndarray:
-    """Return the bounds if the variance of the first component of problem `which` lies in its interval."""
-    bound = np.full(len(which), np.inf)
-    for floor in FLOORS:
-        at = np.flatnonzero(bound > threshold[which])
-        problems = which[at]
-        held = values[problems], D[problems], [N[problems] for N in rest]
-        relaxation = interval_relaxation(ends[at], *held, floor)
-        bound[at] = np.minimum(bound[at], relaxation.bounds(threshold[problems], steps, running)[0])
     return bound
 
 

@@ -77,29 +77,20 @@ class Projection(Relaxed):
         found = np.zeros(len(chosen))
         patterns, which = np.unique(groups, axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
-            part = np.flatnonzero(which.ravel() == number)
-            found[part] = self._apart(M[part], [D[part] for D in bases], pattern, level[part], steps, running)
+            at = np.flatnonzero(which.ravel() == number)
+            together = [np.flatnonzero(pattern == g) for g in np.unique(pattern)]
+            parts = [within_union(M[at], [bases[t][at] for t in some]) for some in together]
+            first = [
+                spanned_bounds(*part, len(some), np.inf, 0, running)
+                for part, some in zip(parts, together, strict=True)
+            ]
+            total = np.sum(first, axis=0)
+            for part, some, own in zip(parts, together, first, strict=True):
+                if len(some) > 1:
+                    others = total - own
+                    total = others + spanned_bounds(*part, len(some), level[at] - others, steps, running)
+            found[at] = total
         return found
-
-    def _apart(
-        self,
-        M: np.ndarray,
-        bases: list[np.ndarray],
-        pattern: np.ndarray,
-        level: np.ndarray,
-        steps: int,
-        running: Running,
-    ) -> np.ndarray:
-        """Return the sum of the bounds of groups of components; `pattern` has the group of each component."""
-        groups = [np.flatnonzero(pattern == g) for g in np.unique(pattern)]
-        problems = [(within_union(M, [bases[t] for t in group]), len(group)) for group in groups]
-        first = [spanned_bounds(*inner, size, np.inf, 0, running) for inner, size in problems]
-        found = np.sum(first, axis=0)
-        for (inner, size), before in zip(problems, first, strict=True):
-            if size > 1:
-                own = spanned_bounds(*inner, size, level - (found - before), steps, running)
-                found = found - before + own
-        return np.asarray(found)
 
 
 def spanned_bounds(

@@ -13,21 +13,21 @@ import numpy as np
 
 from spcastat.certify.dual import ROUNDING, Running, ky_fan
 from spcastat.certify.frame import Frame, elimination_bounds, pev_frame
+from spcastat.kernels.blocks import blocks
 from spcastat.search.rule import SupportRule
 
 #: The largest number of supports of a component that are enumerated; with more it is treated as dense.
 MOST_SUPPORTS = 20_000
-#: The largest number of values in a batch of matrices, and of operations in a step that cannot be
-#: interrupted.
-BATCH, STEP_WORK = 4_000_000, 1e9
+#: The largest number of values in a batch of matrices.
+BATCH = 4_000_000
 #: Steps of the dual method: while supports are still to be chosen, when all are chosen, and in a last
 #: attempt.
 INNER, LEAF, LAST = 60, 120, 800
 
 
-def single_work(p: int) -> float:
+def single_work(p: int) -> int:
     """Return the number of operations for the bound of one choice of variables."""
-    return 12.0 * p**3
+    return 12 * p**3
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,13 +231,15 @@ class Relaxed(ABC):
         return elimination_bounds(self.frame, singles)
 
     @cached_property
+    def kept(self) -> dict[int, np.ndarray]:
+        """The supports searched for each cardinality, as indices of shape (n, c)."""
+        different = dict.fromkeys(self.cards)
+        return {c: self.allowed(np.array(list(combinations(range(self.variables), c)))) for c in different}
+
+    @property
     def supports(self) -> list[np.ndarray]:
         """The supports of each searched component, as indices of shape (n_j, c_j)."""
-        held: dict[int, np.ndarray] = {}
-        for c in self.cards:
-            if c not in held:
-                held[c] = self.allowed(np.array(list(combinations(range(self.variables), c))))
-        return [held[c] for c in self.cards]
+        return [self.kept[c] for c in self.cards]
 
     @cached_property
     def masks(self) -> list[np.ndarray]:
@@ -278,14 +280,11 @@ class Relaxed(ABC):
         for b, root in enumerate(roots):
             shapes.setdefault((len(root.frame.M), root.frame.k), []).append(b)
         for (d, _), members in shapes.items():
-            matrices = d * d * (chosen.shape[1] + 2)
-            step = max(
-                1, min(BATCH // matrices, int(STEP_WORK / (20.0 * d * matrices)))
-            )  # eigendecompositions: 20 d^3
-            for begin in range(0, len(members), step):
+            each = d * d * (chosen.shape[1] + 2) * max(1, d // 12)  # steps for large matrices take longer
+            for some in blocks(len(members), each, BATCH):
                 if not running():
                     return found
-                part = np.array(members[begin : begin + step])
+                part = np.array(members[some])
                 new = self.alike([roots[b] for b in part], chosen[part], threshold, steps, running)
                 found[part] = np.minimum(found[part], new)
         return found

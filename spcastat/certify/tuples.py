@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spcastat.certify.relaxed import INNER, LEAF, STEP_WORK, Relaxed, Root, single_work
+from spcastat.certify.relaxed import INNER, LEAF, Relaxed, Root, single_work
+from spcastat.kernels.blocks import blocks
 
 #: Children get no dual bound if nodes have on average at most FEW children and MANY grandchildren.
 FEW, MANY = 100, 10_000
@@ -137,15 +138,10 @@ class Tuples:
         problem = self.problem
         singles = problem.singles()
         bounds = np.full(len(singles), problem.dense())
-        if problem.m:
-            step = max(1, int(STEP_WORK / single_work(problem.p)))
-            for begin in range(0, len(singles), step):
-                self._check()
-                bounds[begin : begin + step] = np.minimum(
-                    problem.single_bounds(singles[begin : begin + step]), problem.dense()
-                )
-        kept = bounds > self.threshold
-        closed = float(bounds[~kept].max(initial=0.0))
+        for part in blocks(len(singles) if problem.m else 0, single_work(problem.p), 1_000_000_000):
+            self._check()
+            bounds[part] = np.minimum(problem.single_bounds(singles[part]), bounds[part])
+        kept = self._kept(bounds)
         self._singles = singles[kept]
         self._made: dict[int, Root] = {}
         N = int(kept.sum())
@@ -153,7 +149,12 @@ class Tuples:
         stage = np.full(N, bool(width), dtype=int)
         chosen = np.zeros((N, width), dtype=int)
         self.open = Open(np.arange(N), chosen, np.zeros(N, dtype=int), stage, bounds[kept])
-        self.closed = max(self.closed, closed)
+
+    def _kept(self, bounds: np.ndarray) -> np.ndarray:
+        """Return which nodes with these bounds stay open; the others are closed."""
+        kept = bounds > self.threshold
+        self.closed = max(self.closed, float(bounds[~kept].max(initial=0.0)))
+        return kept
 
     def _root(self, index: int) -> Root:
         if index not in self._made:
@@ -184,12 +185,10 @@ class Tuples:
             new = self._bounded(batch, roots, level, leaf)
         else:
             new = self._children(batch, roots, level)
-        kept = new.bound > self.threshold
-        closed = float(new.bound[~kept].max(initial=0.0))
-        found = nodes.some(np.flatnonzero(rest)).joined(new.some(np.flatnonzero(kept)))
+        found = nodes.some(rest).joined(new.some(self._kept(new.bound)))
         if len(found) > 3_000_000:
             raise Stop("too many nodes")
-        self.open, self.closed = found, max(self.closed, closed)
+        self.open = found
 
     def _bounded(self, batch: Open, roots: list[Root], level: int, leaf: bool) -> Open:
         stage = int(batch.stage[0])
@@ -213,7 +212,6 @@ class Tuples:
     def _children(self, batch: Open, roots: list[Root], level: int) -> Open:
         problem = self.problem
         cards, count = problem.cards, len(problem.supports[level])
-        same = cards[level] == cards[level - 1]  # at level 0 this compares with index 0, which excludes none
         bounds = np.repeat(batch.bound[:, None], count, axis=1)
         groups: dict[int, list[int]] = {}
         for b, root in enumerate(roots):
@@ -227,21 +225,16 @@ class Tuples:
         if roots[0].reach is not None:
             left = sum(cards[level + 1 :])
             both = union[:, None] | problem.masks[level]
-            for members in groups.values():
-                reach = roots[members[0]].reach
-                assert reach is not None
-                bounds[members] = np.minimum(bounds[members], reach[left][both[members]])
         for members in groups.values():
-            sums = roots[members[0]].sums
+            reach, sums = roots[members[0]].reach, roots[members[0]].sums
+            if reach is not None:
+                bounds[members] = np.minimum(bounds[members], reach[left][both[members]])
             if sums is not None:
                 ceilings = sums.ceilings(batch.chosen[members], level, self.threshold)
                 bounds[members] = np.minimum(bounds[members], ceilings)
-        if same:
+        if cards[level] == cards[level - 1]:  # at level 0 this compares with index 0, which excludes none
             bounds[np.arange(count) < batch.chosen[:, level - 1][:, None]] = -np.inf
-        kept = bounds > self.threshold
-        dropped = bounds[~kept]
-        self.closed = max(self.closed, float(dropped.max(initial=0.0)))
-        which, row = np.nonzero(kept)
+        which, row = np.nonzero(self._kept(bounds))
         chosen = batch.chosen[which]
         chosen[:, level] = row
         # nodes with few children, or children with cheap bounds, get no dual bound
@@ -251,4 +244,4 @@ class Tuples:
             few = len(which) <= FEW * len(batch)
             few = few and len(which) * len(problem.supports[level + 1]) <= MANY * len(batch)
         stage = np.full(len(which), int(few))
-        return Open(batch.root[which], chosen, np.full(len(which), level + 1), stage, bounds[kept])
+        return Open(batch.root[which], chosen, np.full(len(which), level + 1), stage, bounds[which, row])
