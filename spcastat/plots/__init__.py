@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from spcastat.plots.arrows import plot_correlations as plot_correlations
 from spcastat.plots.bar_plots import plot_contributions as plot_contributions
 from spcastat.plots.bar_plots import plot_frequency as plot_frequency
+from spcastat.plots.biplot import BiplotData as BiplotData
 from spcastat.plots.biplot import biplot as biplot
-from spcastat.plots.biplot_table import BiplotData as BiplotData
-from spcastat.plots.coordinates_plot import plot_coordinates as plot_coordinates
-from spcastat.plots.correlation_circle import plot_correlations as plot_correlations
 from spcastat.plots.loadings_plot import plot_loadings as plot_loadings
 from spcastat.plots.measure_plots import plot_choice as plot_choice
 from spcastat.plots.measure_plots import plot_compare as plot_compare
+from spcastat.plots.measure_plots import plot_components as plot_components
 from spcastat.plots.measure_plots import plot_coordinates_path as plot_coordinates_path
 from spcastat.plots.measure_plots import plot_path as plot_path
 from spcastat.plots.measure_plots import plot_reconstruction as plot_reconstruction
+from spcastat.plots.measure_plots import screeplot as screeplot
 from spcastat.plots.score_plots import DiagnosticsData as DiagnosticsData
+from spcastat.plots.score_plots import plot_coordinates as plot_coordinates
 from spcastat.plots.score_plots import plot_diagnostics as plot_diagnostics
 from spcastat.plots.score_plots import plot_scores as plot_scores
-from spcastat.plots.scree_plot import plot_components as plot_components
-from spcastat.plots.scree_plot import screeplot as screeplot
 
 
 def __getattr__(name: str) -> Any:

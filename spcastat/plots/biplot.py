@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from spcastat.config import flag, one_of, real_number
-from spcastat.errors import OptionError
-from spcastat.labels import short_name
+from spcastat.errors import DataError, OptionError
+from spcastat.labels import short_name, short_names
+from spcastat.plots.arrows import longest, markers_of, same_components
 from spcastat.plots.axes_and_names import axes_for, axis_names, correlation_of, frame_of, pair_of, title_of
 from spcastat.plots.biplot_drawing import draw_biplot
-from spcastat.plots.biplot_table import (
-    ARROWS,
-    BiplotData,
-    arrows_of,
-    markers_of,
-    points_of,
-    same_components,
-    spread_of,
-    stretch_of,
-)
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import need_coloured
 from spcastat.plots.plotted_rows import OUTLINES, group_rows, row_labels, row_numbers
@@ -189,3 +182,116 @@ def biplot(
     title = title_of(groups if groups is not None else color)
     draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own)
     return ax
+
+
+# --- the table of a biplot -------------------------------------------------------------------------
+
+
+#: What arrows can show.
+ARROWS = ("loadings", "correlations")
+
+
+@dataclass(frozen=True)
+class BiplotData:
+    """The data of a biplot.
+
+    Attributes
+    ----------
+    points : DataFrame, n x 2 or more
+        "x" and "y" of every row, its "group" or "color" if given, and its "label", which may be "".
+    arrows : DataFrame, q x 9
+        The variables that are drawn, the longest first: "x" and "y" of the tip of the arrow; its "length" as
+        drawn; the "side" ("right", "left", "top", "bottom") if it lies exactly on an axis, else ""; the
+        "weight" in the list of that side (loading or correlation); its "label", which the plot shortens if
+        there is no room; whether its loading is "nonzero" on either component; whether it is a
+        "supplementary" variable; and the "position" of the variable in the data. "x" and "y" divided by
+        `stretch` are Gabriel's markers, or correlations.
+    stretch : float
+        The common factor by which arrows are drawn longer than Gabriel's markers (or correlations), so that
+        points and arrows fill the same axes.
+    correlation : float
+        Correlation of the two columns of scores; NaN if one of them is constant.
+    components : tuple of str
+        Names of the two components.
+    new : DataFrame
+        "x", "y" and "label" of new rows.
+    levels : DataFrame
+        "x", "y" and "label" of the means of levels of supplementary factors.
+    undrawn : int
+        Number of variables with a nonzero loading on either component that are not drawn.
+    scaling : str
+        Sentences that say how points and arrows are scaled.
+    """
+
+    points: pd.DataFrame
+    arrows: pd.DataFrame
+    stretch: float
+    correlation: float
+    components: tuple[str, str]
+    new: pd.DataFrame = field(default_factory=pd.DataFrame)
+    levels: pd.DataFrame = field(default_factory=pd.DataFrame)
+    undrawn: int = 0
+    scaling: str = ""
+
+
+# --- points ---------------------------------------------------------------------------------------
+
+
+def spread_of(values: NDArray[np.float64], scale: float, names: tuple[str, str]) -> NDArray[np.float64]:
+    """Return the standard deviations of two columns of scores.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two rows, or a column is constant and `scale` is not 0.
+    """
+    if len(values) < 2:
+        raise DataError(f"There are scores of {len(values)} row; a biplot needs two or more.")
+    spread = np.nanstd(values, axis=0, ddof=1)
+    for size, name in zip(spread, names, strict=True):
+        if scale > 0 and not size > 0:
+            raise DataError(f"The scores of {name} are constant; choose other components, or scale=0.")
+    return spread
+
+
+def stretch_of(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
+    """Return the factor by which arrows are stretched, so that they reach as far as most of the points.
+
+    Along one component the arrows reach as far as the nearest 97.5 % of the points, along the other at most
+    as far; but the longest has at least a quarter of the distance of the farthest point. So far points make
+    neither the arrows nor the other points too small.
+    """
+    xy = np.abs(xy[np.isfinite(xy).all(axis=1)])
+    longest = np.abs(ends).max(axis=0, initial=0.0)
+    if not longest.any() or not xy.any():
+        return 1.0
+    used = longest > 0
+    most = np.quantile(xy[:, used], 0.975, axis=0) / longest[used]
+    return float(max(most.min(), 0.25 * np.hypot(*xy.T).max() / np.hypot(*ends.T).max()))
+
+
+def points_of(
+    frame: pd.DataFrame | None, what: str, scores: pd.DataFrame, pair: list[int], spread: NDArray[np.float64]
+) -> pd.DataFrame:
+    """Return "x", "y" and "label" of further points, on the scale of the scores."""
+    if frame is None:
+        return pd.DataFrame({"x": [], "y": [], "label": []}, dtype=float)
+    values = frame_of(frame, what)
+    same_components(scores, frame, what)
+    xy = values[:, pair] / spread
+    return pd.DataFrame(
+        {"x": xy[:, 0], "y": xy[:, 1], "label": short_names(list(frame.index))}, index=frame.index
+    )
+
+
+# --- arrows ---------------------------------------------------------------------------------------
+
+
+def arrows_of(markers: pd.DataFrame, variables: Any, stretch: float) -> tuple[pd.DataFrame, int]:
+    """Return the arrows to draw, the longest first, and how many with a nonzero loading are not drawn."""
+    length = np.hypot(markers["x"], markers["y"])
+    drawn = markers.iloc[longest(markers.assign(length=length), variables, 0)].copy()
+    drawn[["x", "y"]] *= stretch
+    drawn.insert(2, "length", np.hypot(drawn["x"], drawn["y"]))
+    drawn.insert(5, "label", short_names(list(drawn.index), 40, drawn["position"].tolist()))
+    return drawn, int(markers["nonzero"].sum() - drawn["nonzero"].sum())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spcastat.config import plural
-from spcastat.plots.arrow_labels import draw_arrows, name_arrows
+from spcastat.plots.arrows import draw_arrows, name_arrows
 from spcastat.plots.axes_and_names import (
     BESIDE,
     note_has_room,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-    from spcastat.plots.biplot_table import BiplotData
+    from spcastat.plots.biplot import BiplotData
 
 
 def draw_biplot(
@@ -91,20 +91,17 @@ def draw_biplot(
             )
         return [*sentences, *further]
 
-    def fits(key: str) -> bool:
-        return note_has_room(ax, [*said, key])
-
     if own:
         enlarge(ax, content)
     note = write_note(ax, explained())
     while True:
         layout, lists, told = lay_out(ax, content, own, write)
-        scene = scene_of(ax, tips, np.stack([np.zeros_like(tips), tips], axis=1), np.vstack([xy, *further]))
+        scene = scene_of(ax, tips, np.vstack([xy, *further]))
         for text in lists:
             occupy(ax, scene, text)
         labelled = data.arrows.assign(label=layout.labels)
         written, key, lost = name_arrows(
-            ax, scene, labelled, content.named, fits, "biplot_data()", layout.fontsize, told
+            ax, scene, labelled, content.named, said, "biplot_data()", layout.fontsize, told
         )
         rows, missed = _name_points(ax, scene, data, clouds if centroids else [], layout.fontsize)
         unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)

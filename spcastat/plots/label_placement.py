@@ -253,28 +253,24 @@ class FreeSpace:
 
 
 def to_points(ax: Axes, xy: Array) -> Array:
-    """Convert positions in data units to points (1/72 inch) on the figure."""
-    return in_points(ax, ax.transData.transform(np.asarray(xy, dtype=float)))
+    """Convert positions in data units, (n, 2), to points (1/72 inch) on the figure."""
+    return in_points(ax, ax.transData.transform(np.asarray(xy, dtype=float).reshape(-1, 2)))
 
 
-def scene_of(ax: Axes, tips: Array, shafts: Array, dots: Array) -> Scene:
+def scene_of(ax: Axes, tips: Array, dots: Array, shafts: bool = True) -> Scene:
     """Return what names on `ax` must not overlap; the axes must have their final limits and place.
 
     Parameters
     ----------
-    tips : ndarray, (q, 2)
-        In data units, like the others.
-    shafts : ndarray, (s, 2, 2)
-        Segments from their first to their second point.
-    dots : ndarray, (n, 2)
+    tips, dots : ndarray, (q, 2) and (n, 2)
+        In data units.
+    shafts : bool
+        Whether segments from the origin to the tips are drawn.
     """
-    dots = dots[np.isfinite(dots).all(axis=1)]
-    scene = Scene(
-        in_points(ax, ax.get_window_extent().extents),
-        to_points(ax, tips).reshape(-1, 2) if len(tips) else np.empty((0, 2)),
-        to_points(ax, shafts.reshape(-1, 2)).reshape(-1, 2, 2) if len(shafts) else np.empty((0, 2, 2)),
-        to_points(ax, dots) if len(dots) else np.empty((0, 2)),
-    )
+    ends, dots = to_points(ax, tips), to_points(ax, dots[np.isfinite(dots).all(axis=1)])
+    start = np.broadcast_to(to_points(ax, np.zeros((1, 2))), ends.shape)
+    segments = np.stack([start, ends], axis=1) if shafts else np.empty((0, 2, 2))
+    scene = Scene(in_points(ax, ax.get_window_extent().extents), ends, segments, dots)
     if (legend := ax.get_legend()) is not None:
         occupy(ax, scene, legend)
     return scene

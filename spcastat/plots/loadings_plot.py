@@ -1,29 +1,32 @@
-"""Loadings as dots, a heat map, a line over the columns, or images; exact zeros are not drawn."""
+"""Loadings as dots or intervals, a heat map, lines over the columns, or images; zeros are not drawn."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, is_whole, one_of, shown, whole_number
+from spcastat.config import elements, is_whole, listed, one_of, shown, whole_number
 from spcastat.errors import DataError, OptionError, ShapeError
+from spcastat.intake.checks import real_array
 from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
-from spcastat.labels import short_names
-from spcastat.plots.axes_and_names import ROWS_ONLY, axes_for, frame_of, name_rows, positions, settle, size_of
-from spcastat.plots.loading_kinds import (
-    draw_dots,
-    draw_heatmap,
-    draw_images,
-    draw_intervals,
-    draw_lines,
-    intervals_of,
+from spcastat.labels import short_name, short_names
+from spcastat.plots.axes_and_names import (
+    ROWS_ONLY,
+    axes_for,
+    frame_of,
+    name_rows,
+    positions,
+    settle,
+    size_of,
+    value_text,
 )
 from spcastat.plots.plot_and_table import plot
-from spcastat.plots.plot_colours import ink, line, shade
+from spcastat.plots.plot_colours import accents, area, ink, line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -198,3 +201,242 @@ def _head_groups(ax: Axes, heads: list[str]) -> None:
             annotation_clip=False,
             gid="group",
         )
+
+
+# --- dots and intervals ----------------------------------------------------------------------------
+
+
+#: Distance of the largest loading from the zero line of its band, as a share of the width of the band.
+FILL = 0.42
+
+
+def draw_dots(ax: Axes, data: pd.DataFrame) -> None:
+    """Draw every nonzero of `data` (variables by components) at component + FILL * loading / largest."""
+    values = data.to_numpy(dtype=float)
+    largest = float(np.nanmax(np.abs(values)))
+    _draw_bands(ax, data, largest)
+    rows, columns = np.nonzero(values)
+    nonzero = values[rows, columns]
+    x = columns + FILL * nonzero / largest
+    blue, orange = accents(ax)
+    colours = [blue if one > 0 else orange for one in nonzero.tolist()]
+    ax.hlines(rows, columns, x, colors=colours, linewidth=line(1.6), zorder=2)
+    size = area(float(np.clip(900 / len(values), 10, 30)))
+    ax.scatter(x, rows, c=colours, s=size, linewidths=0, zorder=3)
+
+
+def intervals_of(intervals: pd.DataFrame, loadings: pd.DataFrame) -> np.ndarray:
+    """Return lower and upper limits of the loadings drawn, (rows, k, 2); NaN without an interval.
+
+    Raises
+    ------
+    ShapeError
+        If a column is missing, or there is no interval for any of the loadings drawn.
+    DataError
+        If limits are not numbers, or a lower limit is above its upper limit.
+    """
+    needed = ("component", "term", "lower", "upper")
+    missing = [name for name in needed if name not in getattr(intervals, "columns", ())]
+    if missing:
+        raise ShapeError(f"intervals lacks the columns {listed(missing)}; it needs {listed(needed)}.")
+    numbers = real_array(intervals[["lower", "upper"]].to_numpy())
+    if numbers is None or (numbers[:, 0] > numbers[:, 1]).any():
+        raise DataError("The limits of the intervals must be numbers, the lower one not above the upper one.")
+    rows = loadings.index.get_indexer(pd.Index(intervals["term"]))
+    columns = loadings.columns.get_indexer(pd.Index(intervals["component"]))
+    known = (rows >= 0) & (columns >= 0)
+    if not known.any():
+        raise ShapeError("intervals has none of the variables and components that are drawn.")
+    found = np.full((*loadings.shape, 2), np.nan)
+    found[rows[known], columns[known]] = numbers[known]
+    return found
+
+
+def draw_intervals(ax: Axes, data: pd.DataFrame, limits: np.ndarray) -> None:
+    """Draw a dot for each nonzero loading and a bar for each interval, in grey if it contains zero."""
+    values = data.to_numpy(dtype=float)
+    largest = float(max(np.nanmax(np.abs(values)), np.nanmax(np.abs(limits), initial=0.0)))
+    _draw_bands(ax, data, largest)
+    blue, orange = accents(ax)
+    # an interval from zero to zero belongs to a loading that no draw selected
+    barred = np.isfinite(limits).all(axis=2) & (limits != 0).any(axis=2)
+    for i, j in np.argwhere((values != 0) | barred).tolist():
+        (low, high), value = limits[i, j], values[i, j]
+        sure = low > 0 or high < 0 or not np.isfinite(low)
+        colour = (blue if value >= 0 else orange) if sure else shade(ax, 0.5)
+        if np.isfinite(low):
+            left, right = (j + FILL * np.array([low, high]) / largest).tolist()
+            ax.hlines(i, left, right, colors=[colour], linewidth=line(1.8), zorder=2, gid="interval")
+        if value != 0:
+            place = j + FILL * value / largest
+            ax.plot(place, i, "o", color=colour, markersize=line(4.5), zorder=3)
+
+
+def _draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:
+    """Draw the zero line of each component, the lines between components, and the scale below."""
+    rows, k = data.shape
+    ends = (-0.6, rows - 0.4)
+    ax.vlines(range(k), *ends, colors=[shade(ax, 0.4)], linewidth=line(0.8), zorder=1)
+    ax.vlines(np.arange(1, k) - 0.5, *ends, colors=[shade(ax, 0.1)], linewidth=line(0.8), zorder=0.5)
+    for row in range(rows):
+        ax.axhline(row, color=shade(ax, 0.08), linewidth=line(0.6), zorder=0.4)
+    ax.set_xlim(-0.5, k - 0.5)
+    ax.set_xticks(range(k), [short_name(name, 12) for name in data.columns], parse_math=False)
+    _value_ticks(ax, largest, k)
+
+
+def _value_ticks(ax: Axes, largest: float, k: int) -> None:
+    """Add ticks at a round loading on both sides of every zero line; without room, state the ends of a band.
+
+    If the numbers of neighbouring bands would touch, only the positive side gets a number.
+    """
+    power = 10.0 ** np.floor(np.log10(largest))
+    value = float(max(step for step in (1, 2, 5) if step * power <= largest * (1 + 1e-12)) * power)
+    text = f"{value:g}"
+    band = float(size_of(ax)[0]) / k
+    if band < 10 * len(text) + 24:
+        what, *rest = ax.get_xlabel().split("\n")
+        end = f"{largest / FILL / 2:.2g}"
+        ax.set_xlabel("\n".join([what, f"(each column: −{end} to {end})", *rest]))
+        return
+    offset = FILL * value / largest
+    places = (np.arange(k)[:, None] + offset * np.array([-1, 0, 1])).ravel()
+    ax.xaxis.remove_overlapping_locs = False
+    # a digit is 4.6 points wide, and 7 points stay free between two numbers
+    touching = band * (1 - 2 * offset) < 4.6 * (len(text) + 0.5) + 7.0
+    ax.set_xticks(places, ["" if touching else f"−{text}", "0", text] * k, minor=True)
+    ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
+
+
+#: A number, perhaps with a unit, as the name of a column.
+_NUMBERED = re.compile(r"^\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([^\d\s][^\d]*)?$")
+
+
+def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:
+    """Draw values from orange (negative) to purple, safe for colour-blind readers; zeros are white."""
+    ax.set_facecolor("white")
+    style |= {"cmap": "PuOr", "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
+    return ax.imshow(np.ma.masked_equal(values, 0), **style)
+
+
+def _colour_bar(ax: Axes, image: Any, **style: Any) -> None:
+    figure = ax.get_figure()
+    assert figure is not None
+    bar = figure.colorbar(image, ax=ax, **style)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize="small")
+
+
+# --- heat map -------------------------------------------------------------------------------------
+
+
+def draw_heatmap(ax: Axes, data: pd.DataFrame) -> None:
+    """Draw `data` (variables by components); exact zeros are white, values are printed if they fit."""
+    values = data.to_numpy(dtype=float)
+    rows, k = values.shape
+    image = _image(ax, values, float(np.nanmax(np.abs(values))), aspect="auto")
+    ax.set_xlim(-0.5, k - 0.5)
+    ax.set_ylim(rows - 0.5, -0.5)
+    ax.set_xticks(range(k), [short_name(name, 12) for name in data.columns], parse_math=False)
+    ax.hlines(np.arange(rows + 1) - 0.5, -0.5, k - 0.5, colors=[shade(ax, 0.1)], linewidth=line(0.6))
+    ax.vlines(np.arange(k + 1) - 0.5, -0.5, rows - 0.5, colors=[shade(ax, 0.1)], linewidth=line(0.6))
+    ax.spines["bottom"].set_visible(False)
+    _colour_bar(ax, image, fraction=0.06, pad=0.03, aspect=25)
+    _print_values(ax, values, np.asarray(image.to_rgba(values)))
+
+
+def _print_values(ax: Axes, values: np.ndarray, colours: np.ndarray) -> None:
+    """Print every nonzero value in black or white; if they do not fit, mark negative cells with a minus.
+
+    Without the minus, negative and positive cells could not be distinguished in a greyscale print.
+    """
+    settle(ax)
+    inks = np.where(colours[..., :3] @ np.array([0.299, 0.587, 0.114]) > 0.53, "black", "white")
+    texts = [
+        ax.text(j, i, value_text(values[i, j]), fontsize="small", color=inks[i, j], ha="center")
+        for i, j in np.argwhere(values != 0).tolist()
+    ]
+    corners = ax.transData.transform([(0, 0), (1, 1)])
+    width, height = np.abs(corners[1] - corners[0])
+    extents = [text.get_window_extent() for text in texts]
+    if max(box.width for box in extents) > 0.95 * width or max(box.height for box in extents) > height:
+        for text in texts:
+            text.remove()
+        rows, columns = np.nonzero(values < 0)
+        marks: dict[str, Any] = {"marker": "_", "c": inks[rows, columns].tolist(), "s": 9, "linewidths": 0.8}
+        ax.scatter(columns, rows, zorder=3, **marks)
+    for text in texts:
+        text.set_verticalalignment("center_baseline")
+
+
+# --- lines over the columns -----------------------------------------------------------------------
+
+
+def draw_lines(ax: Axes, loadings: pd.DataFrame) -> None:
+    """Draw the loadings of each component over the columns, in one panel each; zeros interrupt the line."""
+    ax.set_axis_off()
+    values = loadings.to_numpy(dtype=float)
+    p, k = values.shape
+    x, what, names = column_places(list(loadings.index))
+    largest = 1.1 * float(np.abs(values).max())
+    room = 0.01 * float(np.ptp(x)) or 0.5
+    blue, orange = accents(ax)
+    stem = line(float(np.clip(400 / p, 0.6, 3.0)))
+    first: Axes | None = None
+    for j in range(k):
+        panel = ax.inset_axes((0.0, 1 - (j + 1) / k, 1.0, 0.86 / k), sharex=first)
+        first = first or panel
+        column = values[:, j]
+        colours = [blue if v > 0 else orange for v in column]
+        panel.axhline(0, color=shade(ax, 0.3), linewidth=line(0.7), zorder=1)
+        panel.vlines(x, 0, column, colors=colours, linewidth=stem, zorder=2)
+        panel.plot(x, np.where(column != 0, column, np.nan), color=ink(ax), linewidth=line(0.9), zorder=3)
+        panel.set(ylim=(-largest, largest), xlim=(float(x.min()) - room, float(x.max()) + room))
+        panel.set_ylabel(short_name(loadings.columns[j], 12), parse_math=False)
+        panel.locator_params(axis="y", nbins=3)
+        panel.tick_params(axis="y", labelsize="small")
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelbottom=j == k - 1)
+    panel.set_xlabel(what, parse_math=False)
+    if names:
+        step = max(-(-p // 12), 1)
+        texts = [short_name(one, 14) for one in names[::step]]
+        panel.set_xticks(x[::step], texts, rotation=45, ha="right", parse_math=False)
+
+
+def column_places(names: Sequence[Any]) -> tuple[np.ndarray, str, list[Any]]:
+    """Return the positions of columns on an axis, its label, and names for its ticks, if any.
+
+    If all names are numbers, possibly with a common unit, and increase or decrease, they are the positions;
+    otherwise the positions are 1 to p.
+    """
+    p = len(names)
+    found = [_NUMBERED.match(str(name)) for name in names]
+    if p > 1 and all(found):
+        numbers = np.array([float(one[1]) for one in found if one is not None])
+        units = {(one[2] or "").strip() for one in found if one is not None}
+        steps = np.diff(numbers)
+        if len(units) == 1 and ((steps > 0).all() or (steps < 0).all()):
+            return numbers, units.pop(), []
+    return np.arange(1, p + 1, dtype=float), "" if p <= 60 else "Column", list(names) if p <= 60 else []
+
+
+# --- images ---------------------------------------------------------------------------------------
+
+
+def draw_images(ax: Axes, loadings: pd.DataFrame, shape: tuple[int, int], columns: int) -> None:
+    """Draw the loadings of each component as an image, with a common colour scale."""
+    ax.set_axis_off()
+    values = loadings.to_numpy(dtype=float)
+    k = values.shape[1]
+    lines = -(-k // columns)
+    for j in range(k):
+        row, column = divmod(j, columns)
+        panel = ax.inset_axes((column / columns, 1 - (row + 1) / lines, 0.94 / columns, 0.84 / lines))
+        image = _image(panel, values[:, j].reshape(shape), float(np.abs(values).max()))
+        panel.set(xticks=[], yticks=[])
+        for spine in panel.spines.values():
+            spine.set_color(shade(ax, 0.4))
+        title = f"{short_name(loadings.columns[j], 14)}: {np.count_nonzero(values[:, j])} pixels"
+        panel.set_title(title, fontsize="small", pad=3, parse_math=False)
+    _colour_bar(ax, image, fraction=0.035, pad=0.02, aspect=30)

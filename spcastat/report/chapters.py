@@ -2,32 +2,93 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
 
+import numpy as np
+import pandas as pd
+
+from spcastat import plots
+from spcastat.config import plural
 from spcastat.engine.inputs import Source
-from spcastat.labels import full_names
+from spcastat.labels import full_names, short_name
 from spcastat.report.equations import equations
 from spcastat.report.methods_text import describe
-from spcastat.report.pictures import (
-    Picture,
-    diagnostics_picture,
-    loadings_picture,
-    score_pictures,
-    scree_picture,
-    sure_parts,
+from spcastat.report.resampling_tables import (
+    UNSAID,
+    bootstrap_document,
+    split_document,
+    stability_document,
+    test_document,
 )
 from spcastat.report.summary import summarise
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
+from spcastat.state import resampling_frames as trust
 from spcastat.state import row_scores as rows
 from spcastat.state.record import Record
+from spcastat.state.variance import variance
 from spcastat.tables import Arrangement, Document, Row, Table
-from spcastat.tables.grid import DIGITS, number_rows, percents
+from spcastat.tables.grid import DIGITS, fixed, number_rows, percent, percents
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: The largest number of terms written for an equation.
 MOST_TERMS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure of a report, not yet drawn.
+
+    Attributes
+    ----------
+    draw : callable
+        Draws the figure on given axes.
+    width, height : float
+        In inches.
+    name : str
+        The name of the file, if the figure is saved.
+    alt : str
+        The text alternative: what the figure shows.
+    caption : str
+    """
+
+    draw: Callable[[Axes], Any]
+    width: float
+    height: float
+    name: str
+    alt: str
+    caption: str = ""
+
+    def saved(self, kind: str, dpi: float) -> bytes:
+        """Draw the figure without pyplot and return the content of an image file.
+
+        Parameters
+        ----------
+        kind : {"svg", "png"}
+        dpi : float
+            The resolution of everything that is not vector graphics.
+        """
+        from matplotlib.collections import PathCollection
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(self.width, self.height), layout="constrained")
+        self.draw(figure.subplots())
+        for points in figure.findobj(PathCollection):
+            if isinstance(points, PathCollection) and np.shape(points.get_offsets())[0] > 500:
+                points.set_rasterized(True)  # many points as an image keep the page small
+        buffer = io.BytesIO()
+        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
+        return buffer.getvalue()
 
 
 @dataclass(frozen=True)
@@ -139,3 +200,176 @@ def correlations(state: FitState, arrangement: Arrangement) -> Document:
     headings = (*full_names(state.components), "communality")
     table = Table("Correlation", headings, lines, notes=(note,))
     return Document("", tables=(table,), caption="Correlations of variables with scores")
+
+
+# --- figures with text alternatives; in a page they are SVG, each with a link to save it -----------
+
+
+#: The largest number of components that a text alternative describes.
+MOST_NAMED = 5
+#: Characters that need no escape in a data URL within double quotes.
+PLAIN = " =/:;,()-_.!*+@$?[]{}|^"
+
+
+def picture_html(picture: Picture) -> str:
+    """Return the HTML of a picture with a link to save it."""
+    address = svg_address(picture.saved("svg", 192).decode())
+    name, below = picture.name, f"{escape(picture.caption)}<br>" if picture.caption else ""
+    css = ' class="wide"' if picture.width > 5.0 else ""  # on a phone it scrolls, so that text stays legible
+    return (
+        f'<figure{css}><div class="plot"><img src="{address}" alt="{escape(picture.alt)}" '
+        f'width="{picture.width * 96:.0f}" height="{picture.height * 96:.0f}"></div>'
+        f'<figcaption>{below}<a class="save" href="{address}" download="{escape(name)}.svg">Save as SVG'
+        f'<span class="unseen">: {escape(name.replace("-", " "))}</span></a></figcaption></figure>'
+    )
+
+
+def svg_address(svg: str) -> str:
+    """Return an SVG as a data URL, its coordinates rounded to 0.01 points and metadata removed."""
+    svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(?<= d=")[^"]*', lambda path: _rounded(path[0]), svg)
+    svg = re.sub(r'(?<= [xy]=")-?\d+\.\d+(?=")', lambda number: _rounded(number[0]), svg)
+    svg = re.sub(r">\s+<", "><", re.sub(r"\s*\n\s*", " ", svg))
+    svg = svg.replace("'", "&apos;").replace('"', "'")
+    return "data:image/svg+xml," + quote(svg, safe=PLAIN + "'")
+
+
+def _rounded(text: str) -> str:
+    """Round every number in a text to two decimals."""
+    return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text)
+
+
+# --- the figures ----------------------------------------------------------------------------------
+
+
+def loadings_picture(state: FitState, groups: Any = None) -> Picture:
+    """Return the figure of nonzero loadings; `groups` of variables are those of `plot_loadings`."""
+    loadings = frames.loadings(state)
+    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
+    return Picture(
+        lambda ax: plots.plot_loadings(loadings, kind="dots" if k <= 10 else "heatmap", groups=groups, ax=ax),
+        float(np.clip(2.2 + 0.8 * k, 4.2, 8.5)),
+        1.2 + 0.24 * max(shown, 4),
+        "loadings",
+        f"Nonzero loadings of every component. {_leaders(loadings)}",
+        "Nonzero loadings; what is not drawn is exactly zero.",
+    )
+
+
+def _leaders(loadings: pd.DataFrame) -> str:
+    """Return a sentence with the number of nonzeros of each component, and its largest loading."""
+    told = []
+    for name in loadings.columns[:MOST_NAMED]:
+        column = loadings[name].to_numpy(dtype=float)
+        largest = int(np.argmax(np.abs(column)))
+        count = plural(int((column != 0).sum()), "nonzero")
+        first = f", the largest {fixed(column[largest], 2)} of {short_name(loadings.index[largest])}"
+        told.append(f"{short_name(name)} has {count}{first if column.any() else ''}")
+    rest = loadings.shape[1] - len(told)
+    return "; ".join(told) + (f"; {rest} more are in the table" if rest else "") + "."
+
+
+def sure_parts(state: FitState) -> Iterator[Picture | Document]:
+    """Yield the results of resampling: figures of intervals and selection frequencies, and tables."""
+    known, loadings = state.trust, frames.loadings(state)
+    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
+    width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
+    if known.bootstrap is not None:
+        intervals = trust.conf_int(state, known.bootstrap)
+        yield Picture(
+            lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
+            width,
+            1.2 + 0.24 * max(shown, 4),
+            "intervals",
+            "Loadings with bootstrap intervals; the table below holds them as numbers.",
+            f"Nonzero loadings with 95 % bootstrap intervals. {UNSAID['interval']}",
+        )
+        yield bootstrap_document(state, known.bootstrap, 0.95)
+    if known.stability is not None:
+        found = known.stability
+        frequency = trust.frequency(state, found)
+        count = len(plots.plot_frequency_data(frequency, loadings))
+        yield Picture(
+            lambda ax: plots.plot_frequency(frequency, loadings, found.threshold, ax=ax),
+            width,
+            1.4 + 0.24 * max(count, 4),
+            "frequency",
+            "How often fits of half of the rows select each variable; the table below holds the shares.",
+            f"Share of {len(found.chosen)} fits of half of the rows that select each variable; dotted is the "
+            f"threshold. {UNSAID['frequency']}",
+        )
+        yield stability_document(state, found)
+    if known.split is not None:
+        yield split_document(state, known.split, 0.95)
+    if known.tests is not None:
+        yield test_document(state, known.tests)
+
+
+def scree_picture(state: FitState) -> Picture:
+    """Return the figure of the variances of sparse components, next to those of dense ones."""
+    table = variance(state)
+    dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
+    sparse = ", ".join(percents(table["share of total"].tolist()[:MOST_NAMED]))
+    alt = (
+        f"Adjusted variance of the sparse components, {sparse} % of the total, beside the variance of the "
+        f"dense principal components, {dense} of the total together."
+    )
+    caption = (
+        "Adjusted variance of the sparse components (what each adds to those before it) beside the variance "
+        "of the dense principal components."
+    )
+    if not state.record.sparse:
+        caption = "Variance of the principal components."
+        alt = f"{caption[:-1]}, which have {dense} of the total together."
+    draw = partial(plots.screeplot, table, sparse=state.record.sparse)
+    return Picture(lambda ax: draw(ax=ax), 4.9, 3.0, "scree", alt, caption)
+
+
+def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) -> Iterator[Picture]:
+    """Yield the biplot and, with three or more components, scores of all pairs; `groups` are of rows."""
+    spread = scores.std().to_numpy()
+    count = plural(len(scores), "row")
+    if (spread[:2] > 0).all():
+        shares = variance(state)["share of total"]
+        first, second = (short_name(name) for name in scores.columns[:2])
+        r = float(np.corrcoef(scores.iloc[:, 0], scores.iloc[:, 1])[0, 1])
+        yield Picture(
+            lambda ax: plots.biplot(scores, frames.loadings(state), shares=shares, groups=groups, ax=ax),
+            5.6,
+            5.4,
+            "biplot",
+            f"Biplot of {count} on {first} and {second}, whose scores have the correlation {fixed(r, 2)}; "
+            "the table of correlations says which variables go with them.",
+            "Points are rows, arrows the variables with a nonzero loading on either component; those with a "
+            "loading on one of them alone are listed beside its axis.",
+        )
+    if scores.shape[1] > 2:
+        size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)
+        yield Picture(
+            lambda ax: plots.plot_scores(scores, groups=groups, ax=ax),
+            size,
+            size,
+            "scores",
+            f"Scores of {count} for every pair of the first {min(scores.shape[1], 5)} components; the next "
+            "table holds their correlations.",
+            "Scores of every pair of components, at most the first five, and their correlation r.",
+        )
+
+
+def diagnostics_picture(state: FitState, source: Source | None) -> Picture:
+    """Return the figure of the squared residual of each row against its T2."""
+    limits = frames.limits(state)
+    found = rows.diagnostics(state, source)
+    known = [name for name in ("T2", "Q") if np.isfinite(limits[name])]
+    beyond = [f"{int((found[name] > limits[name]).sum())} beyond that of {name}" for name in known]
+    told = f"of {len(found)} rows, {' and '.join(beyond) or 'none can be judged'}."
+    farthest = short_name(found["Q"].idxmax())
+    return Picture(
+        lambda ax: plots.plot_diagnostics(found, limits, ax=ax),
+        5.0,
+        3.9,
+        "diagnostics",
+        f"Squared residual Q of every row against its Hotelling T2. {told[0].upper() + told[1:]} The largest "
+        f"Q is that of row {farthest}.",
+        f"Limits that 95 % of new rows would stay below if rows were normal: {told}",
+    )

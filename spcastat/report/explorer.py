@@ -24,7 +24,7 @@ from spcastat.config import text, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.labels import name_text, short_names
 from spcastat.measures import measures_of
-from spcastat.plots.biplot_table import stretch_of
+from spcastat.plots.biplot import stretch_of
 from spcastat.report.chapters import MOST_TERMS
 from spcastat.report.equations import equations
 from spcastat.report.html_page import ENDINGS, PAGE, POLICY, asset, document_html, page_style, write_page

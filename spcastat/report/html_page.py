@@ -10,8 +10,7 @@ from importlib.resources import files
 from os import PathLike
 
 from spcastat.labels import name_text
-from spcastat.report.chapters import Chapter, Content, Lines
-from spcastat.report.pictures import Picture, picture_html
+from spcastat.report.chapters import Chapter, Content, Lines, Picture, picture_html
 from spcastat.storage.atomic import write_bytes
 from spcastat.tables import Document, Table, render
 from spcastat.tables.html import STYLE

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from spcastat.config import flag, text, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.labels import printable
-from spcastat.report.chapters import Chapter, Content, Lines, chapters
+from spcastat.report.chapters import Chapter, Content, Lines, Picture, chapters
 from spcastat.report.docx_file import ENDING, PAGE, require_docx, write_word
 from spcastat.report.html_page import ENDINGS, chapters_page, write_page
-from spcastat.report.pictures import Picture
 from spcastat.report.summary import summarise
 from spcastat.report.workbook import fit_sheets, write_workbook
 from spcastat.state import FitState

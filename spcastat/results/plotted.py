@@ -14,7 +14,7 @@ from spcastat.config import flag, listed, nearest, one_of, shown
 from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError, ShapeError
 from spcastat.intake.frames import open_table
-from spcastat.plots.biplot_table import ARROWS
+from spcastat.plots.biplot import ARROWS
 from spcastat.plots.plot_and_table import Plot, table_of
 from spcastat.results.call import Call
 from spcastat.results.delegation import documented

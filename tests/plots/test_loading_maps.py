@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.plots import plot_loadings, plot_loadings_data
-from spcastat.plots.loading_kinds import column_places
+from spcastat.plots.loadings_plot import column_places
 
 KINDS = ["soil", "air"]
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.plots import plot_loadings, plot_loadings_data
-from spcastat.plots.loading_kinds import FILL
+from spcastat.plots.loadings_plot import FILL
 
 
 def test_data_keep_nonzero_rows_in_order(loadings):
