@@ -79,16 +79,13 @@ def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
         here = np.flatnonzero(sides == side)
         drawn[here[np.argmax(np.hypot(*tips[here].T))]] = True
         if len(here) > 1:
-            ax.plot(
-                *tips[here].T,
-                linestyle="none",
-                marker="|" if side in ("right", "left") else "_",
-                markersize=6 * line(1.0),
-                markeredgewidth=line(1.1),
-                color=ink(ax),
-                zorder=4,
-                gid="ticks",
-            )
+            across = "|" if side in ("right", "left") else "_"
+            style: dict[str, Any] = {
+                "marker": across,
+                "markersize": 6 * line(1.0),
+                "markeredgewidth": line(1.1),
+            }
+            ax.plot(*tips[here].T, linestyle="none", color=ink(ax), zorder=4, gid="ticks", **style)
     many = int(drawn.sum()) > 25
     for kind, width, order in ((~strong, 0.008, 3.5), (strong, 0.010 if many else 0.014, 4.0)):
         chosen = np.flatnonzero(drawn & kind)

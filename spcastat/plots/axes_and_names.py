@@ -120,18 +120,12 @@ def frame_of(frame: pd.DataFrame, what: str = "loadings") -> NDArray[np.float64]
     return values
 
 
-def columns_of(table: Any, names: Iterable[str], message: str) -> None:
-    """Raise ShapeError with `message` unless the table is a frame with rows and all of these columns."""
-    if any(name not in getattr(table, "columns", ()) for name in names) or table.empty:
-        raise ShapeError(message)
-
-
-def need_columns(table: object, columns: list[str], message: str) -> None:
-    """Raise ShapeError unless a table is a frame with rows and these numeric columns, each exactly once."""
+def need_columns(table: Any, columns: list[str], what: str) -> None:
+    """Raise ShapeError unless a table is a frame with rows and these columns, numeric, each exactly once."""
     good = isinstance(table, pd.DataFrame) and not table.empty
-    if not good or any(list(table.columns).count(name) != 1 for name in columns):  # type: ignore[attr-defined]
-        raise ShapeError(message)
-    frame_values(table[columns], "values of a choice")  # type: ignore[index]
+    if not good or any(list(table.columns).count(name) != 1 for name in columns):
+        raise ShapeError(f"{what} needs rows and the columns {listed(columns)}.")
+    frame_values(table[columns], what)
 
 
 def positions(components: Sequence[Any] | None, names: Sequence[Hashable]) -> list[int]:
@@ -206,7 +200,13 @@ def correlation_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     return float(np.nansum(dx * dy) / size) if size > 0 else float("nan")
 
 
-# --- legends --------------------------------------------------------------------------------------
+# --- texts and legends ----------------------------------------------------------------------------
+
+
+def write(ax: Axes, text: str, at: Any, away: tuple[float, float] = (0.0, 0.0), **style: Any) -> Annotation:
+    """Write plain text, by default in data units, at a distance in points from a position; return it."""
+    plain: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False, "parse_math": False}
+    return ax.annotate(text, at, away, **plain, **style)
 
 
 def write_legend(ax: Axes, artists: Sequence[Any] | None, names: Sequence[str], **options: Any) -> Legend:
@@ -241,20 +241,9 @@ def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
     sentences = [sentence for sentence in sentences if sentence]
     if not sentences:
         return None
-    return ax.annotate(
-        _wrapped(ax, sentences),
-        xy=(0.0, 0.0),
-        xycoords=("axes fraction", ax.xaxis.label),
-        xytext=(0, -4),
-        textcoords="offset points",
-        ha="left",
-        va="top",
-        fontsize=_note_size(),
-        color=shade(ax, 0.7),
-        parse_math=False,
-        annotation_clip=False,
-        gid=NOTE,
-    )
+    style: dict[str, Any] = {"va": "top", "fontsize": _note_size(), "color": shade(ax, 0.7), "gid": NOTE}
+    style["xycoords"] = ("axes fraction", ax.xaxis.label)
+    return write(ax, _wrapped(ax, sentences), (0.0, 0.0), (0, -4), **style)
 
 
 def rewrite_note(ax: Axes, note: Annotation | None, sentences: Iterable[str]) -> bool:

@@ -182,17 +182,10 @@ def _points(
 def _further(ax: Axes, data: BiplotData) -> None:
     """Draw new rows as crosses and means of levels as diamonds."""
     for frame, marker, name in ((data.new, "x", "new rows"), (data.levels, "D", "levels")):
+        colour = ink(ax) if marker == "x" else visible(ax, FURTHER)
+        style: dict[str, Any] = {"s": dots(len(frame), 30.0)["s"], "linewidths": line(1.1), "zorder": 4.5}
         if len(frame):
-            ax.scatter(
-                frame["x"],
-                frame["y"],
-                color=[ink(ax) if marker == "x" else visible(ax, FURTHER)],
-                marker=marker,
-                s=dots(len(frame), 30.0)["s"],
-                linewidths=line(1.1),
-                zorder=4.5,
-                gid=name,
-            )
+            ax.scatter(frame["x"], frame["y"], color=[colour], marker=marker, gid=name, **style)
 
 
 def _name_points(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -330,19 +330,9 @@ def _resize(ax: Axes, size: Array) -> None:
 def _write_list(ax: Axes, text: str, box: Array, fontsize: str) -> Text:
     """Write a list; it keeps its distance from the closest edges of the axes if these shrink."""
     right, top = (box[:2] + box[2:]) / 2 > 0.5
-    written = ax.text(
-        box[2] if right else box[0],
-        box[3] if top else box[1],
-        text,
-        ha="right" if right else "left",
-        va="top" if top else "bottom",
-        multialignment="left",
-        transform=ax.transAxes,
-        fontsize=fontsize,
-        color=ink(ax),
-        parse_math=False,
-        zorder=6,
-        gid="stack",
-    )
+    style: dict[str, Any] = {"transform": ax.transAxes, "parse_math": False, "zorder": 6, "gid": "stack"}
+    style |= {"ha": "right" if right else "left", "va": "top" if top else "bottom"}
+    style |= {"multialignment": "left", "fontsize": fontsize, "color": ink(ax)}
+    written = ax.text(box[2] if right else box[0], box[3] if top else box[1], text, **style)
     written.set_in_layout(False)
     return written

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spcastat.plots.axes_and_names import in_points
+from spcastat.plots.axes_and_names import in_points, size_of, write
 from spcastat.plots.plot_colours import ink, line, paper, shade
 
 if TYPE_CHECKING:
@@ -318,46 +318,29 @@ def write_names(
     origin = to_points(ax, np.zeros((1, 2)))[0]
     wanted = []
     for i, label in enumerate(labels):
-        box = label.get_window_extent()
-        size = in_points(ax, [box.width, box.height]) + 1.0  # half a point around each name
+        size = size_of(ax, label) + 1.0  # half a point around each name
         direction = ends[i] - origin if outwards else np.array([1.0, 0.2])
         wanted.append(Name(ends[i], direction, size, () if owners is None else owners[i], clear))
     written: list[Annotation | None] = []
     for label, end, found in zip(labels, ends, place(wanted, scene), strict=True):
+        written.append(None if found is None else label)
         if found is None:
             label.remove()
-            written.append(None)
             continue
-        place_of, distance = found
-        label.set_position(tuple((place_of[:2] + place_of[2:]) / 2 - end))
+        box, distance = found
+        label.set_position(tuple((box[:2] + box[2:]) / 2 - end))
         if label.arrow_patch is not None:
             label.arrow_patch.set_visible(distance >= LEADER)
-        written.append(label)
     return written
 
 
 def _label(ax: Axes, anchor: Array, name: str, style: dict[str, Any]) -> Annotation:
     from matplotlib.patheffects import withStroke
 
-    label = ax.annotate(
-        name,
-        xy=(float(anchor[0]), float(anchor[1])),
-        xytext=(0, 0),
-        textcoords="offset points",
-        ha="center",
-        va="center",
-        parse_math=False,
-        annotation_clip=False,
-        arrowprops={
-            "arrowstyle": "-",
-            "linewidth": line(0.5),
-            "color": shade(ax, 0.5),
-            "shrinkA": 1,
-            "shrinkB": 0,
-        },
-        path_effects=[withStroke(linewidth=2, foreground=tuple(paper(ax)), alpha=0.8)],
-        **{"fontsize": "small", "color": ink(ax), "zorder": 6, **style},
-    )
+    leader = {"arrowstyle": "-", "linewidth": line(0.5), "color": shade(ax, 0.5), "shrinkA": 1, "shrinkB": 0}
+    around = [withStroke(linewidth=2, foreground=tuple(paper(ax)), alpha=0.8)]
+    style = {"fontsize": "small", "color": ink(ax), "zorder": 6, "ha": "center", "va": "center", **style}
+    label = write(ax, name, anchor.tolist(), arrowprops=leader, path_effects=around, **style)
     label.set_in_layout(False)
     if label.arrow_patch is not None:
         label.arrow_patch.set_visible(False)

@@ -24,6 +24,7 @@ from spcastat.plots.axes_and_names import (
     settle,
     size_of,
     value_text,
+    write,
 )
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import accents, area, ink, line, shade
@@ -186,21 +187,9 @@ def _head_groups(ax: Axes, heads: list[str]) -> None:
     for begin, end in zip(begins, [*begins[1:], len(heads)], strict=True):
         if begin:
             ax.axhline(begin - 0.5, color=shade(ax, 0.55), linewidth=line(0.9), zorder=3)
-        ax.annotate(
-            heads[begin],
-            xy=(1.0, (begin + end - 1) / 2),
-            xycoords=("axes fraction", "data"),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            ha="left",
-            fontsize="small",
-            color=ink(ax),
-            fontstyle="italic",
-            parse_math=False,
-            annotation_clip=False,
-            gid="group",
-        )
+        style: dict[str, Any] = {"fontsize": "small", "fontstyle": "italic", "color": ink(ax), "gid": "group"}
+        style |= {"xycoords": ("axes fraction", "data"), "va": "center"}
+        write(ax, heads[begin], (1.0, (begin + end - 1) / 2), (6, 0), **style)
 
 
 # --- dots and intervals ----------------------------------------------------------------------------

@@ -19,10 +19,9 @@ from spcastat.plots.axes_and_names import (
     OPEN,
     ROWS_ONLY,
     axes_for,
-    columns_of,
-    frame_of,
     need_columns,
     size_of,
+    write,
     write_legend,
 )
 from spcastat.plots.plot_and_table import plot
@@ -69,9 +68,18 @@ def _curve(ax: Axes, values: pd.Series, colour: Any, marker: str, label: str, **
     ax.plot(values.index.to_numpy(dtype=float), 100 * values, color=colour, label=label, **style)
 
 
-def _dense_line(ax: Axes, share: float) -> None:
+def _dense_line(ax: Axes, value: float) -> None:
     dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(0.9)}
-    ax.axhline(100 * share, color=ink(ax), label="dense PCA", zorder=2, **dashes)
+    ax.axhline(value, color=ink(ax), label="dense PCA", zorder=2, **dashes)
+
+
+def _labelled(ax: Axes, x: str, y: str, loc: str = "best", whole: bool = True) -> Axes:
+    """Write the labels of both axes and the legend; ticks of a `whole` horizontal axis are whole numbers."""
+    if whole:
+        ax.locator_params(axis="x", integer=True)
+    ax.set(xlabel=x, ylabel=y)
+    ax.legend(frameon=False, fontsize="small", loc=loc)
+    return ax
 
 
 @plot
@@ -116,8 +124,7 @@ def plot_path(
     one_of("x", x, ("nonzeros", "card"))
     if not chosen:
         raise OptionError("measures is empty; name one or more of " + listed(DRAWN) + ".")
-    needed = ["nonzeros", *chosen, "pca"]
-    columns_of(table, needed, f"The table of a path needs rows and the columns {listed(needed)}.")
+    need_columns(table, ["nonzeros", *chosen, "pca"], "The table of a path")
     if x == "card" and not ("card" in table and pd.api.types.is_numeric_dtype(table["card"])):
         raise OptionError(
             "x='card' was given, and the cardinalities of this path are not one number for all "
@@ -132,13 +139,11 @@ def plot_path(
         style = ("-", "--", "-.", ":")[i % 4]
         _curve(ax, data[name], colour, MARKERS[i % len(MARKERS)], DRAWN[name], linestyle=style)
     if "PCA" in data:
-        _dense_line(ax, float(data["PCA"].iloc[-1]))
-    ax.locator_params(axis="x", integer=True)
-    ax.set_xlabel("Nonzero loadings" if x == "nonzeros" else "Cardinality of each component")
-    ax.set_ylabel(_AXES[kinds[0]] if len(set(kinds)) == 1 else "%")
+        _dense_line(ax, 100 * float(data["PCA"].iloc[-1]))
     falling = data[chosen[0]].iloc[0] > data[chosen[0]].iloc[-1]
-    ax.legend(frameon=False, loc="upper right" if falling else "lower right", fontsize="small")
-    return ax
+    label = "Nonzero loadings" if x == "nonzeros" else "Cardinality of each component"
+    unit = _AXES[kinds[0]] if len(set(kinds)) == 1 else "%"
+    return _labelled(ax, label, unit, "upper right" if falling else "lower right")
 
 
 @plot
@@ -168,18 +173,15 @@ def plot_coordinates_path(
     Its table, `plot_coordinates_path_data`, is indexed by "cpzc" and has "cpev", "fit" and "pca".
     """
     needed = ["cpzc", *_COORDINATES, "pca"]
-    columns_of(table, needed, f"The table of a path needs rows and the columns {listed(needed)}.")
+    need_columns(table, needed, "The table of a path")
     data = table.set_index("cpzc")[needed[1:]].astype(float)
     yield data
     ax = _percent_axes(ax, 5.4, 3.7, data)
     for (name, label), colour, marker in zip(_COORDINATES.items(), accents(ax), "o^", strict=True):
         _curve(ax, data[name].set_axis(100 * data.index), colour, marker, label)
-    _dense_line(ax, float(data["pca"].iloc[0]))
+    _dense_line(ax, 100 * float(data["pca"].iloc[0]))
     ax.set_xlim(-2, 102)
-    ax.set_xlabel("Zero coordinates (CPZC), %")
-    ax.set_ylabel(_AXES["total"])
-    ax.legend(frameon=False, fontsize="small", loc="lower left")
-    return ax
+    return _labelled(ax, "Zero coordinates (CPZC), %", _AXES["total"], "lower left", whole=False)
 
 
 @plot
@@ -215,8 +217,7 @@ def plot_reconstruction(
     Its table, `plot_reconstruction_data`, is indexed by the number of components and has "error" and "dense".
     """
     sparse, needed = flag("sparse", sparse), ["error", "dense"]
-    message = f"The frame of errors needs a row for each number of components, and {listed(needed)}."
-    columns_of(errors, needed, message)
+    need_columns(errors, needed, "The frame of errors")
     data = errors[needed].astype(float)
     yield data
     ax = _percent_axes(ax, 4.8, 3.5, data)
@@ -224,11 +225,7 @@ def plot_reconstruction(
     if sparse:
         open_marks: dict[str, Any] = {"markerfacecolor": ax.get_facecolor(), "zorder": 2}
         _curve(ax, data["dense"], ink(ax), "o", "dense PCA", **open_marks)
-    ax.locator_params(axis="x", integer=True)
-    ax.set_xlabel("Components")
-    ax.set_ylabel(_AXES["error"])
-    ax.legend(frameon=False, fontsize="small")
-    return ax
+    return _labelled(ax, "Components", _AXES["error"])
 
 
 @plot
@@ -264,8 +261,7 @@ def plot_choice(
     nonzeros and has "value", "lower", "upper", "chosen" and "unequal".
     """
     column, label = CRITERIA[one_of("by", by, CRITERIA)]
-    needed = ["nonzeros", "chosen", column]
-    need_columns(table, needed, f"The table of a choice needs rows and the columns {', '.join(needed)}.")
+    need_columns(table, ["nonzeros", "chosen", column], "The table of a choice")
     dense = None if dense is None else real_number("dense", dense, -1e300, 1e300)
     value = table[column].to_numpy()
     spread = table["se"].to_numpy() if by == "cv" and "se" in table else np.zeros(len(table))
@@ -290,27 +286,19 @@ def plot_choice(
     if len(apart):
         ax.vlines(apart.index, apart["lower"], apart["upper"], color=blue, linewidth=line(1.3), zorder=3)
         chosen += ", unequal cardinalities" * bool(apart["chosen"].any())
-        others = apart[~apart["chosen"].astype(bool)]
-        if len(others):
-            ax.plot(
-                others.index, others["value"], marker="s", ls="none", label="unequal cardinalities", **dots
-            )
+        if len(others := apart[~apart["chosen"].astype(bool)]):
+            dots |= {"marker": "s", "ls": "none", "label": "unequal cardinalities"}
+            ax.plot(others.index, others["value"], **dots)
     diamond: dict[str, Any] = {"color": orange, "marker": "D", "markersize": line(8), "ls": "none"}
     ax.plot(x[mark], data["value"].to_numpy()[mark], label=chosen, zorder=4, **diamond)
     if dense is not None:
-        dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(0.9), "zorder": 2}
-        ax.axhline(dense, color=ink(ax), label="dense PCA", **dashes)
-    if len(x) > 1 and x.max() > 8 * x.min():
+        _dense_line(ax, dense)
+    if wide := len(x) > 1 and x.max() > 8 * x.min():
         ax.set_xscale("log")
         places = _spaced(ax, x)
         ax.set_xticks(places, [f"{place:g}" for place in places])
         ax.minorticks_off()
-    else:
-        ax.locator_params(axis="x", integer=True)
-    ax.set_xlabel("Nonzero loadings, all components")
-    ax.set_ylabel(label)
-    ax.legend(frameon=False, fontsize="small")
-    return ax
+    return _labelled(ax, "Nonzero loadings, all components", label, whole=not wide)
 
 
 def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
@@ -358,9 +346,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
     -----
     Its table, `plot_compare_data`, has one row for each fit and one column for each measure, as fractions.
     """
-    columns_of(
-        measures, ROWS, f"The frame of measures needs a row for each fit and the columns {listed(ROWS)}."
-    )
+    need_columns(measures, list(ROWS), "The frame of measures")
     data = measures[list(ROWS)].astype(float)
     yield data
     fits, counted = short_names(list(data.index), 24), "nonzeros" in measures.columns
@@ -372,19 +358,10 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
     offsets = np.linspace(-0.3, 0.3, len(fits)) if len(fits) > 1 else np.zeros(1)
     ax.hlines(places[:-1] + 0.5, 0, 100, colors=[shade(ax, 0.25)], linewidth=line(0.7), zorder=0.5)
     for i, colour in enumerate(colours_of(ax, None, fits)):
-        style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "markersize": line(6)}
+        style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "markersize": line(6), "ls": "none"}
         # without clipping, markers at 0 and 100 % are drawn completely
-        shares = 100 * data.iloc[i].to_numpy()
-        ax.plot(
-            shares,
-            places + offsets[i],
-            color=colour,
-            label=str(i),
-            clip_on=False,
-            zorder=3,
-            ls="none",
-            **style,
-        )
+        style |= {"clip_on": False, "zorder": 3, "color": colour, "label": str(i)}
+        ax.plot(100 * data.iloc[i].to_numpy(), places + offsets[i], **style)
     ax.set_yticks(places, list(ROWS.values()))
     ax.set_ylim(len(ROWS) - 0.5, -0.5)
     ax.set_xlim(0, 100)
@@ -464,13 +441,8 @@ def screeplot(
     """
     sparse = flag("sparse", sparse)
     one_of("kind", kind, KINDS)
-    frame_of(variance, "variances")
-    needed = ("adjusted variance", "share of total", "cumulative PCA")
-    missing = [column for column in needed if column not in variance.columns]
-    if missing:
-        raise ShapeError(
-            f"The frame of variances lacks the columns {listed(missing)}; it has {listed(variance.columns)}."
-        )
+    needed = ["adjusted variance", "share of total", "cumulative PCA"]
+    need_columns(variance, needed, "The frame of variances")
     adjusted, share, cumulative = (variance[column].to_numpy(dtype=float) for column in needed)
     k, usable = len(adjusted), share > 0
     total = float(np.median(adjusted[usable] / share[usable])) if usable.any() else np.nan
@@ -523,15 +495,14 @@ def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
     if len(data) > 20:
         return
     how: dict[str, Any] = {"va": "bottom", "fontsize": "x-small", "color": ink(ax), "zorder": 4}
-    how |= {"textcoords": "offset points"}
     low, high = ax.get_ylim()
     ax.set_ylim(low, 1.06 * high)
     labelled = max(k, 10)
     for i, (sparse, dense) in enumerate(zip(data["sparse"], data["dense"], strict=True)):
         if i < k and np.isfinite(sparse):
-            ax.annotate(f"{sparse:.1f}", (i + 1, 0.0), (0, 2), ha="center", **how)
+            write(ax, f"{sparse:.1f}", (i + 1, 0.0), (0, 2), ha="center", **how)
         if i < labelled and np.isfinite(dense):
-            ax.annotate(f"{dense:.1f}", (i + 1, dense), (3, 3), ha="left", **how)
+            write(ax, f"{dense:.1f}", (i + 1, dense), (3, 3), ha="left", **how)
 
 
 def _ticks(ax: Axes, names: list[Any], k: int) -> None:
@@ -610,9 +581,8 @@ def plot_components(
     Its table, `plot_components_data`, is indexed by component and has "eigenvalue" and "noise".
     """
     alpha = real_number("alpha", alpha, 0.0, 1.0)
-    message = "spectrum needs the column eigenvalue, and table the column noise, as choose_k gives them."
-    need_columns(spectrum, ["eigenvalue"], message)
-    need_columns(table, ["noise"], message)
+    need_columns(spectrum, ["eigenvalue"], "spectrum, as choose_k gives it,")
+    need_columns(table, ["noise"], "table, as choose_k gives it,")
     data = spectrum[["eigenvalue"]].assign(noise=table["noise"].reindex(spectrum.index))
     yield data
     data = data.iloc[: max(20, len(table))]
@@ -628,8 +598,4 @@ def plot_components(
     dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(1.1)}
     ax.plot(x, data["noise"], color=ink(ax), label=f"{100 * (1 - alpha):g} % of noise", **dashes)
     ax.set_ylim(bottom=0)
-    ax.locator_params(axis="x", integer=True)
-    ax.set_xlabel("Component")
-    ax.set_ylabel("Eigenvalue")
-    ax.legend(frameon=False, fontsize="small")
-    return ax
+    return _labelled(ax, "Component", "Eigenvalue")

@@ -114,14 +114,20 @@ def need_coloured(palette: Any, coloured: bool, by: str = "groups") -> None:
     """Raise OptionError for an invalid palette, or one that is given without groups or numbers to colour."""
     if palette is not None and not coloured:
         raise OptionError(f"palette= was given without {by}=, so that it colours nothing; give {by}= too.")
+    _known(palette)
+
+
+def _known(palette: Any) -> Any:
+    """Return a palette as None, a colour map, a dict of colours, or a list of colours; raise OptionError."""
+    if palette is None:
+        return None
     if isinstance(palette, str) or hasattr(palette, "resampled"):
-        colour_map(palette)
-    elif palette is not None:
-        given = list(palette.values()) if isinstance(palette, Mapping) else elements(palette, 1000)
-        if not given:
-            raise OptionError("palette holds no colour; give one for each group, or a colour map.")
-        for one in given:
-            colour(one)
+        return colour_map(palette)
+    named = isinstance(palette, Mapping)
+    given = [colour(one) for one in (palette.values() if named else elements(palette, 1000))]
+    if not given:
+        raise OptionError("palette holds no colour; give one for each group, or a colour map.")
+    return dict(zip(palette, given, strict=True)) if named else given
 
 
 def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
@@ -138,32 +144,25 @@ def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
     OptionError
         If a colour or a colour map does not exist, or there are fewer colours than categories.
     """
-    count = len(categories)
-    if palette is None:
+    count, known = len(categories), _known(palette)
+    if known is None:
         own = _greys(count) or GROUP_COLOURS
         return [visible(ax, own[i % len(own)]) for i in range(count)]
-    if isinstance(palette, Mapping):
-        absent = [one for one in categories if one not in palette]
-        if absent:
+    if isinstance(known, dict):
+        if absent := [one for one in categories if one not in known]:
             raise OptionError(
                 f"palette has no colour for {listed(absent)}; give one for each group: "
                 f"{listed(categories, 20)}."
             )
-        return [colour(palette[one]) for one in categories]
-    if isinstance(palette, str) or hasattr(palette, "resampled"):
-        chosen = colour_map(palette)
-        few = chosen.N <= 20
-        places = np.arange(count) % chosen.N if few else np.linspace(0.05, 0.95, max(count, 2))[:count]
-        if few and count > chosen.N:
-            raise OptionError(
-                f"palette={shown(palette)} has {chosen.N} colours for {count} groups; give another "
-                "colour map."
-            )
-        return [_rgb(chosen(place)) for place in places]
-    given = elements(palette, 1000)
-    if len(given) < count:
-        raise OptionError(f"palette has {len(given)} colours for {count} groups; give one for each group.")
-    return [colour(one) for one in given[:count]]
+        return [known[one] for one in categories]
+    most = len(known) if isinstance(known, list) else known.N if known.N <= 20 else count
+    if most < count:
+        what = "palette" if isinstance(known, list) else f"palette={shown(palette)}"
+        raise OptionError(f"{what} has {most} colours for {count} groups; give one for each group.")
+    if isinstance(known, list):
+        return known[:count]
+    places = np.arange(count) if known.N <= 20 else np.linspace(0.05, 0.95, max(count, 2))[:count]
+    return [_rgb(known(place)) for place in places]
 
 
 def colour(given: Any) -> RGB:
@@ -187,8 +186,7 @@ def colour_map(given: Any) -> Colormap:
     import matplotlib
     from matplotlib.colors import Colormap
 
-    if given is None:
-        return matplotlib.colormaps["viridis"]
+    given = "viridis" if given is None else given
     if isinstance(given, Colormap):
         return given
     if not isinstance(given, str) or given not in matplotlib.colormaps:

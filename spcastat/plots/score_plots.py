@@ -24,6 +24,7 @@ from spcastat.plots.axes_and_names import (
     settle,
     title_of,
     value_text,
+    write,
     write_legend,
     write_note,
 )
@@ -342,16 +343,14 @@ def _scales(ax: Axes, xy: np.ndarray, limits: pd.Series) -> None:
 def _limit_lines(ax: Axes, limits: pd.Series) -> None:
     grey = shade(ax, 0.7)
     style: dict[str, Any] = {"color": grey, "linewidth": line(0.9), "linestyle": (0, (5, 3)), "zorder": 1.5}
-    text: dict[str, Any] = {"fontsize": "x-small", "color": grey, "textcoords": "offset points"}
+    text: dict[str, Any] = {"fontsize": "x-small", "color": grey}
     level = _level_text(limits.name)
     if np.isfinite(limits["T2"]):
         ax.axvline(limits["T2"], **style)
-        at: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "xytext": (2, -2), "va": "top"}
-        ax.annotate(level, (limits["T2"], 1), **at, **text)
+        write(ax, level, (limits["T2"], 1), (2, -2), xycoords=("data", "axes fraction"), va="top", **text)
     if np.isfinite(limits["Q"]):
         ax.axhline(limits["Q"], **style)
-        at = {"xycoords": ("axes fraction", "data"), "xytext": (-2, 2), "ha": "right"}
-        ax.annotate(level, (1, limits["Q"]), **at, **text)
+        write(ax, level, (1, limits["Q"]), (-2, 2), xycoords=("axes fraction", "data"), ha="right", **text)
 
 
 def _level_text(level: Any) -> str:
