@@ -6,8 +6,6 @@ the positions of the labels.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -27,13 +25,13 @@ from spcastat.measures import measures_of
 from spcastat.plots.biplot import stretch_of
 from spcastat.report.chapters import MOST_TERMS
 from spcastat.report.equations import equations
-from spcastat.report.html_page import ENDINGS, PAGE, POLICY, asset, document_html, page_style, write_page
+from spcastat.report.html_page import ENDINGS, asset, document_html, page_of
 from spcastat.report.summary import describe_data, largest_with_another
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import row_scores as rows
 from spcastat.state.variance import variance
-from spcastat.storage.atomic import file_path
+from spcastat.storage.atomic import file_path, write_bytes
 from spcastat.tables import Document, variance_table
 
 #: The scripts of the page: placement of labels, and everything else.
@@ -87,26 +85,13 @@ def write_explorer(
     if source is not None:
         source.spare(target)
     max_rows = whole_number("max_rows", max_rows, 0)
-    write_page(target, explorer_page(positions, table, document, title, max_rows))
-
-
-def explorer_page(
-    positions: Sequence[Position],
-    table: pd.DataFrame,
-    document: Document,
-    title: str | None = None,
-    max_rows: int = ROWS,
-) -> str:
-    """Return the page as text."""
     record = positions[0].state.record
-    title = None if title is None else text("title", title)
-    data = explorer_data(positions, table, title or document.title, max_rows)
-    script = "\n".join(map(asset, SCRIPTS))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    version = escape(record.versions.get("spcastat", ""))
+    title = document.title if title is None else text("title", title) or document.title
+    data = explorer_data(positions, table, title, max_rows)
+    version, script = record.versions.get("spcastat", ""), "\n".join(map(asset, SCRIPTS))
     parts = {
         "@table@": document_html(document),
-        "@version@": version,
+        "@version@": escape(version),
         "@data@": as_json(data),
         "@script@": script,
     }
@@ -115,14 +100,8 @@ def explorer_page(
     for mark, part in parts.items():  # in their order in the page, so that inserted text is not searched
         before, body = body.split(mark)
         pieces += [before, part]
-    return PAGE.format(
-        policy=escape(f"{POLICY}; script-src 'sha256-{digest}'"),
-        version=version,
-        title=escape(name_text(title or document.title)),
-        style=page_style("explorer.css"),
-        kind="explorer",
-        body="".join([*pieces, body]),
-    )
+    page = page_of(title, version, "explorer", "".join([*pieces, body]), script)
+    write_bytes(target, page.encode("utf-8", "xmlcharrefreplace"))
 
 
 def as_json(data: Mapping[str, Any]) -> str:

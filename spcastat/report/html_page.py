@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
-from os import PathLike
 
 from spcastat.labels import name_text
 from spcastat.report.chapters import Chapter, Content, Lines, Picture, picture_html
-from spcastat.storage.atomic import write_bytes
 from spcastat.tables import Document, Table, render
 from spcastat.tables.html import STYLE
 from spcastat.tables.table_layout import blocks
@@ -42,70 +41,59 @@ PAGE = """<!DOCTYPE html>
 """
 
 
-@dataclass(frozen=True)
-class Section:
-    """A part of a page with its own heading.
-
-    Attributes
-    ----------
-    heading : str
-    html : tuple of str
-    """
-
-    heading: str
-    html: tuple[str, ...]
-
-
 def asset(name: str) -> str:
     """Return the text of a file in ``spcastat/report/assets``."""
     return (files("spcastat.report") / "assets" / name).read_text(encoding="utf-8").strip()
 
 
-def page_style(*further: str) -> str:
-    """Return the CSS of all pages and their tables, followed by that of the files named in `further`."""
-    tables = re.sub(r"</?style>", "", STYLE).strip()
-    return "\n".join([tables, asset("page.css"), *map(asset, further)])
-
-
-def page_of(title: str, version: str, sections: Sequence[Section]) -> str:
-    """Return a page of sections with an index.
+def page_of(title: str, version: str, kind: str, body: str, script: str = "") -> str:
+    """Return a page.
 
     Parameters
     ----------
-    title : str
-        Plain text, which is escaped here.
-    version : str
-        The version of the package.
-    sections : sequence of Section
-        Their `html` is inserted without escaping.
+    title, version : str
+        Plain text, which is escaped here; the version of the package.
+    kind : {"indexed", "explorer"}
+        The class of the body; an explorer has a style sheet of its own.
+    body : str
+        Inserted without escaping, like the script.
+    script : str
+        The only script that may run.
     """
-    slugs = list(_slugs(section.heading for section in sections))
-    entries = "\n".join(
-        f'<li><a href="#{slug}">{escape(section.heading)}</a></li>'
-        for slug, section in zip(slugs, sections, strict=True)
-    )
-    parts = [
-        f'<section aria-labelledby="{slug}">\n<h2 id="{slug}">{escape(section.heading)}</h2>\n'
-        + "\n".join(section.html)
-        + "\n</section>"
-        for slug, section in zip(slugs, sections, strict=True)
-    ]
-    heading = escape(name_text(title))
-    body = (
-        '<a class="skip" href="#content">To the content</a>\n'
-        f"<header>\n<h1>{heading}</h1>\n</header>\n"
-        f'<nav aria-labelledby="index">\n<h2 id="index">On this page</h2>\n<ol>\n{entries}\n</ol>\n</nav>\n'
-        '<main id="content" tabindex="-1">\n' + "\n".join(parts) + "\n</main>\n"
-        f"<footer><p>Made by spcastat {escape(version)}. This page needs nothing beside itself.</p></footer>"
-    )
+    tables = re.sub(r"</?style>", "", STYLE).strip()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return PAGE.format(
-        policy=escape(POLICY),
+        policy=escape(POLICY + f"; script-src 'sha256-{digest}'" * bool(script)),
         version=escape(version),
-        title=heading,
-        style=page_style(),
-        kind="indexed",
+        title=escape(name_text(title)),
+        style="\n".join([tables, asset("page.css"), *[asset("explorer.css")] * (kind == "explorer")]),
+        kind=kind,
         body=body,
     )
+
+
+def chapters_page(title: str, version: str, chapters: Iterable[Chapter]) -> str:
+    """Return chapters as a page with an index."""
+    chapters = list(chapters)
+    entries, parts = [], []
+    for slug, chapter in zip(_slugs(chapter.heading for chapter in chapters), chapters, strict=True):
+        heading, content = escape(chapter.heading), "\n".join(map(_html, chapter.parts))
+        entries.append(f'<li><a href="#{slug}">{heading}</a></li>')
+        parts.append(
+            f'<section aria-labelledby="{slug}">\n<h2 id="{slug}">{heading}</h2>\n{content}\n</section>'
+        )
+    lines = (
+        '<a class="skip" href="#content">To the content</a>',
+        f"<header>\n<h1>{escape(name_text(title))}</h1>\n</header>",
+        '<nav aria-labelledby="index">\n<h2 id="index">On this page</h2>\n<ol>',
+        *entries,
+        "</ol>\n</nav>",
+        '<main id="content" tabindex="-1">',
+        *parts,
+        "</main>",
+        f"<footer><p>Made by spcastat {escape(version)}. This page needs nothing beside itself.</p></footer>",
+    )
+    return page_of(title, version, "indexed", "\n".join(lines))
 
 
 def _slugs(headings: Iterable[str]) -> Iterable[str]:
@@ -117,17 +105,6 @@ def _slugs(headings: Iterable[str]) -> Iterable[str]:
 
 
 # --- parts of the page ---------------------------------------------------------------------------
-
-
-def chapters_page(title: str, version: str, chapters: Iterable[Chapter]) -> str:
-    """Return chapters as a page."""
-    sections = [Section(chapter.heading, tuple(map(_html, chapter.parts))) for chapter in chapters]
-    return page_of(title, version, sections)
-
-
-def write_page(target: PathLike[str], page: str) -> None:
-    """Write a page; if that fails, leave an existing file unchanged."""
-    write_bytes(target, page.encode("utf-8", "xmlcharrefreplace"))
 
 
 def _html(part: Content) -> str:
@@ -148,8 +125,7 @@ def document_html(document: Document) -> str:
     if document.facts:
         facts = (f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in document.facts)
         parts.append(f"<dl>{''.join(facts)}</dl>")
-    for block in blocks(document.tables):
-        parts.append(_frame(block, document.title))
+    parts += [_frame(block, document.title) for block in blocks(document.tables)]
     parts += [f'<p class="note">{escape(note)}</p>' for note in document.all_notes]
     if document.key:
         names = (f"<dt>{escape(short)}</dt><dd>{escape(whole)}</dd>" for short, whole in document.key)

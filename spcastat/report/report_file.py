@@ -13,11 +13,11 @@ from spcastat.engine.inputs import Source
 from spcastat.labels import printable
 from spcastat.report.chapters import Chapter, Content, Lines, Picture, chapters
 from spcastat.report.docx_file import ENDING, PAGE, require_docx, write_word
-from spcastat.report.html_page import ENDINGS, chapters_page, write_page
+from spcastat.report.html_page import ENDINGS, chapters_page
 from spcastat.report.summary import summarise
 from spcastat.report.workbook import fit_sheets, write_workbook
 from spcastat.state import FitState
-from spcastat.storage.atomic import file_path
+from spcastat.storage.atomic import file_path, write_bytes
 from spcastat.tables import Arrangement, Document, Layout
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ def write_report(
     if word:
         _write_word(target, heading, parts)
     else:
-        write_page(target, chapters_page(heading, record.versions.get("spcastat", ""), parts))
+        page = chapters_page(heading, record.versions.get("spcastat", ""), parts)
+        write_bytes(target, page.encode("utf-8", "xmlcharrefreplace"))
 
 
 def to_excel(state: FitState, source: Source | None, path: str | PathLike[str]) -> None:
