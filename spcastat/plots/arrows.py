@@ -75,7 +75,7 @@ def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
     strong = (arrows["nonzero"] | arrows["supplementary"]).to_numpy()
     colours = _colours(ax, arrows, 0.38)
     drawn = np.array(sides == "", dtype=bool)
-    for side in {str(one) for one in sides} - {""}:
+    for side in sorted({*sides.tolist()} - {""}):
         here = np.flatnonzero(sides == side)
         drawn[here[np.argmax(np.hypot(*tips[here].T))]] = True
         if len(here) > 1:

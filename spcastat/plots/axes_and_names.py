@@ -122,9 +122,10 @@ def frame_of(frame: pd.DataFrame, what: str = "loadings") -> NDArray[np.float64]
 
 def need_columns(table: Any, columns: list[str], what: str) -> None:
     """Raise ShapeError unless a table is a frame with rows and these columns, numeric, each exactly once."""
-    good = isinstance(table, pd.DataFrame) and not table.empty
-    if not good or any(list(table.columns).count(name) != 1 for name in columns):
-        raise ShapeError(f"{what} needs rows and the columns {listed(columns)}.")
+    found = list(table.columns) if isinstance(table, pd.DataFrame) and not table.empty else []
+    if missing := [name for name in columns if found.count(name) != 1]:
+        needed = f"{what} needs rows, and once each the columns {listed(columns)}"
+        raise ShapeError(f"{needed}; it lacks {listed(missing)}.")
     frame_values(table[columns], what)
 
 

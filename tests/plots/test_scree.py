@@ -96,7 +96,7 @@ def test_refusals(variance):
 
 
 def test_missing_column_is_named(variance):
-    with pytest.raises(ShapeError, match="lacks the columns 'cumulative PCA'"):
+    with pytest.raises(ShapeError, match="lacks 'cumulative PCA'"):
         screeplot(variance.drop(columns="cumulative PCA"))
 
 
