@@ -73,7 +73,7 @@ def _dense_line(ax: Axes, value: float) -> None:
     ax.axhline(value, color=ink(ax), label="dense PCA", zorder=2, **dashes)
 
 
-def _labelled(ax: Axes, x: str, y: str, loc: str = "best", whole: bool = True) -> Axes:
+def _labelled(ax: Axes, x: str, y: str, loc: Any = "best", whole: bool = True) -> Axes:
     """Write the labels of both axes and the legend; ticks of a `whole` horizontal axis are whole numbers."""
     if whole:
         ax.locator_params(axis="x", integer=True)

@@ -242,7 +242,9 @@ def draw_outline(ax: Axes, corners: np.ndarray, colour: Any) -> None:
 def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str) -> None:
     """Draw a large marker with an edge in the colour of the background."""
     edge: dict[str, Any] = {"edgecolors": [tuple(paper(ax))], "linewidths": line(1.4)}
-    ax.scatter(*centre, s=area(110), color=[colour], marker=marker, zorder=5, gid="centroid", **edge)
+    ax.scatter(
+        centre[0], centre[1], s=area(110), color=[colour], marker=marker, zorder=5, gid="centroid", **edge
+    )
 
 
 # --- labels ---------------------------------------------------------------------------------------
