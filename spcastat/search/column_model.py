@@ -100,25 +100,11 @@ class Model:
             found -= first @ (self.H @ self.second) + second @ (self.H @ self.first)
         return found
 
-    def columns(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a column of A and of B for each fit, shape (B, m) each; `at` has shape (B, 1)."""
-        ones = np.ones(at.shape)
-        rows = np.take_along_axis(self.first, at[:, None], axis=2).mT
-        M = self.M.of(self.of).products(at, ones) - (rows @ self.H @ self.first)[:, 0]
-        return self.products(at[:, None], ones[:, None])[:, 0], M
-
     def corners(self) -> np.ndarray:
         """Return the diagonal of B, shape (B, m)."""
         if self.T is None:
             return np.ones((len(self.first), self.M.m))
         return self.M.of(self.of).diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
-
-    def diagonal(self) -> np.ndarray:
-        """Return the diagonal of A, shape (B, m)."""
-        found = self.alpha[:, None] * self.main.diagonal() - (self.first * (self.Z @ self.first)).sum(axis=1)
-        if self.T is not None:
-            found -= 2.0 * (self.first * (self.H @ self.second)).sum(axis=1)
-        return found
 
     def repeated(self, times: int) -> Model:
         """Return the model with every fit repeated `times` times."""

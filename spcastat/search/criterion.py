@@ -108,8 +108,6 @@ class Criterion(ABC):
     #: Whether the model of one column given the others is exact; then the order of components does not
     #: matter.
     exact: bool
-    #: Whether components are best built variable by variable, as in forward selection.
-    grows: bool = False
     #: Whether good optima lie far apart, so that climbing from unpromising starts is worthwhile.
     rugged: bool = False
     #: Which supports are allowed; None for all.

@@ -167,7 +167,7 @@ def exchange_values(parts: Bordered, c: int) -> np.ndarray:
     slope = slope[:, None] + t * (t * (U**2 @ inverse**2) - 2.0 * (U @ (inverse * (y - r))))
     found = added[:, None] - f / np.maximum(slope, NULL)
     # The present ratio is a pole of N: its term is replaced by the multiple of the best vector that makes
-    # # the loading of variable i zero.
+    # the loading of variable i zero.
     lead = U[:, :, -1, None]
     known = np.abs(lead) > UNSURE
     lead = divisor(lead, known)

@@ -23,8 +23,7 @@ class Projected(Criterion):
 
     def __init__(self, M: Moments, T: Moments, cards: tuple[int, ...]):
         super().__init__(M, T, cards)
-        self.grows = not M.identity
-        self.rugged = not self.grows
+        self.rugged = M.identity
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
         root = _root(G)

@@ -241,7 +241,7 @@ def _searched(
         return end, Evidence(end.value.tolist(), end.value.tolist())
     if criterion.k > 1:
         return search(criterion, vectors, settings, rng, start)
-    if criterion.grows:
+    if isinstance(criterion, Projected) and not criterion.rugged:
         return best_predictor(criterion)
     S = criterion.M if criterion.T is None else criterion.T
     assert isinstance(S, Dense)

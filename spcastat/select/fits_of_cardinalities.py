@@ -171,6 +171,12 @@ class Fitter:
         """
         return self.paths([op], cards, near, thorough)[0]
 
+    def quick(self) -> Fitter:
+        """Return the same with the least effort, if the method is the default search."""
+        if self.plan is None or not isinstance(self.plan.solver, Joint):
+            return self
+        return replace(self, plan=replace(self.plan, solver=replace(self.plan.solver, effort="quick")))
+
     def groups(self, p: int) -> np.ndarray | None:
         """Return the group of each of p variables, shape (p,), if variables enter together."""
         rule = None if self.solver is None else self.solver.rule(p, self.k)

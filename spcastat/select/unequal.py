@@ -186,13 +186,14 @@ class Unequal:
         """
         found, V, k = self.found, self.fits[self.card][0], len(self.card)
         placed = self.supports is not None and len(set(self.supports.kinds([0] * k))) > 1
-        known: dict[Cards, np.ndarray] = {}
-        while True:  # the fit depends on the order, so sorting may require another fit
-            order = np.argsort(-np.diag(found.op.products(V)) * (not placed), kind="stable")
-            self.card = tuple(self.card[j] for j in order)
-            if self.card in known or len(set(self.card)) == 1:
-                break
-            known[self.card] = V = found.final.fits([found.op], self.card, [[V[:, order]]])[0]
+        for fitter in dict.fromkeys((found.final.quick(), found.final)):
+            known: dict[Cards, np.ndarray] = {}
+            while True:  # the fit depends on the order, so sorting may require another fit
+                order = np.argsort(-np.diag(found.op.products(V)) * (not placed), kind="stable")
+                self.card = tuple(self.card[j] for j in order)
+                if self.card in known or len(set(self.card)) == 1:
+                    break
+                known[self.card] = V = fitter.fits([found.op], self.card, [[V[:, order]]])[0]
         if self.card in known:
             found.fits.pop(self.card, None)  # replaces the quick fit stored for EBIC
             found.add([self.card], known[self.card])

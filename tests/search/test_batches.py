@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy.linalg import eigh, sqrtm
@@ -17,7 +15,6 @@ from spcastat.search.criterion import joined
 from spcastat.search.default import CRITERIA, held
 from spcastat.search.exchange import exchange, promising, trials
 from spcastat.search.fixed_supports import refined
-from spcastat.search.new_component import grown, singles
 from spcastat.search.perturbed_fits import interchanged
 from tests.search.conftest import draw
 
@@ -246,29 +243,6 @@ def test_interchanged_components_are_truncated_again(objective):
                 assert found.value[at] == pytest.approx(value(objective, S, expected), rel=1e-8)
                 at += 1
     assert at == len(found)
-
-
-@pytest.mark.parametrize("objective", ["pev", "least_squares"])
-def test_supports_grow_by_the_variable_that_adds_most(objective):
-    """Or by one that adds nearly as much: two steps of Newton's method are enough to rank by."""
-    criterion, S, fits = problem(objective)
-    criterion.empty(fits, np.arange(B), 0)
-    model = criterion.model_given_others(fits)
-    alone = singles(model)
-    found = [grown(model, np.tile([2, 5], (B, 1)), card) for card in (1, 2, 3, 4)]
-    for b, V in enumerate(criterion.dense(fits)):
-        others = value(objective, S, V[:, 1:])
-        for j in range(P):
-            assert others + alone[b, j] == pytest.approx(best_beside(objective, S, V, 0, [j]), rel=1e-7)
-        for r, first in enumerate((2, 5)):
-            assert found[0][b, r].tolist() == [first]
-            for before, after in pairwise(found):
-                J = before[b, r].tolist()
-                gains = {j: best_beside(objective, S, V, 0, [*J, j]) for j in set(range(P)) - set(J)}
-                (new,) = set(after[b, r].tolist()) - set(J)
-                assert len(after[b, r]) == len(J) + 1
-                assert gains[new] >= max(gains.values()) * (1 - 1e-3)
-                assert after[b, r].tolist() == sorted(after[b, r].tolist())
 
 
 # --- the largest entries --------------------------------------------------------------------------

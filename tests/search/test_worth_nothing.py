@@ -1,12 +1,14 @@
 """Places of a support, and components, that are worth nothing: what is left to go by there."""
 
+from itertools import pairwise
+
 import numpy as np
-import pytest
 
 from spcastat.operators import Gram
+from spcastat.search.best_predictor import grown
 from spcastat.search.default import held
-from spcastat.search.new_component import grown, singles
 from spcastat.search.one_penalty import loaded, polished
+from spcastat.search.starting_fits import empty
 from spcastat.search.variance_target import VarianceTarget
 from tests.search.conftest import draw
 
@@ -23,32 +25,26 @@ def apart(seed):
     return np.cov(X, rowvar=False), V
 
 
-@pytest.mark.parametrize("objective", ["pev", "adjusted", "least_squares"])
-def test_a_single_component_grows_by_the_variable_of_the_largest_eigenvalue(objective):
+def test_the_best_predictor_grows_by_the_variable_that_adds_most():
     S = draw(8, 1)
     S /= np.trace(S)
-    criterion = held(S, (4,), objective)
-    fits = criterion.fits(np.array([[0, 1, 2, 3]]), np.ones((1, 4)))
-    criterion.empty(fits, np.arange(1), 0)
-    model = criterion.model_given_others(fits)
+    criterion = held(S, (4,), "least_squares")
+    model = criterion.model_given_others(empty(criterion, 1))
 
     def worth(J):
-        top = np.linalg.eigvalsh(S[np.ix_(J, J)])[-1]
-        if objective != "least_squares":
-            return top
         F = (S @ S)[np.ix_(J, J)]  # v'SSv / v'Sv
         L = np.linalg.inv(np.linalg.cholesky(S[np.ix_(J, J)]))
         return np.linalg.eigvalsh(L @ F @ L.T)[-1]
 
-    np.testing.assert_allclose(singles(model)[0], [worth([j]) for j in range(8)], rtol=1e-6)
-    for first in range(8):
-        J = [first]
-        for card in (2, 3, 4):
-            found = grown(model, np.array([[first]]), card)[0, 0].tolist()
-            (new,) = set(found) - set(J)
+    found = [grown(model, card) for card in (1, 2, 3, 4)]
+    order = found[0][:, 0].tolist()
+    assert sorted(order) == list(range(8))
+    assert order == sorted(order, key=lambda j: -worth([j]))
+    for smaller, larger in pairwise(found):
+        for J, support in zip(smaller.tolist(), larger.tolist(), strict=True):
+            (new,) = set(support) - set(J)
             values = {j: worth([*J, j]) for j in set(range(8)) - set(J)}
-            assert values[new] >= max(values.values()) * (1.0 - 1e-3)  # two steps of Newton's method
-            J = [*J, new]
+            assert values[new] >= max(values.values()) * (1.0 - 1e-3)  # ranked by a lower bound
 
 
 def test_a_component_without_variance_is_left_as_it_is():
