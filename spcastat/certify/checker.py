@@ -18,8 +18,6 @@ import numpy as np
 
 #: Twice the unit roundoff, and an allowance for sums of up to a thousand numbers, both relative.
 EPS, SUM = 2.0**-52, 1e-12
-#: Supports of a component are listed up to this number; with more it counts as dense.
-MOST = 100_000
 #: S + SHIFT I takes the place of S, divided by its trace, where a larger matrix has a larger measure.
 SHIFT = 1e-12
 
@@ -131,7 +129,8 @@ def terms(R: np.ndarray, places: np.ndarray, Z: Ball) -> tuple[np.ndarray, ...]:
 def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Any) -> None:
     """Refuse unless no loadings with these cardinalities, in any order, have more than `bound`."""
     p, k, cards = len(S.mid), len(cards), sorted(cards)
-    listed = {c: list(combinations(range(p), c)) for c in cards if math.comb(p, c) <= MOST}
+    # with more supports a component counts as dense
+    listed = {c: list(combinations(range(p), c)) for c in cards if math.comb(p, c) <= 100_000}
     places = {c: np.array(listed.setdefault(c, [tuple(range(p))])) for c in cards}
     alone: dict[int, tuple[np.ndarray, ...]]
     own, alone = 0.0, {c: (np.zeros(len(T)), np.full(len(T), np.inf), T) for c, T in places.items()}

@@ -16,8 +16,6 @@ import numpy as np
 from spcastat.certify.dual import ROUNDING, ky_fan
 from spcastat.kernels.eig import symmetric
 
-#: Eigenvalues of S below this share of the largest are treated as zero.
-NULL = 1e-13
 #: Columns of F are dependent if a singular value is below DEPENDENT times the largest; if one is between that
 #: and CLEAR times the largest, the rank is in doubt and the support is not used.
 DEPENDENT, CLEAR = 1e-9, 1e-5
@@ -88,7 +86,7 @@ def pev_frame(S: np.ndarray, k: int) -> Frame:
 def least_squares_frame(S: np.ndarray, k: int) -> Frame:
     """Return the frame of the least-squares share."""
     values, vectors = np.linalg.eigh(S)
-    kept = values > NULL * values[-1]
+    kept = values > 1e-13 * values[-1]  # smaller eigenvalues are treated as zero
     F = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
     return Frame(np.diag(values[kept]), F, np.arange(len(S)), k)
 

@@ -26,8 +26,6 @@ from spcastat.state.record import PARTITIONS, UNRULED
 
 #: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for TARGET.
 OPTIMAL, TARGET = 1e-4, 9e-5
-#: With more variables than this the covariance matrix is not computed.
-DENSE_VARIABLES = 2000
 
 Callback = Callable[[int], None]
 
@@ -201,7 +199,7 @@ class _Search:
             self.root.proof += f" ({stopped})"
 
     def _bound(self, clock: Clock, max_nodes: float, step: Callable[[int], None]) -> None:
-        if self.op.p > DENSE_VARIABLES:
+        if self.op.p > 2000:
             raise Stop("too many variables for a search")
         if not self.V.any(axis=0).all():
             raise Stop("a component without loadings")

@@ -24,8 +24,6 @@ from spcastat.kernels.eig import EPS, below
 SHARES = np.array([0.85, 0.72, 0.6, 0.5, 0.42, 0.35, 0.28, 0.22, 0.16, 0.11, 0.07])
 #: Above this order the split bound is not used, since its factorisations take too long.
 SPLIT_ORDER = 2000
-#: Number of steps that improve U in a node; its children start from the result.
-STEPS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +161,7 @@ def first_split(T: np.ndarray, r: int, level: float) -> np.ndarray:
 def closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple[bool, np.ndarray]:
     """Search for a U whose split bound excludes the node; return whether there is one, and the best U."""
     best, lowest = U, np.inf
-    for _ in range(STEPS):
+    for _ in range(6):
         if below(split(T, U, r)[0], level):
             return True, U
         new, bound = improved(T, U, r, level)

@@ -23,8 +23,6 @@ from spcastat.certify.node import branching_variable, closed_by_split, first_spl
 from spcastat.certify.relaxed import LAST, LEAF
 from spcastat.kernels.eig import symmetric
 
-#: The largest number of times that an interval is halved.
-HALVINGS = 8
 #: Room for rounding, of the total variance, and eigenvalues of a multiplier that are left out.
 ROOM, SMALL = 1e-8, 1e-9
 #: Room of a single eigenvalue for its rounding.
@@ -121,7 +119,7 @@ class Witnesses:
                     one["cuts"].append(high)
                     one["Z"].append(closed[0])
                     one["theta"].append(closed[1])
-                elif halved == HALVINGS or self.clock.over:
+                elif halved == 8 or self.clock.over:
                     raise UnwrittenError("the bound is not tight on some supports")
                 else:
                     middle = (0.5 * (np.sqrt(low) + np.sqrt(high))) ** 2

@@ -132,6 +132,12 @@ def flip_signs(V: np.ndarray) -> np.ndarray:
     return np.where(V[first, np.arange(V.shape[1])] < 0, -1.0, 1.0)
 
 
+def better_signs(V: np.ndarray, axis: int) -> np.ndarray:
+    """Return the signs, of the shape of V but 1 along `axis`, that give positive parts the larger norms."""
+    up, down = ((np.maximum(sign * V, 0.0) ** 2).sum(axis=axis, keepdims=True) for sign in (1.0, -1.0))
+    return np.where(down > up * (1.0 + 1e-10), -1.0, 1.0)
+
+
 def settled(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Choose eigenvectors of equal eigenvalues, and all signs, by a rule that does not depend on rounding.
 

@@ -27,10 +27,6 @@ def row_blocks(n: int, p: int, size: int | None = None) -> Iterator[slice]:
     return blocks(n, p, size or BLOCK)
 
 
-#: This is decided by the first rows of a block, at most this many.
-SAMPLE = 200
-#: Rows that need not be copied are multiplied in blocks of about this many numbers.
-LARGE_BLOCK = 50_000_000
 #: SquareProducts stores the sizes of this many of the largest rows.
 LARGEST_ROWS = 500
 
@@ -133,12 +129,12 @@ class CrossProducts:
         if self.columns is not None:
             X = X[:, self.columns]
         if weights is None and self._plain:
-            head = X[:SAMPLE]
+            head = X[:200]
             self._plain = _is_near(head.mean(axis=0, dtype=float), head.var(axis=0, dtype=float))
         n, p = X.shape
         # blocks can be large if the rows need no copy: other types than float64 are converted block by block
         whole = weights is None and self._plain and X.dtype == np.float64
-        for rows in row_blocks(n, p, LARGE_BLOCK if whole else None):
+        for rows in row_blocks(n, p, 50_000_000 if whole else None):
             self._add(X[rows], None if weights is None else weights[rows])
 
     @quiet

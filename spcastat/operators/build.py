@@ -28,8 +28,6 @@ from spcastat.operators.standardisation import (
 
 #: If there are at least as many rows as variables, the covariance matrix is formed up to this many variables.
 GRAM_ORDER = 3000
-#: Up to this many variables it is always formed.
-SMALL_ORDER = 400
 
 Given = bool | np.ndarray
 Op = TypeVar("Op", bound=Operator)
@@ -192,7 +190,7 @@ def standard_of(
 
 def _forms_gram(X: Any, keep_rows: bool) -> bool:
     n, p = X.shape
-    return not keep_rows and (p <= SMALL_ORDER or (n >= p and p <= GRAM_ORDER))
+    return not keep_rows and (p <= 400 or (n >= p and p <= GRAM_ORDER))
 
 
 def _sparse_rows(

@@ -23,8 +23,6 @@ from spcastat.operators.sparse_products import product, sparse_squares
 
 #: They are also converted, and centred block by block, if a mean exceeds this many standard deviations.
 FAR_MEAN = 100.0
-#: Blocks of S for at most this many variables are computed from a copy of their columns (CSR).
-SLAB = 50
 
 
 class Rows(Operator):
@@ -261,7 +259,7 @@ class SparseRows(Rows):
         return [slice(start, start + step) for start in range(0, max(V.shape[1], 1), step)]
 
     def block(self, J: np.ndarray) -> np.ndarray:
-        if self.X.format == "csr" and len(J) <= SLAB:
+        if self.X.format == "csr" and len(J) <= 50:  # a copy of so few columns costs less
             return self.take(J).gram()
         return self._gram(np.asarray(J))
 

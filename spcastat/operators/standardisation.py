@@ -76,10 +76,6 @@ def is_constant(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return np.sqrt(variance) <= CONSTANT * np.abs(mean)
 
 
-#: Sums of squares within these bounds were computed without harmful underflow or overflow.
-SMALLEST, LARGEST = 1e-280, 1e280
-
-
 class Extremes:
     """Accumulator of the largest absolute value of every column.
 
@@ -125,9 +121,9 @@ def fits(
         Returns the largest absolute values of given columns. It is called for columns whose mean and squares
         are zero, which may come from underflow; without it they are assumed to be columns of zeros.
     """
-    if not (np.isfinite(mean).all() and (squares <= LARGEST).all()):
+    if not (np.isfinite(mean).all() and (squares <= 1e280).all()):
         return False
-    doubtful = (squares < SMALLEST) & (np.abs(mean) < 1e-130)  # larger means without variance: constants
+    doubtful = (squares < 1e-280) & (np.abs(mean) < 1e-130)  # larger means without variance: constants
     if (doubtful & ((squares > 0) | (mean != 0))).any():
         return False
     nothing = np.flatnonzero(doubtful)

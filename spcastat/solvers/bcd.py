@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from spcastat.kernels.ties import hard, l1_bounded, positive_part, soft
+from spcastat.kernels.ties import better_signs, hard, l1_bounded, positive_part, soft
 from spcastat.operators import Operator
 from spcastat.progress import Advance, stage
 from spcastat.solvers.exact_loadings import explained, fitted
@@ -23,12 +23,6 @@ Update = Callable[[np.ndarray], np.ndarray]
 
 #: Number of consecutive sweeps without a change after which a start has converged.
 QUIET_SWEEPS = 3
-#: After every this many sweeps, starts with the same loadings are merged.
-MEETING = 5
-#: Smallest improvement of the residual variance that counts, as a share of the total variance.
-ROUNDING = 1e-13
-#: With `accelerate`: the largest number of quasi-Newton steps between sweeps.
-STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -104,7 +98,7 @@ class BCD(JointSolver):
         floor = 1e-14 * float(op.diagonal().max())  # smaller residuals are rounding
         V = np.array(starts)
         if self.nonneg:
-            V *= _better_sign(V)
+            V *= better_signs(V, 2)
         may_rise = self.norm == "l1" and self.t is None
         state = _State(op, V, may_rise)
         n_starts = len(V)
@@ -128,7 +122,7 @@ class BCD(JointSolver):
             new = state.criterion()
             if may_rise:
                 left = state.residual()
-                lower = left < lowest[running] - ROUNDING * op.total
+                lower = left < lowest[running] - 1e-13 * op.total  # else it is rounding
                 lowest[running[lower]], passed[running[lower]] = left[lower], state.V[lower]
                 bettered[running[lower]] = sweep
             change = np.abs(value[running] - new)
@@ -139,7 +133,7 @@ class BCD(JointSolver):
             sweeps[running] = sweep
             still = (quiet[running] < QUIET_SWEEPS) & (sweep < self.max_iter)
             found[running[~still]] = state.V[~still]
-            if sweep % MEETING == 0:
+            if sweep % 5 == 0:  # merge starts with the same loadings
                 for this, other in _met(state.V, new, still, self.tol * op.total):
                     leader[running[this]] = running[other]
                     still[this] = False
@@ -167,7 +161,7 @@ class BCD(JointSolver):
         Sweeps would be slow there; they still decide on the supports and on convergence.
         """
         for start in np.flatnonzero((steady >= 5) & (quiet == 0)):
-            better = fitted(state.op, state.V[start].T, self.nonneg, STEPS, self.tol)
+            better = fitted(state.op, state.V[start].T, self.nonneg, 50, self.tol)
             if better is not None:
                 state.replace(int(start), better.T)
             steady[start] = 0
@@ -261,10 +255,3 @@ def _dots(M: np.ndarray, w: np.ndarray) -> np.ndarray:
 def _combine(c: np.ndarray, M: np.ndarray) -> np.ndarray:
     """Return the combinations sum_j c_j M_j of every start: (m, k) with (m, k, p) gives (m, p)."""
     return np.matmul(c[:, None, :], M)[:, 0]
-
-
-def _better_sign(V: np.ndarray) -> np.ndarray:
-    """Return the signs, shape (m, k, 1), for which the positive parts have the larger norms."""
-    up = (np.maximum(V, 0.0) ** 2).sum(axis=2)
-    down = (np.minimum(V, 0.0) ** 2).sum(axis=2)
-    return np.where(down > up * (1.0 + 1e-10), -1.0, 1.0)[:, :, None]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.ties import positive_part, soft
+from spcastat.kernels.ties import better_signs, positive_part, soft, unit
 from spcastat.operators import Operator
 from spcastat.solvers.power import power, renormalised, with_length
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
@@ -59,7 +59,7 @@ class EMPCA(ComponentSolver):
             return soft(positive_part(W) if self.nonneg else W, card)[:, 0]
 
         if self.nonneg:
-            start = _better_sign(start)
+            start = unit(np.maximum(better_signs(start, 0) * start, 0.0)[:, None])[:, 0]
         limit = power(view, start, rule, self.tol, self.max_iter)
         v, n_iter, converged = limit.v, limit.n_iter, limit.converged
         if not v.any():  # the deflated data are zero
@@ -75,10 +75,3 @@ class EMPCA(ComponentSolver):
             v = renormalised(view, v)[0]
         status = "converged" if converged else "max_iter"
         return Component(v, status, n_iter, with_length(view, v))
-
-
-def _better_sign(v: np.ndarray) -> np.ndarray:
-    """Return the positive part of `v` or of `-v`, whichever has the larger norm, at unit length."""
-    up, down = np.maximum(v, 0.0), np.maximum(-v, 0.0)
-    chosen = down if np.sum(down**2) > np.sum(up**2) * (1.0 + 1e-10) else up
-    return chosen / np.linalg.norm(chosen)

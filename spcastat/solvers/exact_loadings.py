@@ -13,14 +13,12 @@ from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import unit
 from spcastat.operators import GRAM_ORDER, Gram, Operator
 
-#: The largest number of quasi-Newton steps.
-STEPS = 500
 #: Values that differ by at most this share are equal up to rounding.
 ROUNDED = 1e-13
 
 
 def fitted(
-    op: Operator, V: np.ndarray, nonneg: bool = False, steps: int = STEPS, flat: float = 0.0
+    op: Operator, V: np.ndarray, nonneg: bool = False, steps: int = 500, flat: float = 0.0
 ) -> np.ndarray | None:
     """Return the loadings of largest explained variance (PEV) on the supports of `V`.
 

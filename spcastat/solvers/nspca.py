@@ -13,7 +13,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.elastic_net import Columns
-from spcastat.kernels.ties import LEVEL, first_max, ranked, top, unit
+from spcastat.kernels.ties import LEVEL, better_signs, first_max, ranked, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.solver import JointSolver, Solution
 
@@ -21,8 +21,6 @@ from spcastat.solvers.solver import JointSolver, Solution
 BATCH = 128
 #: Tolerance for a fit that is truncated to a cardinality afterwards.
 ROUGH = 1e-6
-#: Slopes and curvatures below this share of variance plus alpha are rounding.
-ROUNDED = 1e-13
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,9 @@ class NSPCA(JointSolver):
 
     def _climbed(self, ascent: _Ascent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
         rough = 0.0 if self.card is None or min(self.card) >= len(start) else ROUGH
-        V, n, converged = ascent.climb(_positive(start), np.ones(start.shape, dtype=bool), rough)
+        V, n, converged = ascent.climb(
+            unit(np.maximum(better_signs(start, 0) * start, 0.0)), np.ones(start.shape, dtype=bool), rough
+        )
         if self.card is None:
             return V, n, converged, ascent.value(V)
         cards, short = np.array(self.card), np.zeros(len(self.card), dtype=bool)
@@ -171,7 +171,8 @@ class _Ascent:
             c2 = variance + alpha * (1.0 - (diagonal - old * old) - others)
             cross = float(C[s] @ v) - diagonal * old - old * others
             c1 = float(G[s, r]) - variance * old - alpha * cross - float(self.beta[s])
-            least = ROUNDED * (variance + alpha)  # the cube root of a rounding error is not small
+            # smaller slopes are rounding, and the cube root of a rounding error is not small
+            least = 1e-13 * (variance + alpha)
             new = best_root(alpha, c2 if abs(c2) > least else 0.0, c1 if abs(c1) > least else 0.0)
             if new != old:
                 step = new - old
@@ -216,9 +217,3 @@ def best_root(alpha: float, c2: float, c1: float) -> float:
     if slope != 0.0:
         x -= (x**3 + q * x + d) / slope
     return x if x > 0.0 and x * x * (0.5 * c2 - 0.25 * alpha * x * x) + c1 * x > 0.0 else 0.0
-
-
-def _positive(start: np.ndarray) -> np.ndarray:
-    """Return the larger of the positive and the negative part of each column, at unit length."""
-    up, down = np.maximum(start, 0.0), np.maximum(-start, 0.0)
-    return unit(np.where((down**2).sum(axis=0) > (up**2).sum(axis=0) * (1.0 + 1e-10), down, up))

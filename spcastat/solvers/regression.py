@@ -21,9 +21,6 @@ from spcastat.operators import Operator
 from spcastat.solvers.solver import JointSolver, Solution
 from spcastat.solvers.spco import procrustes
 
-#: Directions of the scores with an eigenvalue below this share of the largest are dropped.
-DEPENDENT = 1e-10
-
 
 @dataclass(frozen=True)
 class Regression(JointSolver):
@@ -184,7 +181,7 @@ class OptimalScoring(Regression):
     ) -> tuple[np.ndarray, np.ndarray]:
         C = W.T @ SW
         values, vectors = top_eigh(symmetric(C), C.shape[0])
-        kept = values > DEPENDENT * values[0]
+        kept = values > 1e-10 * values[0]  # directions of the scores with less are dropped
         return np.asarray(SW @ (vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T), A
 
     def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:

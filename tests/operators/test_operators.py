@@ -109,7 +109,7 @@ def test_weights_count_rows():
 
 @pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
 def test_wide_data_have_an_operator_of_rows(kind):
-    X = data(20, 450)  # above SMALL_ORDER, with fewer rows than variables
+    X = data(20, 450)  # above 400, with fewer rows than variables
     op = prepare(kind(X), None, True, False, range(450))[1]
     assert isinstance(op, operators.Rows)
     assert op.rank_limit == 19
