@@ -103,9 +103,8 @@ def spco(
     result = SpcoResult(source, solver, inside.solve(source.op, k).times(unit))
     empty = (result.coordinates == 0).all()
     if empty.any():
-        largest = float(
-            np.abs(source.op.forward(source.op.leading(1)[1])).max() / source.op.root_weights.max() * unit
-        )
+        scores = source.op.forward(source.op.leading(1)[1])
+        largest = float(np.abs(scores).max() / source.op.root_weights.max() * unit)
         raise OptionError(
             f"penalty={result.penalty:g} makes every coordinate of {', '.join(empty.index[empty])} zero; "
             f"take a smaller one (in [0, {largest:g}) for any component to be left) or fewer components."

@@ -72,11 +72,7 @@ def correlation(
     most = whole_number("max_levels", max_levels, 2)
     limit = real_number("bound", bound, 0.0, 1.0 - 1e-6, open_low=True)
     table = open_table(data)
-    frame = (
-        table.values
-        if isinstance(table.values, pd.DataFrame)
-        else pd.DataFrame(table.values.toarray() if is_sparse(table.values) else table.values)
-    )
+    frame = pd.DataFrame(table.values.toarray() if is_sparse(table.values) else table.values)
     names = table.columns
     values = np.column_stack([_numbers(frame.iloc[:, j], name) for j, name in enumerate(names)])
     _require_variation(values, names)
@@ -84,16 +80,14 @@ def correlation(
     if method == "polychoric":
         R, at_bound = _polychoric(values, names, most, limit)
     else:
-        R = (
-            pd.DataFrame(values)
-            .corr(method="spearman" if method == "spearman" else "pearson", min_periods=2)
-            .to_numpy()
-            .copy()
-        )
+        kind: Any = method
+        R = pd.DataFrame(values).corr(kind, min_periods=2).to_numpy().copy()
         np.fill_diagonal(R, 1.0)
     present = (~np.isnan(values)).astype(float)
     pairs = present.T @ present
-    _require_pairs(R, names)
+    if np.isnan(R).any():
+        first, second = np.argwhere(np.isnan(R))[0]
+        _refuse_pair(names[first], names[second])
     out = pd.DataFrame(R, index=names, columns=names)
     out.attrs["spcastat"] = {
         "kind": method,
@@ -150,7 +144,10 @@ def _polychoric(
     counts = (flat.T @ flat).reshape(p, m, p, m).transpose(0, 2, 1, 3)
     first, second = np.triu_indices(p, 1)
     tables = counts[first, second]
-    _require_tables(tables, first, second, names)
+    for margin in (tables.sum(axis=2), tables.sum(axis=1)):  # one of the two does not vary
+        alone = np.flatnonzero((margin > 0).sum(axis=1) < 2)
+        if alone.size:
+            _refuse_pair(names[first[alone[0]]], names[second[alone[0]]])
     r = polychoric(tables, bound)
     R = np.eye(p)
     R[first, second] = R[second, first] = r
@@ -166,21 +163,6 @@ def _require_variation(values: np.ndarray, names: pd.Index) -> None:
             raise MissingValuesError(f"Column {shown(name)} holds no value; leave it out.")
         if found.min() == found.max():
             raise ConstantColumnError(f"Column {shown(name)} has one value only; leave it out.")
-
-
-def _require_tables(tables: np.ndarray, i: np.ndarray, j: np.ndarray, names: pd.Index) -> None:
-    """Raise MissingValuesError for a pair in whose common rows one of the two does not vary."""
-    for margin in (tables.sum(axis=2), tables.sum(axis=1)):
-        alone = np.flatnonzero((margin > 0).sum(axis=1) < 2)
-        if alone.size:
-            _refuse_pair(names[i[alone[0]]], names[j[alone[0]]])
-
-
-def _require_pairs(R: np.ndarray, names: pd.Index) -> None:
-    """Raise MissingValuesError for a pair without a correlation."""
-    if np.isnan(R).any():
-        first, second = np.argwhere(np.isnan(R))[0]
-        _refuse_pair(names[first], names[second])
 
 
 def _refuse_pair(first: Any, second: Any) -> None:

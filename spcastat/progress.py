@@ -91,7 +91,7 @@ def listening(progress: Any) -> Iterator[None]:
         _depth.reset(depth)
         _listener.reset(heard)
         if display is not None:
-            display.close()
+            display.close_below(0)  # bars that an error left open
 
 
 @contextmanager
@@ -128,14 +128,10 @@ def stage(name: str, total: int | None = None, unit: str = "steps") -> Iterator[
 
 def _watched() -> bool:
     """Return whether stderr is a terminal or a notebook."""
-    return _terminal() or "ipykernel" in sys.modules
-
-
-def _terminal() -> bool:
     try:
-        return sys.stderr.isatty()
+        return sys.stderr.isatty() or "ipykernel" in sys.modules
     except (AttributeError, ValueError):  # no stderr, or a closed one
-        return False
+        return "ipykernel" in sys.modules
 
 
 class _Bars:
@@ -154,13 +150,13 @@ class _Bars:
     def __call__(self, step: Step) -> None:
         depth = step.depth
         known = len(self._stages) > depth and self._stages[depth][0].stage == step.stage
-        self._close_below(depth + known)  # a stage that an error ended has not reported its end
+        self.close_below(depth + known)  # a stage that an error ended has not reported its end
         bar = self._stages.pop()[1] if known else None
         self._stages.append((step, bar))
         if time.monotonic() >= self._from:
             self._show()
         if step.ended:
-            self._close_below(depth)
+            self.close_below(depth)
 
     def _show(self) -> None:
         """Update the bars of all stages in progress, or begin them."""
@@ -181,11 +177,7 @@ class _Bars:
                 self._stages[i] = step, bar
             bar.update(step.done - bar.n)
 
-    def close(self) -> None:
-        """Close the bars that an error left open."""
-        self._close_below(0)
-
-    def _close_below(self, depth: int) -> None:
+    def close_below(self, depth: int) -> None:
         while len(self._stages) > depth:
             bar = self._stages.pop()[1]
             if bar is not None:

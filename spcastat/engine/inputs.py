@@ -362,9 +362,7 @@ def open_rows(
                 design.check()
             with np.errstate(invalid="ignore", over="ignore"):  # not finite values are reported below
                 standard, op = prepare(X, w, center, scale, names, bool(rows_for))
-                finite = np.isfinite(
-                    op.total
-                )  # prepare() avoids overflow, so only infinite values give False
+                finite = np.isfinite(op.total)  # False for infinite values only: prepare() does not overflow
             if not finite:
                 design.check()
         _require_range(op, standard, names)

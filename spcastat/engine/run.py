@@ -240,9 +240,7 @@ def _one_by_one(
             explained += variance
             if i < k - 1:
                 raw = part.raw
-                if (
-                    raw is None
-                ):  # the length of a least-squares fit, so that "residual" does not depend on scale
+                if raw is None:  # the length of a least-squares fit: "residual" is then free of the scale
                     raw = part.v * np.sqrt(max(variance, 0.0))
                 removed = Removed(part.v, raw, V[:, :i])
                 if solver.needs == "rows":

@@ -98,7 +98,10 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
 
     refit, n_jobs = given.refit, given.n_jobs
     Y = _rows(given.sampler)
-    X, still = _unit_columns(Y - Y.mean(axis=0), np.abs(Y).max(axis=0))
+    X = Y - Y.mean(axis=0)
+    size = np.linalg.norm(X, axis=0)
+    still = size <= CONSTANT * np.sqrt(len(X)) * np.abs(Y).max(axis=0)  # constant columns become zero
+    X = np.where(still, 0.0, X / np.where(still, 1.0, size))
     p, k = refit.V.shape
     selected = refit.V.any(axis=1)
     scores = [_Scores(np.flatnonzero(~selected), _free(Y @ refit.V))]
@@ -125,13 +128,6 @@ def _rows(sampler: RowSampler) -> np.ndarray:
     rows, standard = sampler.matrix[sampler.units], sampler.standard
     Y = ((rows.toarray() if is_sparse(rows) else rows) - standard.mean) / standard.scale
     return Y if sampler.covariates is None else rotated(Y, sampler.covariates[sampler.units], None)
-
-
-def _unit_columns(Y: np.ndarray, largest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns scaled to unit length, and a mask of constant columns, which become zero."""
-    size = np.linalg.norm(Y, axis=0)
-    still = size <= CONSTANT * np.sqrt(len(Y)) * largest
-    return np.where(still, 0.0, Y / np.where(still, 1.0, size)), still
 
 
 def _free(T: np.ndarray) -> np.ndarray:

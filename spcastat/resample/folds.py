@@ -75,10 +75,8 @@ class HeldMoments(Held):
         used = np.unique(np.concatenate([model.used for model in models]))
         block = self.block(used)
         places = [np.searchsorted(used, model.used) for model in models]
-        errors = [
-            model.press(self.squares, block[np.ix_(at, at)]) for model, at in zip(models, places, strict=True)
-        ]
-        return np.array(errors)
+        pairs = zip(models, places, strict=True)
+        return np.array([model.press(self.squares, block[np.ix_(at, at)]) for model, at in pairs])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +99,7 @@ class MeasuredCells(Held):
     row_weights: np.ndarray
 
     def press(self, models: Sequence[SparseModel]) -> np.ndarray:
-        errors = [model.press_measured(self.Z, self.patterns, self.row_weights) for model in models]
-        return np.array(errors)
+        return np.array([one.press_measured(self.Z, self.patterns, self.row_weights) for one in models])
 
 
 def measured_cells(Z: np.ndarray, weights: np.ndarray | None) -> MeasuredCells:

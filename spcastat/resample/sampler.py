@@ -67,11 +67,10 @@ class Rules:
     ) -> tuple[Standardisation, Operator]:
         """Return centre, scale and operator of rows; for `rank` and `start` see `prepare_with_gaps`."""
         given = X, weights, self.center, self.scale, self.names
-        standard, op, *_ = (
-            prepare(*given, self.keep_rows)
-            if self.how is None
-            else prepare_with_gaps(*given, self.how, rank, start=start)
-        )
+        if self.how is None:
+            standard, op = prepare(*given, self.keep_rows)
+        else:
+            standard, op = prepare_with_gaps(*given, self.how, rank, start=start)[:2]
         return standard, op.at_unit_size()
 
     def of_sums(self, sums: CrossProducts, rows: int) -> tuple[Standardisation, Operator]:

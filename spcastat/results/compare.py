@@ -29,8 +29,8 @@ from spcastat.results.plotted import drawn
 from spcastat.results.result import SpcaResult
 from spcastat.search.settings import OBJECTIVES
 from spcastat.select.crossvalidation import Errors, held_out
+from spcastat.state.component_frames import facts
 from spcastat.state.component_frames import loadings as loadings_of
-from spcastat.state.component_frames import measure_if_known
 from spcastat.state.proofs import joint_gap
 from spcastat.state.record import JOINT
 from spcastat.tables import Document, Row, Table
@@ -158,15 +158,13 @@ def compare(
     with listening(progress):
         if held_out:
             measures = measures.join(held_out_errors(fits, data, *how, seed, shared))
-    matches = pd.DataFrame(
-        [row for a, b in combinations(names, 2) for row in _matched(a, b, loadings[a], loadings[b])],
-        columns=["fit", "other", "component", "matched", "jaccard", "cosine"],
-    )
+    columns, matches = ["fit", "other", "component", "matched", "jaccard", "cosine"], []
     agreement, angles = (pd.DataFrame(np.diag(np.full(len(names), one)), names, names) for one in (1.0, 0.0))
     for a, b in combinations(names, 2):
-        chosen = matches[(matches["fit"] == a) & (matches["other"] == b)]
-        most = max(loadings[a].shape[1], loadings[b].shape[1])
-        agreement.loc[a, b] = agreement.loc[b, a] = float(chosen["jaccard"].sum() / most)
+        found = _matched(a, b, loadings[a], loadings[b])
+        shared_supports = sum(row[4] for row in found) / max(loadings[a].shape[1], loadings[b].shape[1])
+        agreement.loc[a, b] = agreement.loc[b, a] = shared_supports
+        matches += found
         spans = [orthonormalise(loadings[one].to_numpy())[0] for one in (a, b)]
         angle = subspace_angles(*(Q[:, Q.any(axis=0)] for Q in spans)).max()
         angles.loc[a, b] = angles.loc[b, a] = float(np.rad2deg(angle))
@@ -175,7 +173,7 @@ def compare(
         "cardinality": pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64"),
         "agreement": agreement,
         "angles": angles,
-        "matches": matches,
+        "matches": pd.DataFrame(matches, columns=columns),
     }
     return Comparison(_document(names, frames), frames)
 
@@ -203,16 +201,12 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
 
 
 def _measures(fit: SpcaResult) -> dict[str, Any]:
-    glance = fit.glance().iloc[0]
-    facts = {name: glance[name] for name in ("method", "k", "nonzeros", "variables")}
+    known = facts(fit._state)
     return {
-        **facts,
-        **{name: measure_if_known(fit._state, name) for name in MEASURES},
+        **{name: known[name] for name in ("method", "k", "nonzeros", "variables", *MEASURES)},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
         **{f"gap_{name}": joint_gap(fit._state, name) for name in JOINT},
-        "score_correlation": float(glance["score_correlation"]),
-        "total_variance": fit.total_variance,
-        "converged": fit.converged,
+        **{name: known[name] for name in ("score_correlation", "total_variance", "converged")},
     }
 
 

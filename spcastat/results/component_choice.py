@@ -20,6 +20,9 @@ from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.grid import alike, fixed, percent
 
+#: Decimals of the columns of tests.
+DIGITS = {"p": 3, "deflated_p": 3, "sparse_p": 3, "sparse_correlation": 2}
+
 
 @dataclass(frozen=True)
 class Tested:
@@ -230,17 +233,10 @@ class ComponentChoice(Summary):
         values = alike([*table["observed"], *table["noise"]])
         m = len(table)
         for i, (name, line) in enumerate(table.iterrows()):
-            cells = (
-                values[i],
-                values[m + i],
-                *(
-                    "" if np.isnan(line[name]) else fixed(line[name], digits)
-                    for name, digits in zip(
-                        ("p", "deflated_p", "sparse_p", "sparse_correlation"), (3, 3, 3, 2), strict=True
-                    )
-                ),
-                percent(line["cumulative"], 1),
+            tests = (
+                "" if np.isnan(line[one]) else fixed(line[one], digits) for one, digits in DIGITS.items()
             )
+            cells = (values[i], values[m + i], *tests, percent(line["cumulative"], 1))
             lines.append(Row(str(name), cells, rule=i == self.k > 0))
         point = f"{percent(1 - self.alpha, 0)} % of noise"
         headings = ("observed", point, "p", "deflated p", "sparse p", "r", "cum. %")

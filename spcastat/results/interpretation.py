@@ -53,16 +53,27 @@ class Supplement(Summary):
     def __init__(self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, further: Further | None):
         self._further = further
         frames: dict[str, pd.DataFrame] = {}
+        tables, notes, key = [], [], []
         if rows is not None and cos2 is not None:
             frames |= {"rows": rows, "rows_cos2": cos2}
+            tables.append(_pairs("Row", rows, cos2, full_names(rows.index), "cos2"))
+            notes += [f"{MOST_ROWS} of {len(rows)} rows are shown."] * (len(rows) > MOST_ROWS)
+            key = ["cos2: squared cosine of the row with the component."]
         if further is not None and len(further.correlations):
             correlations = further.correlations
             frames |= {"correlations": correlations, "correlations_cos2": correlations**2}
+            lines = zip(number_rows(correlations[:MOST_ROWS], 2), correlations.index, strict=False)
+            cells = (replace(row, cells=(*row.cells, f"{further.sizes[name]:g}")) for row, name in lines)
+            tables.append(Table("Correlation", (*full_names(correlations.columns), "n"), tuple(cells)))
         if further is not None and len(further.levels):
             frames |= {"levels": further.levels, "test_values": further.test_values, "ratios": further.ratios}
+            names = [_level(one) for one in further.levels.index]
+            tables.append(_pairs("Level: mean score", further.levels, further.test_values, names, "test"))
+            notes.append("test: test value; beyond 2 in size a level goes with the component (5 %).")
         if further is not None:
             frames["sizes"] = further.sizes.to_frame("n")
-        super().__init__(_document(frames, further), frames)
+        document = Document("Supplementary rows and variables", (), tuple(tables), (*notes, *key))
+        super().__init__(document, frames)
 
     @property
     def rows(self) -> pd.DataFrame | None:
@@ -81,28 +92,6 @@ class Supplement(Summary):
             return None
         frame = self.frames["levels"]
         return frame.set_axis([_level(key) for key in frame.index])
-
-
-def _document(frames: dict[str, pd.DataFrame], further: Further | None) -> Document:
-    tables, notes = [], []
-    if "rows" in frames:
-        scores, cos2 = frames["rows"], frames["rows_cos2"]
-        tables.append(_pairs("Row", scores, cos2, full_names(scores.index), "cos2"))
-        if len(scores) > MOST_ROWS:
-            notes.append(f"{MOST_ROWS} of {len(scores)} rows are shown.")
-    if further is not None and "correlations" in frames:
-        frame = frames["correlations"][:MOST_ROWS]
-        sizes = [f"{further.sizes[name]:g}" for name in frame.index]
-        lines = zip(number_rows(frame, 2), sizes, strict=True)
-        rows = tuple(replace(row, cells=(*row.cells, size)) for row, size in lines)
-        tables.append(Table("Correlation", (*full_names(frame.columns), "n"), rows))
-    if further is not None and "levels" in frames:
-        names = [_level(key) for key in frames["levels"].index]
-        tables.append(_pairs("Level: mean score", frames["levels"], frames["test_values"], names, "test"))
-        notes.append("test: test value; beyond 2 in size a level goes with the component (5 %).")
-    if "rows" in frames:
-        notes.append("cos2: squared cosine of the row with the component.")
-    return Document("Supplementary rows and variables", (), tuple(tables), tuple(notes))
 
 
 def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[str], what: str) -> Table:

@@ -15,7 +15,7 @@ from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary, describe_data
 from spcastat.results.plotted import drawn
 from spcastat.results.result import SpcaResult
-from spcastat.state.component_frames import largest_correlation, measure_if_known
+from spcastat.state.component_frames import facts
 from spcastat.state.copies import own
 from spcastat.state.support_rule import rule_words
 from spcastat.tables import Document, Row, Table
@@ -129,14 +129,12 @@ class SpcaPath(FitPath[Any, SpcaResult]):
 
 
 def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:
+    known = facts(fit._state)
     return {
         "card": card,
-        "nonzeros": int(fit.card.sum()),
-        **{name: measure_if_known(fit._state, name) for name in MEASURES},
+        **{name: known[name] for name in ("nonzeros", *MEASURES)},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
-        "objective": fit.objective_value,
-        "score_correlation": largest_correlation(fit._state),
-        "converged": fit.converged,
+        **{name: known[name] for name in ("objective", "score_correlation", "converged")},
     }
 
 

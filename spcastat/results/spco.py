@@ -206,11 +206,7 @@ class SpcoResult(Carried, Shown):
             )
         unit, fits = self._source.op.unit, {}
         for value in sorted({real_number(option, one, 0.0, top) for one in values}):
-            asked = replace(
-                self._solver,
-                zeros=value if option == "zeros" else None,
-                penalty=value if option == "penalty" else None,
-            )
+            asked = replace(self._solver, **{"zeros": None, "penalty": None, option: value})
             inside = replace(asked, penalty=None if asked.penalty is None else asked.penalty / unit)
             found = inside.solve(self._op, self._A.shape[1]).times(unit)
             fits[value] = SpcoResult(self._source, asked, found)
@@ -326,19 +322,15 @@ def _coordinates_row(value: float, option: str, fit: SpcoResult) -> dict[str, An
 
 def _coordinates_document(table: pd.DataFrame, option: str) -> Document:
     first = "zeros" if option == "zeros" else "asked"
-    rows = tuple(
-        Row(
-            f"{line[first]:.4g}",
-            (
-                f"{line['penalty']:.4g}",
-                *(f"{100 * line[name]:.2f}" for name in ("cpzc", "cpev", "fit", "pca")),
-            ),
-        )
-        for line in table.to_dict("records")
-    )
+    rows = []
+    for line in table.to_dict("records"):
+        shares = (f"{100 * line[name]:.2f}" for name in ("cpzc", "cpev", "fit", "pca"))
+        rows.append(Row(f"{line[first]:.4g}", (f"{line['penalty']:.4g}", *shares)))
     note = (
         "CPZC: zero coordinates, %. CPEV: adjusted variance of the loadings, fit: what the sparse "
         "coordinates reproduce, PCA: as many dense components; % of the total variance."
     )
     headings = ("penalty", "CPZC", "CPEV", "fit", "PCA")
-    return Document(f"Path of {plural(len(table), 'fit')}", (), (Table(option, headings, rows),), (note,))
+    return Document(
+        f"Path of {plural(len(table), 'fit')}", (), (Table(option, headings, tuple(rows)),), (note,)
+    )

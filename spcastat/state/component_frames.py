@@ -174,8 +174,13 @@ def tidy(state: FitState, zeros: bool = False, conf_int: bool = False, level: fl
 
 def glance(state: FitState) -> pd.DataFrame:
     """Return the fit in one row: sizes, nonzeros, all measures, correlation of scores, convergence."""
+    return pd.DataFrame([facts(state)])
+
+
+def facts(state: FitState) -> dict[str, Any]:
+    """Return the row of :func:`glance`."""
     record = state.record
-    facts: dict[str, Any] = {
+    return {
         "method": record.method,
         "n": pd.NA if record.n is None else record.n,
         "p": record.p,
@@ -189,7 +194,6 @@ def glance(state: FitState) -> pd.DataFrame:
         "converged": record.converged,
         "n_iter": record.n_iter,
     }
-    return pd.DataFrame([facts])
 
 
 # --- contributions and squared cosines, of rows too -----------------------------------------------

@@ -144,6 +144,7 @@ class Record:
 def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
     """Return the record of a fit."""
     method, solution, standard = plan.method, fit.solution, source.standard
+    total, start = source.op.total * source.op.unit**2, plan.start if isinstance(plan.start, str) else "given"
     return Record(
         method=method.name,
         title=method.title,
@@ -153,11 +154,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         options={
             **_ordered(options_of(plan.solver), fit.order),
             "n_init": plan.n_init,
-            **(
-                {"start": plan.start if isinstance(plan.start, str) else "given"}
-                if plan.solver.uses_starts
-                else {}
-            ),
+            **({"start": start} if plan.solver.uses_starts else {}),
             **({} if plan.aim is None else dataclasses.asdict(plan.aim)),
         },
         n=source.n,
@@ -175,11 +172,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         advice=(ADVICE[solution.status] if solution.search is None else solution.search.told(source.op.p)),
         n_iter=solution.n_iter,
         objective=solution.objective,
-        objective_share=(
-            solution.objective / (source.op.total * source.op.unit**2)
-            if plan.solver.in_variance_units
-            else None
-        ),
+        objective_share=solution.objective / total if plan.solver.in_variance_units else None,
         optima=[[float(value), int(hits)] for value, hits in fit.optima],
         n_init=plan.n_init,
         # a start has reached the best objective if its value is within this share of it

@@ -92,7 +92,12 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
                 means[name, level], tests[name, level], sizes[name, level] = mean, test, float(size)
             ratios[name], sizes[name] = found[3], float(w[known].sum())
         else:
-            correlations[name] = _correlation(_numbers(name, column)[known], T[known], w[known])
+            x, share = _numbers(name, column)[known], w[known] / w[known].sum()
+            dx, dT = x - share @ x, T[known] - share @ T[known]
+            size = np.sqrt((share @ dx**2) * (share @ dT**2))
+            nothing = np.full(T.shape[1], np.nan)  # if either is constant
+            r = np.divide((share * dx) @ dT, size, out=nothing, where=size > 0)
+            correlations[name] = r.clip(-1.0, 1.0)
             sizes[name] = float(w[known].sum())
     names = scores.columns
     return Further(
@@ -142,10 +147,8 @@ def describe(state: FitState, found: Further | None, level: float) -> pd.DataFra
             for term, r in found.correlations[component].items():
                 part.append((component, "supplementary", term, np.nan, r, *_t_test(r, found.sizes[term])))
             for term, ratio in found.ratios[component].items():
-                count = len(found.levels.loc[[term]])
-                part.append(
-                    (component, "factor", term, np.nan, ratio, *_f_test(ratio, found.sizes[term], count))
-                )
+                tested = _f_test(ratio, found.sizes[term], len(found.levels.loc[[term]]))
+                part.append((component, "factor", term, np.nan, ratio, *tested))
             for (factor, value), mean in found.levels[component].items():
                 test = float(found.test_values[component].loc[(factor, value)])
                 label = f"{name_text(factor)} = {name_text(value)}"
@@ -161,15 +164,6 @@ def describe(state: FitState, found: Further | None, level: float) -> pd.DataFra
 
 
 # --- one variable -------------------------------------------------------------------------------
-
-
-def _correlation(x: np.ndarray, T: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return the weighted correlations of x with each column of T; NaN if either is constant."""
-    share = w / w.sum()
-    dx, dT = x - share @ x, T - share @ T
-    size = np.sqrt((share @ dx**2) * (share @ dT**2))
-    values = np.divide((share * dx) @ dT, size, out=np.full(T.shape[1], np.nan), where=size > 0)
-    return np.asarray(values.clip(-1.0, 1.0))
 
 
 def _levels(

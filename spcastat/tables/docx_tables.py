@@ -62,14 +62,15 @@ def add_caption(word: WordDocument, kind: str, text: str, label: str = "") -> No
     font = word.styles["Caption"].font
     font.color.rgb, font.bold, font.italic = RGBColor(0, 0, 0), False, True
     number = sum(f" SEQ {kind} " in (one.text or "") for one in word.element.iter(qn("w:instrText"))) + 1
-    marks = _bookmark(label, len(list(word.element.iter(qn("w:bookmarkStart"))))) if label else ()
-    if marks:
-        paragraph._p.append(marks[0])
+    place = str(len(list(word.element.iter(qn("w:bookmarkStart")))))
+    if label:  # Word allows 40 letters, digits and underscores in the name of a bookmark
+        name = "".join(char if char.isalnum() else "_" for char in label)[:40]
+        paragraph._p.append(_element("w:bookmarkStart", id=place, name=name))
     paragraph.add_run(f"{kind} ")
     for part in _field(f" SEQ {kind} \\* ARABIC ", str(number)):
         paragraph.add_run()._r.append(part)
-    if marks:
-        paragraph._p.append(marks[1])
+    if label:
+        paragraph._p.append(_element("w:bookmarkEnd", id=place))
     paragraph.add_run(f". {printable(text)}")
 
 
@@ -225,12 +226,3 @@ def _field(code: str, result: str) -> Iterator[Any]:
     text.text = result
     yield text
     yield _element("w:fldChar", fldCharType="end")
-
-
-def _bookmark(label: str, number: int) -> tuple[Any, Any]:
-    """Return the start and end of a bookmark; Word allows 40 letters, digits and underscores in its name."""
-    name = "".join(char if char.isalnum() else "_" for char in label)[:40]
-    return (
-        _element("w:bookmarkStart", id=str(number), name=name),
-        _element("w:bookmarkEnd", id=str(number)),
-    )

@@ -156,7 +156,12 @@ def loadings_table(
     labels = full_names([loadings.index[i] for i in kept])
     cells = _cells(kept_values, digits, arrangement.cut, contributions)
     if stars is not None:
-        cells = _starred(cells, _marks(stars, values)[kept])
+        marks = stars.to_numpy(dtype=object) if isinstance(stars, pd.DataFrame) else np.empty(0, dtype=object)
+        if not all(isinstance(mark, str) for mark in marks.ravel()):
+            raise ShapeError(
+                "stars of something else than text were given; they are a data frame of strings."
+            )
+        cells = _starred(cells, _alike(marks, values, "stars")[kept])
     headings, step = full_names(loadings.columns), 1
     if dense is not None and others is not None:
         cells = np.stack([cells, _fixed(others[kept], digits)], axis=2).reshape(len(cells), -1)
@@ -174,7 +179,13 @@ def loadings_table(
     lines = zip(labels, cells, groups, strict=True)
     rows = [Row(label, tuple(line), group) for label, line, group in lines]
     if intervals is not None:
-        lower, upper = (bound[kept] for bound in _bounds(intervals, values))
+        if not isinstance(intervals, (tuple, list)) or len(intervals) != 2:
+            raise ShapeError(
+                f"intervals of type {type(intervals).__name__} were given; they are a pair of data frames, "
+                "lower and upper bounds."
+            )
+        bounds = (frame_values(bound, "bounds of intervals") for bound in intervals)
+        lower, upper = (_alike(bound, values, "intervals")[kept] for bound in bounds)
         below = np.full_like(cells, "")
         below[:, : step * values.shape[1] : step] = _intervals(kept_values, lower, upper, digits)
         under = [Row("", tuple(line), group) for line, group in zip(below, groups, strict=True)]
@@ -197,24 +208,6 @@ def _alike(others: NDArray[Any], values: NDArray[np.float64], what: str) -> NDAr
             "equal."
         )
     return others
-
-
-def _marks(stars: Any, values: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Check the data frame of stars and return its values."""
-    marks = stars.to_numpy(dtype=object) if isinstance(stars, pd.DataFrame) else np.empty(0, dtype=object)
-    if not all(isinstance(mark, str) for mark in marks.ravel()):
-        raise ShapeError("stars of something else than text were given; they are a data frame of strings.")
-    return _alike(marks, values, "stars")
-
-
-def _bounds(intervals: Any, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Check the lower and upper bounds and return their values."""
-    if not isinstance(intervals, (tuple, list)) or len(intervals) != 2:
-        raise ShapeError(
-            f"intervals of type {type(intervals).__name__} were given; they are a pair of data frames, lower "
-            "and upper bounds."
-        )
-    return [_alike(frame_values(bound, "bounds of intervals"), values, "intervals") for bound in intervals]
 
 
 @partial(np.vectorize, otypes=[object])

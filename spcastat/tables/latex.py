@@ -283,13 +283,11 @@ class Panel:
     @property
     def height(self) -> float:
         """Approximate height in points."""
-        lines = sum(
-            2
-            + len({row.group for row in table.rows} - {""})
-            + sum(len(self.label(row.label)) for row in table.rows)
-            for table in self.tables
-        )
-        return (lines + 3) * LINE
+        lines = 3
+        for table in self.tables:
+            lines += 2 + len({row.group for row in table.rows} - {""})
+            lines += sum(len(self.label(row.label)) for row in table.rows)
+        return lines * LINE
 
     def label(self, text: str) -> list[str]:
         """Return the lines of a label as LaTeX; all but the first are indented."""

@@ -174,14 +174,8 @@ def _header(document: Document, width: int) -> str:
     indent = max((display_width(label) for label, _ in document.facts), default=0) + GAP
     indent = min(indent, width // 2)
     for label, text in document.facts:
-        lines.append(
-            textwrap.fill(
-                " ".join(text.split()),
-                width,
-                initial_indent=label + " " * max(indent - display_width(label), 1),
-                subsequent_indent=" " * indent,
-            )
-        )
+        first, text = label + " " * max(indent - display_width(label), 1), " ".join(text.split())
+        lines.append(textwrap.fill(text, width, initial_indent=first, subsequent_indent=" " * indent))
     return "\n".join(lines)
 
 
