@@ -206,7 +206,8 @@ class SpcoResult(Carried, Shown):
             )
         unit, fits = self._source.op.unit, {}
         for value in sorted({real_number(option, one, 0.0, top) for one in values}):
-            asked = replace(self._solver, **{"zeros": None, "penalty": None, option: value})
+            controls: dict[str, Any] = {"zeros": None, "penalty": None, option: value}
+            asked = replace(self._solver, **controls)
             inside = replace(asked, penalty=None if asked.penalty is None else asked.penalty / unit)
             found = inside.solve(self._op, self._A.shape[1]).times(unit)
             fits[value] = SpcoResult(self._source, asked, found)
