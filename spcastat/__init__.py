@@ -35,19 +35,14 @@ if TYPE_CHECKING:
 _HOME = {
     # name: the module that it is taken from, or is
     "SpcaResult": "spcastat.results",
-    "choose": "spcastat.choosing",
-    "choose_k": "spcastat.choosing",
     "compare": "spcastat.results.compare",
     "correlation": "spcastat.correlations",
-    "datasets": "spcastat.datasets",
-    "errors": "spcastat.errors",
     "load": "spcastat.results.result",
-    "measures": "spcastat.measures",
     "methods": "spcastat.catalogue",
-    "spca": "spcastat.api",
-    "spca_cov": "spcastat.api",
-    "spca_path": "spcastat.api",
     "spco": "spcastat.coordinates",
+    **dict.fromkeys(("choose", "choose_k"), "spcastat.choosing"),
+    **dict.fromkeys(("spca", "spca_cov", "spca_path"), "spcastat.api"),
+    **{name: f"spcastat.{name}" for name in ("datasets", "errors", "measures")},
 }
 
 __all__ = ["__version__", *_HOME]

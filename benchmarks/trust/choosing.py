@@ -82,7 +82,7 @@ def _others(
     by_fold, rows = [], []
     for fold in range(FOLDS):
         assert found.folds is not None
-        by_fold.append(found.fitter.path(found.folds.split(fold)[0], cards, fits))
+        by_fold.append(found.fitter.paths([found.folds.split(fold)[0]], cards, fits)[0])
         rows.append(X[labels == fold] - X[labels != fold].mean(axis=0))
     return {
         "held-out PEV": rules.held_out_pev(by_fold, rows),

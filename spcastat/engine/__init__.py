@@ -2,16 +2,5 @@
 
 from spcastat.engine.plan import Plan, Request, choose_method, make_plan, require_components
 from spcastat.engine.run import Fit, run, run_path
-from spcastat.engine.starts import Aim
 
-__all__ = [
-    "Aim",
-    "Fit",
-    "Plan",
-    "Request",
-    "choose_method",
-    "make_plan",
-    "require_components",
-    "run",
-    "run_path",
-]
+__all__ = ["Fit", "Plan", "Request", "choose_method", "make_plan", "require_components", "run", "run_path"]

@@ -116,8 +116,12 @@ def _rotation(value: Any, k: int, p: int) -> str:
     return one_of("rotation", value, ROTATIONS)
 
 
+#: Options that are True or False.
+FLAGS = ("orth", "renormalise", "certify", "accelerate", "backward", "nonneg", "exact", "smooth", "disjoint")
 #: option -> function (value, k, p) -> the checked value that the solver gets.
 CHECKS: dict[str, Check] = {
+    **{name: _flag(name) for name in FLAGS},
+    **{name: _count(name) for name in ("c", "sweeps", "max_iter")},
     "card": cardinalities,
     "total": lambda value, k, p: whole_number("total", value, k, k * p, CardinalityError),
     "t": _numbers("t", 1.0, lambda p: float(np.sqrt(p))),
@@ -125,12 +129,7 @@ CHECKS: dict[str, Check] = {
     "threshold": _numbers("threshold", 0.0, lambda p: 1.0),
     "rotation": _rotation,
     "mu": _numbers("mu", 1e-100, lambda p: 1e100),
-    "orth": _flag("orth"),
     "epsilon": lambda value, k, p: real_number("epsilon", value, 0.0, 1.0, open_low=True),
-    "renormalise": _flag("renormalise"),
-    "certify": _flag("certify"),
-    "accelerate": _flag("accelerate"),
-    "backward": _flag("backward"),
     "alpha": lambda value, k, p: real_number("alpha", value, 0.0, 1e12, open_low=True),
     "orthogonal": lambda value, k, p: real_number("orthogonal", value, 0.0, 1.0),
     "uncorrelated": lambda value, k, p: real_number("uncorrelated", value, 0.0, np.inf),
@@ -138,26 +137,19 @@ CHECKS: dict[str, Check] = {
     "variance": lambda value, k, p: real_number(
         "variance", value, 0.0, 1.0, open_low=True, error=VarianceError
     ),
-    "nonneg": _flag("nonneg"),
-    "exact": _flag("exact"),
     "deflation": lambda value, k, p: one_of("deflation", value, DEFLATIONS),
-    "c": _count("c"),
     "p": _between("p", 0.0, 1.0),
     "spread": lambda value, k, p: one_of("spread", value, SCALES),
     "loss": lambda value, k, p: one_of("loss", value, ("huber", "l1")),
-    "smooth": _flag("smooth"),
     "grid": lambda value, k, p: whole_number("grid", value, 3, 10_000),
-    "sweeps": _count("sweeps"),
     "start": _start,
     "n_init": lambda value, k, p: whole_number("n_init", value, 1, MOST_STARTS),
     "include": names_by_component("include"),
     "exclude": names_by_component("exclude"),
-    "disjoint": _flag("disjoint"),
     "together": groups_together,
     "objective": lambda value, k, p: one_of("objective", value, OBJECTIVES),
     "effort": lambda value, k, p: one_of("effort", value, EFFORTS),
     "promise": lambda value, k, p: one_of("promise", value, PROMISES),
     "screen": _screen,
-    "max_iter": _count("max_iter"),
     "tol": lambda value, k, p: real_number("tol", value, 0.0, 1.0),
 }

@@ -66,7 +66,7 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """The options that were given."""
-        apart = ("k", "method", "nonneg", "n_init", "rng", "order", "disjoint")
+        apart = {"k", "method", "nonneg", "n_init", "rng", "order", "disjoint"} - set(self.further)
         given = {name: one for name, one in self.arguments.items() if one is not None and name not in apart}
         for name in ("nonneg", "disjoint"):
             value = getattr(self, name)

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import elements, listed, nearest, one_of, plural, shown
-from spcastat.engine.inputs import Source
 from spcastat.errors import ComponentsError, DuplicateNamesError, OptionError
 from spcastat.intake.frames import open_table
 from spcastat.labels import full_names, name_text
 from spcastat.report.summary import Summary
+from spcastat.results.call import OfFit
 from spcastat.results.other_names import answered
-from spcastat.state import FitState, component_frames, row_scores
+from spcastat.state import component_frames, row_scores
 from spcastat.state.copies import own
 from spcastat.state.supplementary import Further, describe, further
 from spcastat.tables import Document, Table
@@ -115,14 +115,10 @@ def checked(given: Any) -> Supplement:
     )
 
 
-class Interpreted:
+class Interpreted(OfFit):
     """Mixin with the methods for interpreting components."""
 
-    _state: FitState
-    _source: Source | None
-    _scores: Any
     _distances: pd.DataFrame
-    _call: Any
 
     @answered
     def contributions(self, of: Literal["variables", "rows"] = "variables") -> pd.DataFrame:

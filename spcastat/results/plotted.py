@@ -16,10 +16,9 @@ from spcastat.errors import NoRowsError, OptionError, ShapeError
 from spcastat.intake.frames import open_table
 from spcastat.plots.biplot import ARROWS
 from spcastat.plots.plot_and_table import Plot, table_of
-from spcastat.results.call import Call
+from spcastat.results.call import Call, OfFit
 from spcastat.results.delegation import documented
 from spcastat.results.interpretation import DRAWN, Supplement, checked
-from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as trust
 from spcastat.state import row_scores as rows
@@ -102,13 +101,9 @@ def drawn(draw: Plot[..., Any], *filled: str, **entries: str) -> Callable[[Calla
     return make
 
 
-class Plotted:
+class Plotted(OfFit):
     """Mixin with the plots of a fit; each has a ``_data`` method that returns its table."""
 
-    _state: FitState
-    _source: Source | None
-    _call: Call | None
-    _scores: Any
     contributions: Any
     cos2: Any
 

@@ -20,6 +20,7 @@ from spcastat.measures import MEASURES
 from spcastat.operators import Operator, Removed, deflate
 from spcastat.progress import listening
 from spcastat.report.renderings import Renderings
+from spcastat.results.call import OfFit
 from spcastat.results.delegation import documented
 from spcastat.results.other_names import answered
 from spcastat.search.settings import OBJECTIVES
@@ -234,12 +235,8 @@ def _named(places: Any, columns: pd.Index) -> list[Any]:
 ORTHOGONAL = 1e-6
 
 
-class Proved:
+class Proved(OfFit):
     """Mixin with the methods that prove bounds, and adopt the better fits that a proof finds."""
-
-    _state: FitState
-    _source: Source | None
-    _call: Any
 
     @answered
     def certify(

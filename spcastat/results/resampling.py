@@ -9,12 +9,11 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import flag, one_of, real_number, whole_number
-from spcastat.engine.inputs import Source
 from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError
 from spcastat.progress import listening
 from spcastat.report import resampling_tables as words
 from spcastat.report.summary import Summary
-from spcastat.results.call import Call, frame_of, source_for
+from spcastat.results.call import OfFit, frame_of, source_for
 from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute, computed, delegated
 from spcastat.results.other_names import answered
@@ -164,12 +163,8 @@ class LoadingTest(Resampled[Tested]):
 # --- the methods of a fit ------------------------------------------------------------------------
 
 
-class Inferred:
+class Inferred(OfFit):
     """Mixin with the methods that resample the data of a fit."""
-
-    _state: FitState
-    _source: Source | None
-    _call: Call | None
 
     @answered
     def bootstrap(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -173,9 +173,7 @@ class Candidates:
     fits: dict[Cards, np.ndarray] = field(default_factory=dict)
     models: dict[Cards, SparseModel] = field(default_factory=dict)
     press: dict[Cards, np.ndarray] = field(default_factory=dict)
-    dense_press: np.ndarray | None = None
-    mean: np.ndarray | None = None
-    weight: np.ndarray | None = None
+    dense_errors: Errors | None = None
 
     def add(self, cards: Sequence[Cards], near: np.ndarray | None = None) -> None:
         """Fit cardinalities that have not been fitted yet, to all rows and without each fold.
@@ -190,18 +188,18 @@ class Candidates:
         if not new:
             return
         with stage("fits to all rows", len(new), "fits") as advance:
-            found = self.fitter.path(self.op, new, [near] * len(new), True)
+            (found,) = self.fitter.paths([self.op], new, [near] * len(new), True)
             advance(len(new))
         for card, V in zip(new, found, strict=True):
             self.keep(card, V)
         if self.folds is None:
             return
-        dense = self.dense_press is None
+        dense = self.dense_errors is None
         errors = cross_validate(self.folds, self.fitter, new, found, dense=dense, n_jobs=self.n_jobs)
         for i, card in enumerate(new):
             self.press[card] = errors.press[:, :, i]
         if dense:
-            self.dense_press, self.mean, self.weight = errors.press[:, :, -1], errors.mean, errors.weight
+            self.dense_errors = replace(errors, press=errors.press[:, :, -1:])
 
     def keep(self, card: Cards, V: np.ndarray) -> None:
         """Store a fit to all rows, shape (p, k)."""
@@ -210,11 +208,9 @@ class Candidates:
 
     def errors(self, cards: Sequence[Cards]) -> Errors:
         """Return the errors of some candidates, followed by those of dense PCA."""
-        assert self.dense_press is not None
-        assert self.mean is not None
-        assert self.weight is not None
-        press = np.stack([*(self.press[card] for card in cards), self.dense_press], axis=2)
-        return Errors(press, self.mean, self.weight)
+        assert self.dense_errors is not None
+        press = np.stack([*(self.press[card] for card in cards), self.dense_errors.press[:, :, 0]], axis=2)
+        return replace(self.dense_errors, press=press)
 
     @property
     def cells(self) -> int:

@@ -151,26 +151,6 @@ class Fitter:
     seed: int = 0
     solver: Joint | None = None
 
-    def path(
-        self, op: Operator, cards: Sequence[Cards], near: Sequence[np.ndarray | None], thorough: bool = False
-    ) -> list[np.ndarray]:
-        """Fit each cardinality in turn, from PCA, its varimax rotation, the previous fit and `near`.
-
-        Parameters
-        ----------
-        op : Operator
-        cards : sequence of tuples of k ints
-        near : sequence of ndarray of shape (p, k), or None
-            Loadings near the solutions, such as those of all rows.
-        thorough : bool
-            Whether exchanges of variables follow if the covariance matrix is in memory.
-
-        Returns
-        -------
-        list of ndarray of shape (p, k)
-        """
-        return self.paths([op], cards, near, thorough)[0]
-
     def quick(self) -> Fitter:
         """Return the same with the least effort, if the method is the default search."""
         if self.plan is None or not isinstance(self.plan.solver, Joint):
@@ -193,7 +173,23 @@ class Fitter:
         near: Sequence[np.ndarray | None],
         thorough: bool = False,
     ) -> list[list[np.ndarray]]:
-        """Fit the path of each of several data sets with the same variables; see `path`."""
+        """Fit each cardinality in turn to several data sets with the same variables.
+
+        Starts are PCA, its varimax rotation, the previous fit and `near`.
+
+        Parameters
+        ----------
+        ops : sequence of Operator
+        cards : sequence of tuples of k ints
+        near : sequence of ndarray of shape (p, k), or None
+            Loadings near the solutions, such as those of all rows.
+        thorough : bool
+            Whether exchanges of variables follow if the covariance matrix is in memory.
+
+        Returns
+        -------
+        list of list of ndarray of shape (p, k)
+        """
         leading = [op.leading(self.k)[1] for op in ops]
         fixed = [[U, varimax(U)] if self.k > 1 else [U] for U in leading]
         if self.plan is not None:  # other methods start from PCA themselves
@@ -223,7 +219,7 @@ class Fitter:
         starts : sequence of sequences of ndarray of shape (p, k)
             Starts for each operator, the same number for all; the best fit is returned.
         thorough : bool
-            As for `path`.
+            As for `paths`.
         ordered : bool
             Whether components keep the order of the starts; otherwise those of equal cardinality are sorted.
 

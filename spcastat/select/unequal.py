@@ -146,11 +146,11 @@ class Unequal:
 
     def errors(self, cards: Sequence[Cards]) -> Errors:
         """Return the errors of fitted sets."""
-        assert self.found.mean is not None
-        assert self.found.weight is not None
-        shape = self.found.mean.shape
+        dense = self.found.dense_errors
+        assert dense is not None
+        shape = dense.mean.shape
         press = np.stack([self.press[card].reshape(shape) for card in cards], axis=2)
-        return Errors(press, self.found.mean, self.found.weight)
+        return replace(dense, press=press)
 
     def _criteria(self, cards: Sequence[Cards]) -> tuple[np.ndarray, np.ndarray]:
         """Return the EBIC and the in-sample errors of candidates."""

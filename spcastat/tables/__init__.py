@@ -24,17 +24,7 @@ from spcastat.tables.fit_tables import Arrangement, loadings_table, variance_tab
 from spcastat.tables.grid import Document, Row, Table
 from spcastat.tables.table_layout import Layout
 
-__all__ = [
-    "RENDERERS",
-    "Arrangement",
-    "Document",
-    "Layout",
-    "Row",
-    "Table",
-    "loadings_table",
-    "render",
-    "variance_table",
-]
+__all__ = ["Arrangement", "Document", "Layout", "Row", "Table", "loadings_table", "render", "variance_table"]
 
 #: Name of a format -> function that renders a document in it.
 RENDERERS: dict[str, Callable[[Document, Layout], str]] = {
