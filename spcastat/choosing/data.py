@@ -1,4 +1,4 @@
-"""Data of `choose` and `choose_k`: opened, and large data in part."""
+"""Parts of large data, among which `choose` and `choose_k` choose."""
 
 from __future__ import annotations
 

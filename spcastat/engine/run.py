@@ -97,12 +97,14 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
 
         assert isinstance(solver, BCD)
         first = first_loadings(op, vectors, start)
-        found = screened(op, solver, first, size, n_init=n_init, rng=rng, starts=starts)
+        solution, optima, report, sub, candidates = screened(
+            op, solver, first, size, n_init=n_init, rng=rng, starts=starts
+        )
         V = np.zeros((op.p, k))
-        V[found.candidates], order = settle(found.sub, found.solution.V, plan.groups(k))
-        details = _with_hits(solver, found.solution.details, V, order)
-        whole = outward(replace(found.solution, V=V, details=details), solver, op.unit)
-        return Fit(whole, order, values, tuple(found.optima), found.screening, errors)
+        V[candidates], order = settle(sub, solution.V, plan.groups(k))
+        details = _with_hits(solver, solution.details, V, order)
+        whole = outward(replace(solution, V=V, details=details), solver, op.unit)
+        return Fit(whole, order, values, tuple(optima), report, errors)
     if isinstance(solver, JointSolver):
         tried = starting_loadings(op, vectors, n_init, rng, first_loadings(op, vectors, start))
         if starts is not None and solver.uses_starts:

@@ -43,29 +43,6 @@ class Screening:
     unexcluded: int
 
 
-@dataclass(frozen=True, eq=False)
-class Screened:
-    """A fit on some of the variables.
-
-    Attributes
-    ----------
-    solution : Solution
-        Its loadings have a row per candidate, shape (m, k).
-    optima : list of (float, int)
-    screening : Screening
-    sub : Gram
-        The covariance matrix of the candidates.
-    candidates : ndarray of int, shape (m,)
-        Ascending.
-    """
-
-    solution: Solution
-    optima: list[Optimum]
-    screening: Screening
-    sub: Gram
-    candidates: np.ndarray
-
-
 def screened(
     op: Operator,
     solver: BCD,
@@ -75,7 +52,7 @@ def screened(
     n_init: int,
     rng: np.random.Generator,
     starts: np.ndarray | None,
-) -> Screened:
+) -> tuple[Solution, list[Optimum], Screening, Gram, np.ndarray]:
     """Fit on the variables of largest variance, those of PCA, and those that the tests add.
 
     Parameters
@@ -89,6 +66,17 @@ def screened(
         Number of variables of largest variance among the first candidates.
     n_init, rng, starts
         As for :func:`spcastat.engine.run`.
+
+    Returns
+    -------
+    solution : Solution
+        Its loadings have a row per candidate, shape (m, k).
+    optima : list of (float, int)
+    screening : Screening
+    sub : Gram
+        The covariance matrix of the candidates.
+    candidates : ndarray of int, shape (m,)
+        Ascending.
 
     Notes
     -----
@@ -126,4 +114,4 @@ def screened(
         solution, V=V, status="converged", objective=value, objectives=objectives, candidates=None
     )
     screening = Screening(len(found.variables), op.p, found.rounds, found.left)
-    return Screened(solution, optima.table(), screening, sub, found.variables)
+    return solution, optima.table(), screening, sub, found.variables

@@ -40,9 +40,8 @@ def names_by_component(option: str) -> Callable[[Any, int, int], tuple[tuple[Any
             several = elements(names, p)
             try:
                 found[name] |= dict.fromkeys(several)
-                sound = len(several) <= p and not isinstance(
-                    names, Iterator
-                )  # a consumed iterator would be empty in a refit
+                # a consumed iterator would be empty in a refit
+                sound = len(several) <= p and not isinstance(names, Iterator)
             except Exception:  # labels must be hashable
                 sound = False
             if not sound:

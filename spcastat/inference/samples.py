@@ -330,9 +330,7 @@ def _correlations(op: Operator, J: np.ndarray) -> np.ndarray:
     S = op.block(J)
     sd = np.sqrt(np.diag(S).clip(min=0.0))
     sizes = np.outer(sd, sd)
-    r = np.zeros_like(S)
-    np.divide(S, sizes, out=r, where=sizes > 0)
-    return r.clip(-1.0, 1.0)
+    return np.divide(S, sizes, out=np.zeros_like(S), where=sizes > 0).clip(-1.0, 1.0)
 
 
 def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:

@@ -68,8 +68,7 @@ def align(
     products = op.products(np.hstack([found, reference]))
     sd = np.sqrt(np.diag(products).clip(min=0.0))
     sizes = np.outer(sd[:k], sd[k:])
-    correlation = np.zeros((k, k))
-    np.divide(products[:k, k:], sizes, out=correlation, where=sizes > 0)
+    correlation = np.divide(products[:k, k:], sizes, out=np.zeros((k, k)), where=sizes > 0)
     worth = np.abs(correlation)
     if kinds is not None:
         worth = worth - 2.0 * k * (np.array(kinds)[:, None] != np.array(kinds))

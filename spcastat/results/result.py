@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -94,7 +95,8 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
     def _without_data(self) -> SpcaResult:
         """Return the fit as a file with scores would restore it."""
         has_scores = self._state.scores is not None or self._source is not None
-        return SpcaResult(self._state.without_data(self._scores if has_scores else None))
+        scores, moments = self._scores if has_scores else None, self._state.moments.settled()
+        return SpcaResult(replace(self._state, moments=moments, scores=scores))
 
     # --- the components -------------------------------------------------------------------------
 

@@ -60,8 +60,7 @@ def correlations(state: FitState) -> pd.DataFrame:
     """Correlations of the variables with the scores, p x k; NaN if either is constant."""
     moments = state.moments
     sizes = np.sqrt(np.diag(moments.scores).clip(min=0.0)) * np.sqrt(moments.variances)[:, None]
-    values = np.full(sizes.shape, np.nan)
-    np.divide(moments.coupling, sizes, out=values, where=sizes > 0)
+    values = np.divide(moments.coupling, sizes, out=np.full(sizes.shape, np.nan), where=sizes > 0)
     return state.by_variable(values.clip(-1.0, 1.0))
 
 
@@ -72,8 +71,7 @@ def communalities(state: FitState) -> pd.Series:
     ``measure("least_squares")``. NaN for a constant variable.
     """
     variances, explained = state.moments.variances, state.moments.explained
-    values = np.full(len(variances), np.nan)
-    np.divide(explained, variances, out=values, where=variances > 0)
+    values = np.divide(explained, variances, out=np.full(len(variances), np.nan), where=variances > 0)
     return pd.Series(values.clip(0.0, 1.0), index=own(state.spec.columns), name="communality")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -66,10 +66,6 @@ class FitState:
         check = source.require_same if source.checksum is not None and isinstance(source.op, Rows) else None
         moments = Moments(V, source.op, fit.pca, check)
         return cls(V, record, moments, source.spec, source.standard, model=model)
-
-    def without_data(self, scores: pd.DataFrame | None) -> FitState:
-        """Return the state as a file with these scores would restore it."""
-        return replace(self, moments=self.moments.settled(), scores=scores)
 
     @property
     def components(self) -> pd.Index:
