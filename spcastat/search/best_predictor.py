@@ -18,9 +18,7 @@ from spcastat.search.small_matrices import best_vectors, divisor, eigen, ranked
 from spcastat.search.starting_fits import empty
 
 #: Number of first variables from which supports are grown, and of supports improved by exchanges.
-GROWN = IMPROVED = 30
-#: Exchanges evaluated in each step.
-VALUED = 4
+GROWN = 30
 
 
 def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
@@ -38,8 +36,8 @@ def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
     places = np.unique(np.concatenate(supports), axis=0)
     parts = model.repeated(len(places)).bordered(places, places[:, :0])
     fits = criterion.fits(places, best_vectors(parts.A, parts.M))
-    fits = fits.some(ranked(fits.value[None], IMPROVED)[0])
-    fits = climbed(criterion, fits, criterion.m, VALUED)
+    fits = fits.some(ranked(fits.value[None], GROWN)[0])
+    fits = climbed(criterion, fits, criterion.m, 4)
     evidence = Evidence()
     evidence.add(fits.value)
     best = settled(criterion, fits.some(ranked(fits.value[None], 1)[0]))

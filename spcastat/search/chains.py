@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -17,19 +17,11 @@ from spcastat.search.perturbed_fits import interchanged, kicked
 from spcastat.search.settings import EFFORTS, Effort, Patience
 from spcastat.search.starting_fits import pool
 
-#: Fits a chain keeps for its next round: at most this many, and not worse than its best by more than this
-#: share.
-ELITE, NEAR = 3, 0.02
-#: Up to this many nonzeros rounds are cheap, and this many times more of them are allowed.
-SMALL, LONGER = 30, 1.5
+#: Fits a chain keeps for its next round, at most.
+ELITE = 3
 #: With more nonzeros than this, rounds cost more and gain less: the search ends after one round that raises
 #: the best value by less than 1e-4, if two chains are within 1e-3 of it.
 LARGE, SOON = 80, Patience(1, 1.0, 1, 1e-4, 1e-3)
-#: Where good optima lie far apart, a chain that is behind another restarts after this many rounds without
-#: improvement.
-PATIENT = 2
-#: Best results of climbs from new starts in which pairs of components then exchange their cardinalities.
-CHANGED = 8
 
 
 def search(
@@ -71,7 +63,8 @@ def search(
         patience = effort.free if criterion.exact else effort.ordered
         if len(criterion.owner) > LARGE and effort is EFFORTS["auto"]:
             patience = SOON
-        for _ in range(int(effort.rounds * (LONGER if len(criterion.owner) <= SMALL else 1))):
+        # up to 30 nonzeros rounds are cheap, and half as many again are allowed
+        for _ in range(int(effort.rounds * (1.5 if len(criterion.owner) <= 30 else 1))):
             if _enough(patience, without_gain, evidence.unseen(), reached, effort.agree):
                 break
             advance(1)
@@ -109,7 +102,7 @@ def _enough(patience: Patience, without_gain: int, unseen: float, reached: np.nd
 def _behind(reached: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:
     """Return which chains restart: those that fell behind, and those that are not needed for agreement."""
     behind = reached < reached.max() * (1.0 - SAME)
-    return np.where(behind, stuck >= PATIENT, np.cumsum(~behind) > agree)
+    return np.where(behind, stuck >= 2, np.cumsum(~behind) > agree)
 
 
 def _next(
@@ -145,22 +138,20 @@ def grown(
     """
     climbs = effort.climbs * (2 if criterion.rugged and effort.kicks else 1)
     changing = criterion.rugged and effort.kicks > 0 and not criterion.equal
-    sizes = [len(part) for part in parts]
-    everything = reordered(criterion, swept(criterion, joined(parts), effort.sweeps))
-    ends = np.cumsum([0, *sizes])
-    chosen = []
-    for elite, (start, stop) in zip(elites, pairwise(ends), strict=True):
-        some = distinct(everything.value[start:stop], climbs)
-        if elite is None and criterion.rugged:
-            rest = np.setdiff1d(np.arange(stop - start), some)
+
+    def chosen(chain: int, values: np.ndarray) -> np.ndarray:
+        some = distinct(values, climbs)
+        if elites[chain] is None and criterion.rugged:
+            rest = np.setdiff1d(np.arange(len(values)), some)
             some = np.concatenate([some, rng.permutation(rest)[: climbs if changing else 2 * climbs]])
-        chosen.append(start + some)
-    tops = climbed(criterion, everything.some(np.concatenate(chosen)), effort.width, effort.valued)
-    ends = np.cumsum([0, *(len(some) for some in chosen)])
-    fresh = [tops.some(slice(start, stop)) for start, stop in pairwise(ends)]
-    if changing:
-        new = [chain for chain, elite in enumerate(elites) if elite is None]
-        changed = _changed(criterion, [fresh[chain] for chain in new], climbs, effort)
+        return some
+
+    fresh = _tops(criterion, parts, effort, chosen)
+    new = [chain for chain, elite in enumerate(elites) if elite is None]
+    if changing and new:
+        # the best of the new climbs, with the cardinalities of pairs of components exchanged
+        tried = [interchanged(criterion, one.some(distinct(one.value, 8))) for one in (fresh[c] for c in new)]
+        changed = _tops(criterion, tried, effort, lambda _, values: distinct(values, climbs))
         for chain, more in zip(new, changed, strict=True):
             fresh[chain] = joined([fresh[chain], more])
     found = []
@@ -168,22 +159,21 @@ def grown(
         evidence.add(fits.value)
         both = fits if elite is None else joined([elite, fits])
         kept = distinct(both.value, ELITE)
-        kept = kept[both.value[kept] >= both.value[kept[0]] * (1.0 - NEAR)]
+        # not worse than the best by more than 2 %
+        kept = kept[both.value[kept] >= both.value[kept[0]] * (1.0 - 0.02)]
         found.append(both.some(kept))
     return found
 
 
-def _changed(criterion: Criterion, parts: list[Fits], climbs: int, effort: Effort) -> list[Fits]:
-    """Exchange the cardinalities of two components in the fits of every chain, and climb from there."""
-    if not parts:
-        return []
-    tried = [interchanged(criterion, part.some(distinct(part.value, CHANGED))) for part in parts]
-    everything = swept(criterion, joined(tried), effort.sweeps)
-    ends = np.cumsum([0, *(len(part) for part in tried)])
-    chosen = [start + distinct(everything.value[start:stop], climbs) for start, stop in pairwise(ends)]
-    tops = climbed(criterion, everything.some(np.concatenate(chosen)), effort.width, effort.valued)
-    ends = np.cumsum([0, *(len(some) for some in chosen)])
-    return [tops.some(slice(start, stop)) for start, stop in pairwise(ends)]
+def _tops(
+    criterion: Criterion, parts: list[Fits], effort: Effort, chosen: Callable[[int, np.ndarray], np.ndarray]
+) -> list[Fits]:
+    """Sweep the fits of every chain, and climb from those that `chosen` returns for its number and values."""
+    everything = reordered(criterion, swept(criterion, joined(parts), effort.sweeps))
+    ends = np.cumsum([0, *map(len, parts)])
+    some = [a + chosen(chain, everything.value[a:b]) for chain, (a, b) in enumerate(pairwise(ends))]
+    tops = climbed(criterion, everything.some(np.concatenate(some)), effort.width, effort.valued)
+    return [tops.some(slice(a, b)) for a, b in pairwise(np.cumsum([0, *map(len, some)]))]
 
 
 def distinct(values: np.ndarray, count: int) -> np.ndarray:

@@ -58,15 +58,8 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> None:
 
 #: Steps of an ascent on supports that may still change, and on final supports.
 SHORT, LONG = 12, 300
-#: Exchanges of a component that a deep climb evaluates after an ascent of all loadings.
-FOLLOWED = 2
 #: Exchanges of a component that are evaluated before a fit counts as settled.
 VALUED = 40
-#: A fit whose supports did not change in a round continues only if its value rose by more than this share:
-#: nearly dependent components rise slowly for dozens of rounds without any exchange.
-STEEP = 1e-3
-#: Exchanges are tried again only if the last ascent raised the criterion by more than this share.
-SETTLED = 1e-7
 
 
 def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
@@ -79,7 +72,7 @@ def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: fl
     width, valued : int
         As for `spcastat.search.exchange.exchange`.
     rough : float
-        A fit is finished when a round raises its value by no more than this share, or by no more than STEEP
+        A fit is finished when a round raises its value by no more than this share, or by no more than .001
         if its supports did not change.
     """
     fits = refined(criterion, fits, SHORT)
@@ -93,7 +86,8 @@ def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: fl
             sub = swapped(criterion, sub, width, valued, SHORT)
         sub = reordered(criterion, refined(criterion, sub, SHORT))
         fits.put(running, sub)
-        enough = np.where((sub.places != held).any(axis=1), rough, STEEP)
+        # nearly dependent components rise slowly for dozens of rounds without any exchange
+        enough = np.where((sub.places != held).any(axis=1), rough, 1e-3)
         running = running[sub.value > before * (1.0 + enough)]
     return fits
 
@@ -123,7 +117,8 @@ def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits
         values = values[:, :-1]
         if values.shape[1] == 0:
             continue
-        best = np.argsort(-values, axis=1, kind="stable")[:, :FOLLOWED]
+        # the best two exchanges of a component
+        best = np.argsort(-values, axis=1, kind="stable")[:, :2]
         for column in best.T:
             every = np.arange(len(fits))
             all_places, all_x = fits.places.copy(), fits.x.copy()
@@ -150,6 +145,6 @@ def settled(criterion: Criterion, fit: Fits) -> Fits:
     while True:
         found = deepened(criterion, fit, criterion.m, VALUED)
         found = reordered(criterion, refined(criterion, found, LONG))
-        if not found.value[0] > fit.value[0] * (1.0 + SETTLED):
+        if not found.value[0] > fit.value[0] * (1.0 + 1e-7):
             return found
         fit = found

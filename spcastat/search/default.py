@@ -28,10 +28,6 @@ HELD = 1000
 MANY = 2_000_000
 #: With more variables than this, products with many vectors at once would take gigabytes.
 MANY_VARIABLES = 250_000
-#: Exchanges of two variables at once are tried for one component if cardinality times p is at most this.
-PAIRS = 6000
-#: Up to this many variables an upper bound is computed, which may prove that one component is optimal.
-BOUNDED = 200
 #: More components than this are found one after another: a round of exchanges takes at least k^4 operations.
 SEQUENTIAL = 60
 #: effort -> the effort below it, whose fit is one of the starts.
@@ -124,7 +120,8 @@ def directions(op: Operator, k: int) -> np.ndarray:
 
 def _single(op: Operator, card: int, objective: str) -> Found:
     """Return the component of largest variance: the search over one support."""
-    _, support = best_support(op, card, pairs=card * op.p <= PAIRS)
+    # exchanges of two variables at once are tried where they are cheap
+    _, support = best_support(op, card, pairs=card * op.p <= 6000)
     V = np.zeros((op.p, 1))
     if card <= HELD:  # by LAPACK: products alone give half of the digits of an eigenvector
         S = op.block(support)
@@ -132,7 +129,8 @@ def _single(op: Operator, card: int, objective: str) -> Found:
     else:
         V[support, 0] = op.take(support).leading(1)[1][:, 0]
     proven = card in (1, op.p)
-    if not proven and op.p <= BOUNDED:
+    # an upper bound may prove that the component is optimal
+    if not proven and op.p <= 200:
         S = op.block(np.arange(op.p))
         proven = proves(symmetric(S), V[:, 0], card)
     return directly(op, V, objective, True, proven)

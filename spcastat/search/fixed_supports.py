@@ -11,15 +11,6 @@ import numpy as np
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.small_matrices import SMALLEST, divisor
 
-#: Number of stored pairs of steps and gradient changes.
-MEMORY = 6
-#: Armijo's condition: a step must achieve this share of the rise predicted by the slope.
-ARMIJO = 1e-4
-#: A fit has converged when a step raises its criterion by less than this share.
-FLAT = 1e-12
-#: Step lengths that are tried, at most.
-TRIALS = 12
-
 
 def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     """Return the fits after at most `steps` steps of ascent on their supports; no value decreases."""
@@ -48,7 +39,7 @@ def _ascend(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray, s
         change, bend = new - x[running], slope[running] - turned
         gain = better - value[running]
         x[running], value[running], slope[running] = new, better, turned
-        still = gain > FLAT * np.abs(better)
+        still = gain > 1e-12 * np.abs(better)
         product = (change * bend).sum(axis=1)
         sound = product > 1e-10 * np.linalg.norm(change, axis=1) * np.linalg.norm(bend, axis=1)
         memory.append((change, bend, np.where(sound, 1.0 / divisor(product, sound), 0.0)))
@@ -56,7 +47,7 @@ def _ascend(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray, s
             break
         if not still.all():
             running, M, T = running[still], M[still], T[still]
-        memory = [(a[still], b[still], c[still]) for a, b, c in memory[-MEMORY:]]
+        memory = [(a[still], b[still], c[still]) for a, b, c in memory[-6:]]
     return x
 
 
@@ -74,11 +65,12 @@ def _line(
     rise = (slope * direction).sum(axis=1).clip(min=0.0)  # negative by rounding only
     new, better, turned = x.copy(), value.copy(), slope.copy()
     open_ = np.arange(len(x))
-    for _ in range(TRIALS):
+    for _ in range(12):
         point = x[open_] + step[open_, None] * direction[open_]
         found, gradient = criterion.with_gradient(point, M, T)
         short = step[open_] * rise[open_]
-        enough = found >= value[open_] + ARMIJO * short
+        # Armijo's condition
+        enough = found >= value[open_] + 1e-4 * short
         done = open_[enough]
         new[done], better[done], turned[done] = point[enough], found[enough], gradient[enough]
         if done.size == open_.size:

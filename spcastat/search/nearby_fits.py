@@ -16,18 +16,10 @@ from spcastat.search.objectives import held, products
 from spcastat.search.rule import SupportRule
 from spcastat.search.starting_fits import from_directions
 
-#: Sweeps of every start, at most.
-SWEEPS = 4
-#: Variables that may enter in the exchanges of a component, and exchanges that are evaluated.
-WIDTH, VALUED = 24, 6
-#: Covariance matrices that are searched together, at most, and how many numbers they may have in all. A
-#: search with a single one spends most of its time in the interpreter.
-TOGETHER, NUMBERS = 100, 400_000
-
 
 def together(p: int) -> int:
     """Return how many covariance matrices of p variables to search at once."""
-    return int(np.clip(NUMBERS // p**2, 1, TOGETHER))
+    return int(np.clip(400_000 // p**2, 1, 100))
 
 
 def near(
@@ -64,8 +56,8 @@ def near(
     criterion = products(ops[0], card, objective) if large else several(ops, card, objective).under(rule)
     fits = fits_at_starts(criterion, starts)
     if not fixed:
-        fits = reordered(criterion, swept(criterion, fits, SWEEPS))
-        fits = fits if large else climbed(criterion, fits, WIDTH, VALUED)
+        fits = reordered(criterion, swept(criterion, fits, 4))
+        fits = fits if large else climbed(criterion, fits, 24, 6)
     return list(criterion.dense(refined(criterion, best_of_each(fits, len(ops)), LONG)))
 
 

@@ -13,16 +13,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from spcastat.search.criterion import Criterion, Expansion, Fits
 from spcastat.search.small_matrices import divisor
 
-#: Fits with more nonzeros are left unchanged: the matrix of second derivatives would be large.
-NONZEROS = 4000
-#: Up to this many nonzeros, flat directions are found from eigenvectors of the Hessian.
-TURNED = 600
 #: Directions with a curvature below this share of the largest count as flat.
 FLAT = 1e-9
-#: Number of steps, and of halvings of one step, at most.
-STEPS, HALVINGS = 25, 8
-#: A slope below this share of the criterion counts as zero.
-REST = 1e-15
 #: Values that differ by less than this share count as equal.
 ROUNDING = 1e-14
 
@@ -41,7 +33,8 @@ def stationary(criterion: Criterion, fit: Fits) -> Fits:
     Fits
         The fit itself if its components are linearly dependent, or if no step reduces the slope.
     """
-    if fit.x.shape[1] > NONZEROS or not (np.abs(fit.x) @ criterion.member).all():
+    # with more nonzeros the matrix of second derivatives would be large
+    if fit.x.shape[1] > 4000 or not (np.abs(fit.x) @ criterion.member).all():
         return fit
     M, T = criterion.packed(fit.places, fit.of)
     x = _rested(criterion, criterion.directions(fit.x)[0][0], M[0], T[0])
@@ -54,12 +47,13 @@ def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray) -
     if here is None:
         return None
     moved = False
-    for _ in range(STEPS):
-        if np.linalg.norm(here.slope) <= REST * here.value:
+    for _ in range(25):
+        if np.linalg.norm(here.slope) <= 1e-15 * here.value:
             break
         direction = _direction(here, x[:, None] * criterion.member)
         length = 1.0
-        for _ in range(HALVINGS):
+        # halvings of one step, at most
+        for _ in range(8):
             new = criterion.directions((x + length * direction)[None])[0][0]
             there = criterion.expansion(new, M, T)
             if there is not None and _closer(here, there):
@@ -102,7 +96,8 @@ def _direction(here: Expansion, V: np.ndarray) -> np.ndarray:
         sound = False
     if sound:
         return cho_solve(factor, slope)
-    if len(slope) > TURNED:
+    # eigenvectors would take long
+    if len(slope) > 600:
         return slope / scale
     values, turn = np.linalg.eigh(A)
     sizes = np.abs(values)

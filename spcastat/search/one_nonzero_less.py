@@ -18,11 +18,6 @@ from spcastat.search.sparsest_proposals import VALUED, WIDTH
 from spcastat.search.symmetric_matrices import Moments
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 
-#: Removal is tried for this many of the smallest loadings of a component.
-TRIED = 30
-#: Fits kept for each set of cardinalities.
-KEPT = 2
-
 
 @dataclass(eq=False)
 class Held:
@@ -124,7 +119,7 @@ class Shrinking:
             criterion = self.criterion(cards)
             part = now.criterion.parts[i]
             size = np.where(self.must[i][now.fit.places[0, part]], np.inf, np.abs(now.fit.x[0, part]))
-            some = part.start + np.argsort(size, kind="stable")[: min(TRIED, card - self.must[i].sum())]
+            some = part.start + np.argsort(size, kind="stable")[: min(30, card - self.must[i].sum())]
             stay = np.array([np.delete(np.arange(now.fit.x.shape[1]), one) for one in some])
             fits = refined(criterion, criterion.fits(now.fit.places[0][stay], now.fit.x[0][stay]), SHORT)
             fits = reordered(criterion, fits)
@@ -133,7 +128,7 @@ class Shrinking:
 
     def _climbed(self, criterion: TargetCriterion, fits: Fits) -> Held:
         fits = climbed(criterion, fits, WIDTH, VALUED)
-        return Held(criterion, fits.some(np.argsort(-fits.value, kind="stable")[:KEPT]))
+        return Held(criterion, fits.some(np.argsort(-fits.value, kind="stable")[:2]))
 
     def _kicked(self, one: Held) -> Held | None:
         """Return a fit with the same cardinalities that reaches the target after perturbations, or None."""

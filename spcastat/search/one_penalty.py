@@ -162,10 +162,6 @@ def room(target: VarianceTarget, fit: Loaded) -> float:
 
 #: Share of the nonzeros that the first cut removes.
 FIRST = 0.1
-#: Sweeps over the loadings on the remaining supports.
-SWEEPS = 4
-#: Number of cuts that are tried, at most.
-CUTS = 60
 
 
 def trimmed(
@@ -202,12 +198,12 @@ def _cut(
 ) -> Loaded:
     """Remove loadings of some components until removing a single one misses the target."""
     count = max(1, int(FIRST * np.count_nonzero(fit.V[:, which])))
-    for _ in range(CUTS):
+    for _ in range(60):
         fewer = _without(op, fit, total, which, count, fixed)
         if fewer is None:
             return fit
         if not target.holds(fewer.added):
-            fewer = polished(op, fewer, target, total, SWEEPS)
+            fewer = polished(op, fewer, target, total, 4)
         if target.holds(fewer.added):
             fit = fewer
             count = min(2 * count, max(1, int(FIRST * np.count_nonzero(fit.V[:, which]))))

@@ -19,10 +19,6 @@ from spcastat.search.variance_target import VarianceTarget
 RANDOM = {"quick": 2, "auto": 8, "thorough": 32}
 #: Up to this many variables a climb ends only after every move and every swap has been evaluated.
 ALL_TRIED = 60
-#: With more variables, the number of moves evaluated; swaps only for variables alone in their groups.
-TRIED = 50
-#: The best distinct results of climbs, whose loadings are then optimised.
-FINISHED = 3
 #: A value must rise by this share of the total variance.
 RISE = 1e-10
 
@@ -82,7 +78,8 @@ def partition(
         value, found = climber.climb(_without_empty(labels, k))
         ends[tuple(sorted(found))] = value
         values.append(value)
-    best = sorted(ends, key=lambda groups: -ends[groups])[:FINISHED]
+    # the loadings of the best three distinct results are optimised
+    best = sorted(ends, key=lambda groups: -ends[groups])[:3]
     V, value = max((climber.finished(groups) for groups in best), key=lambda one: one[1])
     return Grouped(V, value, tuple(values))
 
@@ -196,7 +193,7 @@ class Climber:
     def _trials(self, groups: list[int]) -> Iterator[list[int]]:
         """Yield neighbouring partitions: first moves, the most promising first, then swaps."""
         for count, (j, g, h) in enumerate(self._moves(groups)):
-            if count >= TRIED and self.p > ALL_TRIED:
+            if count >= 50 and self.p > ALL_TRIED:
                 break
             trial = list(groups)
             trial[g], trial[h] = groups[g] ^ (1 << j), groups[h] | (1 << j)
@@ -231,12 +228,13 @@ class Climber:
         G = V.T @ SV
         # t is the angle of the leading eigenvector of [[G_hh, b], [b, s]]
         t = 0.5 * np.arctan2(2.0 * SV[j, h], G[h, h] - self.S[j, j])
-        ways = _Ways(j, g, h, V[j, g], np.cos(t), np.sin(t))
+        length = np.sqrt(np.maximum(1.0 - V[j, g] ** 2, RISE))
+        changes = (g, 1.0 / length, -V[j, g] / length), (h, np.cos(t), np.sin(t))
         N = None
         if self.square is not None:
             TV = self.square @ V
-            N = ways.moved(V.T @ TV, TV, np.diag(self.square))
-        values = self._values(ways.moved(G, SV, np.diag(self.S)), N)
+            N = _moved(j, changes, V.T @ TV, TV, np.diag(self.square))
+        values = self._values(_moved(j, changes, G, SV, np.diag(self.S)), N)
         order = np.argsort(-values, kind="stable")
         return list(zip(j[order].tolist(), g[order].tolist(), h[order].tolist(), strict=True))
 
@@ -258,30 +256,26 @@ class Climber:
         return added.sum(axis=0) if self.target is None else self.target.reached(added.T)
 
 
-@dataclass(frozen=True, eq=False)
-class _Ways:
-    """Moves of variables j from g to h: the loading in g, and cosine and sine of the angle for h."""
+def _moved(
+    j: np.ndarray,
+    changes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    G: np.ndarray,
+    MV: np.ndarray,
+    variances: np.ndarray,
+) -> np.ndarray:
+    """Return V'MV after changes of loadings, shape (B, k, k), from V'MV, MV and the diagonal of M before.
 
-    j: np.ndarray
-    g: np.ndarray
-    h: np.ndarray
-    loading: np.ndarray
-    cosine: np.ndarray
-    sine: np.ndarray
-
-    def moved(self, G: np.ndarray, MV: np.ndarray, variances: np.ndarray) -> np.ndarray:
-        """Return V'MV after each move, shape (B, k, k), from V'MV, MV and the diagonal of M before."""
-        at, row, own = np.arange(len(self.j)), MV[self.j], variances[self.j]
-        new = np.repeat(G[None], len(at), axis=0)
-        # the new loadings are a V + b e_j in the columns g and h
-        length = np.sqrt(np.maximum(1.0 - self.loading**2, RISE))
-        for i, a, b in ((self.g, 1.0 / length, -self.loading / length), (self.h, self.cosine, self.sine)):
-            column = a[:, None] * new[at, i] + b[:, None] * row
-            square = a**2 * new[at, i, i] + 2.0 * a * b * row[at, i] + b**2 * own
-            new[at, i, :] = column
-            new[at, :, i] = column
-            new[at, i, i] = square
-            # products of e_j with the changed column, for the next column
-            row = row.copy()
-            row[at, i] = a * row[at, i] + b * own
-        return new
+    A change (i, a, b) replaces column i of V by a V + b e_j; all are of shape (B,).
+    """
+    at, row, own = np.arange(len(j)), MV[j], variances[j]
+    new = np.repeat(G[None], len(at), axis=0)
+    for i, a, b in changes:
+        column = a[:, None] * new[at, i] + b[:, None] * row
+        square = a**2 * new[at, i, i] + 2.0 * a * b * row[at, i] + b**2 * own
+        new[at, i, :] = column
+        new[at, :, i] = column
+        new[at, i, i] = square
+        # products of e_j with the changed column, for the next column
+        row = row.copy()
+        row[at, i] = a * row[at, i] + b * own
+    return new

@@ -10,16 +10,6 @@ from spcastat.search.component_order import permuted
 from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.new_component import CHOICE, rebuild
 
-#: At most this many components are removed at once.
-OUT = 3
-#: Probability of taking the best rebuilt component; otherwise one of the best few is drawn.
-BEST = 0.6
-#: A new component is started from this many random rows, with few variables from one row in SPARED: starts
-#: from all rows would always give the same component.
-ROWS, SPARED = 8, 4
-#: Probability of rotating two components instead of rebuilding one: by a quarter turn, or by any angle.
-TURNED = 0.25
-
 
 def kicked(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     """Return the fits with one to three components rebuilt, or with two of them rotated.
@@ -37,11 +27,11 @@ def kicked(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     B, k = len(fits), criterion.k
     turned = np.zeros(B, dtype=bool)
     if _pairs(criterion):
-        turned = rng.random(B) < TURNED
+        turned = rng.random(B) < 0.25
         _turn(criterion, fits, np.flatnonzero(turned), rng)
     # one disjoint component alone would be rebuilt from the same remaining variables
     least = 1 if criterion.rule is None or not criterion.rule.disjoint else min(2, k)
-    count = np.where(turned, 0, rng.integers(least, min(OUT, k) + 1, size=B))
+    count = np.where(turned, 0, rng.integers(least, min(3, k) + 1, size=B))
     chosen = rng.permuted(np.tile(np.arange(k), (B, 1)), axis=1)
     out = np.zeros((B, k), dtype=bool)
     np.put_along_axis(out, chosen, np.arange(k) < count[:, None], axis=1)
@@ -51,12 +41,14 @@ def kicked(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     for i in range(k):
         criterion.empty(fits, np.flatnonzero(out[:, i]), i)
     stages = range(k) if criterion.equal else rng.permutation(k)
-    rows = max(1, min(ROWS, criterion.m // SPARED))
+    # starts from all rows would always give the same component
+    rows = max(1, min(8, criterion.m // 4))
     for i in stages:
         which = np.flatnonzero(out[:, i])
         if which.size:
             seeds = rng.permuted(np.tile(np.arange(criterion.m), (which.size, 1)), axis=1)[:, :rows]
-            best = rng.random(which.size) < BEST
+            # the best rebuilt component is taken with this probability, otherwise one of the best few
+            best = rng.random(which.size) < 0.6
             pick = np.where(best, 0, rng.integers(0, CHOICE, size=which.size))
             rebuild(criterion, fits, which, int(i), seeds, pick)
     fits.value = criterion.value(fits.G, fits.N)

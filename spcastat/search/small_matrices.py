@@ -53,8 +53,6 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
 
 #: Entries that differ by less than this share tie; the lowest index wins.
 TIE = 1e-10
-#: Squared couplings below this count as zero; the total variance is one.
-NO_COUPLING = 1e-30
 #: Added to the diagonal of B, scaled to correlations, before it is factored.
 RIDGE = 1e-9
 
@@ -160,6 +158,7 @@ def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray
     ndarray of shape (..., w)
     """
     squares = np.moveaxis(coupling, -2, 0) ** 2
-    squares = np.where(squares > NO_COUPLING, squares, 0.0)
+    # the total variance is one
+    squares = np.where(squares > 1e-30, squares, 0.0)
     with np.errstate(over="ignore"):  # at a pole the slope overflows and the step is zero
         return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, 2)  # enough to rank by

@@ -12,38 +12,21 @@ from spcastat.kernels.eig import symmetric
 from spcastat.kernels.orthonormal import varimax
 from spcastat.operators import Gram, Operator
 from spcastat.progress import stage
+from spcastat.search.default import HELD
 from spcastat.search.one_nonzero_less import Shrinking
 from spcastat.search.one_penalty import Loaded, loaded, polished, trimmed
 from spcastat.search.rule import SupportRule
 from spcastat.search.settings import EFFORTS, PROMISES
 from spcastat.search.small_matrices import SMALLEST
-from spcastat.search.sparsest_proposals import (
-    POLISHED,
-    fullest,
-    one_by_one,
-    one_price,
-)
+from spcastat.search.sparsest_proposals import POLISHED, fullest, one_by_one, one_price
 from spcastat.search.symmetric_matrices import Dense
 from spcastat.search.variance_target import VarianceTarget
 from spcastat.solvers import Sparser
 
-#: Up to HELD variables the covariance matrix is kept in memory; up to TALL if there are more rows than
-#: variables.
-HELD, TALL = 1000, 3000
 #: Up to this many variables "one by one" is among the proposals.
 ONE_BY_ONE = 200
 #: effort -> the joint search runs up to this many nonzeros in all, and in one component.
 SEARCHED = {"quick": (120, 40), "auto": (120, 40), "thorough": (200, 80)}
-#: At most this many exchanges of two components are starts, if a rule asks them for different things.
-EXCHANGED = 6
-#: With more variables the search runs on this many per nonzero, and on at least LEAST.
-EACH, LEAST = 4, 200
-#: For rows on disk, the number of variables kept in memory, and its maximum.
-STREAMED, MOST_STREAMED = 2000, 8000
-#: If more than this share of the loadings are nonzero, no sparse fit exists at this target.
-DENSE = 1.0 / 3.0
-#: Single loadings are removed from this many of the sparsest proposals before the joint search.
-FOLLOWED = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,7 +116,7 @@ def sparsest(
         winner=winner,
         nonzeros=sum(card),
         searched=searched or least,
-        dense=bool(sum(card) > DENSE * float(V.size)),
+        dense=bool(3 * sum(card) > V.size),
         proven=least,
         V=V,
         card=card,
@@ -183,7 +166,8 @@ class _Search:
     def _working(self, vectors: np.ndarray) -> Operator:
         """Return the operator for which products are cheapest."""
         op = self.op
-        tall = op.p <= TALL and not op.rows_cost_less(op.p)
+        # if there are more rows than variables
+        tall = op.p <= 3 * HELD and not op.rows_cost_less(op.p)
         if op.p <= HELD or tall:
             if op.held is not None:
                 return op
@@ -195,9 +179,9 @@ class _Search:
 
     def _held_of_stream(self, vectors: np.ndarray) -> Operator:
         """Return the covariance matrix of the variables that PCA explains best, enough for the target."""
-        op, size = self.op, STREAMED
+        op, size = self.op, 2 * HELD
         order = np.argsort(-(vectors**2 @ self.values), kind="stable")
-        while size <= MOST_STREAMED:
+        while size <= 8 * HELD:
             variables = np.sort(order[:size])
             S = op.block(variables)
             work = Gram(symmetric(S), op.rank_limit)
@@ -259,7 +243,7 @@ class _Search:
         k, found = self.goal.k, []
         kinds = (0,) * k if self.rule is None else self.rule.kinds([0] * k)
         pairs = [(i, j) for i, j in combinations(range(k), 2) if kinds[i] != kinds[j]]
-        for i, j in pairs[:EXCHANGED]:
+        for i, j in pairs[:6]:
             order = np.arange(k)
             order[[i, j]] = j, i
             found.append(order)
@@ -281,7 +265,8 @@ class _Search:
         """Return the loadings, their proposal, and whether a joint search found nothing sparser."""
         ends = {name: fit.V for name, fit in self.found.items()}
         searched = False
-        for name in self._ranked(ends)[:FOLLOWED]:
+        # single loadings are removed from the sparsest three before the joint search
+        for name in self._ranked(ends)[:3]:
             if self._searchable(ends[name]):
                 ends[name] = self._shrunk(self.found[name], ends[name], "quick")
         best = self._ranked(ends)[:1]
@@ -325,7 +310,7 @@ class _Search:
 
     def _shrunk(self, fit: Loaded, V: np.ndarray, effort: str) -> np.ndarray:
         """Search jointly for fewer nonzeros than V, which came from `fit`, has."""
-        size = max(EACH * int(np.count_nonzero(V)), LEAST)
+        size = max(4 * int(np.count_nonzero(V)), ONE_BY_ONE)
         strength = (fit.F**2 / np.maximum(fit.added, SMALLEST)).max(axis=1)
         strength[V.any(axis=1)] = np.inf
         if self.rule is not None:

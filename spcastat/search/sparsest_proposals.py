@@ -19,12 +19,10 @@ from spcastat.search.small_matrices import SMALLEST, ranked
 from spcastat.search.symmetric_matrices import Dense
 from spcastat.search.variance_target import REACHED, VarianceTarget
 
-#: Penalties that are tried, and refinements around the best one.
-PENALTIES, CLOSER = 12, 6
 #: Sweeps per penalty.
 SWEEPS = 6
-#: Starting directions for a single component, and truncated power iterations from each.
-DIRECTIONS, POWER = 4, 6
+#: Starting directions for a single component, and as many rows.
+DIRECTIONS = 4
 #: Exchanges: variables that may enter, and exchanges that are evaluated.
 WIDTH, VALUED = 40, 8
 #: Sweeps over the loadings on all allowed variables.
@@ -63,7 +61,8 @@ def one_price(
         tried.append((penalty, fit, kept))
         if (not kept and not target.every) or settled == 3:
             break
-    for _ in range(CLOSER):
+    # refinements around the best penalty
+    for _ in range(6):
         best = _fewest(tried)
         if best is None:
             break
@@ -78,7 +77,7 @@ def one_price(
 def _penalties(fit: Loaded) -> np.ndarray:
     """Return increasing penalties, at which a dense fit keeps nearly all of its loadings, or none."""
     gains = np.sort((fit.F**2 / np.maximum(fit.added, SMALLEST)).ravel())[::-1]
-    counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), PENALTIES)
+    counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), 12)
     penalties = gains[np.clip(counts.astype(int), 0, gains.size - 1)]
     penalties = penalties * (1.0 - 1e-9)
     return np.unique(penalties[penalties > 0])
@@ -168,7 +167,7 @@ def _single(
         criterion.under(SupportRule(np.ones((1, len(S)), dtype=bool), must[None]))
     rows = ranked(np.diag(S)[None], DIRECTIONS)[0]
     W = np.concatenate([starts, S[rows]])
-    for _ in range(POWER):
+    for _ in range(6):
         places, x = criterion.cut(W, 0, None)
         W = criterion.M.products(places, x)
     fits = criterion.fits(*criterion.cut(W, 0, None))

@@ -11,8 +11,6 @@ from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.new_component import CHOICE, MANY, rebuild
 from spcastat.search.small_matrices import largest
 
-#: Up to this many variables the components of a greedy fit are started from every row.
-ROWS = 100
 #: Otherwise from this many rows of largest variance and as many random ones; FEWER with more than MANY
 #: variables.
 FEW, FEWER = 25, 10
@@ -57,7 +55,7 @@ def greedy(criterion: Criterion, B: int, rng: np.random.Generator, plain: bool) 
 def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndarray:
     """Return the variables from whose rows a component is started, shape (B, R)."""
     m, B = criterion.m, len(fits)
-    if m <= ROWS:
+    if m <= 100:
         return np.broadcast_to(np.arange(m), (B, m))
     few = FEW if m <= MANY else FEWER
     spread = rng.permuted(np.tile(np.arange(m), (B, 1)), axis=1)[:, :few]

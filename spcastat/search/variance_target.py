@@ -15,10 +15,6 @@ from spcastat.search.symmetric_matrices import Moments
 
 #: A shortfall of the share up to this counts as rounding.
 REACHED = 1e-10
-#: Difference of shortfalls, as a share of the target, at which their weights differ by a factor e.
-SOFT = 0.005
-#: Smallest weight of a component, used if all targets from it on are far exceeded.
-LEAST = 1e-3
 #: Weight of the total adjusted variance relative to the targets not yet reached.
 SLACK = 0.05
 
@@ -79,9 +75,10 @@ class VarianceTarget:
         if not self.every:
             return np.ones(self.k)
         over = self.kept(added) / self.share - 1.0
-        close = np.exp(-(over - over.min()) / SOFT)
+        # weights differ by a factor e where shares of the target differ by .005
+        close = np.exp(-(over - over.min()) / 0.005)
         counts = np.cumsum(close[::-1])[::-1]
-        return np.maximum(counts / counts[0], LEAST)
+        return np.maximum(counts / counts[0], 1e-3)
 
     def measured(self, V: np.ndarray, op: Operator) -> np.ndarray:
         """Return the share after each component, shape (k,), from :mod:`spcastat.measures`."""

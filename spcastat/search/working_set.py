@@ -40,12 +40,10 @@ ALL, SOME, EACH = 2500, 1000, 3
 ROWS, QUICK, AT_ONCE = 8000, 1000, 250
 #: Entries of these rows at once and, above 100,000 variables, in all, which bounds memory and time.
 ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
-#: Groups considered for a component, and the standard deviation of log scores in random starts.
-SEEDS, SPREAD = 5, 0.15
+#: Groups considered for a component.
+SEEDS = 5
 #: Sweeps of a start over all variables, and of a fit between two working sets.
 SWEEPS = 10
-#: The search ends when a working set raises the value by less than RISE, or after SETS working sets.
-RISE, SETS = 2e-5, 4
 #: Exchanges of a component with variables outside the working set that are evaluated.
 VALUED = 32
 
@@ -130,7 +128,8 @@ def greedy_from(criterion: Criterion, groups: Groups, B: int, rng: np.random.Gen
         for b in range(B):
             scores = groups.scores(fits.first[b], Z[b])
             if b:
-                scores = scores * np.exp(SPREAD * rng.standard_normal(len(scores)))
+                # standard deviation of log scores
+                scores = scores * np.exp(0.15 * rng.standard_normal(len(scores)))
             seeds[b] = np.resize(groups.rows[groups.best(scores, SEEDS)], SEEDS)
         rebuild(criterion, fits, np.arange(B), i, seeds, np.zeros(B, dtype=int))
     return fits
@@ -188,7 +187,7 @@ def restricted(
     images = None if whole is None else op.dot(known[0]) / op.total
     entering = np.zeros(0, dtype=int)
     value, sufficient, evidence = 0.0, None, Evidence()
-    for count in range(SETS):
+    for count in range(4):
         variables = _chosen(known, images, explained, groups, card, size, entering)
         criterion = inside(op, variables, card, objective)
         start = from_directions(criterion, [one[variables] for one in known])
@@ -198,7 +197,7 @@ def restricted(
         else:
             fit, evidence = _searched(criterion, vectors[variables], within, rng, start, size)
         now = float(fit.value[0])
-        rose, value = now > value * (1.0 + RISE), now
+        rose, value = now > value * (1.0 + 2e-5), now
         if whole is not None and rose and entering.size == 0 and 0 < size < p:
             known = [_of_all(criterion, fit, variables, p)]
             if objective != "least_squares":  # its sweeps would take products of products
