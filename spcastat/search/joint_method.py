@@ -214,8 +214,9 @@ class Joint(JointSolver):
 
     def _fewest(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
         """Search for the fewest nonzeros that keep the share `variance`."""
+        from spcastat.search.default import HELD
         from spcastat.search.equal_variables import first_of_equals
-        from spcastat.search.sparsest import HELD, sparsest
+        from spcastat.search.sparsest import sparsest
 
         assert self.variance is not None
         rule = self.rule(op.p, k)
