@@ -147,8 +147,8 @@ def name_arrows(
             gid="name",
         )
         written += [one for one in names if one is not None]
-        missed += [i for i, one in zip(these, names, strict=True) if one is None]
-        named += [i for i, one in zip(these, names, strict=True) if one is not None]
+        for i, one in zip(these, names, strict=True):
+            (missed if one is None else named).append(i)
     numbers, entries = _numbered(ax, scene, tips, labels, colours, missed, named)
     entries = [*lists, *entries]
     told = len(entries)
@@ -221,12 +221,11 @@ def _together(points: np.ndarray, chosen: list[int]) -> list[list[int]]:
     """Return clusters of the chosen tips that almost coincide, in the order given."""
     clusters: list[list[int]] = []
     for i in chosen:
-        for cluster in clusters:
-            if np.hypot(*(points[i] - points[cluster[0]])) < CLOSE:
-                cluster.append(i)
-                break
-        else:
+        near = (one for one in clusters if np.hypot(*(points[i] - points[one[0]])) < CLOSE)
+        if (cluster := next(near, None)) is None:
             clusters.append([i])
+        else:
+            cluster.append(i)
     return clusters
 
 

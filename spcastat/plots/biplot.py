@@ -350,13 +350,11 @@ def draw_biplot(
     cross: dict[str, Any] = {"color": shade(ax, 0.2), "linewidth": line(0.8), "zorder": 0.5}
     ax.axhline(0, **cross)
     ax.axvline(0, **cross)
-    clouds = _clouds(ax, data, palette)
-    corners = []
-    for cloud in clouds:
-        found = None if outline is None else outline_of(xy[cloud.rows], outline, level)
-        if found is not None:
-            draw_outline(ax, found, cloud.colour)
-            corners.append(found)
+    grouped = data.points["group"].array if "group" in data.points else None
+    clouds = [one for one in groups_of(ax, grouped, len(xy), palette) if one.name != MISSING]
+    corners = [] if outline is None else [outline_of(xy[cloud.rows], outline, level) for cloud in clouds]
+    for cloud, found in zip(clouds, corners, strict=False):
+        draw_outline(ax, found, cloud.colour)
     further = [data.new[["x", "y"]].to_numpy(dtype=float), data.levels[["x", "y"]].to_numpy(dtype=float)]
     write = _points(ax, data, title, palette, own)
     _further(ax, data)
@@ -364,7 +362,7 @@ def draw_biplot(
     for cloud in clouds if centroids else []:
         draw_centroid(ax, np.nanmean(xy[cloud.rows], axis=0), cloud.colour, cloud.marker)
     said = _sentences(data, outline, level)
-    everything = np.vstack([xy, *corners, *further])
+    everything = np.vstack([xy, *(one for one in corners if one is not None), *further])
     content = Content(everything[np.isfinite(everything).all(axis=1)], data.arrows, data.components)
     words = [
         "%: adjusted variance." * ("%" in "".join(axis_labels)),
@@ -375,9 +373,8 @@ def draw_biplot(
         """Return the sentences of the note, with those explanations with which it has two lines."""
         sentences = said
         for word in words:
-            sentences = (
-                [*sentences, word] if note_has_room(ax, [*sentences, word, *further], 2) else sentences
-            )
+            if note_has_room(ax, [*sentences, word, *further], 2):
+                sentences = [*sentences, word]
         return [*sentences, *further]
 
     if own:
@@ -426,12 +423,6 @@ def _sentences(data: BiplotData, outline: str | None, level: float) -> list[str]
 
 
 # --- points ---------------------------------------------------------------------------------------
-
-
-def _clouds(ax: Axes, data: BiplotData, palette: Any) -> list[Group]:
-    """Return the groups, without the rows that have none; all rows together if there are no groups."""
-    groups = data.points["group"].array if "group" in data.points else None
-    return [one for one in groups_of(ax, groups, len(data.points), palette) if one.name != MISSING]
 
 
 def _points(

@@ -257,13 +257,17 @@ def _layouts(
             free.block_points(points, 3.0)
             free.block_segments(shafts)
             boxes = {} if legend is None else free.take({"legend": legend}, {"legend": last}, origin)
-            boxes |= free.take(sizes, _ends(sizes, origin, first, last), origin, angle)
+            boxes |= free.take(sizes, _ends(origin, first, last), origin, angle)
             unlisted = len(sizes) + (legend is not None) - len(boxes)
             taken = [grown(box) for box in boxes.values()]
             centre = (free.low + free.high) / 2
             frame = np.concatenate([centre - room / 2, centre + room / 2])
             scene = Scene(frame, tips, shafts, points, taken)
-            placed = [] if unlisted else place(_wanted(content, tips, origin, names), scene)
+            wanted = (
+                Name(tips[i], tips[i] - origin, size, (i,))
+                for i, size in zip(content.named, names, strict=True)
+            )
+            placed = [] if unlisted else place(list(wanted), scene)
             around = [*boxes.values(), *(one[0] for one in placed if one is not None)]
             edges = np.vstack([np.concatenate([first, last]), *around])
             first = np.maximum(edges[:, :2].min(axis=0) - GAP, frame[:2])
@@ -290,20 +294,11 @@ def _measured(probe: Text, text: str, fontsize: str) -> Array:
     return size_of(cast("Axes", probe.axes), probe)
 
 
-def _ends(sizes: dict[str, Array], origin: Array, first: Array, last: Array) -> dict[str, Array]:
+def _ends(origin: Array, first: Array, last: Array) -> dict[str, Array]:
     """Return the preferred centres of the lists: the ends of their axes within the limits of the data."""
-    ends = {
-        "right": (last[0], origin[1]),
-        "left": (first[0], origin[1]),
-        "top": (origin[0], last[1]),
-        "bottom": (origin[0], first[1]),
-    }
-    return {side: np.array(ends[side]) for side in sizes}
-
-
-def _wanted(content: Content, tips: Array, origin: Array, sizes: list[Array]) -> list[Name]:
-    """Return the names at tips, to be placed."""
-    return [Name(tips[i], tips[i] - origin, size, (i,)) for i, size in zip(content.named, sizes, strict=True)]
+    right, top = np.array([last[0], origin[1]]), np.array([origin[0], last[1]])
+    left, bottom = np.array([first[0], origin[1]]), np.array([origin[0], first[1]])
+    return {"right": right, "left": left, "top": top, "bottom": bottom}
 
 
 def _apply(ax: Axes, layout: Layout, own: bool) -> None:

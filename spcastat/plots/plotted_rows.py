@@ -230,10 +230,12 @@ def fit_t(xy: np.ndarray, freedom: float = FREEDOM) -> tuple[np.ndarray, np.ndar
     return centre, scatter
 
 
-def draw_outline(ax: Axes, corners: np.ndarray, colour: Any) -> None:
-    """Draw a polygon, faintly filled."""
+def draw_outline(ax: Axes, corners: np.ndarray | None, colour: Any) -> None:
+    """Draw a polygon, if there is one, faintly filled."""
     from matplotlib.patches import Polygon
 
+    if corners is None:
+        return
     style: dict[str, Any] = {"closed": True, "zorder": 1.5}
     ax.add_patch(Polygon(corners, facecolor=colour, edgecolor="none", alpha=0.10, **style))
     ax.add_patch(Polygon(corners, fill=False, edgecolor=colour, linewidth=line(1.1), alpha=0.85, **style))
