@@ -16,6 +16,7 @@ from spcastat.labels import short_names
 from spcastat.plots.axes_and_names import (
     axes_for,
     axis_names,
+    cross,
     frame_of,
     note_has_room,
     pair_of,
@@ -409,8 +410,7 @@ def plot_correlations(
     from matplotlib.patches import Circle
 
     ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=shade(ax, 0.45), linewidth=line(0.9), zorder=1))
-    for draw in (ax.axhline, ax.axvline):
-        draw(0, color=shade(ax, 0.2), linewidth=line(0.8), zorder=0.5)
+    cross(ax)
     tips = data[["x", "y"]].to_numpy(dtype=float)
     reach = max(1.3, 1.12 * float(np.abs(tips).max(initial=0.0)))
     ticks = [-1, -0.5, 0, 0.5, 1]

@@ -14,7 +14,7 @@ from spcastat.config import elements, is_whole, listed, shown
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import short_name
-from spcastat.plots.plot_colours import shade, size_of_text
+from spcastat.plots.plot_colours import line, shade, size_of_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,6 +81,12 @@ def name_rows(ax: Axes, names: Sequence[str], components_above: bool = False) ->
     ax.tick_params(axis="y", length=0)
     if components_above:
         ax.tick_params(axis="x", which="major", top=False, bottom=False, labeltop=True, labelbottom=False)
+
+
+def cross(ax: Axes, strength: float = 0.2, width: float = 0.8) -> None:
+    """Draw both axes through the origin, faintly."""
+    for draw in (ax.axhline, ax.axvline):
+        draw(0, color=shade(ax, strength), linewidth=line(width), zorder=0.5)
 
 
 def figure_of(ax: Axes) -> Figure:
@@ -239,8 +245,7 @@ def title_of(values: Any) -> str | None:
 
 def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
     """Write sentences below the label of the x axis, wrapped to the width of the axes."""
-    sentences = [sentence for sentence in sentences if sentence]
-    if not sentences:
+    if not any(sentences := list(sentences)):
         return None
     style: dict[str, Any] = {"va": "top", "fontsize": _note_size(), "color": shade(ax, 0.7), "gid": NOTE}
     style["xycoords"] = ("axes fraction", ax.xaxis.label)
@@ -252,7 +257,7 @@ def rewrite_note(ax: Axes, note: Annotation | None, sentences: Iterable[str]) ->
     if note is None:
         return True
     before = note.get_text().count("\n")
-    text = _wrapped(ax, [sentence for sentence in sentences if sentence])
+    text = _wrapped(ax, sentences)
     after = text.count("\n")
     note.set_text(text + "\n" * (before - after))
     return after <= before
@@ -260,7 +265,7 @@ def rewrite_note(ax: Axes, note: Annotation | None, sentences: Iterable[str]) ->
 
 def note_has_room(ax: Axes, sentences: Iterable[str], most: int = 5) -> bool:
     """Whether a note of these sentences has at most so many lines and a fifth of the figure's height."""
-    lines = _wrapped(ax, [sentence for sentence in sentences if sentence]).count("\n") + 1
+    lines = _wrapped(ax, sentences).count("\n") + 1
     return lines <= most and 1.25 * lines * _note_size() <= 14.4 * float(figure_of(ax).get_size_inches()[1])
 
 
@@ -270,16 +275,16 @@ def note_of(ax: Axes) -> str:
     return " ".join(" ".join(found).split())
 
 
-def _wrapped(ax: Axes, sentences: Sequence[str]) -> str:
+def _wrapped(ax: Axes, sentences: Iterable[str]) -> str:
     """Wrap sentences to the width of the space for the axes, which may be wider than the axes themselves."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    font = FontProperties(size=_note_size())
+    font, text = FontProperties(size=_note_size()), " ".join(filter(None, sentences))
     place = ax.get_position(original=True).width * 72 * figure_of(ax).get_size_inches()[0]
     width = 0.97 * (float(size_of(ax)[0]) + max(place, float(size_of(ax)[0]))) / 2
     for columns in range(max(int(width / (0.45 * _note_size())), 20), 19, -2):
-        lines = textwrap.wrap(" ".join(sentences), columns, break_on_hyphens=False)
+        lines = textwrap.wrap(text, columns, break_on_hyphens=False)
         longest = max(lines, key=len, default="")
         widest = [line for line in lines if len(line) > 0.9 * len(longest)]
         if all(text_to_path.get_text_width_height_descent(one, font, False)[0] <= width for one in widest):

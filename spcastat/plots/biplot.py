@@ -19,6 +19,7 @@ from spcastat.plots.axes_and_names import (
     axes_for,
     axis_names,
     correlation_of,
+    cross,
     frame_of,
     note_has_room,
     pair_of,
@@ -347,9 +348,7 @@ def draw_biplot(
     ax.set_ylabel(axis_labels[1], parse_math=False)
     xy = data.points[["x", "y"]].to_numpy()
     tips = data.arrows[["x", "y"]].to_numpy(dtype=float)
-    cross: dict[str, Any] = {"color": shade(ax, 0.2), "linewidth": line(0.8), "zorder": 0.5}
-    ax.axhline(0, **cross)
-    ax.axvline(0, **cross)
+    cross(ax)
     grouped = data.points["group"].array if "group" in data.points else None
     clouds = [one for one in groups_of(ax, grouped, len(xy), palette) if one.name != MISSING]
     corners = [] if outline is None else [outline_of(xy[cloud.rows], outline, level) for cloud in clouds]

@@ -134,10 +134,8 @@ def plot_loadings(
     ax.tick_params(axis="y", labelsize=float(np.clip(pitch, 4.5, full)))
     if heads:
         _head_groups(ax, heads)
-    if limits is not None:
-        draw_intervals(ax, data, limits)
-    elif kind == "dots":
-        draw_dots(ax, data)
+    if kind == "dots":
+        draw_dots(ax, data, limits)
     else:
         draw_heatmap(ax, data)
     return ax
@@ -199,21 +197,6 @@ def _head_groups(ax: Axes, heads: list[str]) -> None:
 FILL = 0.42
 
 
-def draw_dots(ax: Axes, data: pd.DataFrame) -> None:
-    """Draw every nonzero of `data` (variables by components) at component + FILL * loading / largest."""
-    values = data.to_numpy(dtype=float)
-    largest = float(np.nanmax(np.abs(values)))
-    _draw_bands(ax, data, largest)
-    rows, columns = np.nonzero(values)
-    nonzero = values[rows, columns]
-    x = columns + FILL * nonzero / largest
-    blue, orange = accents(ax)
-    colours = [blue if one > 0 else orange for one in nonzero.tolist()]
-    ax.hlines(rows, columns, x, colors=colours, linewidth=line(1.6), zorder=2)
-    size = area(float(np.clip(900 / len(values), 10, 30)))
-    ax.scatter(x, rows, c=colours, s=size, linewidths=0, zorder=3)
-
-
 def intervals_of(intervals: pd.DataFrame, loadings: pd.DataFrame) -> np.ndarray:
     """Return lower and upper limits of the loadings drawn, (rows, k, 2); NaN without an interval.
 
@@ -225,8 +208,7 @@ def intervals_of(intervals: pd.DataFrame, loadings: pd.DataFrame) -> np.ndarray:
         If limits are not numbers, or a lower limit is above its upper limit.
     """
     needed = ("component", "term", "lower", "upper")
-    missing = [name for name in needed if name not in getattr(intervals, "columns", ())]
-    if missing:
+    if missing := [name for name in needed if name not in getattr(intervals, "columns", ())]:
         raise ShapeError(f"intervals lacks the columns {listed(missing)}; it needs {listed(needed)}.")
     numbers = real_array(intervals[["lower", "upper"]].to_numpy())
     if numbers is None or (numbers[:, 0] > numbers[:, 1]).any():
@@ -241,24 +223,37 @@ def intervals_of(intervals: pd.DataFrame, loadings: pd.DataFrame) -> np.ndarray:
     return found
 
 
-def draw_intervals(ax: Axes, data: pd.DataFrame, limits: np.ndarray) -> None:
-    """Draw a dot for each nonzero loading and a bar for each interval, in grey if it contains zero."""
+def draw_dots(ax: Axes, data: pd.DataFrame, limits: np.ndarray | None) -> None:
+    """Draw every nonzero of `data` (variables by components) at component + FILL * loading / largest.
+
+    A stem starts at the zero line; with `limits` a bar has the length of each interval, and is grey if the
+    interval contains zero.
+    """
     values = data.to_numpy(dtype=float)
-    largest = float(max(np.nanmax(np.abs(values)), np.nanmax(np.abs(limits), initial=0.0)))
+    reach = 0.0 if limits is None else np.nanmax(np.abs(limits), initial=0.0)
+    largest = float(max(np.nanmax(np.abs(values)), reach))
     _draw_bands(ax, data, largest)
-    blue, orange = accents(ax)
+    signs = accents(ax)
+    if limits is None:
+        rows, columns = np.nonzero(values)
+        x = columns + FILL * values[rows, columns] / largest
+        colours = [signs[int(value < 0)] for value in values[rows, columns].tolist()]
+        ax.hlines(rows, columns, x, colors=colours, linewidth=line(1.6), zorder=2)
+        ax.scatter(
+            x, rows, c=colours, s=area(float(np.clip(900 / len(values), 10, 30))), linewidths=0, zorder=3
+        )
+        return
     # an interval from zero to zero belongs to a loading that no draw selected
     barred = np.isfinite(limits).all(axis=2) & (limits != 0).any(axis=2)
     for i, j in np.argwhere((values != 0) | barred).tolist():
         (low, high), value = limits[i, j], values[i, j]
         sure = low > 0 or high < 0 or not np.isfinite(low)
-        colour = (blue if value >= 0 else orange) if sure else shade(ax, 0.5)
+        colour = signs[int(value < 0)] if sure else shade(ax, 0.5)
         if np.isfinite(low):
             left, right = (j + FILL * np.array([low, high]) / largest).tolist()
             ax.hlines(i, left, right, colors=[colour], linewidth=line(1.8), zorder=2, gid="interval")
         if value != 0:
-            place = j + FILL * value / largest
-            ax.plot(place, i, "o", color=colour, markersize=line(4.5), zorder=3)
+            ax.plot(j + FILL * value / largest, i, "o", color=colour, markersize=line(4.5), zorder=3)
 
 
 def _draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:

@@ -72,10 +72,11 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     OptionError
         If there are more than 20 groups.
     """
-    groups = _aligned(groups, index, "groups")
-    values = groups.array if isinstance(groups, pd.Series) else groups
+    values = groups
+    if isinstance(groups, pd.Series):
+        values = aligned(groups, index, "groups", "rows", part=True, error=ShapeError).array
     if not isinstance(values, pd.Categorical):
-        values = _categories(groups, values, len(index))
+        values = _categories(values, len(index))
     if len(values) != len(index):
         raise ShapeError(f"groups has {plural(len(values), 'value')}; the scores have {len(index)} rows.")
     values = values.remove_unused_categories()
@@ -89,8 +90,9 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     return values
 
 
-def _categories(groups: Any, values: Any, n: int) -> pd.Categorical:
+def _categories(groups: Any, n: int) -> pd.Categorical:
     """Return n values as a categorical; raise OptionError if they cannot be group names."""
+    values = groups
     if not isinstance(values, pd.api.extensions.ExtensionArray):
         values = elements(values, n)
         if len(values) == 1 and values[0] is groups:
@@ -116,8 +118,9 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
     ShapeError, OptionError
         If the number of values is not that of the rows, or values are not numbers.
     """
-    values = _aligned(color, index, "color")
-    numbers = real_array(values)
+    if isinstance(color, pd.Series):
+        color = aligned(color, index, "color", "rows", part=True, error=ShapeError)
+    numbers = real_array(color)
     if numbers is None or numbers.ndim != 1:
         raise OptionError(
             f"color={shown(color)} was given; it takes one number for each row. For names give groups=."
@@ -127,13 +130,6 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
     if not np.isfinite(numbers).any():
         raise DataError("color has no finite value.")
     return numbers.astype(float)
-
-
-def _aligned(values: Any, index: pd.Index, what: str) -> Any:
-    """Return a Series in the order of `index`; anything else unchanged."""
-    if not isinstance(values, pd.Series):
-        return values
-    return aligned(values, index, what, "rows", part=True, error=ShapeError)
 
 
 # --- points ---------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from spcastat.plots.axes_and_names import (
     axes_for,
     axis_names,
     correlation_of,
+    cross,
     frame_of,
     positions,
     settle,
@@ -147,8 +148,7 @@ def plot_scores(
 
 def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any) -> tuple[list[Any], list[str]]:
     """Draw the points of two components; return artists and names of the groups."""
-    for draw in (panel.axhline, panel.axvline):
-        draw(0, color=shade(panel, 0.18), linewidth=line(0.7), zorder=0.5)
+    cross(panel, 0.18, 0.7)
     drawn = scatter_groups(panel, xy, groups, palette=palette, **dots(len(xy), 16.0), zorder=2)
     panel.margins(x=0.06, y=0.12)
     panel.spines[["top", "right"]].set_visible(False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from os import PathLike
 from typing import Any
 
@@ -81,13 +82,14 @@ def write_workbook(
         sheet.freeze_panes = f"{_letters(levels)}2"
         labels = [name_text(one) if one is not None else "" for one in frame.index.names]
         heads = [*labels[:levels], *(name_text(column) for column in frame.columns)]
-        for place, width in enumerate(_widths(frame, heads)):
-            sheet.column_dimensions[_letters(place)].width = width
+        for place, column in enumerate(zip(heads, *islice(_lines(frame), 1000), strict=True)):
+            longest = max(
+                10 if isinstance(one, (int, float, np.number)) else len(name_text(one)) for one in column
+            )
+            sheet.column_dimensions[_letters(place)].width = min(max(longest, 8) + 2, 60)
         sheet.append(_cells(sheet, heads, bold=True))
-        values = frame.reset_index(drop=True).itertuples(index=False, name=None)
-        for label, line in zip(frame.index, values, strict=True):
-            parts = label if isinstance(frame.index, pd.MultiIndex) else (label,)
-            sheet.append(_cells(sheet, [*parts[:levels], *line]))
+        for values in _lines(frame):
+            sheet.append(_cells(sheet, values))
     buffer = io.BytesIO()
     book.save(buffer)
     write_bytes(target, buffer.getvalue())
@@ -105,19 +107,12 @@ def _letters(place: int) -> str:
     return str(get_column_letter(place + 1))
 
 
-def _widths(frame: pd.DataFrame, heads: list[str]) -> list[int]:
-    labels = [
-        max((len(name_text(one)) for one in frame.index.get_level_values(i)[:1000]), default=0)
-        for i in range(_levels(frame))
-    ]
-    texts = [
-        max((len(name_text(one)) for one in frame.iloc[:1000, j]), default=0)
-        if frame.dtypes.iloc[j].kind not in "biuf"
-        else 10
-        for j in range(frame.shape[1])
-    ]
-    widths = zip(heads, labels + texts, strict=True)
-    return [min(max(len(head), width, 8) + 2, 60) for head, width in widths]
+def _lines(frame: pd.DataFrame) -> Iterator[list[Any]]:
+    """Yield labels and values of each row."""
+    values = frame.reset_index(drop=True).itertuples(index=False, name=None)
+    for label, line in zip(frame.index, values, strict=True):
+        parts = label if isinstance(frame.index, pd.MultiIndex) else (label,)
+        yield [*parts[: _levels(frame)], *line]
 
 
 def _cells(sheet: Any, values: Iterable[Any], bold: bool = False) -> list[Any]:
