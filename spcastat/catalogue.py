@@ -85,30 +85,18 @@ def _example(method: Method) -> str:
 
 
 def _table() -> pd.DataFrame:
-    rows = [
-        {
-            "name": method.name,
-            "title": method.title,
-            "paper": method.paper,
-            "takes": "data or covariance" if method.solver.needs == "gram" else "data",
-            "controlled by": ", ".join(method.controls) or "nothing",
-            "options": ", ".join(name for name in method.options if name not in CONTROLS),
-            "function": "spca, spca_cov" if method.solver.needs == "gram" else "spca",
-        }
-        for method in SOLVERS.values()
-    ]
-    rows.append(
-        {
-            "name": "spco",
-            "title": "Sparse principal coordinates",
-            "paper": SOLVERS["spca-os"].paper,
-            "takes": "data",
-            "controlled by": "penalty, zeros",
-            "options": "ridge, tol, max_iter",
-            "function": "spco",
-        }
-    )
-    return pd.DataFrame(rows)
+    rows = []
+    for method in SOLVERS.values():
+        takes = (
+            ("data or covariance", "spca, spca_cov") if method.solver.needs == "gram" else ("data", "spca")
+        )
+        controls = ", ".join(method.controls) or "nothing"
+        options = ", ".join(name for name in method.options if name not in CONTROLS)
+        rows.append((method.name, method.title, method.paper, takes[0], controls, options, takes[1]))
+    title, paper = "Sparse principal coordinates", SOLVERS["spca-os"].paper
+    rows.append(("spco", title, paper, "data", "penalty, zeros", "ridge, tol, max_iter", "spco"))
+    columns = ["name", "title", "paper", "takes", "controlled by", "options", "function"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 #: Options that are not fields of a solver, because the engine implements them: name -> (type, meaning).

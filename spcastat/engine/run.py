@@ -113,7 +113,7 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
     else:
         assert isinstance(solver, ComponentSolver)
         solution = _one_by_one(op, solver, values, n_init, rng, start)
-    return _finished(op, plan, solver, solution, values, errors)
+    return _finished(op, plan, solver, solution, (values, errors))
 
 
 def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: int) -> list[Fit]:
@@ -129,7 +129,7 @@ def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: i
     solutions = cast(Any, plan.solver).path(op, k, cards, seed)
     plans = [plan.with_card(card) for card in cards]
     return [
-        _finished(op, one, one.solver, solution, values, errors)
+        _finished(op, one, one.solver, solution, (values, errors))
         for one, solution in zip(plans, solutions, strict=True)
     ]
 
@@ -150,14 +150,9 @@ def _pca(op: Operator, solver: Solver, k: int) -> tuple[np.ndarray, np.ndarray, 
 
 
 def _finished(
-    op: Operator,
-    plan: Plan,
-    solver: Solver,
-    solution: Solution,
-    values: np.ndarray,
-    errors: np.ndarray | None,
+    op: Operator, plan: Plan, solver: Solver, solution: Solution, pca: tuple[np.ndarray, np.ndarray | None]
 ) -> Fit:
-    """Return a solution in its final order and sign and in the units of the data."""
+    """Return a solution in its final order, sign and units; `pca` has eigenvalues and their errors."""
     k = solution.V.shape[1]
     groups = plan.groups(k)
     optima = list(solution.optima)
@@ -170,7 +165,7 @@ def _finished(
     if solver.own_order and solver.in_variance_units and order.tolist() != list(range(k)):
         value = float(adjusted_variances(V, op).sum())
         solution = replace(solution, objective=value, objectives=np.array([value]))
-    return Fit(outward(solution, solver, op.unit), order, values, tuple(optima), pca_errors=errors)
+    return Fit(outward(solution, solver, op.unit), order, pca[0], tuple(optima), pca_errors=pca[1])
 
 
 def _in_the_best_order(

@@ -46,15 +46,7 @@ class ComponentChoice(Summary):
     `frames` has the table under "components" and all eigenvalues under "spectrum".
     """
 
-    def __init__(
-        self,
-        found: Standing,
-        *,
-        p: int,
-        unit: float,
-        most: int,
-        tested: Tested | None = None,
-    ):
+    def __init__(self, found: Standing, *, p: int, unit: float, most: int, tested: Tested | None = None):
         self._found, self._most, self._p, self._tested = found, most, p, tested
         self.alpha, self.n_resample, self.sparse_card = found.draws.alpha, found.draws.n_resample, found.card
         values = found.values * unit

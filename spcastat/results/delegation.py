@@ -19,13 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Found = TypeVar("Found", Bootstrapped, Split)
 #: Parameters that a result fills in, and the attributes from which they are taken.
-FILLED = {
-    "state": "_state",
-    "source": "_source",
-    "found": "_found",
-    "by_row": "_by_row",
-    "before": "_before",
-}
+FILLED = {"state": "_state", "source": "_source", "found": "_found", "by_row": "_by_row", "before": "_before"}
 
 
 class computed(property, Generic[R]):

@@ -195,7 +195,7 @@ class Candidates:
         if self.folds is None:
             return
         dense = self.dense_errors is None
-        errors = cross_validate(self.folds, self.fitter, new, found, dense=dense, n_jobs=self.n_jobs)
+        errors = cross_validate(self.folds, self.fitter, new, found, dense, self.n_jobs)
         for i, card in enumerate(new):
             self.press[card] = errors.press[:, :, i]
         if dense:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Errors:
 
 
 #: Returns the loadings to be judged in each of several folds, from the rows outside it, by its number.
-Fitted = Callable[[Sequence[Operator], Sequence[int]], Sequence[Sequence[np.ndarray]]]
+Fitted = Callable[[list[Operator], Sequence[int]], Sequence[Sequence[np.ndarray]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +124,7 @@ def _errors(
 
 
 def cross_validate(
-    folds: Folds,
-    fitter: Fitter,
-    cards: Sequence[Cards],
-    near: Sequence[np.ndarray],
-    *,
-    dense: bool = False,
-    n_jobs: int = 1,
+    folds: Folds, fitter: Fitter, cards: Sequence[Cards], near: list[np.ndarray], dense: bool, n_jobs: int
 ) -> Errors:
     """Return the errors of fits of each cardinality.
 
@@ -138,7 +133,7 @@ def cross_validate(
     folds : Folds
     fitter : Fitter
     cards : sequence of tuples of k ints
-    near : sequence of ndarray of shape (p, k)
+    near : list of ndarray of shape (p, k)
         The fits to all rows, used as one of several starts in each fold.
     dense : bool
         Whether dense PCA with as many components is added as the last candidate.
@@ -155,12 +150,7 @@ def cross_validate(
 
 
 def _along_path(
-    fitter: Fitter,
-    cards: Sequence[Cards],
-    near: Sequence[np.ndarray],
-    dense: bool,
-    ops: Sequence[Operator],
-    numbers: Sequence[int],
+    fitter: Fitter, cards: Sequence[Cards], near: list[np.ndarray], dense: bool, ops: list[Operator], _: Any
 ) -> list[list[np.ndarray]]:
     paths = fitter.paths(ops, cards, near)
     if not dense:

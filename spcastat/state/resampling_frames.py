@@ -49,10 +49,10 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.Da
     error = spread(found.values)
     if found.kind == "normal":
         half = _normal(level) * error
-        lower, upper = estimate - half, estimate + half
+        bounds: Any = estimate - half, estimate + half
     else:
-        lower, upper = _quantiles(found.values, level)
-    frame = _intervals(state, found.places, estimate, error, lower, upper)
+        bounds = _quantiles(found.values, level)
+    frame = _intervals(state, found.places, estimate, error, bounds)
     frame.loc[estimate == 0, ["lower", "upper"]] = np.nan
     frame["selected"] = (found.values != 0).mean(axis=0)
     return frame
@@ -215,8 +215,8 @@ def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.Dat
         "component", "term", "estimate", "std_error", "lower", "upper": normal intervals, within [-1, 1].
     """
     half = _normal(checked_level(level)) * found.std_error
-    lower, upper = found.estimate - half, found.estimate + half
-    return _intervals(state, found.places, found.estimate, found.std_error, lower, upper)
+    bounds = found.estimate - half, found.estimate + half
+    return _intervals(state, found.places, found.estimate, found.std_error, bounds)
 
 
 def split_variance_ci(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
@@ -296,18 +296,12 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
 
 
 def _intervals(
-    state: FitState,
-    places: np.ndarray,
-    estimate: np.ndarray,
-    error: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
+    state: FitState, places: np.ndarray, estimate: np.ndarray, error: np.ndarray, bounds: Any
 ) -> pd.DataFrame:
-    """Return intervals of the loadings at `places`, within [-1, 1]."""
-    component, term = _labels(state, places)
-    bounds = {"lower": lower.clip(-1.0, 1.0), "upper": upper.clip(-1.0, 1.0)}
-    labels = {"component": component, "term": term}
-    return pd.DataFrame({**labels, "estimate": estimate, "std_error": error, **bounds})
+    """Return intervals of the loadings at `places`, within [-1, 1]; `bounds` are the lower and the upper."""
+    labels = dict(zip(("component", "term"), _labels(state, places), strict=True))
+    ends = {name: one.clip(-1.0, 1.0) for name, one in zip(("lower", "upper"), bounds, strict=True)}
+    return pd.DataFrame({**labels, "estimate": estimate, "std_error": error, **ends})
 
 
 def _labels(state: FitState, places: np.ndarray) -> tuple[pd.Index, pd.Index]:

@@ -235,11 +235,7 @@ def _cells(shown: NDArray[np.float64], digits: int, cut: float, contributions: b
 
 
 def _notes(
-    values: NDArray[np.float64],
-    names: pd.Index,
-    shown: NDArray[np.float64],
-    cut: float,
-    contributions: bool,
+    values: NDArray[np.float64], names: pd.Index, shown: NDArray[np.float64], cut: float, contributions: bool
 ) -> Iterator[str]:
     """Yield the notes: what blanks and marks mean, and which variables are not in the table."""
     loaded, hidden = (values != 0).any(axis=1), int(((shown != 0) & (np.abs(shown) < cut)).sum())
