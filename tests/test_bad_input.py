@@ -206,7 +206,7 @@ def test_options_that_are_refused(options, error, phrase):
         ({"weights": [0] * 29 + [3]}, errors.WeightsError, r"1 row with a positive weight"),
         ({"na": "omit"}, errors.OptionError, r"na='omit'.*'raise', 'drop'"),
         ({"formula": "~ a + nix"}, errors.FormulaError, r"'nix'.*not a column.*'a', 'b', 'c', 'd'"),
-        ({"formula": "a ~ b + c"}, errors.FormulaError, r"two sides.*one right-hand side"),
+        ({"formula": "a ~ b + c"}, errors.FormulaError, r"two sides"),
         (
             {"formula": "~ log(a) + b"},
             errors.FormulaError,

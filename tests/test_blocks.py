@@ -218,7 +218,7 @@ def test_what_does_not_vary_or_is_too_wide(rows):
     ):
         among(chunks, np.array([0, 2]))
     wide = [pd.DataFrame(np.eye(5, 3001)).add_prefix("v")] * 2
-    with pytest.raises(errors.OptionError, match=r"3,001 variables; the eigenvalues of blocks need 3,000"):
+    with pytest.raises(errors.OptionError, match=r"3,001 variables; in chunks it takes 3,000"):
         sp.spca(wide, 1, 2, scale="blocks", blocks={"all": list(wide[0].columns)})
 
 

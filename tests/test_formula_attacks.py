@@ -284,13 +284,13 @@ CHANGES: list[tuple[Callable[[dict], Any], str]] = [
     (lambda s: s["model"]["encodings"][-1].__setitem__(1, "constant"), "not a factor"),
     (lambda s: s["model"]["context"].append(["n", {"map": []}]), "value of n: it holds what is not"),
     (lambda s: s["model"]["context"].append(["n", [0] * 10_000]), "value of n: it holds what is not"),
-    (lambda s: s["model"]["terms"].extend([[["a", "lookup"]]] * 200_000), "more than 100000 terms"),
-    (lambda s: s["model"]["terms"].append([["a", "lookup"]] * 200), "more than 100 factors"),
+    (lambda s: s["model"]["terms"].extend([[["a", "lookup"]]] * 200_000), "do not add up"),
+    (lambda s: s["model"]["terms"].append([["a", "lookup"]] * 200), "not up to 100"),
     (lambda s: s["model"]["terms"].append([["a", "python"], ["a", "lookup"]]), "in two ways"),
-    (lambda s: s["model"]["terms"].append([["1", "eval"]]), "the method 'eval'"),
+    (lambda s: s["model"]["terms"].append([["1", "eval"]]), "the value '1'"),
     (lambda s: s["model"]["terms"].append([["[" * 90, "literal"]]), "the value"),
-    (lambda s: s["model"]["terms"].append([[7, "lookup"]]), "in place of text"),
-    (lambda s: s.__setitem__("kind", "code"), "kind that is not known"),
+    (lambda s: s["model"]["terms"].append([[7, "lookup"]]), "is not text"),
+    (lambda s: s.__setitem__("kind", "code"), "none of array"),
     (lambda s: s["model"]["inputs"][0].__setitem__(1, [{"map": []}]), "levels: it holds what is not text"),
 ]  # fmt: skip
 

@@ -247,7 +247,7 @@ def test_what_was_moved_is_told():
             "works on the rows themselves",
         ),
         ("rows", {"na": "em", "k_em": 11}, errors.OptionError, "at least 1 and at most 10"),
-        ("rows", {"na": "drop", "k_em": 2}, errors.OptionError, "rank of the model behind na='em'"),
+        ("rows", {"na": "drop", "k_em": 2}, errors.OptionError, "rank of the model of na='em'"),
         ("chunks", {"na": "em"}, errors.OptionError, "come in chunks"),
         ("sparse", {"na": "pairwise"}, errors.OptionError, "sparse data"),
         ("infinite", {"na": "em"}, errors.InfiniteValuesError, "1 infinite value"),

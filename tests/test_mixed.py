@@ -85,7 +85,7 @@ def test_new_rows_files_and_refits(rows, tmp_path):
     assert fit.call == "spca(data, k=2, card=3, scale='mixed', method='greedy')"
     few = rows[rows["site"] == "south"].head(3)
     np.testing.assert_allclose(fit.transform(few), fit.scores.loc[few.index], atol=1e-12)
-    with pytest.raises(errors.NewDataError, match=r"'site' of the new data has levels.*'east'"):
+    with pytest.raises(errors.NewDataError, match=r"'site' has levels.*'east'"):
         fit.transform(rows.assign(site="east"))
     fit.save(tmp_path / "fit.spca")
     loaded = sp.load(tmp_path / "fit.spca")

@@ -9,17 +9,17 @@ passed on, so all defaults are defined in `spcastat.api`.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
 from spcastat.cli import choose_command as choose
-from spcastat.cli import completion
 from spcastat.cli import fit_command as fit
 from spcastat.cli import path_commands as path
 from spcastat.cli import plot_command as plot
@@ -189,7 +189,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str]) -> int:
     parser = _parser()
-    completion.complete(parser)
+    complete(parser)
     try:
         args, unknown = parser.parse_known_args(argv)
         if unknown:
@@ -205,3 +205,55 @@ def _run(argv: Sequence[str]) -> int:
     with warnings_told(partial(tell, "warning")):
         show(COMMANDS[args.command].run(args))
     return 0
+
+
+# --- completion in the shell with argcomplete: eval "$(register-python-argcomplete spcastat)" --------
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """If the shell asks for completions, print them and exit; otherwise do nothing."""
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    try:
+        import argcomplete
+    except ImportError:  # no message, which would appear in the middle of the user's input
+        return
+    prepare(parser)
+    argcomplete.autocomplete(parser)
+
+
+def prepare(parser: argparse.ArgumentParser) -> None:
+    """Tell argcomplete what the arguments of a parser and of its subcommands can be."""
+    from argcomplete.completers import ChoicesCompleter, FilesCompleter
+
+    from spcastat.datasets import BUNDLED
+
+    def data(prefix: str, **_: object) -> list[str]:
+        return [*FilesCompleter()(prefix), *(name for name in BUNDLED if name.startswith(prefix))]
+
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                prepare(command)
+        elif action.dest in (known := names()):
+            action.completer = ChoicesCompleter(tuple(known[action.dest]))  # type: ignore
+        elif action.dest in ("data", "files"):
+            action.completer = data  # type: ignore[attr-defined]
+
+
+def names() -> dict[str, Iterable[str]]:
+    """Return the names that arguments accept."""
+    from spcastat.registry import SOLVERS
+    from spcastat.search.settings import EFFORTS, OBJECTIVES, PROMISES
+
+    return {
+        "method": SOLVERS,
+        "methods": SOLVERS,
+        "objective": OBJECTIVES,
+        "effort": EFFORTS,
+        "promise": PROMISES,
+        "kind": plot.KINDS,
+        "by": ("cv", "ebic", "bic", "is", "variance"),
+        "rule": ("worth", "1se", "paired", "min"),
+        "each": ("auto", "equal", "free"),
+    }

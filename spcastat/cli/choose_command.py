@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> str:
     written = {"--plot": args.plot, "--out": args.out, "--report": args.report, "--save": args.save}
     output.refuse_overlap([args.data], written)
     output.require_picture(args.plot)
-    separator = output.csv_separator(args.out or "")
+    output.csv_separator(args.out or "")
     from spcastat import choosing
 
     table, marked = fitting.grouped(args)
@@ -58,11 +58,7 @@ def run(args: argparse.Namespace) -> str:
     choice = choosing.choose(data, covariance=covariance, **given)
     if args.save:
         choice.fit.save(args.save)
-    if args.plot:
-        output.draw(args.plot, lambda ax: choice.plot(ax=ax))
-    if args.out:
-        text = output.csv_text(choice.table, labelled=False, raw=False, separator=separator)
-        output.write_bytes(args.out, text.encode())
+    output.write_table_and_picture(args, choice)
     if args.report:
         choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line, **marked)
     return f"{choice}\n\n{choice.fit}"

@@ -85,8 +85,7 @@ def _cells(path: str, sheet: str | None) -> tuple[str, list[Sequence[Any]]]:
             cells += len(row)  # up to the last cell of the row, including cells that are not in the file
             if cells > MOST_CELLS:
                 raise FileError(
-                    f"{name} cannot be read: it spans more than {MOST_CELLS:,} cells, the most. "
-                    "Save it as CSV."
+                    f"{name} cannot be read: it spans more than {MOST_CELLS:,} cells. Save it as CSV."
                 )
     finally:
         book.close()

@@ -75,8 +75,7 @@ def group_and_name(text: str) -> tuple[str, str]:
     found = re.fullmatch(r"([^=]+)=(.+)", text, re.DOTALL)
     if found is None and text != "terms":
         raise argparse.ArgumentTypeError(
-            f"{text!r} was given; it takes terms, for the terms of a formula, or a group and one of its "
-            "variables: size=length"
+            f"{text!r} was given; it takes terms, or a group and one of its variables: size=length"
         )
     return (found[1], found[2]) if found else ("", text)
 
@@ -272,7 +271,9 @@ def rule(args: argparse.Namespace) -> dict[str, Any]:
         by_component: dict[str, list[str]] = {}
         for component, variable in given:
             if not component and args.k is None:
-                raise OptionError(f"--{name} {variable} was given beside those of one component: give --k.")
+                raise OptionError(
+                    f"--{name} {variable} was given for every component, and others for one: give --k, too."
+                )
             for one in [component] if component else [f"PC{i + 1}" for i in range(args.k)]:
                 by_component.setdefault(one, []).append(variable)
         if by_component:
@@ -331,8 +332,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     if refused:
         verb = "needs" if len(refused) == 1 else "need"
         raise OptionError(
-            f"{', '.join(refused)} {verb} the rows of the data; {args.data} is taken as a covariance matrix, "
-            "which is centred and scaled already."
+            f"{', '.join(refused)} {verb} the rows of the data; {args.data} is taken as a covariance matrix."
         )
     given |= {"given": partial} if partial else {}
     if "n_obs" in data.attrs:
@@ -347,10 +347,9 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 def require_k(args: argparse.Namespace) -> None:
     """Raise OptionError if the number of components was not given."""
     if args.k is None:
-        data = shlex.quote(args.data)
+        choose = f"spcastat choose {shlex.quote(args.data)}"
         raise OptionError(
-            "--k is needed: the number of components. To have it chosen from the data, and how sparse they "
-            f"are, use: spcastat choose {data}"
+            f"--k is needed: the number of components. To have it chosen from the data: {choose}"
         )
 
 

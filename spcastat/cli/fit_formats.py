@@ -67,8 +67,7 @@ def format_of(args: argparse.Namespace) -> str:
     kind = args.format or ENDINGS.get(suffix, "" if args.out else "text")
     if not kind:
         raise OptionError(
-            f"--out {args.out} was given, whose ending says no format; give --format, or name it "
-            f"{', '.join(dict.fromkeys(ENDINGS))}."
+            f"--out {args.out} says no format; give --format, or name it {', '.join(dict.fromkeys(ENDINGS))}."
         )
     if kind == "docx" and suffix != ".docx":
         raise OptionError("--format docx is a file for Word; name it: --out OUT.docx.")

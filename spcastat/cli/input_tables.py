@@ -229,8 +229,7 @@ def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
     """Read the columns that the command needs from a Parquet file."""
     import pandas as pd
 
-    from spcastat.streams.arrow import Layout, require_pyarrow
-    from spcastat.streams.parquet import parquet_chunks
+    from spcastat.streams.arrow import Layout, parquet_chunks, require_pyarrow
 
     require_pyarrow()
     from pyarrow import parquet

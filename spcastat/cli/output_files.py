@@ -9,6 +9,7 @@ import re
 import stat
 import sys
 import unicodedata
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -181,6 +182,15 @@ def guarded(value: Any) -> Any:
     """Return text that a spreadsheet would run as a formula with a leading apostrophe; others unchanged."""
     risky = isinstance(value, str) and value.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(value)
     return f"'{value}" if risky else value
+
+
+def write_table_and_picture(args: Namespace, found: Any) -> None:
+    """Draw a choice or a path to --plot, and write its table to --out, where these are given."""
+    if args.plot:
+        draw(args.plot, lambda ax: found.plot(ax=ax))
+    if args.out:
+        text = csv_text(found.table, labelled=False, raw=False, separator=csv_separator(args.out))
+        write_bytes(args.out, text.encode())
 
 
 # --- pictures -----------------------------------------------------------------------------------

@@ -47,8 +47,7 @@ def cardinalities(text: str) -> list[Any]:
             found.append(card(part))
         elif max(len(low), len(high)) > 18 or int(high) - int(low) + len(found) >= MOST_CARDS:
             raise argparse.ArgumentTypeError(
-                f"{shorten(text, 60)!r} holds more than {MOST_CARDS:,} cardinalities, which is the most; "
-                "give fewer, such as 5;10;20;50"
+                f"{shorten(text, 60)!r} holds more than {MOST_CARDS:,} cardinalities; give fewer: 5;10;20;50"
             )
         elif int(low) > int(high):
             raise argparse.ArgumentTypeError(f"{part.strip()!r} runs downwards; it takes 2-8")
@@ -90,13 +89,9 @@ def run_path(args: argparse.Namespace) -> str:
     """Fit a path, write the requested files, and return its table as text."""
     output.refuse_overlap([args.data], {"--plot": args.plot, "--out": args.out})
     output.require_picture(args.plot)
-    separator = output.csv_separator(args.out or "")
+    output.csv_separator(args.out or "")
     path = _fitted_path(args)
-    if args.plot:
-        output.draw(args.plot, lambda ax: path.plot(ax=ax))
-    if args.out:
-        text = output.csv_text(path.table, labelled=False, raw=False, separator=separator)
-        output.write_bytes(args.out, text.encode())
+    output.write_table_and_picture(args, path)
     return str(path)
 
 
@@ -154,8 +149,7 @@ def run_compare(args: argparse.Namespace) -> str:
         fits = _fit_all(args)
     else:
         raise OptionError(
-            f"{len(args.files)} files were given, {sum(saved)} of them saved fits; give one data set, or "
-            "saved fits only."
+            f"{len(args.files)} files were given, {sum(saved)} of them saved fits; give a data set or fits."
         )
     comparison = compare(fits, held_out=args.held_out)
     if args.plot:

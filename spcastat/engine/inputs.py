@@ -127,8 +127,7 @@ class Source:
         if self.checksum is not None and checksum(self.matrix) != self.checksum:
             raise DataError(
                 "The data have changed since the fit: their numbers are not those that were fitted. Fit "
-                "again, and leave arrays of more than 64 MB unchanged as long as the fit is in use (or fit a "
-                "copy)."
+                "again, and leave arrays of more than 64 MB unchanged as long as the fit is in use."
             )
 
     @property
@@ -397,9 +396,8 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
     scale = _scale(scale, blocks, columns)
     if isinstance(scale, Blocks) and len(columns) > GRAM_ORDER:
         raise OptionError(
-            f"scale={scale.kind!r} was given for {stream.title}, with {len(columns):,} variables; the "
-            f"eigenvalues of blocks need {GRAM_ORDER:,} variables or fewer in chunks. Fit a sample of the "
-            "rows in memory."
+            f"scale={scale.kind!r} was given for {stream.title}, with {len(columns):,} variables; in chunks "
+            f"it takes {GRAM_ORDER:,} or fewer. Fit a sample of the rows in memory."
         )
 
     def source(rows_for: str = "") -> Source:
@@ -450,7 +448,7 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
         largest = stream.reduce(partial(Extremes, p), "largest values").result.largest
         units = ColumnUnits.of(largest, scale)
     if units is not None:
-        from spcastat.streams.changed_rows import of_quotients
+        from spcastat.streams.base import of_quotients
 
         rows = of_quotients(stream, units.exponents)
         center, scale = units.centre(center), units.divisor(scale)
@@ -485,8 +483,7 @@ def open_covariance(
     covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=numbers, nearest=nearest)
     if numbers is not None and mean is None:
         raise OptionError(
-            "scale was given without mean; transform() needs both, (x - mean) / scale. Give mean= as well, "
-            "or leave scale out."
+            "scale was given without mean; transform() needs both. Give mean= as well, or leave scale out."
         )
     spec = Spec("frame" if covariance.named else "array", covariance.columns)
     left = covariance.matrix
@@ -519,8 +516,7 @@ def open_covariance(
     def source(rows_for: str = "") -> Source:
         if rows_for:
             raise NoRowsError(
-                f"method={rows_for!r} depends on more than second moments, so a covariance matrix is not "
-                "enough for it; give the rows to spca(data, ...)."
+                f"method={rows_for!r} needs more than a covariance matrix; give the rows to spca(data, ...)."
             )
         return made
 
@@ -579,13 +575,11 @@ def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, 
     if unknown or not 0 < len(places) < len(columns):
         hint = nearest(unknown[0], spec.columns) if unknown else ""
         raise OptionError(
-            f"given={shown(given)} was given; it must name some of the variables, and not all: "
-            f"{listed(spec.columns)}.{hint}"
+            f"given={shown(given)} must name some of the variables, not all: {listed(spec.columns)}.{hint}"
         )
     if covariance.mean is not None:
         raise OptionError(
-            "mean was given with given=; scores need the regression of the rows: fit these, "
-            "spca(data, k, formula='~ . | ...'). Leave mean out."
+            "mean was given with given=. Leave it out, or fit rows: spca(data, k, formula='~ . | ...')."
         )
     left, regression = partial_covariance(covariance.matrix, places, spec.columns)
     partial = Partial(replace(spec, columns=spec.columns[places]), regression)
@@ -608,9 +602,8 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
     outside = (standard.scale < LEAST_SCALE) | (standard.scale > 1.0 / LEAST_SCALE)
     if outside.any():
         raise DataError(
-            f"The scale of {listed(columns[outside])} is {standard.scale[outside][0]:.3g}; a column can be "
-            f"divided by numbers from {LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply such columns by a "
-            "constant first."
+            f"The scale of {listed(columns[outside])} is {standard.scale[outside][0]:.3g}; a column "
+            f"can be divided by numbers from {LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply it first."
         )
 
 
@@ -663,8 +656,7 @@ def _column_values(option: str, value: Any, columns: pd.Index) -> Any:
     if is_single(value):
         further = ", or 'mixed', or 'blocks' with blocks=" * (option == "scale")
         raise OptionError(
-            f"{option}={shown(value)} was given; it must be True, False, or {len(columns)} numbers, one per "
-            f"column{further}."
+            f"{option}={shown(value)} was given; give True, False, or {len(columns)} numbers{further}."
         )
     if isinstance(value, pd.Series):
         value = aligned(value, columns, option, "columns")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from spcastat.intake.row_numbers import UNNAMED
 from spcastat.kernels.sparsity import is_sparse
 
 _HINTS = {
-    "levels": "text and categories can enter as dummies with a formula and categorical='dummy'",
+    "levels": "text and categories can enter as 0/1 columns, by a formula and categorical='dummy'",
     "object": "if an object column holds numbers, convert it with df.convert_dtypes() or pd.to_numeric",
     "complex": "take the real or the imaginary part of a complex column",
     "other": "turn dates and durations into numbers first, e.g. (df['t'] - df['t'].min()).dt.days",
@@ -46,69 +46,53 @@ def _is_numeric_text(column: pd.Series) -> bool:
     return len(some) > 0 and all(re.fullmatch(r"\s*[+-]?\d[\d.,]*\s*", str(value)) for value in some)
 
 
-def refuse(columns: Iterable[tuple[Hashable, pd.Series, str]], *, everything: bool = False) -> None:
+def kinds_of(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> dict[int, str]:
+    """Return the kinds of the columns at `positions`, by default all; see :func:`kind_of`."""
+    # Columns of a dtype with numbers need not be looked at again; columns of objects have to be read.
+    dtypes = list(frame.dtypes)
+    numeric: set[Any] = set()
+    kinds = {}
+    for position in range(len(dtypes)) if positions is None else positions:
+        dtype = dtypes[position]
+        kinds[position] = "number" if dtype in numeric else kind_of(frame.iloc[:, position])
+        if kinds[position] == "number":
+            numeric.add(dtype)
+    return kinds
+
+
+def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
     """Raise ColumnTypeError for columns that do not hold numbers.
 
     Parameters
     ----------
-    columns : iterable of (label, column, kind)
-        The columns in question; no error is raised if there are none.
-    everything : bool
-        Whether no column of the data holds numbers.
+    frame : DataFrame
+    bad : mapping of int to str
+        Positions and kinds of the columns in question; no error is raised if there are none.
     """
-    bad = list(columns)
     if not bad:
         return
-    named = [f"{shown(label)} ({column.dtype})" for label, column, _ in bad[:8]]
+    columns = [(frame.columns[position], frame.iloc[:, position], kind) for position, kind in bad.items()]
+    named = [f"{shown(label)} ({column.dtype})" for label, column, _ in columns[:8]]
     text = ", ".join(named) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")
-    kinds = {kind for _, _, kind in bad}
-    hints = [hint for kind, hint in _HINTS.items() if kind in kinds]
-    text_of_numbers = [label for label, column, kind in bad if kind == "levels" and _is_numeric_text(column)]
-    if text_of_numbers:
-        first = shown(text_of_numbers[0])
-        hints.insert(0, f"{first} holds numbers as text: pd.to_numeric(df[{first}]), or decimal= of read_csv")
-    if any(UNNAMED.fullmatch(str(label)) for label, _, _ in bad):
+    hints = [hint for kind, hint in _HINTS.items() if kind in bad.values()]
+    for label, column, kind in columns:
+        if kind == "levels" and _is_numeric_text(column):
+            one = shown(label)
+            hints.insert(0, f"{one} holds numbers as text: pd.to_numeric(df[{one}]), or decimal= of read_csv")
+            break
+    if any(UNNAMED.fullmatch(str(label)) for label, _, _ in columns):
         hints.insert(0, "a column without a name usually holds row labels: pd.read_csv(path, index_col=0)")
-    if everything:
+    if len(bad) == frame.shape[1]:
         raise errors.ColumnTypeError(
-            f"The data have no numeric column at all: {text}. At least one column must hold real numbers; "
-            + "; ".join(hints)
-            + "."
+            f"The data have no numeric column at all: {text}. One must hold real numbers; {'; '.join(hints)}."
         )
     noun = "column does" if len(bad) == 1 else "columns do"
-    labels = [label for label, _, _ in bad]
+    labels = [label for label, _, _ in columns]
     drop = f"df.drop(columns=[{listed(labels)}]), " if len(bad) <= 8 else ""
     raise errors.ColumnTypeError(
         f"{len(bad)} {noun} not hold real numbers: {text}. Numbers and booleans are allowed; leave the "
-        f"others out with {drop}df.select_dtypes(['number', 'bool']) or a formula; " + "; ".join(hints) + "."
+        f"others out with {drop}df.select_dtypes(['number', 'bool']) or a formula; {'; '.join(hints)}."
     )
-
-
-def without_numbers(
-    frame: pd.DataFrame, positions: Iterable[int] | None = None
-) -> list[tuple[Hashable, pd.Series, str]]:
-    """Return label, column and kind of the columns of `frame` that do not hold real numbers.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    positions : iterable of int, optional
-        The columns to look at, all by default.
-    """
-    # Columns of a dtype with numbers need not be looked at again; columns of objects have to be read.
-    dtypes = list(frame.dtypes)
-    bad: list[tuple[Hashable, pd.Series, str]] = []
-    good: set[Any] = set()
-    for position in range(len(dtypes)) if positions is None else positions:
-        if dtypes[position] in good:
-            continue
-        column = frame.iloc[:, position]
-        kind = kind_of(column)
-        if kind == "number":
-            good.add(dtypes[position])
-        else:
-            bad.append((frame.columns[position], column, kind))
-    return bad
 
 
 def frame_values(frame: Any, what: str) -> np.ndarray:
@@ -130,30 +114,25 @@ def frame_values(frame: Any, what: str) -> np.ndarray:
     if not isinstance(frame, pd.DataFrame) or 0 in frame.shape:
         size = f" and shape {frame.shape}" if isinstance(frame, pd.DataFrame) else ""
         raise errors.ShapeError(
-            f"{what} of type {type(frame).__name__}{size} were given; a data frame with rows and columns is "
-            "needed."
+            f"{what} of type {type(frame).__name__}{size} were given; give a data frame with rows."
         )
     require_numbers(frame)
     return frame.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def require_numbers(frame: pd.DataFrame) -> None:
-    """Raise ColumnTypeError unless every column of `frame` holds real numbers."""
-    bad = without_numbers(frame)
-    refuse(bad, everything=len(bad) == frame.shape[1])
+def require_numbers(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> None:
+    """Raise ColumnTypeError unless the columns at `positions`, by default all, hold real numbers."""
+    kinds = kinds_of(frame, positions)
+    refuse(frame, {position: kind for position, kind in kinds.items() if kind != "number"})
 
 
 def require_rows(n: int, dropped: int = 0) -> None:
     """Raise TooFewRowsError for fewer than two rows; `dropped` others had missing values."""
     if n < 2:
         after = f" after {plural(dropped, 'row')} with missing values had been dropped" if dropped else ""
+        advice = " Impute missing values, or leave out the columns with most of them." if dropped else ""
         raise errors.TooFewRowsError(
-            f"The data have {plural(n, 'row')}{after}; at least two are needed."
-            + (
-                " Impute the missing values, or leave out the columns that have most of them."
-                if dropped
-                else ""
-            )
+            f"The data have {plural(n, 'row')}{after}; at least two are needed.{advice}"
         )
 
 
@@ -163,8 +142,7 @@ def require_finite(matrix: Any, columns: pd.Index) -> None:
     if len(rows):
         raise errors.InfiniteValuesError(
             f"{plural(len(rows), 'infinite value')} in {plural(len(np.unique(rows)), 'row')}, in "
-            f"{listed(columns[np.unique(where)])}. Only finite numbers are allowed: replace them, or mark "
-            "them as missing with df.replace([np.inf, -np.inf], np.nan)."
+            f"{listed(columns[np.unique(where)])}: make them missing, df.replace([np.inf, -np.inf], np.nan)."
         )
 
 
@@ -260,8 +238,7 @@ def require_weight(w: np.ndarray) -> None:
     if total <= 1:
         raise errors.WeightsError(
             f"The weights sum to {total:g}; they count rows (a weight of 2 is that row twice) and variances "
-            "are divided by sum(w) - 1, so the sum must exceed 1. For weights that are shares, pass "
-            "w * len(w) / w.sum()."
+            "are divided by sum(w) - 1, so the sum must exceed 1. For shares, pass w * len(w) / w.sum()."
         )
 
 
@@ -326,8 +303,7 @@ def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
     if v is None:
         kind = f" ({values.dtype})" if isinstance(values, (np.ndarray, pd.Series, pd.Index)) else ""
         raise errors.WeightsError(
-            f"{option} of type {type(values).__name__}{kind} was given; it must hold real numbers, one "
-            f"for each of the {length} {what}."
+            f"{option} of type {type(values).__name__}{kind} was given; give {length} real numbers."
         )
     if v.shape != (length,):
         raise errors.WeightsError(

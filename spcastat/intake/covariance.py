@@ -81,8 +81,7 @@ def read_covariance(
     if centre is not None and about.get("kind") in OF_CODES:
         raise OptionError(
             f"mean was given with {about['kind']} correlations, which are not those of the numbers in the "
-            "rows: scores of these numbers would not be those of the fit. Leave mean out, or fit the "
-            "numbers: spca(data, ..., scale=True)."
+            "rows, so that rows have no scores. Leave mean out, or fit the rows: spca(data, ..., scale=True)."
         )
     return Covariance(matrix, columns, centre, spread, rows, named, about)
 
@@ -196,8 +195,7 @@ def _require_labels(S: pd.DataFrame) -> None:
         return
     if S.index.is_unique and len(S.index.difference(S.columns, sort=False)) == 0:
         raise CovarianceError(
-            "The rows of the matrix are labelled as its columns are, but in another order. Put them in the "
-            "same order with S.loc[S.columns, S.columns]."
+            "The rows of the matrix are labelled in another order: use S.loc[S.columns, S.columns]."
         )
     raise CovarianceError(
         f"The rows of the matrix are labelled {listed(S.index, 3)}, its columns {listed(S.columns, 3)}; both "
@@ -209,8 +207,7 @@ def _require_finite(raw: np.ndarray, columns: pd.Index) -> None:
     if not np.isfinite(raw).all():
         i, j = np.argwhere(~np.isfinite(raw))[0]
         raise CovarianceError(
-            f"The matrix holds missing or infinite entries, the first ({raw[i, j]}) in row "
-            f"{shown(columns[i])}, "
+            f"Missing or infinite entries in the matrix, first ({raw[i, j]}) in row {shown(columns[i])}, "
             f"column {shown(columns[j])}. All must be finite: leave out variables without variance or data."
         )
 
@@ -225,8 +222,7 @@ def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float
         i, j = divmod(int(gap.argmax()), len(raw))
         raise CovarianceError(
             f"The matrix is not symmetric: the entries for {shown(columns[i])} and {shown(columns[j])} are "
-            f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if only one "
-            "triangle is filled, copy it to the other."
+            f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. Use (S + S.T) / 2, or fill in the other triangle."
         )
     return (matrix + matrix.T) / 2
 
@@ -280,8 +276,7 @@ def _labelled_vector(values: Any, columns: pd.Index, named: bool, option: str) -
     if isinstance(values, bool | np.bool_):
         what = {"scale": "the standard deviations", "mean": "the means"}[option]
         raise WeightsError(
-            f"{option}={values} was given; pass {what} that were used for the matrix, one for each of the "
-            f"{len(columns)} variables, or None."
+            f"{option}={values} was given; pass {what} of the {len(columns)} variables, or None."
         )
     if isinstance(values, pd.Series) and named:
         values = aligned(values, columns, option, "variables")

@@ -62,19 +62,16 @@ class ReadOptions:
             object.__setattr__(self, "k_em", whole_number("k_em", self.k_em, 1))
             if self.na != "em":
                 raise OptionError(
-                    f"k_em={self.k_em} was given with na={self.na!r}; it is the rank of the model behind "
-                    "na='em'."
+                    f"k_em={self.k_em} was given with na={self.na!r}; it is the rank of the model of na='em'."
                 )
         one_of("categorical", self.categorical, ("refuse", "dummy"))
         if self.context is not None and not isinstance(self.context, Mapping):
             raise OptionError(
-                f"context of type {type(self.context).__name__} was given; it must be a mapping from names "
-                "to values, such as {'f': f}."
+                f"context of type {type(self.context).__name__} was given; give a mapping such as {{'f': f}}."
             )
         if self.formula is None and self.categorical == "dummy":
             raise OptionError(
-                "categorical='dummy' was given without a formula; it works with one: formula='~ .' takes all "
-                "columns."
+                "categorical='dummy' was given without a formula; formula='~ .' takes all columns."
             )
         if self.formula is None and self.context:
             raise OptionError("context was given without a formula; leave it out, or give a formula.")
@@ -174,8 +171,6 @@ class Design:
         Nonnegative weights of the rows used.
     dropped : int
         Number of rows dropped because of missing values.
-    checked : bool
-        Whether the values are known to be finite.
     shared : bool
         Whether `matrix` shares memory with the caller's data.
     covariates : ndarray of shape (n, q) or None
@@ -187,7 +182,6 @@ class Design:
     spec: Spec
     weights: np.ndarray | None = None
     dropped: int = 0
-    checked: bool = True
     shared: bool = False
     covariates: np.ndarray | None = None
 
@@ -267,14 +261,12 @@ def factor_columns(design: Design) -> dict[str, np.ndarray]:
         if len(parts) > 1 or not (np.isin(X, (0.0, 1.0)).all() and (X.sum(axis=1) == 1.0).all()):
             raise OptionError(
                 f"scale='mixed' was given with the term {shown(name)}, whose columns are not one indicator "
-                "for each level of one factor. Make a column of the combined levels first, or leave the term "
-                "and its contrasts out."
+                "for each level of one factor. Make a column of the combined levels, or leave the term out."
             )
         shares = np.average(X, axis=0, weights=design.weights)
         if shares.max() == 1.0:
             raise ConstantColumnError(
-                f"Factor {shown(name)} has one level only in the rows whose weight is not zero, so it has no "
-                "variance. Leave it out."
+                f"Factor {shown(name)} has one level only in the rows with a positive weight. Leave it out."
             )
         if shares.min() == 0.0:
             empty = [labels[j] for j in places[shares == 0.0]]

@@ -152,8 +152,9 @@ def _combined(op: ast.AST, left: Any, right: Any) -> Any:
     function = safe.OPERATORS[type(op)]
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise TypeError(f"values of shapes {np.shape(a)} and {np.shape(b)} do not go together")
-    if isinstance(op, (*_GROWING, *_DIVIDING)) and _whole(a) and _whole(b):
-        a, b = _counted(a), _counted(b)
+    kinds = [np.asarray(value).dtype.kind for value in (a, b)]
+    if isinstance(op, (*_GROWING, *_DIVIDING)) and "f" not in kinds:
+        a, b = a + 0, b + 0  # truth values count as 0 and 1
         floats = function(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
         if isinstance(op, ast.Pow) and np.any(np.asarray(b) < 0):
             return floats
@@ -161,15 +162,6 @@ def _combined(op: ast.AST, left: Any, right: Any) -> Any:
             return floats
     made = function(a, b)
     return made.to_numpy() if isinstance(made, pd.Series) else made
-
-
-def _whole(value: Any) -> bool:
-    return np.asarray(value).dtype.kind in "biu"
-
-
-def _counted(value: Any) -> Any:
-    """Return truth values as 0 and 1."""
-    return np.asarray(value).astype(np.int64) if np.asarray(value).dtype.kind == "b" else value
 
 
 def _is_text(value: Any) -> bool:

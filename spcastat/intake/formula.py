@@ -9,7 +9,7 @@ multiplies terms; it neither parses nor runs the text.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -19,7 +19,7 @@ import pandas as pd
 
 from spcastat.config import listed, nearest, plural, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
-from spcastat.intake.checks import kind_of, raise_missing, refuse, require_finite
+from spcastat.intake import checks
 from spcastat.intake.expressions import formula_name
 from spcastat.intake.frames import frame_numbers
 from spcastat.intake.safe import Closed, require_safe
@@ -90,8 +90,7 @@ def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any], weights: 
     parsed = _resolve(formula, before, others, names, context)
     if given is not None and (twice := [name for name in parsed.used if name in given.used]):
         raise FormulaError(
-            f"formula={shown(formula)} has {listed(twice)} before and behind the bar: nothing would be left. "
-            "Leave it out on one side."
+            f"formula={shown(formula)} has {listed(twice)} before and behind the bar: leave one out."
         )
     return replace(parsed, given=given)
 
@@ -120,8 +119,7 @@ def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str,
             hint = nearest(name, [*columns, *variables])
             hint += " Names go in backticks if they hold spaces or signs."
         raise FormulaError(
-            f"The formula uses {shown(name)}{inside}, which is not a column of the data. The columns are "
-            f"{listed(columns, 12)}.{hint}"
+            f"The formula uses {shown(name)}{inside}, which is not a column: {listed(columns, 12)}.{hint}"
         )
     for name in sorted(piece.calls):
         if not (callable(context.get(name)) or name in TRANSFORMS or hasattr(builtins, name)):
@@ -183,9 +181,7 @@ def _resolve(
 # --- columns ------------------------------------------------------------------------------------
 
 
-def kinds_of(
-    frame: pd.DataFrame, parsed: Parsed, categorical: str, refuse: Callable[[Any], None] = refuse
-) -> dict[Hashable, str]:
+def kinds_of(frame: pd.DataFrame, parsed: Parsed, categorical: str) -> dict[Hashable, str]:
     """Return the kind of each column that a formula reads, by its name in the formula.
 
     Raises
@@ -194,21 +190,12 @@ def kinds_of(
         For text and categories unless `categorical` is ``"dummy"``, for objects and complex numbers, and
         for dates and durations that are used without a transformation.
     """
-    kinds: dict[Hashable, str] = {}
-    bad = []
-    dtypes, numeric = list(frame.dtypes), set()  # numeric dtypes need to be tested once only
-    for name, position in parsed.used.items():
-        if dtypes[position] in numeric:
-            kinds[name] = "number"
-            continue
-        column = frame.iloc[:, position]
-        kind = kinds[name] = kind_of(column)
-        if kind == "number":
-            numeric.add(dtypes[position])
-        allowed = kind == "number" or (kind == "levels" and categorical == "dummy")
-        if not allowed and not (kind == "other" and name not in parsed.lookups):
-            bad.append((frame.columns[position], column, kind))
-    refuse(bad)
+    found = checks.kinds_of(frame, parsed.used.values())
+    kinds: dict[Hashable, str] = {name: found[position] for name, position in parsed.used.items()}
+    allowed = {"number", "levels"} if categorical == "dummy" else {"number"}
+    free = [name for name in kinds if kinds[name] == "other" and name not in parsed.lookups]
+    bad = [name for name, kind in kinds.items() if kind not in allowed and name not in free]
+    checks.refuse(frame, {parsed.used[name]: kinds[name] for name in bad})  # type: ignore[index]
     return kinds
 
 
@@ -233,7 +220,7 @@ class Inputs:
         for name, position in self.used.items():
             if self.kinds[name] == "number":
                 values, _ = frame_numbers(self.frame, [position])
-                require_finite(values, self.frame.columns[[position]])
+                checks.require_finite(values, self.frame.columns[[position]])
                 missing[name] = np.isnan(values[:, 0])
             else:
                 missing[name] = self.frame.iloc[:, position].isna().to_numpy(dtype=bool)
@@ -256,7 +243,7 @@ class Inputs:
         if na == "raise":
             where = np.array([self.used[name] for name, one in missing.items() if one.any()])
             count = sum(int(one.sum()) for one in missing.values())
-            raise_missing(count, int(rows.sum()), len(self.frame), self.frame.columns[where])
+            checks.raise_missing(count, int(rows.sum()), len(self.frame), self.frame.columns[where])
         return ~rows
 
     def rows(self, keep: np.ndarray | None) -> Inputs:

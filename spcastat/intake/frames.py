@@ -97,7 +97,7 @@ def open_table(data: Any) -> Table:
         values = _open_array(data)
         table = _unnamed(values, bool(np.may_share_memory(values, data)))
     elif library_of(data) == "xarray":
-        from spcastat.intake.labelled import table_of
+        from spcastat.intake.other_libraries import table_of
 
         return open_table(table_of(data))
     else:
@@ -233,8 +233,7 @@ def _open_array(data: np.ndarray) -> np.ndarray:
 def _open_sparse(data: Any) -> Any:
     if data.ndim != 2:
         raise errors.ShapeError(
-            f"A sparse array of shape {data.shape} was given; it must be two-dimensional, rows by columns: "
-            "use data.reshape(1, -1) for one row."
+            f"A sparse array of shape {data.shape} was given; make it two-dimensional: data.reshape(1, -1)."
         )
     _refuse_dtype(data.dtype, "A sparse matrix")
     dtype = np.float32 if data.dtype == np.float32 else np.float64
@@ -257,8 +256,7 @@ def _open_other(data: Any) -> Table:
     given = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
     if isinstance(data, pd.Series):
         raise errors.ShapeError(
-            "A pandas Series was given; the data must be two-dimensional: use series.to_frame() for one "
-            "column or series.to_frame().T for one row."
+            "A pandas Series was given; give series.to_frame() for one column, or its .T for one row."
         )
     if library_of(data) == "pyarrow" and type(data).__name__ == "RecordBatch":
         import pyarrow
@@ -350,16 +348,14 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
     labels = list(table.columns)
     if weights not in labels:
         raise errors.WeightsError(
-            f"weights={shown(weights)} was given, and the data have no such column; they have "
-            f"{listed(labels)}.{nearest(weights, labels)} Give the name of a column, or one number for each "
-            "row."
+            f"weights={shown(weights)} was given; the data have no such column; they have {listed(labels)}."
+            f"{nearest(weights, labels)} Give the name of a column, or one number for each row."
         )
     place = labels.index(weights)
     column = table.values.iloc[:, place]
     if kind_of(column) != "number":
         raise errors.WeightsError(
-            f"weights={shown(weights)} was given, a column that does not hold real numbers ({column.dtype}); "
-            "weights say how many rows a row counts for."
+            f"weights={shown(weights)} was given, a column that does not hold real numbers ({column.dtype})."
         )
     if len(table.columns) == 1:
         raise errors.ShapeError(f"The data have one column, the weights {shown(weights)}, and no variables.")

@@ -309,9 +309,8 @@ def require_rowwise(
             bad = listed([found[j] for j in np.flatnonzero(differ)])
             raise FormulaError(
                 f"In formula={shortened(text)} the values of {bad} depend on the other rows: {len(rows)} of "
-                f"the {len(data)} rows alone give other values, so that new rows could not be transformed. "
-                "Use terms of single rows, such as log(a), or that store what they have learnt, such as "
-                "scale(a); or make the column in the data first."
+                f"the {len(data)} rows alone give other values. Use terms of single rows, such as log(a), or "
+                "that store what they learn, such as scale(a); or make the column in the data first."
             )
 
 

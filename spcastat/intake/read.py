@@ -65,8 +65,7 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
         if kind != "a NumPy array":
             hint = "pd.DataFrame.sparse.from_spmatrix(data, columns=[...]), or leave the formula out"
         raise FormulaError(
-            f"formula={shown(formula)} was given with {kind}, whose columns have no names; give the columns "
-            f"names with {hint}."
+            f"formula={shown(formula)} was given with {kind}, whose columns have no names; use {hint}."
         )
     parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights)
     kinds = formulas.kinds_of(table.values, parsed, reading.categorical)
@@ -100,9 +99,8 @@ def _read_partial(
     """Read variables and covariates, keep rows without missing values, and adjust the variables."""
     if na in GAPS:
         raise OptionError(
-            f"na={na!r} was given with the covariates of formula={shown(parsed.model.text)}, and regression "
-            "on them needs complete rows. Use na='drop', or fill the rows first: "
-            "spca(data, k, na='em', scale=True).imputed."
+            f"na={na!r} was given with the covariates of formula={shown(parsed.model.text)}, which need "
+            "complete rows. Use na='drop', or fill the rows: spca(data, k, na='em', scale=True).imputed."
         )
     others = formulas.kinds_of(table.values, given, "dummy")
     every = formulas.Inputs(table.values, {**parsed.used, **given.used}, {**kinds, **others})
@@ -133,10 +131,7 @@ def _read_columns(
         spec = Spec("formula", columns, formula=parsed.model.text)
         matrix, shared = frames.frame_numbers(table.values, positions)
     if na in GAPS and is_sparse(matrix):
-        raise OptionError(
-            f"na={na!r} was given with sparse data; missing values are estimated in dense tables only: give "
-            "X.toarray(), or use na='drop'."
-        )
+        raise OptionError(f"na={na!r} was given with sparse data; give X.toarray(), or use na='drop'.")
     defer = defer and na == "raise" and isinstance(matrix, np.ndarray) and matrix.nbytes > frames.COPY_LIMIT
     keep = None if defer else rows_to_keep(matrix, columns, na)
     if keep is not None:
@@ -144,7 +139,7 @@ def _read_columns(
     index, w, dropped = _rows(table.index, w, keep)
     held = frames.own(matrix, shared)
     shared = shared and frames.size_of(held) > frames.COPY_LIMIT
-    return Design(held, index, spec, w, dropped, checked=not defer, shared=shared)
+    return Design(held, index, spec, w, dropped, shared=shared)
 
 
 def _read_formula(

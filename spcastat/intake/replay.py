@@ -13,7 +13,7 @@ import pandas as pd
 from spcastat.config import GAPS, MISSING, listed, nearest, one_of, plural, warn
 from spcastat.errors import DataWarning, DuplicateNamesError, NewDataError, SpcaError, TooFewRowsError
 from spcastat.intake import formula as formulas
-from spcastat.intake.checks import kind_of, refuse, rows_to_keep
+from spcastat.intake.checks import kinds_of, refuse, rows_to_keep
 from spcastat.intake.design import Spec
 from spcastat.intake.expressions import formula_name
 from spcastat.intake.frames import Table, frame_numbers, numbers, open_table
@@ -135,8 +135,7 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
         names = f" ({listed(spec.columns, 4)})" if spec.kind == "frame" else ""
         raise NewDataError(
             f"The new data have {plural(len(table.columns), 'column')}; the fit has {p}{names}. Give the "
-            "same columns "
-            "in the same order."
+            "same columns in the same order."
         )
     _require_rows(table)
     if spec.kind == "frame":
@@ -208,13 +207,10 @@ def _formula_columns(spec: Spec, table: Table) -> tuple[formulas.Inputs, dict[An
     _require_rows(table)
     known = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
     used = dict(zip(known, positions, strict=True))
-    kinds: dict[Any, str] = {}
-    for name, position in used.items():
-        kind = kind_of(frame.iloc[:, position])
-        # Levels may be numbers, and the type of a column without values says nothing.
-        kinds[name] = "levels" if known[name] is not None else kind
-        if known[name] is None and kind not in ("number", "other"):
-            refuse([(frame.columns[position], frame.iloc[:, position], kind)])
+    found = kinds_of(frame, [used[name] for name in known if known[name] is None])
+    refuse(frame, {position: kind for position, kind in found.items() if kind not in ("number", "other")})
+    # Levels may be numbers, and the type of a column without values says nothing.
+    kinds = {name: found.get(position, "levels") for name, position in used.items()}
     return formulas.Inputs(frame, used, kinds), known
 
 
@@ -227,9 +223,8 @@ def _with_known_levels(data: pd.DataFrame, known: Mapping[Any, tuple[Any, ...] |
         unseen = [level for level in data[name].unique() if level not in levels]
         if unseen:
             raise NewDataError(
-                f"Column {str(name)!r} of the new data has levels that the fit has not seen: "
-                f"{listed(unseen)}. Known are {listed(levels, 12)}. Leave these rows out, or fit to "
-                "data that have these levels."
+                f"Column {str(name)!r} has levels that the fit has not seen: {listed(unseen)}. Known are "
+                f"{listed(levels, 12)}. Leave these rows out, or fit to data that have these levels."
             )
     return data
 

@@ -40,8 +40,6 @@ LONGEST_TEXT = 1000
 
 #: Names of all functions that are allowed.
 FUNCTIONS = frozenset({*TRANSFORMS, *NUMPY})
-#: Name of a NumPy function, with and without "np." -> smallest and largest number of arguments.
-NUMPY_CALLS = {**NUMPY, **{f"np.{name}": count for name, count in NUMPY.items()}}
 #: Functions of formulaic that are not allowed, and why.
 REASONS = {
     "lag": ", which takes values from other rows",
@@ -76,7 +74,7 @@ def require_safe(formula: str, columns: Collection[str]) -> None:
     for piece in pieces_of(formula):
         if piece.expression is not None:
             problem = problem_of(piece.expression, columns)
-        elif piece.kind == "value" and not _is_number(piece.text):
+        elif piece.kind == "value" and piece.text[:1] in "\"'":
             problem = f"the text {piece.text}"
         elif piece.kind == "name" and piece.text.startswith("__") and piece.text not in columns:
             problem = f"the name {piece.text}"
@@ -84,10 +82,9 @@ def require_safe(formula: str, columns: Collection[str]) -> None:
             problem = None
         if problem is not None:
             raise FormulaError(
-                f"formula={expressions.shortened(formula)} holds {problem}. A formula given here may hold "
-                "only names of columns, numbers, operators and the functions "
-                f"{listed(TRANSFORMS, 40)} and those of NumPy such as sqrt or np.log1p; names with signs or "
-                "spaces go in backticks. Use Python for others."
+                f"formula={expressions.shortened(formula)} holds {problem}. Allowed are names of columns, "
+                f"numbers, operators, {listed(TRANSFORMS, 40)} and NumPy functions such as np.log1p; "
+                "names with signs or spaces go in backticks. Use Python for others."
             )
 
 
@@ -206,7 +203,10 @@ def _call_problems(
 ) -> Iterator[str]:
     name = called_name(expression, node.func)
     starred = next((arg for arg in node.args if isinstance(arg, ast.Starred)), None)
-    if name is None or _overridden(expression, node.func, context):
+    root = (name or "").partition(".")[0]
+    meant = np if root == "np" else getattr(np, root, None)
+    fewest, most = NUMPY.get((name or "").removeprefix("np."), (0, math.inf))
+    if name is None or context.get(root, meant) is not meant:  # the user may give the name another meaning
         text = expressions.cut(expression.show(node.func))
         why = REASONS.get(text) or nearest(text, sorted(FUNCTIONS)) or ", which is not a known function"
         yield f"a call of {text!r}{why}"
@@ -214,15 +214,10 @@ def _call_problems(
         yield f"{_shown(expression, starred)}"
     elif any(word.arg is None for word in node.keywords):
         yield "'**' before an argument"
-    elif name in NUMPY_CALLS and (node.keywords or not _fits(len(node.args), name)):
-        yield f"{_shown(expression, node)}; {takes(name, *NUMPY_CALLS[name])} without names"
+    elif most < math.inf and (node.keywords or not fewest <= len(node.args) <= most):
+        yield f"{_shown(expression, node)}; {takes(name, fewest, int(most))} without names"
     elif name in {*PLAIN, *OPTIONS} and not node.args:
         yield f"{_shown(expression, node)} without values"
-
-
-def _fits(count: int, name: str) -> bool:
-    fewest, most = NUMPY_CALLS[name]
-    return fewest <= count <= most
 
 
 def called_name(expression: expressions.Expression, function: ast.expr) -> str | None:
@@ -242,20 +237,6 @@ def contrast_of(node: ast.expr) -> str | None:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "contr":
         return f"contr.{node.attr}" if node.attr in CONTRASTS else None
     return None
-
-
-def _overridden(expression: expressions.Expression, function: ast.expr, context: Mapping[str, Any]) -> bool:
-    """Whether the user's context gives another meaning to the name of an allowed function."""
-    root = function
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if not isinstance(root, ast.Name):
-        return False
-    name = expression.name(root)
-    if name not in context:
-        return False
-    known = np if name == "np" else getattr(np, name, None)
-    return context[name] is not known
 
 
 def _shown(expression: expressions.Expression, node: ast.AST) -> str:
@@ -278,10 +259,3 @@ def _small_power(node: ast.BinOp) -> bool:
     )
     plain = isinstance(node.left, ast.Constant) and isinstance(node.left.value, (int, float))
     return moderate and (plain or _has_names(node.left))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False

@@ -45,8 +45,7 @@ def sound(data: Any) -> Any:
     except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
         raise SparseStructureError(
             f"The sparse matrix ({data.format.upper()}, shape {tuple(data.shape)}) is damaged: {error}. "
-            "Build it again from its entries, e.g. scipy.sparse.coo_array((values, (rows, columns)), "
-            "shape=shape)."
+            "Build it again from its entries: scipy.sparse.coo_array((values, (rows, columns)), shape)."
         ) from error
 
 
@@ -87,7 +86,6 @@ def require_sound_columns(frame: pd.DataFrame) -> None:
             right = False
         if not right:
             raise SparseStructureError(
-                f"The sparse column {frame.columns[place]!r} is damaged: the positions of its values "
-                f"contradict its length, {len(frame)}. Make it again from a dense column, e.g. with "
-                "pd.arrays.SparseArray(values)."
+                f"The sparse column {frame.columns[place]!r} is damaged: positions contradict its length, "
+                f"{len(frame)}. Make it again from a dense column: pd.arrays.SparseArray(values)."
             )

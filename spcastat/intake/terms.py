@@ -152,8 +152,7 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
         raise told(error) from None
     if not isinstance(parsed, SimpleFormula):
         raise FormulaError(
-            f"formula={formula!r} has two sides or several parts; here a formula has one right-hand side "
-            "only, such as '~ a + b + log(c)'."
+            f"formula={formula!r} has two sides or several parts; give one, such as '~ a + b + log(c)'."
         )
     made = [
         tuple(parts.get(factor.expr, Part(factor.expr, "literal")) for factor in term.factors)

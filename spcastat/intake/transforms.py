@@ -200,8 +200,7 @@ def require_size(text: str, rows: int, columns: int, read: int) -> None:
     allowed = max(5 * 10**8, 100 * read)
     if rows * columns > allowed:
         raise FormulaError(
-            f"{_shown(text)} makes {columns} columns of {rows} rows, {rows * columns} numbers; "
-            f"{allowed} are allowed."
+            f"{_shown(text)} makes {columns} columns of {rows} rows; {allowed} numbers are allowed."
         )
 
 

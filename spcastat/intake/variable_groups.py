@@ -19,8 +19,7 @@ def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
     """
     if isinstance(groups, pd.DataFrame):
         raise ShapeError(
-            f"groups is a data frame of shape {groups.shape}; give one of its columns, with a group for each "
-            "variable."
+            f"groups is a data frame of shape {groups.shape}; give one column, a group for each variable."
         )
     if hasattr(groups, "keys") and not isinstance(groups, pd.Series):
         groups = pd.Series(dict(groups), dtype=object)

@@ -14,7 +14,7 @@ from spcastat.config import MISSING, one_of, warn
 from spcastat.engine import Fit, Plan
 from spcastat.engine.inputs import Source
 from spcastat.errors import DataWarning
-from spcastat.intake.same_library import ROW, in_library_of, is_polars
+from spcastat.intake.other_libraries import ROW, in_library_of, is_polars
 from spcastat.measures import MEASURES
 from spcastat.report.equations import equations as written_equations
 from spcastat.report.loading_columns import print_loadings as printed_loadings

@@ -22,7 +22,7 @@ from spcastat.errors import (
 from spcastat.intake import ReadOptions, replay
 from spcastat.intake.checks import rows_of
 from spcastat.intake.frames import open_table
-from spcastat.intake.same_library import in_library_of, with_columns
+from spcastat.intake.other_libraries import in_library_of, with_columns
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.state import distances
 from spcastat.state.copies import own

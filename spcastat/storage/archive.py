@@ -31,8 +31,6 @@ from spcastat.errors import FileError
 #: floating-point numbers hardly compress, and about half of the numbers in a fit are nonzero.
 EXPANSION = 50
 SMALL = 16 << 20
-#: Largest number of arrays in a file.
-MOST_ARRAYS = 10_000
 #: Allowed types of arrays.
 DTYPES = re.compile(r"[<>|](b1|[iu][1248]|f(2|4|8|16)|[mM]8(\[(generic|Y|M|W|D|h|m|s|ms|us|ns)\])?)")
 
@@ -87,27 +85,17 @@ def write_archive(
     arrays : mapping of str to ndarray
         Arrays of numbers, booleans or times.
     """
-    parts = {name: _bytes_of(values) for name, values in arrays.items()}
-    described = {
-        name: {
-            "dtype": values.dtype.str,
-            "shape": list(values.shape),
-            "sha256": hashlib.sha256(parts[name]).hexdigest(),
-        }
-        for name, values in arrays.items()
-    }
-    manifest = {
-        "format": form,
-        "version": version,
-        "writer": writer,
-        "arrays": described,
-        "content": content,
-    }
-    text = json.dumps(manifest, ensure_ascii=False, allow_nan=False, indent=1).encode(
-        "utf-8", "surrogatepass"
-    )
-    members = {_MANIFEST: text, _DIGEST: hashlib.sha256(text).hexdigest().encode()}
-    members |= {f"{_ARRAYS}{name}.npy": part for name, part in parts.items()}
+    described, parts = {}, {}
+    for name, values in arrays.items():
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, values, version=(1, 0), allow_pickle=False)
+        parts[f"{_ARRAYS}{name}.npy"] = part = buffer.getvalue()
+        digest = hashlib.sha256(part).hexdigest()
+        described[name] = {"dtype": values.dtype.str, "shape": list(values.shape), "sha256": digest}
+    manifest = {"format": form, "version": version, "writer": writer, "arrays": described, "content": content}
+    written = json.dumps(manifest, ensure_ascii=False, allow_nan=False, indent=1)
+    text = written.encode("utf-8", "surrogatepass")
+    members = {_MANIFEST: text, _DIGEST: hashlib.sha256(text).hexdigest().encode(), **parts}
     total = sum(map(len, members.values()))
     for way in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         file.seek(0)
@@ -126,12 +114,6 @@ def _plausible(size: int, total: int, values: int) -> bool:
     A value takes some 80 bytes in memory.
     """
     return total <= SMALL + EXPANSION * size and values <= 500_000 + size
-
-
-def _bytes_of(values: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, values, version=(1, 0), allow_pickle=False)
-    return buffer.getvalue()
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -195,8 +177,15 @@ class _Reader:
         self.members = self._measured()
 
     def read(self, form: str, version: int) -> Archive:
-        text, sealed = bytes(self._text()), _DIGEST in self.members
-        manifest = self._json(text)
+        text = bytes(self._part(_MANIFEST, self.members[_MANIFEST].file_size))
+        if not _plausible(self.size, 0, _values_in(text)):
+            raise self._too_large(f"a manifest of {_values_in(text)} values")
+        sealed = _DIGEST in self.members
+        try:
+            written = text.decode("utf-8", "surrogatepass")
+            manifest = json.loads(written, parse_constant=_refuse, object_pairs_hook=_once)
+        except RecursionError:
+            raise _damaged(self.path, "its values are nested too deep") from None
         if not isinstance(manifest, dict) or manifest.get("format") != form:
             raise _foreign(self.path)
         found, writer = manifest.get("version"), manifest.get("writer", "")
@@ -224,8 +213,6 @@ class _Reader:
     def _measured(self) -> dict[str, zipfile.ZipInfo]:
         """Check the sizes of the members and return these by name."""
         every = self.archive.infolist()
-        if len(every) > MOST_ARRAYS + 2:
-            raise _damaged(self.path, f"it has {len(every)} members")
         members = {one.filename: one for one in every}
         if len(members) != len(every):
             raise _damaged(self.path, "a member stands in it twice")
@@ -241,20 +228,6 @@ class _Reader:
             f"{self.path} cannot be read: it holds {what} in a file of {self.size} bytes, more than any fit "
             "that spcastat saves."
         )
-
-    def _text(self) -> bytearray:
-        text = self._part(_MANIFEST, self.members[_MANIFEST].file_size)
-        if not _plausible(self.size, 0, _values_in(text)):
-            raise self._too_large(f"a manifest of {_values_in(text)} values")
-        return text
-
-    def _json(self, text: bytes) -> Any:
-        try:
-            return json.loads(
-                text.decode("utf-8", "surrogatepass"), parse_constant=_refuse, object_pairs_hook=_once
-            )
-        except RecursionError:
-            raise _damaged(self.path, "its values are nested too deep") from None
 
     def _part(self, name: str, size: int) -> bytearray:
         """Return the bytes of a member, which must be exactly `size`."""

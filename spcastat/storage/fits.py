@@ -148,7 +148,7 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
     scores, trust = content.get("scores"), content.get("trust") or {}
     held: dict[str, Any] = {
         "loadings": reader.value(content["loadings"]),
-        **{name: _each(reader, content.get(name)) for name in ("standard", "model", "moments")},
+        **{name: reader.each(content.get(name)) for name in ("standard", "model", "moments")},
         "measures": reader.each({n: one for n, one in content["measures"].items() if n in MEASURES}),
         "scores": None if scores is None else reader.value(scores["values"]),
         "proofs": reader.value(content.get("proofs", [])),
@@ -177,10 +177,6 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         if frame is None
         else dataclasses.replace(state, scores=frame.set_axis(state.components, axis=1))
     )
-
-
-def _each(reader: Unpacker, packed: Any) -> Any:
-    return None if packed is None else reader.each(packed)
 
 
 def _made(kind: Any, parts: Mapping[str, Any]) -> Any:

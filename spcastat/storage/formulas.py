@@ -39,8 +39,8 @@ CODINGS = {
 }
 #: Stored for an attribute of a coding that was not set.
 _OPEN = {"open": True}
-#: Largest number of factors of a term, and of values of the context.
-_MOST_FACTORS = 100
+#: Largest number of columns that a formula reads, and of levels of a factor.
+_MOST = 1_000_000
 
 
 def level(value: Any, sizes: Sizes) -> str:
@@ -50,7 +50,7 @@ def level(value: Any, sizes: Sizes) -> str:
     return "" if text or isinstance(value, kinds) else "it holds what is not text, a number or a date"
 
 
-_LEVELS = List(level, most=1_000_000)
+_LEVELS = List(level, most=_MOST)
 _VALUE = (None, Array("i", ("n",)), Array("f", ("n",)), List((None, level), most=LARGEST), level)
 _NUMBERS = Array("f", ("columns",))
 _MOMENT = (None, _NUMBERS, Array("f", ()), Real())
@@ -62,6 +62,21 @@ _CUBIC: Kind = {
     "constraints": (None, _NUMBERS, Array("f", ("rows", "columns")), List(Real())),
     "cyclic": bool,
     "knots": _KNOTS,
+}
+
+
+def _packed(value: Any, sizes: Sizes) -> str:
+    """Allow any value, which is checked when it is unpacked."""
+    return ""
+
+
+#: Schema of a formula; a term has at most 100 factors, and the context as many values.
+_MODEL: dict[str, Kind] = {
+    "terms": List(List(List(str, 2), most=100), most=MOST_TERMS + _MOST),
+    "widths?": List(Whole()),
+    "inputs": List(List(_packed, 2), most=_MOST),
+    "context": List(List(_packed, 2), most=100),
+    "encodings": List(List(_packed, 3)),
 }
 _REGRESSION = {
     "mean": Array("f", ("q",)),
@@ -104,14 +119,11 @@ def pack_spec(spec: Spec, packer: Packer) -> dict[str, Any]:
     model, context = spec.model_spec, dict(spec.context or {})
     values = {name for name, value in context.items() if not callable(value) and value is not np}
     names = {*(formula_name(label) for label in spec.inputs or {}), *values}
-    terms = []
-    for term in model.terms:
-        for part in term:
-            _require_writable(part, names, context, str(spec.formula))
-        terms.append([list(part) for part in term])
+    for part in {part for term in model.terms for part in term}:
+        _require_writable(part, names, context, str(spec.formula))
     where = f"the state of formula={spec.formula!r}"
     packed["model"] = {
-        "terms": terms,
+        "terms": [[list(part) for part in term] for term in model.terms],
         "widths": list(model.widths),
         "transforms": packer.value(dict(model.states), where),
         "encodings": [
@@ -143,33 +155,41 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
         given = unpack_spec(packed["given"], reader, len(found["mean"]))
         return replace(unpack_spec(packed["spec"], reader, p), partial=Partial(given, Regression(**found)))
     kind, formula = packed["kind"], packed["formula"]
-    if kind not in ("array", "frame", "formula") or not isinstance(formula, (str, type(None))):
-        raise FileError(f"The columns in the file are of a kind that is not known: {kind!r}.")
+    require({"array", "frame", "formula"}, kind, {}, "kind of columns")
+    require((None, str), formula, {}, "formula")
     columns = reader.index(packed["columns"], p)
     if not columns.is_unique:
         raise FileError("two of its columns have one name.")
     if "model" not in packed:
         return Spec(kind, columns, formula)
     model = packed["model"]
-    if len(model["inputs"]) > 1_000_000 or len(model["context"]) > _MOST_FACTORS:
-        raise FileError("The formula in the file reads more columns or values than are allowed.")
+    require(_MODEL, model, {}, "formula")
     inputs = {
         reader.value(label): None if levels is None else tuple(_of(_LEVELS, levels, reader, "levels"))
         for label, levels in model["inputs"]
     }
     values = {str(name): _of(_VALUE, value, reader, f"value of {name}") for name, value in model["context"]}
     names = {*(formula_name(label) for label in inputs), *values}
-    terms = _terms(model["terms"], names)
-    learnt = reader.value(model["transforms"])
-    context = Closed({**safe_context(), **values})
-    encodings = _encodings(model["encodings"], terms, reader)
-    _require_levels_of(terms, encodings, {formula_name(label): levels for label, levels in inputs.items()})
+    terms = tuple(tuple(Part(*factor) for factor in factors) for factors in model["terms"])
+    parts = dict.fromkeys(part for term in terms for part in term)
+    for part in parts:
+        if problem := _problem_of(part, names):
+            raise FileError(f"The formula in the file holds {problem}; it is not run.")
+    if len({part.text for part in parts}) < len(parts):
+        raise FileError("The formula in the file takes a part in two ways.")
+    encodings = _encodings(model["encodings"], {part.text for part in parts}, reader)
+    levels = {formula_name(label): known for label, known in inputs.items()}
+    for part in parts:  # a factor without stored levels would take those of new data
+        lookup = part.method == "lookup" and levels.get(part.text) is not None
+        marked = part.method == "python" and has_levels(part.text)
+        if (lookup or marked) and not encodings.get(part.text, (None, {}))[1].get("categories"):
+            raise FileError(f"The file does not hold the levels of {shortened(part.text)}.")
     widths = model.get("widths", [])  # earlier files have none
-    require(List(Whole(), len(terms) if widths else 0), widths, {}, "formula: widths of terms")
-    if widths and sum(widths) != p:
+    if widths and (len(widths) != len(terms) or sum(widths) != p):
         raise FileError("the widths of the terms of its formula do not add up.")
-    made = Model(terms, str(formula), {}, states_of(terms, learnt), encodings, tuple(widths))
-    return Spec(kind, columns, formula, made, context, inputs)
+    states = states_of(parts, reader.value(model["transforms"]))
+    made = Model(terms, str(formula), {}, states, encodings, tuple(widths))
+    return Spec(kind, columns, formula, made, Closed({**safe_context(), **values}), inputs)
 
 
 def _of(kind: Kind, packed: Any, reader: Unpacker, what: str) -> Any:
@@ -179,47 +199,20 @@ def _of(kind: Kind, packed: Any, reader: Unpacker, what: str) -> Any:
     return value
 
 
-def _terms(packed: Any, names: set[str]) -> tuple[tuple[Part, ...], ...]:
-    """Return terms after checking that each of their parts is a name, a number, or in the safe language."""
-    if not isinstance(packed, list) or len(packed) > MOST_TERMS + len(names):
-        raise FileError(f"The formula in the file has more than {MOST_TERMS} terms.")
-    methods: dict[str, str] = {}
-    terms = []
-    for factors in packed:
-        if len(factors) > _MOST_FACTORS:
-            raise FileError(f"A term of the formula in the file has more than {_MOST_FACTORS} factors.")
-        term = tuple(Part(*factor) for factor in factors)
-        for part in term:
-            if part.text not in methods:
-                _require_known(part, names)
-            if methods.setdefault(part.text, part.method) != part.method:
-                raise FileError(f"The formula in the file takes {shortened(part.text)} in two ways.")
-        terms.append(term)
-    return tuple(terms)
+def _problem_of(part: Part, names: set[str]) -> str | None:
+    """Return what is not allowed in a part of a term: all but names, numbers and the safe language."""
+    if part.method == "python":
+        return problem_of(part.text, names, strings=True)
+    if part.method == "lookup":
+        return None if part.text in names else f"the name {shortened(part.text)}"
+    number = part.method == "literal" and re.fullmatch(r"[0-9.]{1,20}", part.text)
+    return None if number else f"the value {shortened(part.text)}"
 
 
-def _require_known(part: Part, names: set[str]) -> None:
-    """Raise FileError unless a part of a term is a name, a number, or in the safe language."""
-    problem: str | None = None
-    if not isinstance(part.text, str):
-        problem = f"{part.text!r} in place of text"
-    elif part.method == "python":
-        problem = problem_of(part.text, names, strings=True)
-    elif part.method == "lookup":
-        problem = None if part.text in names else f"the name {shortened(part.text)}"
-    elif part.method == "literal":
-        problem = None if re.fullmatch(r"[0-9.]{1,20}", part.text) else f"the value {shortened(part.text)}"
-    else:
-        problem = f"the method {part.method!r}"
-    if problem is not None:
-        raise FileError(f"The formula in the file holds {problem}; it is not run.")
-
-
-def _encodings(packed: Any, terms: tuple[tuple[Part, ...], ...], reader: Unpacker) -> dict[str, Any]:
+def _encodings(packed: Any, known: set[str], reader: Unpacker) -> dict[str, Any]:
     """Return the factors with levels, in formulaic's form."""
     from formulaic.parser.types import Factor
 
-    known = {part.text for term in terms for part in term}
     encodings = {}
     for name, kind, state in packed:
         if name not in known or kind not in ("numerical", "categorical"):
@@ -229,27 +222,12 @@ def _encodings(packed: Any, terms: tuple[tuple[Part, ...], ...], reader: Unpacke
     return encodings
 
 
-def _require_levels_of(
-    terms: tuple[tuple[Part, ...], ...], encodings: Mapping[str, Any], inputs: Mapping[str, Any]
-) -> None:
-    """Raise FileError if a factor has no stored levels: it would take the levels of new data instead."""
-    for part in {part for term in terms for part in term}:
-        lookup = part.method == "lookup" and inputs.get(part.text) is not None
-        marked = part.method == "python" and has_levels(part.text)
-        if (lookup or marked) and not encodings.get(part.text, (None, {}))[1].get("categories"):
-            raise FileError(f"The file does not hold the levels of {shortened(part.text)}.")
-
-
 def _require_writable(part: Part, names: set[str], context: Mapping[str, Any], formula: str) -> None:
     if part.method != "python":
         return
-    own = {
-        name
-        for name, value in context.items()
-        if callable(value) and not (name in NUMPY and value is getattr(np, name))
-    }
-    for name in sorted(own):
-        if re.search(rf"(?<![\w.]){re.escape(name)}\b", part.text):
+    for name, value in context.items():
+        own = callable(value) and not (name in NUMPY and value is getattr(np, name))
+        if own and re.search(rf"(?<![\w.]){re.escape(name)}\b", part.text):
             raise FileError(
                 f"The fit cannot be saved: its formula={formula!r} uses {name!r}, a function of your own, "
                 "which a file without pickle cannot hold. Make that column in the data frame first, or use "
@@ -303,12 +281,12 @@ def _unpack_encoding(packed: Mapping[str, Any], reader: Unpacker) -> dict[str, A
 # --- states of transforms and factors --------------------------------------------------------------
 
 
-def states_of(terms: Iterable[tuple[Part, ...]], learned: Any) -> dict[str, Any]:
-    """Check the states of the transforms in terms and return them.
+def states_of(parts: Iterable[Part], learned: Any) -> dict[str, Any]:
+    """Check the states of the transforms in parts of terms and return them.
 
     Parameters
     ----------
-    terms : iterable of tuples of Part
+    parts : iterable of Part
         With checked expressions.
     learned : Any
         The stored states: text of a call -> its state.
@@ -318,11 +296,9 @@ def states_of(terms: Iterable[tuple[Part, ...]], learned: Any) -> dict[str, Any]
     FileError
         If a state is missing, not valid, or belongs to no transform.
     """
-    if not isinstance(learned, dict):
-        raise FileError("The file holds no states of transforms.")
-    waiting = dict(learned)
-    states = {}
-    for part in dict.fromkeys(part for term in terms for part in term):
+    require(Map(_packed), learned, {}, "formula: states of transforms")
+    states, waiting = {}, dict(learned)
+    for part in parts:
         if part.method != "python":
             continue
         expression = read_expression(part.text)
@@ -331,14 +307,13 @@ def states_of(terms: Iterable[tuple[Part, ...]], learned: Any) -> dict[str, Any]
             if name not in LEARNED or not isinstance(node, ast.Call):
                 continue
             text = expression.show(node)
-            key = next((key for key in (text, _earlier(node, expression)) if key in waiting), None)
-            if key is not None:
-                states[text] = _state(str(name), text, waiting.pop(key))
+            found = waiting.pop(text, waiting.pop(_earlier(node, expression), None))
+            if found is not None:
+                states[text] = _state(str(name), text, found)
             if not states.get(text) and not _raw(node):
                 raise FileError(f"The file does not hold what {shortened(text)} has learned.")
     if waiting:
-        name = shortened(str(next(iter(waiting))))
-        raise FileError(f"The file holds the state of {name}, which is not a call in its formula.")
+        raise FileError(f"The file holds the state of {shortened(min(waiting))}, not a call in its formula.")
     return states
 
 

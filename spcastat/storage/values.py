@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -111,13 +111,18 @@ class Packer:
         else:
             ends = [self.value(value.left, where), self.value(value.right, where)]
             packed = {"interval": [*ends, value.closed]}
+        return self._same(packed, where, value, lambda reader: reader.value(packed) == value)
+
+    def _same(
+        self, packed: dict[str, Any], where: str, value: Any, test: Callable[[Unpacker], bool]
+    ) -> dict[str, Any]:
+        """Return `packed` if it is read back as the same; a time zone may have no name, for example."""
         try:
-            same = Unpacker(self.arrays).value(packed) == value
-        except FileError:  # such as a time zone that has no name
-            same = False
-        if not same:
-            raise _without_form(value, where)
-        return packed
+            if test(Unpacker(self.arrays)):
+                return packed
+        except FileError:
+            pass
+        raise _without_form(value, where)
 
     def index(self, index: pd.Index, where: str) -> dict[str, Any]:
         """Return an index as JSON, with its names and type. A frequency is stored if the labels imply it.
@@ -137,14 +142,9 @@ class Packer:
             }
         else:
             packed = {**self._flat(index, where), "name": self.value(index.name, where)}
-        if packed["kind"] not in ("array", "range", "values"):
-            try:
-                same = Unpacker(self.arrays).index(packed).equals(index)
-            except FileError:
-                same = False
-            if not same:
-                raise _without_form(index[:1], where)
-        return packed
+        if packed["kind"] in ("array", "range", "values"):
+            return packed
+        return self._same(packed, where, index[:1], lambda reader: reader.index(packed).equals(index))
 
     def _inner(self, index: pd.Index, where: str) -> dict[str, Any]:
         """Return an index of levels, categories or interval ends as JSON; a long range becomes an array."""
@@ -174,8 +174,7 @@ class Packer:
             return {"kind": "array", "values": self.array(index.to_numpy())}
         if not _DTYPES.fullmatch(str(dtype)):
             raise FileError(
-                f"The fit cannot be saved: {where} is of the type {dtype}, which has no form in a file. "
-                "Convert the labels first, for instance to text."
+                f"The fit cannot be saved: {where} is of the type {dtype}. Convert the labels to text first."
             )
         return {
             "kind": "values",
@@ -200,9 +199,9 @@ class Unpacker:
     def __init__(self, arrays: Mapping[str, np.ndarray]):
         self.arrays = arrays
 
-    def each(self, packed: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a dict from names to values."""
-        return {str(name): self.value(value) for name, value in packed.items()}
+    def each(self, packed: Mapping[str, Any] | None) -> Any:
+        """Return a dict from names to values; None for None."""
+        return None if packed is None else {str(name): self.value(value) for name, value in packed.items()}
 
     def value(self, packed: Any, depth: int = 0) -> Any:
         """Return the value."""

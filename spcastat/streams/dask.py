@@ -174,8 +174,7 @@ class DaskStream(Stream):
         if self._rows is not None and rows != self._rows:
             raise DataError(
                 f"The {self.title} had {self._rows} rows in an earlier pass and has {rows} now. It is "
-                "computed anew in each pass and must give the same rows; persist() it, or write it to a file "
-                "first."
+                "computed in each pass and must give the same rows; persist() it, or write it to a file."
             )
         self._rows = rows
         if self._prints is None:

@@ -43,9 +43,8 @@ def array_weights(weights: Any, data: Any) -> Any:
     if library_of(weights) != "dask":
         if unknown:
             raise WeightsError(
-                f"weights of type {type(weights).__name__} were given with a dask array whose numbers of "
-                "rows are not known. Call x.compute_chunk_sizes() first, or give the weights as a dask array "
-                "in the same chunks."
+                f"weights of type {type(weights).__name__} were given with a dask array of unknown numbers "
+                "of rows. Call x.compute_chunk_sizes() first, or give a dask array in the same chunks."
             )
         w = read_weights(weights, pd.RangeIndex(int(data.shape[0])), labelled=False)
         return da.from_array(w[:, None], chunks=(rows, (1,)))
@@ -83,9 +82,8 @@ def frame_weights(weights: Any, data: Any) -> tuple[Any, bool]:
         return None, False
     if library_of(weights) != "dask":
         raise WeightsError(
-            f"weights of type {type(weights).__name__} were given with a dask data frame, whose numbers of "
-            "rows are not known beforehand. Give the name of a column, weights='w', or a dask Series in the "
-            "same partitions."
+            f"weights of type {type(weights).__name__} were given with a dask data frame. Give the name of a "
+            "column, weights='w', or a dask Series in the same partitions."
         )
     labelled = _is_series(weights)
     if not labelled:
@@ -99,8 +97,7 @@ def frame_weights(weights: Any, data: Any) -> tuple[Any, bool]:
         )
     if labelled and weights.known_divisions and data.known_divisions and weights.divisions != data.divisions:
         raise WeightsError(
-            "weights and rows are cut into partitions at different labels. Use "
-            "weights.repartition(divisions=df.divisions)."
+            "weights and rows have other divisions: use weights.repartition(divisions=df.divisions)."
         )
     return weights, labelled
 
@@ -137,8 +134,7 @@ def _one_axis(weights: Any) -> Any:
         return weights.to_dask_array()
     if not isinstance(weights, da.Array):
         raise WeightsError(
-            f"weights of type dask {type(weights).__name__} were given; they must be a dask array or a dask "
-            "Series."
+            f"weights of type dask {type(weights).__name__} were given; give a dask array or Series."
         )
     if weights.ndim != 1:
         raise WeightsError(f"weights is a dask array with {weights.ndim} axes; it must have one.")
@@ -175,8 +171,7 @@ def with_levels(head: pd.DataFrame, data: Any, reading: ReadOptions) -> pd.DataF
     rows = np.arange(len(head)) if complete is None else np.flatnonzero(complete)
     if not rows.size:
         raise TooFewRowsError(
-            f"No row among the first {len(head)} of the dask data frame is complete, so that the formula "
-            f"{shown(reading.formula)} cannot be tried."
+            f"None of the first {len(head)} rows of the dask data frame is complete: drop such rows first."
         )
     most = max(len(own) for own in levels.values())
     turns = np.arange(most)

@@ -99,9 +99,8 @@ class LocalStream(Stream):
         elif (tally.rows, tally.dropped) != (self._tally.rows, self._tally.dropped):
             raise DataError(
                 f"{self._start()} gave {self._tally.rows + self._tally.dropped} rows at first and "
-                f"{tally.rows + tally.dropped} when it was walked over again. It must give the same chunks "
-                "every time: a function must open its source anew, e.g. "
-                "lambda: pd.read_csv(path, chunksize=100_000)."
+                f"{tally.rows + tally.dropped} when it was walked over again. It must give the same chunks: "
+                "functions open their source again, e.g. lambda: pd.read_csv(path, chunksize=100_000)."
             )
         if self._trail is None:
             self._trail = trail
@@ -177,8 +176,7 @@ def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:
         length = len(weights)
     except TypeError:
         raise WeightsError(
-            f"weights of type {type(weights).__name__} were given; they must be an array or a list with one "
-            f"number for each of the rows of {chunks.title}."
+            f"weights of type {type(weights).__name__} were given; give one number for each row."
         ) from None
     if chunks.total is not None and length and length != chunks.total:
         raise _other_length(length, chunks.total, chunks.title)

@@ -13,7 +13,7 @@ from spcastat import errors
 from spcastat.config import listed, shown
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake import formula as formulas
-from spcastat.intake.checks import read_weights, refuse, suspicious, without_numbers
+from spcastat.intake.checks import read_weights, require_numbers, suspicious
 from spcastat.intake.design import PLAIN
 from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique, take_weights
 from spcastat.intake.model_matrix import TRIED, learnt
@@ -156,20 +156,17 @@ def _require_columns(spec: Spec, table: Table) -> None:
     framed = isinstance(table.values, pd.DataFrame)
     if spec.kind == "formula" and not framed:
         raise errors.DataError(
-            f"The chunk is an array without names; formula={spec.formula!r} needs column names. Give every "
-            "chunk as a data frame."
+            f"The chunk has no column names; formula={spec.formula!r} needs them: give data frames."
         )
     if framed != (spec.kind != "array"):
         first, here = ("names", "none") if spec.kind != "array" else ("no names", "names")
         raise errors.DataError(
-            f"The columns of the first chunk have {first}, those of this chunk have {here}. Give all chunks "
-            "as data frames, or all as arrays."
+            f"The columns of the first chunk have {first}, here {here}. Give all chunks as data frames."
         )
     if not framed:
         if len(table.columns) != len(spec.columns):
             raise errors.ShapeError(
-                f"The chunk has {len(table.columns)} columns; the first one has {len(spec.columns)}. All "
-                "chunks must have the same columns."
+                f"The chunk has {len(table.columns)} columns; the first one has {len(spec.columns)}."
             )
         return
     needed = pd.Index(spec.needed, tupleize_cols=False)
@@ -190,23 +187,10 @@ def _require_columns(spec: Spec, table: Table) -> None:
 
 def _require_numbers(table: Table, positions: Iterable[int]) -> None:
     """Raise ColumnTypeError unless the columns at `positions` hold real numbers."""
-    if not isinstance(table.values, pd.DataFrame):
+    if isinstance(table.values, pd.DataFrame):
+        require_numbers(table.values, positions)
+    else:
         numbers(table)
-        return
-    bad = without_numbers(table.values, positions)
-    if bad:
-        _refuse(bad)
-
-
-def _refuse(bad: list[tuple[Any, pd.Series, str]]) -> None:
-    levels = [label for label, _, kind in bad if kind == "levels"]
-    if levels:
-        raise errors.ColumnTypeError(
-            f"{listed(levels)} {'holds' if len(levels) == 1 else 'hold'} text or categories; only numbers "
-            "and booleans are allowed. Leave such columns out with a formula, e.g. '~ a + b' or '~ . - c', "
-            "or make 0/1 columns in every chunk."
-        )
-    refuse(bad)
 
 
 def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
@@ -214,8 +198,7 @@ def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
     formula = reading.formula
     if not isinstance(table.values, pd.DataFrame):
         raise errors.FormulaError(
-            f"formula={formula!r} was given with arrays, whose columns have no names; give data frames as "
-            "chunks."
+            f"formula={formula!r} was given with arrays, whose columns have no names; give data frames."
         )
     frame = table.values
     parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights)
@@ -225,7 +208,7 @@ def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
             "adjusted for any. Give the covariance matrix of all columns, spca_cov(S, k, given=[...]), or "
             "rows in memory, such as a sample; a fit of these transforms chunks."
         )
-    kinds = formulas.kinds_of(frame, parsed, reading.categorical, _refuse)
+    kinds = formulas.kinds_of(frame, parsed, reading.categorical)
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
         positions = [parsed.lookups[term[0].text] for term in parsed.model.terms]
         return Spec("formula", table.columns[positions], formula=parsed.model.text)

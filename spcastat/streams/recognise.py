@@ -15,10 +15,9 @@ from spcastat.errors import DataError, FileError, OptionError
 from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
 from spcastat.streams import sources
-from spcastat.streams.arrow import OPENERS, of_interface
+from spcastat.streams.arrow import OPENERS, SUFFIXES, is_parquet, of_interface, parquet_chunks
 from spcastat.streams.base import Stream
 from spcastat.streams.local import LocalStream
-from spcastat.streams.parquet import SUFFIXES, is_parquet, parquet_chunks
 from spcastat.textfiles import usual_separator
 
 #: Libraries whose tables are read as data in memory, and not as streams.
@@ -77,9 +76,8 @@ def _refuse_gaps(na: str) -> None:
     """Raise OptionError for ways of handling missing values that need all rows in memory."""
     if na in GAPS:
         raise OptionError(
-            f"na={na!r} was given with rows that come in chunks; it needs them in memory, since their "
-            "gaps are gone over again and again. Give a table that fits into memory, such as a sample, or "
-            "na='drop'."
+            f"na={na!r} was given with rows that come in chunks; it needs them in memory. Give a table that "
+            "fits into memory, such as a sample, or na='drop'."
         )
 
 
@@ -139,10 +137,9 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
         return path
     raise DataError(
         f"Data of type {type(data).__name__} were given, {shown(str(data))}"
-        f"{'' if there else ', and there is no such file'}; a path must be to a Parquet file, to a folder "
-        "with Parquet files, or to a table of text whose name ends in .csv, .tsv or .tab. Read another file "
-        "first, e.g. with pd.read_excel(path), or give what reads it in chunks, e.g. "
-        "lambda: pd.read_csv(path, chunksize=100_000)."
+        f"{'' if there else ', and there is no such file'}; a path must be to a Parquet file, to a folder of "
+        "these, or to a table of text whose name ends in .csv, .tsv or .tab. Read another file first, with "
+        "pd.read_excel(path), or give what reads chunks: lambda: pd.read_csv(path, chunksize=100_000)."
     )
 
 
@@ -206,8 +203,7 @@ def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
             raise
         except Exception as error:
             raise DataError(
-                f"The {_name_of(function)} failed: {sources.reason_of(error)}. It must take no arguments and "
-                "return an iterable of chunks."
+                f"The {_name_of(function)} failed: {sources.reason_of(error)}. It must return chunks."
             ) from error
 
     return begin

@@ -12,7 +12,7 @@ import numpy as np
 
 from spcastat.config import library_of, offers, one_line
 from spcastat.errors import DataError, FileError, SpcaError
-from spcastat.intake.labelled import axes_of, column_labels, frame_of, in_memory
+from spcastat.intake.other_libraries import axes_of, column_labels, frame_of, in_memory
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.textfiles import TextTable, usual_separator
 

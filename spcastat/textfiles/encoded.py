@@ -66,7 +66,7 @@ class EncodedFile:
     encoding : str or None
         Python's name of the encoding; by default that of the byte-order mark, or else UTF-8.
     say : callable
-        See :func:`spcastat.textfiles.notation.in_python`.
+        See :func:`spcastat.textfiles.delimited.in_python`.
     content : bytes, optional
         Bytes to read instead of the file; `path` is then their name in messages.
 
@@ -93,10 +93,19 @@ class EncodedFile:
         mark = next((mark for mark in _MARKS if start.startswith(mark)), None)
         self.marked = encoding is None and mark not in (None, codecs.BOM_UTF8)
         if mark is None and _CONTROLS.intersection(start):
-            self._refuse_binary(start)
+            raise FileError(
+                f"{path} cannot be read: it is not a table of text, it starts with the bytes {start[:8]!r}. "
+                f"A packed table needs a name that ends in {', '.join(PACKED)}."
+            )
         self.encoding = _MARKS[mark] if mark else "utf-8" if encoding is None else encoding
         if encoding is not None:
-            self._require_known(encoding)
+            try:
+                "".encode(encoding)  # also raises an error for codecs such as "hex" that do not encode text
+            except (LookupError, ValueError):
+                raise OptionError(
+                    f"{say('encoding', encoding)}: this encoding is not known; it takes a name such as "
+                    "utf-8, latin-1, cp1252 or utf-16."
+                ) from None
             family = self.encoding.removesuffix("-sig")
             if mark and not codecs.lookup(encoding).name.startswith(family):
                 raise OptionError(
@@ -136,21 +145,6 @@ class EncodedFile:
     def _unreadable(self, error: Exception) -> FileError:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         return FileError(f"{self.name} cannot be read: {reason}.")
-
-    def _refuse_binary(self, start: bytes) -> None:
-        raise FileError(
-            f"{self.name} cannot be read: it is not a table of text, it starts with the bytes {start[:8]!r}. "
-            f"A packed table needs a name that ends in {', '.join(PACKED)}."
-        )
-
-    def _require_known(self, encoding: str) -> None:
-        try:
-            "".encode(encoding)  # also raises an error for codecs such as "hex" that do not encode text
-        except (LookupError, ValueError):
-            raise OptionError(
-                f"{self._say('encoding', encoding)}: this encoding is not known; it takes a name such as "
-                "utf-8, latin-1, cp1252 or utf-16."
-            ) from None
 
     def _undecodable(self) -> FileError:
         name, where = self.encoding.removesuffix("-sig"), ""

@@ -12,7 +12,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
-from spcastat.cli.completion import names
+from spcastat.cli import names
 from spcastat.cli.fit_command import named_value
 from spcastat.cli.plot_command import KINDS
 from spcastat.errors import OptionError
@@ -90,7 +90,7 @@ def test_word(capsys, tmp_path):
     ("options", "message"),
     [
         (["--format", "docx"], "name it: --out OUT.docx"),
-        (["--out", "t.xyz"], "whose ending says no format; give --format"),
+        (["--out", "t.xyz"], "says no format; give --format"),
         (["--format", "json", "--digits", "2"], "--digits: for tables"),
         (["--label", "a"], "--label was given, which text has no use for"),
         (["--digits", "12"], "digits=12 was given"),
@@ -197,7 +197,7 @@ def test_the_shell_is_given_names(monkeypatch, tmp_path):
     pytest.importorskip("argcomplete")
     from argcomplete import CompletionFinder
 
-    from spcastat.cli.completion import prepare
+    from spcastat.cli import prepare
 
     parser = cli._parser()
     prepare(parser)

@@ -68,7 +68,7 @@ def test_formulas_with_too_many_terms_are_refused(formula, bound, context):
 def test_terms_of_many_rows_are_counted_before_they_are_made():
     """A factor with 50,000 levels of 50,000 rows would have 2.5e9 numbers, 20 GB."""
     df = pd.DataFrame({"a": np.arange(50_000.0), "b": 1.0})
-    with pytest.raises(FormulaError, match=r"50001 columns of 50000 rows, 2500050000 numbers; 500000000 are"):
+    with pytest.raises(FormulaError, match=r"50001 columns of 50000 rows; 500000000 numbers"):
         read_data(df, ReadOptions("~ b + C(a)"))
     with pytest.raises(FormulaError, match=r"1000 columns of 600000 rows, 600000000 numbers"):
         read_data(pd.DataFrame({"a": np.arange(600_000.0)}), ReadOptions("~ bs(a, df=1000)"))

@@ -18,8 +18,7 @@ from spcastat.resample import streamed
 from spcastat.resample.folds import FoldSums
 from spcastat.resample.streamed import DrawSums
 from spcastat.resample.subsets import columns_near
-from spcastat.streams.base import Pass, Tally
-from spcastat.streams.changed_rows import Changed
+from spcastat.streams.base import Changed, Pass, Tally
 from spcastat.streams.operator import StreamRows as PassRows
 
 N, P = 150, 20

@@ -513,7 +513,7 @@ def test_weights_that_do_not_fit_are_refused(X, w):
     series = dd.from_pandas(pd.Series(w[:100]), npartitions=4)
     unknown, known = df.to_dask_array(), df.to_dask_array(lengths=True)
     cases = [
-        (df, w[:100], "numbers of rows are not known beforehand"),
+        (df, w[:100], "with a dask data frame. Give the name"),
         (unknown, w[:100], "compute_chunk_sizes"),
         (df, "v99", "no such column"),
         (df, series.repartition(npartitions=2), "in 2 partitions, the rows in 4"),
@@ -544,7 +544,7 @@ def test_what_is_no_table_of_numbers_is_refused(X):
         (da.ones(5), ShapeError, "1 axes"),
         (da.ones((5, 2, 2)), ShapeError, "3 axes"),
         (da.ones((5, 2), dtype=complex), ColumnTypeError, "complex"),
-        (df, ColumnTypeError, "'t' holds text"),
+        (df, ColumnTypeError, "real numbers: 't'"),
         (dask.delayed(df), DataError, "from_delayed"),
     ]
     with scheduled("sync"):

@@ -49,7 +49,7 @@ WHERE = r"^chunk 2 of the list of 2 chunks \(rows 30 to 59\): "
         ([HALVES[0].to_numpy(), HALVES[1].to_numpy()[:, 1:]], errors.ShapeError, "has 3 columns; the first"),
         (second(b=np.nan), errors.MissingValuesError, "30 missing values in 30 of 30 rows, in 'b'"),
         (second(b=np.inf), errors.InfiniteValuesError, "30 infinite values in 30 rows, in 'b'"),
-        (second(b="x"), errors.ColumnTypeError, "'b' holds text"),
+        (second(b="x"), errors.ColumnTypeError, "does not hold real numbers: 'b'"),
         (second(b=pd.Timestamp("2020")), errors.ColumnTypeError, "'b'"),
     ],
 )  # fmt: skip

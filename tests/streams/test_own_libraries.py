@@ -197,7 +197,7 @@ def test_xarray_in_memory_keeps_the_labels_of_both_axes():
     assert list(fit.scores.index) == labels
     with pytest.raises(errors.ShapeError, match="it must have two, rows and columns"):
         sp.spca(array.expand_dims("z"), 1, 2)
-    with pytest.raises(errors.ShapeError, match=r"Give one array of two axes, ds\['name'\]"):
+    with pytest.raises(errors.ShapeError, match=r"Give one array, ds\['name'\]"):
         sp.spca(xr.Dataset({"x": array, "y": ("row", np.arange(600))}), 1, 2)
 
 

@@ -26,12 +26,11 @@ from spcastat.streams.arrow import (
     of_ipc_file,
     of_lazy_frame,
     of_parquet_file,
+    parquet_chunks,
 )
-from spcastat.streams.base import Block, Pass, Tally
-from spcastat.streams.changed_rows import of_columns, of_quotients
+from spcastat.streams.base import Block, Pass, Tally, of_columns, of_quotients
 from spcastat.streams.local import LocalStream
 from spcastat.streams.operator import StreamRows
-from spcastat.streams.parquet import parquet_chunks
 from spcastat.streams.prints import Print, Trail
 from spcastat.streams.sources import (
     array_chunks,
