@@ -117,23 +117,13 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--nonneg", action="store_true", help="nonnegative loadings only")
     add("--scale", action="store_true", help="scale the columns to unit variance")
-    add(
-        "--blocks",
-        type=block,
-        action="append",
-        metavar="NAME=COL,COL",
-        help="a block of columns; once for each block. Scaled columns are divided by the root of the first "
-        "eigenvalue of their block, so that blocks have the same weight",
-    )
+    about = "a block of columns, divided by the root of its first eigenvalue; one for each block"
+    add("--blocks", type=block, action="append", metavar="NAME=COL,COL", help=about)
     add("--mixed", action="store_true", help="scale numbers and factors (text) as mixed data: FAMD")
     add("--no-center", dest="center", action="store_false", help="do not subtract the column means")
     add("--weights", metavar="NAME", help="the column of frequency weights")
-    add(
-        "--na",
-        choices=MISSING,
-        help="missing values: refuse them (default), drop their rows, estimate them by EM, or compute each "
-        "covariance from the rows that have both values",
-    )
+    about = "missing values: refuse them (default), drop their rows, estimate them (em), or use all pairs"
+    add("--na", choices=MISSING, help=about)
     add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")
     add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
     add("--partial", metavar="NAME[,NAME...]", help="columns that the others are adjusted for: partial PCA")
@@ -145,17 +135,9 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--objective", metavar="NAME", help="what is maximised: adjusted, pev or least_squares")
     add("--effort", metavar="NAME", help="effort of the default method: quick, auto or thorough")
     add("--option", type=named_value, action="append", metavar="NAME=VALUE", help="an option of the method")
-    add(
-        "--progress",
-        action=argparse.BooleanOptionalAction,
-        help="show the progress on standard error, or not; by default it is shown on a terminal, after "
-        "some seconds",
-    )
-    add(
-        "--in-memory",
-        action="store_true",
-        help="read a file above 100 MB whole; by default it is read in chunks of rows",
-    )
+    switch = argparse.BooleanOptionalAction
+    add("--progress", action=switch, help="show progress; by default on a terminal, after some seconds")
+    add("--in-memory", action="store_true", help="read a file above 100 MB whole, not in chunks of rows")
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
     add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
     reading_arguments(parser)
@@ -178,22 +160,11 @@ def rule_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the rule for variables."""
     add = parser.add_argument
     for name, verb in (("include", "must have"), ("exclude", "must not have")):
-        add(
-            f"--{name}",
-            type=component_and_name,
-            action="append",
-            metavar="[PC1=]NAME",
-            help=f"with --card: a variable that every component, or the one named, {verb}; may be repeated",
-        )
+        about = f"with --card: a variable that every component, or the one named, {verb}; may be repeated"
+        add(f"--{name}", type=component_and_name, action="append", metavar="[PC1=]NAME", help=about)
     add("--disjoint", action="store_true", help="no variable in two components (each in one without --card)")
-    add(
-        "--together",
-        type=group_and_name,
-        action="append",
-        metavar="terms|GROUP=NAME",
-        help="with --card, which counts groups then: the columns of each term, or the variables of a group, "
-        "enter together; may be repeated",
-    )
+    about = "with --card, in groups: columns of a term, or of a group, enter together; may be repeated"
+    add("--together", type=group_and_name, action="append", metavar="terms|GROUP=NAME", help=about)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -230,22 +201,10 @@ def grouped(args: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
 def resampling_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the bootstrap and for stability."""
     add = parser.add_argument
-    add(
-        "--bootstrap",
-        type=int,
-        nargs="?",
-        const=999,
-        metavar="N",
-        help="intervals from N fits of rows drawn with replacement, 999 by default",
-    )
-    add(
-        "--stability",
-        type=int,
-        nargs="?",
-        const=50,
-        metavar="PAIRS",
-        help="how often fits of PAIRS of halves of the rows select each variable, 50 by default",
-    )
+    about = "intervals from N fits of rows drawn with replacement, 999 by default"
+    add("--bootstrap", type=int, nargs="?", const=999, metavar="N", help=about)
+    about = "how often fits of PAIRS of halves of the rows select each variable, 50 by default"
+    add("--stability", type=int, nargs="?", const=50, metavar="PAIRS", help=about)
     add("--jobs", type=int, metavar="N", help="processes that share these fits; -1 for all processors")
 
 

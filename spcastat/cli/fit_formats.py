@@ -37,22 +37,15 @@ def output_arguments(parser: argparse.ArgumentParser) -> None:
     add = tables.add_argument
     add("--format", choices=FORMATS, help="output format; by default as --out ends, else text")
     add("--out", metavar="OUT", help="write to a file: .txt, .html, .tex, .md, .docx, .json")
-    add(
-        "--sort",
-        action=argparse.BooleanOptionalAction,
-        help="variables by component and size of loading; by default with more than 25",
-    )
+    switch = argparse.BooleanOptionalAction
+    add("--sort", action=switch, help="variables by component and size of loading; default: if over 25")
     add("--max-rows", type=int, metavar="N", help="variables in the table, at most; by default all selected")
     add("--cut", type=float, metavar="SIZE", help="show smaller loadings as a point")
     add("--describe", action="store_true", help="add a paragraph for a methods section, with references")
     add("--digits", type=int, metavar="N", help="decimals of the loadings (3); those of other numbers follow")
     add("--caption", metavar="TEXT", help="caption of the tables, instead of the title")
     add("--label", metavar="NAME", help="label of the tables for references: tab:loadings")
-    add(
-        "--full-names",
-        action=argparse.BooleanOptionalAction,
-        help="long names in full, or shortened with a key; by default text shortens what does not fit",
-    )
+    add("--full-names", action=switch, help="long names in full; by default text shortens what does not fit")
 
 
 def format_of(args: argparse.Namespace) -> str:

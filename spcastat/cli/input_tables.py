@@ -76,11 +76,8 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
         either.add_argument("--drop", type=names, metavar="A,B,...", help="leave these columns out")
     add("--sep", type=_separator, metavar="CHAR", help="the separator of fields: a character, tab or space")
     add("--decimal", choices=(".", ","), metavar="MARK", help="the decimal mark, . or ,")
-    add(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        help="whether the first line holds the names of the columns; without names they are x1, x2, ...",
-    )
+    about = "whether the first line holds the names of the columns; without names they are x1, x2, ..."
+    add("--header", action=argparse.BooleanOptionalAction, help=about)
     add("--encoding", metavar="NAME", help="encoding of the text: utf-8 (default), cp1252, utf-16, ...")
     add("--sheet", metavar="NAME", help="the sheet of a workbook; the first by default")
 
@@ -276,12 +273,7 @@ def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     labels, weights = args.index_col, _given(args, "weights")
     keep, leave = _given(args, "columns") or [], _given(args, "drop") or []
     apart = {"--index-col": labels, "--weights": weights}
-    for name in [*(name for name in apart.values() if name is not None), *keep, *leave]:
-        if name not in data.columns:
-            raise OptionError(
-                f"there is no column {name!r} in {args.data}; it has {listed(data.columns)}."
-                f"{nearest(name, data.columns)}"
-            )
+    _require_columns(data, [*filter(None, apart.values()), *keep, *leave], args)
     for option, name in apart.items():
         if name in {*keep, *leave}:
             raise OptionError(f"{name!r} was given as {option} and among the columns; give it once.")
@@ -295,6 +287,16 @@ def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     if keep:
         data = data[[*keep, *([] if weights is None else [weights])]]
     return data.drop(columns=leave) if leave else data
+
+
+def _require_columns(data: pd.DataFrame, names: Iterable[str], args: argparse.Namespace) -> None:
+    """Raise OptionError for the first of the names that is not a column."""
+    for name in names:
+        if name not in data.columns:
+            near = nearest(name, data.columns)
+            raise OptionError(
+                f"there is no column {name!r} in {args.data}; it has {listed(data.columns)}.{near}"
+            )
 
 
 def columns_apart(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any, dict[str, Any]]:
@@ -312,12 +314,7 @@ def columns_apart(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any
         args.columns = list(dict.fromkeys([*kept, *wanted.values()]))
     args.in_memory = True  # rows that are drawn must be in memory
     table: Any = load_table(args)
-    for option, name in wanted.items():
-        if name not in table.columns:
-            raise OptionError(
-                f"--{option}: there is no column {name!r} in {args.data}; it has {listed(table.columns)}."
-                f"{nearest(name, table.columns)}"
-            )
+    _require_columns(table, wanted.values(), args)
     columns = {option: table[name] for option, name in wanted.items()}
     return table.drop(columns=[name for name in set(wanted.values()) if name not in kept]), columns
 

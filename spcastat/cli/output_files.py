@@ -10,8 +10,9 @@ import stat
 import sys
 import unicodedata
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import combinations, product
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -41,12 +42,12 @@ _NO_TEXT = (".parquet", ".pq", ".xlsx", ".xls", ".gz", ".bz2", ".xz", ".zst", ".
 # --- inputs are not overwritten -----------------------------------------------------------------
 
 
-def refuse_overlap(inputs: Iterable[str], outputs: Mapping[str, str | None]) -> None:
+def refuse_overlap(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> None:
     """Check that the outputs can be written and do not overwrite an input or each other.
 
     Parameters
     ----------
-    inputs : iterable of str
+    inputs : sequence of str
         Names of files to read, "-" for standard input; names that are not files are ignored.
     outputs : mapping
         Option -> name of its file, None if it was not given.
@@ -61,26 +62,16 @@ def refuse_overlap(inputs: Iterable[str], outputs: Mapping[str, str | None]) -> 
     given = {option: path for option, path in outputs.items() if path is not None}
     for option, path in given.items():
         _require_place(option, path)
-    read = {name: f"the input {name}" for name in inputs}
-    if STDIN in read:
-        del read[STDIN]
-        read[_STANDARD_INPUT] = "the file that standard input is read from"
-    for name, called in read.items():
-        for option, path in given.items():
-            if _is_same(path, name):
-                raise OptionError(f"{option} {path} is {called}, which would be lost; give another name.")
-        if _is_same(_STANDARD_OUTPUT, name):
-            raise OptionError(f"standard output goes to {called}, which would be lost; send it elsewhere.")
-    for option, path in given.items():
-        if _is_same(path, _STANDARD_OUTPUT):
-            raise OptionError(f"{option} {path} is where standard output goes; give each its own file.")
-    written = list(given.items())
-    for i, (option, path) in enumerate(written):
-        for other, path_there in written[:i]:
-            if _is_same(path, path_there) or _spelling(path) == _spelling(path_there):
-                raise OptionError(
-                    f"{other} {path_there} and {option} {path} are one file; give each its own name."
-                )
+    read = {f"the input {name}": name for name in inputs if name != STDIN}
+    read |= {"the file that standard input is read from": _STANDARD_INPUT} if STDIN in inputs else {}
+    written = {"where standard output goes": _STANDARD_OUTPUT}
+    written |= {f"{option} {path}": path for option, path in given.items()}
+    for (called, path), (other, there) in product(written.items(), read.items()):
+        if _is_same(path, there):
+            raise OptionError(f"{called} is {other}, which would be lost; give another name.")
+    for (called, path), (other, there) in combinations(written.items(), 2):
+        if _is_same(path, there) or (path != _STANDARD_OUTPUT and _spelling(path) == _spelling(there)):
+            raise OptionError(f"{other} is {called}: they are one file; give each its own name.")
 
 
 def _require_place(option: str, path: str) -> None:

@@ -67,13 +67,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     figure.add_argument("--groups", metavar="NAME", help="a column that colours rows, and is not fitted")
     figure.add_argument("--color", metavar="NAME", help="a column of numbers for a colour bar")
     figure.add_argument("--labels", action="store_true", help="name the rows")
-    figure.add_argument(
-        "--set",
-        type=fitting.named_value,
-        action="append",
-        metavar="NAME=VALUE",
-        help="any other option of the method: arrows=correlations",
-    )
+    about = "any other option of the method: arrows=correlations"
+    figure.add_argument("--set", type=fitting.named_value, action="append", metavar="NAME=VALUE", help=about)
     figure.add_argument("--size", type=_size, metavar="WxH", help="inches: 6.4x4.4")
     figure.add_argument("--dpi", type=int, metavar="N", help="dots per inch, for .png (300)")
     fitting.resampling_arguments(parser)

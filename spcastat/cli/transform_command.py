@@ -23,18 +23,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("fit", metavar="FIT", help="a file that spcastat fit --save has written")
     add("data", metavar="DATA", help=DATA + ", with the columns of the fit")
     add("--out", metavar="OUT.csv", help="where the scores go; standard output by default")
-    add(
-        "--na",
-        choices=MISSING,
-        help="missing values: refuse them (default), drop their rows, give expected scores (em, for a fit "
-        "with --na em), or leave a score empty if a value of its variables is missing (pairwise)",
-    )
-    add(
-        "--raw-labels",
-        action="store_true",
-        help="write labels as they are; by default one that starts with = + - @, a tab or a carriage return, "
-        "and is not a number, gets an apostrophe before it, so that no spreadsheet runs it",
-    )
+    about = "missing values: refuse (default), drop their rows, expected scores (em), or no score (pairwise)"
+    add("--na", choices=MISSING, help=about)
+    about = "write labels as they are; by default those that a spreadsheet would run get an apostrophe"
+    add("--raw-labels", action="store_true", help=about)
     reading_arguments(parser, columns=False)
 
 

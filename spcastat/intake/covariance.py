@@ -207,7 +207,7 @@ def _require_finite(raw: np.ndarray, columns: pd.Index) -> None:
     if not np.isfinite(raw).all():
         i, j = np.argwhere(~np.isfinite(raw))[0]
         raise CovarianceError(
-            f"Missing or infinite entries in the matrix, first ({raw[i, j]}) in row {shown(columns[i])}, "
+            f"The entries hold missing or infinite ones, first ({raw[i, j]}) in row {shown(columns[i])}, "
             f"column {shown(columns[j])}. All must be finite: leave out variables without variance or data."
         )
 

@@ -129,7 +129,7 @@ class _Walk:
         if own in transforms.OPTIONS:
             function = _formulaic()[own]
             return transforms.transformed(
-                own, function, text, self.given.learning, _column(first), tuple(rest), named
+                own, function, text, self.given.learning, _column(first), *rest, **named
             )
         options = transforms.bound(text, transforms.PLAIN[own], tuple(rest), named)
         return transforms.factor(first, **options) if own == "C" else first
@@ -254,7 +254,7 @@ class _Binder(ast.NodeTransformer):
             called = self.visit(node.func)
         if getattr(function, "__is_stateful_transform__", False) and function is not _formulaic()["Q"]:
             name = next((own for own in transforms.OPTIONS if _formulaic()[own] is function), None)
-            called = self.word(partial(_transformed, name, function, text, self.given.learning))
+            called = self.word(partial(transforms.transformed, name, function, text, self.given.learning))
         arguments = [self.visit(argument) for argument in node.args]
         keywords = [ast.keyword(word.arg, self.visit(word.value)) for word in node.keywords]
         return ast.Call(called, arguments, keywords)
@@ -289,11 +289,3 @@ class _Binder(ast.NodeTransformer):
             word += "_"
         self.names[word] = value
         return ast.Name(word, ast.Load())
-
-
-def _transformed(
-    name: str | None, function: Any, text: str, learning: Learning, values: Any, *given: Any, **named: Any
-) -> Any:
-    if name is not None and not isinstance(values, dict):
-        values = np.asarray(values)
-    return transforms.transformed(name, function, text, learning, values, given, named)

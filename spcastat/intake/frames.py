@@ -269,20 +269,17 @@ def _open_other(data: Any) -> Table:
             f"Columns share a name: {error}. Names must differ; rename them."
         ) from None
     except TypeError:
-        hint = ""
-        if isinstance(data, list | tuple):
-            hint = " Use np.asarray(data) if it is a list of rows." if data else " It is empty."
-        elif isinstance(data, dict):
-            hint = " Use pd.DataFrame(data)."
-        elif isinstance(data, str):
-            hint = " Read the file first, e.g. with pd.read_csv."
-        elif offers(data, "collect"):
-            hint = (
-                " Rows that are computed elsewhere come in chunks: write them to Parquet files there (Spark: "
-                "df.write.parquet(folder)), and give the path."
-            )
-        elif offers(data, "__array__"):
-            hint = " Use np.asarray(data), two-dimensional."
+        hints = {
+            " It is empty.": isinstance(data, list | tuple) and not data,
+            " Use np.asarray(data) if it is a list of rows.": isinstance(data, list | tuple),
+            " Use pd.DataFrame(data).": isinstance(data, dict),
+            " Read the file first, e.g. with pd.read_csv.": isinstance(data, str),
+            " Write the rows to Parquet, as Spark's df.write.parquet(folder), and give the path.": (
+                offers(data, "collect")
+            ),
+            " Use np.asarray(data), two-dimensional.": offers(data, "__array__"),
+        }
+        hint = next((hint for hint, applies in hints.items() if applies), "")
         raise errors.DataError(f"Data of type {given} were given; allowed are {_ALLOWED}.{hint}") from None
     native = table.to_native()
     stored = StoredIndex(

@@ -69,32 +69,13 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
         )
     parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights)
     kinds = formulas.kinds_of(table.values, parsed, reading.categorical)
-    if parsed.given is not None:
-        return _read_partial(table, parsed, parsed.given, kinds, w, na)
-    return _read_terms(table, parsed, kinds, w, na, defer)
-
-
-def _read_terms(
-    table: frames.Table,
-    parsed: formulas.Parsed,
-    kinds: Mapping[Any, str],
-    w: np.ndarray | None,
-    na: str,
-    defer: bool = False,
-) -> Design:
-    """Read the terms of a formula."""
-    if parsed.plain and all(kind == "number" for kind in kinds.values()):
-        return _read_columns(table, parsed, w, na, defer)
-    return _read_formula(table, parsed, kinds, w, na)
+    if parsed.given is None:
+        return _read_formula(table, parsed, kinds, w, na, defer)
+    return _read_partial(table, parsed, kinds, w, na)
 
 
 def _read_partial(
-    table: frames.Table,
-    parsed: formulas.Parsed,
-    given: formulas.Parsed,
-    kinds: Mapping[Any, str],
-    w: np.ndarray | None,
-    na: str,
+    table: frames.Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
 ) -> Design:
     """Read variables and covariates, keep rows without missing values, and adjust the variables."""
     if na in GAPS:
@@ -102,14 +83,16 @@ def _read_partial(
             f"na={na!r} was given with the covariates of formula={shown(parsed.model.text)}, which need "
             "complete rows. Use na='drop', or fill the rows: spca(data, k, na='em', scale=True).imputed."
         )
+    given = parsed.given
+    assert given is not None
     others = formulas.kinds_of(table.values, given, "dummy")
     every = formulas.Inputs(table.values, {**parsed.used, **given.used}, {**kinds, **others})
     keep = every.complete_rows(na)
     _, w, dropped = _rows(table.index, w, keep)
     if keep is not None:
         table = replace(table, values=every.rows(keep).frame, index=table.index[keep])
-    design = _read_terms(table, parsed, kinds, w, "raise")
-    covariates = _read_terms(table, given, others, w, "raise")
+    design = _read_formula(table, parsed, kinds, w, "raise", False)
+    covariates = _read_formula(table, given, others, w, "raise", False)
     Y, Z = np.asarray(design.matrix, dtype=float), np.array(covariates.matrix, dtype=float)
     partial = Partial(covariates.spec, regress(Y, Z, w, design.columns))
     adjusted = frames.own(partial.regression.residuals(Y, Z), False)
@@ -143,8 +126,16 @@ def _read_columns(
 
 
 def _read_formula(
-    table: frames.Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
+    table: frames.Table,
+    parsed: formulas.Parsed,
+    kinds: Any,
+    w: np.ndarray | None,
+    na: str,
+    defer: bool = False,
 ) -> Design:
+    """Read the terms of a formula."""
+    if parsed.plain and all(kind == "number" for kind in kinds.values()):
+        return _read_columns(table, parsed, w, na, defer)
     inputs, keep = formulas.Inputs(table.values, parsed.used, kinds), None
     missing = inputs.missing() if na in GAPS else {}
     if not any(one.any() for one in missing.values()):

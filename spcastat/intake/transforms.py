@@ -127,9 +127,8 @@ def require_levels(data: Any, levels: Any) -> None:
 
 
 def transformed(
-    name: str | None, function: Any, text: str, learning: Learning, values: Any, given: tuple[Any, ...],
-    named: Mapping[str, Any],
-) -> Any:  # fmt: skip
+    name: str | None, function: Any, text: str, learning: Learning, values: Any, /, *given: Any, **named: Any
+) -> Any:
     """Call a transform with its state; without a state it learns first.
 
     Parameters

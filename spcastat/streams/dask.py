@@ -271,7 +271,7 @@ def _is_frame(data: Any) -> bool:
 
 
 def _whole_rows(data: Any) -> Any:
-    """Return the array with all columns in one block; blocks of rows stay the same or are split further."""
+    """Return the array with all columns in one block."""
     if data.ndim != 2:
         raise ShapeError(
             f"A dask array with {data.ndim} axes was given; it must have two, rows and columns. Use "
@@ -283,18 +283,9 @@ def _whole_rows(data: Any) -> Any:
         )
     if len(data.chunks[1]) == 1:
         return data
-    rows = data.chunks[0]
-    if np.isnan(rows).any():
+    if np.isnan(data.chunks[0]).any():
         return data.rechunk({1: -1}, method="tasks")
-    most = max(1, BLOCK_BYTES // (data.shape[1] * max(data.dtype.itemsize, 1)))
-    finer = tuple(piece for m in rows for piece in _pieces(int(m), most))
-    return data.rechunk((finer, (data.shape[1],)), method="tasks")
-
-
-def _pieces(length: int, most: int) -> tuple[int, ...]:
-    """Split `length` into parts of at most `most`, as equal as possible."""
-    count = max(1, -(-length // most))
-    return tuple(length // count + (i < length % count) for i in range(count))
+    return data.rechunk({0: "auto", 1: -1}, block_size_limit=BLOCK_BYTES, method="tasks")
 
 
 def _head(data: Any, title: str) -> pd.DataFrame:

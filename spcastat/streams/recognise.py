@@ -59,26 +59,20 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
         For files that cannot be read.
     """
     data = _unwrapped(data)
-    if library_of(data) == "dask":
-        _refuse_gaps(reading.na)
-        from spcastat.streams.dask import DaskStream
-
-        dask_stream: Stream = DaskStream.open(data, reading, spec)
-        return dask_stream
-    chunks = _chunks_of(data)
-    if chunks is None:
+    chunks = None if library_of(data) == "dask" else _chunks_of(data)
+    if chunks is None and library_of(data) != "dask":
         return None
-    _refuse_gaps(reading.na)
-    return LocalStream(chunks, reading, spec)
-
-
-def _refuse_gaps(na: str) -> None:
-    """Raise OptionError for ways of handling missing values that need all rows in memory."""
-    if na in GAPS:
+    if reading.na in GAPS:
         raise OptionError(
-            f"na={na!r} was given with rows that come in chunks; it needs them in memory. Give a table that "
-            "fits into memory, such as a sample, or na='drop'."
+            f"na={reading.na!r} was given with rows that come in chunks; it needs them in memory. Give a "
+            "table that fits into memory, such as a sample, or na='drop'."
         )
+    if chunks is not None:
+        return LocalStream(chunks, reading, spec)
+    from spcastat.streams.dask import DaskStream
+
+    stream: Stream = DaskStream.open(data, reading, spec)
+    return stream
 
 
 def _chunks_of(data: Any) -> sources.Chunks | None:

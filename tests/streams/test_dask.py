@@ -517,7 +517,7 @@ def test_weights_that_do_not_fit_are_refused(X, w):
         (unknown, w[:100], "compute_chunk_sizes"),
         (df, "v99", "no such column"),
         (df, series.repartition(npartitions=2), "in 2 partitions, the rows in 4"),
-        (df, series.repartition(divisions=(0, 10, 20, 30, 99)), "at different labels"),
+        (df, series.repartition(divisions=(0, 10, 20, 30, 99)), "have other divisions"),
         (unknown, series.repartition(npartitions=2), "in 2 blocks, the rows in 4"),
         (known, w[:99], "must be \\(100,\\)"),
         (known, da.ones(99), "99 values for 100 rows"),

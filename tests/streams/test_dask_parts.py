@@ -97,7 +97,7 @@ def test_weights_come_in_the_blocks_of_the_rows():
     unknown = rows[rows[:, 0] > -9]
     with pytest.raises(WeightsError, match="in 1 blocks, the rows in 3"):
         array_weights(da.from_array(w, chunks=30), unknown)
-    with pytest.raises(WeightsError, match="not known"):
+    with pytest.raises(WeightsError, match="unknown numbers"):
         array_weights(w, unknown)
     assert array_weights(da.from_array(w, chunks=((7, 20, 3),)), unknown).numblocks == (3, 1)
 
