@@ -76,16 +76,9 @@ def _method(row: Mapping[Any, Any], indent: int) -> str:
 def _datasets(args: argparse.Namespace) -> str:
     from spcastat import datasets
 
-    return _columns(
-        [[name, (load.__doc__ or "").strip().splitlines()[0]] for name, load in datasets.BUNDLED.items()]
-    )
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of text as left-aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    padded = (zip(row, widths, strict=True) for row in rows)
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in row).rstrip() for row in padded)
+    width = max(map(len, datasets.BUNDLED))
+    about = {name: (load.__doc__ or "").strip().splitlines()[0] for name, load in datasets.BUNDLED.items()}
+    return "\n".join(f"{name:<{width}}  {text}" for name, text in about.items())
 
 
 COMMANDS = {

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.output_files import require_encodable, write_bytes
+from spcastat.cli.output_files import require_encodable
 from spcastat.errors import OptionError
 from spcastat.labels import name_text
+from spcastat.storage.atomic import write_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -177,8 +177,7 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
         if is_saved_fit(path):
             raise FileError(f"{path} is a saved fit, where data are expected: spcastat transform FIT DATA.")
         raise FileError(
-            f"{path} is not a file that can be read: its name must end in one of {', '.join(_TABLES)}. "
-            "Text can be sent to standard input: spcastat ... - < FILE."
+            f"{path} cannot be read: its name must end in one of {', '.join(_TABLES)}, or use - < FILE."
         )
     _refuse_unused(args, path, suffix)
     if separator:
@@ -273,7 +272,7 @@ def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     labels, weights = args.index_col, _given(args, "weights")
     keep, leave = _given(args, "columns") or [], _given(args, "drop") or []
     apart = {"--index-col": labels, "--weights": weights}
-    _require_columns(data, [*filter(None, apart.values()), *keep, *leave], args)
+    _require_columns(data, [*(one for one in apart.values() if one is not None), *keep, *leave], args)
     for option, name in apart.items():
         if name in {*keep, *leave}:
             raise OptionError(f"{name!r} was given as {option} and among the columns; give it once.")

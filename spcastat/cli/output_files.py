@@ -14,15 +14,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations, product
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from spcastat.config import listed
 from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.labels import name_text
+from spcastat.storage.atomic import write_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 #: The file name that stands for standard input.
 STDIN = "-"
@@ -113,16 +113,6 @@ def _spelling(path: str) -> str:
 # --- writing ------------------------------------------------------------------------------------
 
 
-def write_bytes(path: str, content: bytes) -> None:
-    """Write a file; if that fails, leave an existing file unchanged."""
-    from spcastat.storage.atomic import write_file
-
-    def write(file: IO[bytes]) -> None:
-        file.write(content)
-
-    write_file(path, write)
-
-
 def csv_separator(path: str) -> str:
     """Return the field separator for a table written to `path`: a tab for .tsv and .tab, else a comma."""
     suffix = Path(path).suffix.lower()
@@ -178,7 +168,7 @@ def guarded(value: Any) -> Any:
 def write_table_and_picture(args: Namespace, found: Any) -> None:
     """Draw a choice or a path to --plot, and write its table to --out, where these are given."""
     if args.plot:
-        draw(args.plot, lambda ax: found.plot(ax=ax))
+        save_figure(args.plot, lambda ax: found.plot(ax=ax))
     if args.out:
         text = csv_text(found.table, labelled=False, raw=False, separator=csv_separator(args.out))
         write_bytes(args.out, text.encode())
@@ -198,13 +188,8 @@ def require_picture(path: str | None) -> None:
         raise FileError(f"{path} is not a picture: its name must end in one of {listed(known, 20)}.")
 
 
-def draw(path: str, plot: Callable[[Axes], Any]) -> None:
-    """Draw a plot and save it in the format of the file extension."""
-    save_figure(path, lambda ax: plot(ax) if ax is not None else None, (6.4, 4.4), 150)
-
-
 def save_figure(
-    path: str, plot: Callable[[Axes | None], Any], size: tuple[float, float] | None, dpi: float
+    path: str, plot: Callable[[Any], Any], size: tuple[float, float] | None = (6.4, 4.4), dpi: float = 150
 ) -> None:
     """Draw a plot and save it in the format of the file extension.
 
@@ -213,8 +198,8 @@ def save_figure(
     path : str
     plot : callable
         Draws on the given axes and returns them; if given None, it makes its own figure.
-    size : (float, float), optional
-        Width and height in inches; by default the plot sets the size.
+    size : (float, float) or None
+        Width and height in inches; for None the plot sets the size.
     dpi : float
     """
     figure, close = _figure_of(plot, size)
@@ -231,9 +216,7 @@ def save_figure(
     write_bytes(path, picture.getvalue())
 
 
-def _figure_of(
-    plot: Callable[[Axes | None], Any], size: tuple[float, float] | None
-) -> tuple[Any, Callable[[], Any]]:
+def _figure_of(plot: Callable[[Any], Any], size: tuple[float, float] | None) -> tuple[Any, Callable[[], Any]]:
     """Return a figure with the plot, and a function that closes it."""
     from matplotlib.figure import Figure
 

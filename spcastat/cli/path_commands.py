@@ -153,7 +153,7 @@ def run_compare(args: argparse.Namespace) -> str:
         )
     comparison = compare(fits, held_out=args.held_out)
     if args.plot:
-        output.draw(args.plot, lambda ax: comparison.plot(ax=ax))
+        output.save_figure(args.plot, lambda ax: comparison.plot(ax=ax))
     return str(comparison)
 
 

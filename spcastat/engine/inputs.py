@@ -232,8 +232,7 @@ def require_unchanged(data: Any, source: Source) -> None:
         raise DataError(f"The data have changed since the fit: {error}") from error
     if not same:
         raise DataError(
-            "The data have changed since the fit: their rows are not those that were fitted. Fit again with "
-            "spca(data, ...), or give the data in the state that they had."
+            "The data have changed since the fit: their rows are not those that were fitted. Fit again."
         )
 
 
@@ -495,8 +494,7 @@ def open_covariance(
     op = op.at_unit_size()
     if isinstance(scale, str) and scale == "mixed":
         raise OptionError(
-            "scale='mixed' was given for a covariance matrix, which does not have the shares of the levels; "
-            "give the rows to spca(data, ..., scale='mixed')."
+            "scale='mixed' was given for a covariance matrix; give rows to spca(data, ..., scale='mixed')."
         )
     found = _scale(scale, blocks, spec.columns) if by_blocks else None
     standard = None

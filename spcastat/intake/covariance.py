@@ -170,8 +170,7 @@ def _open(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
         raise CovarianceError("A sparse covariance matrix was given; it must be dense: use S.toarray().")
     if not isinstance(S, np.ndarray):
         raise CovarianceError(
-            f"A covariance matrix of type {type(S).__name__} was given; allowed are a pandas DataFrame and a "
-            "square NumPy array. Use np.asarray(S) if it is a list of rows."
+            f"A covariance matrix of type {type(S).__name__} was given; give a DataFrame or np.asarray(S)."
         )
     _require_square(S.shape)
     if S.dtype.kind not in "biuf":
@@ -185,8 +184,7 @@ def _open(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
 def _require_square(shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 1:
         raise CovarianceError(
-            f"A matrix of shape {shape} was given; a covariance matrix is square, with one row and one "
-            "column for each variable. Rows of data go to spca, not to spca_cov."
+            f"A matrix of shape {shape} was given; a covariance matrix is square. Rows go to spca()."
         )
 
 

@@ -271,8 +271,7 @@ def factor_columns(design: Design) -> dict[str, np.ndarray]:
         if shares.min() == 0.0:
             empty = [labels[j] for j in places[shares == 0.0]]
             raise ConstantColumnError(
-                f"Only rows of weight zero have {listed(empty)}; scale='mixed' divides by the root of the "
-                "level's share of the weight. Leave these rows out."
+                f"Only rows of weight zero have {listed(empty)}. Leave these rows out for scale='mixed'."
             )
         found[name] = places
     return found

@@ -274,9 +274,7 @@ def _open_other(data: Any) -> Table:
             " Use np.asarray(data) if it is a list of rows.": isinstance(data, list | tuple),
             " Use pd.DataFrame(data).": isinstance(data, dict),
             " Read the file first, e.g. with pd.read_csv.": isinstance(data, str),
-            " Write the rows to Parquet, as Spark's df.write.parquet(folder), and give the path.": (
-                offers(data, "collect")
-            ),
+            " Where they are, write them to Parquet files, and give the path.": offers(data, "collect"),
             " Use np.asarray(data), two-dimensional.": offers(data, "__array__"),
         }
         hint = next((hint for hint, applies in hints.items() if applies), "")

@@ -206,8 +206,7 @@ def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataF
         total += columns
         if total > MOST_COLUMNS + len(model.terms):
             raise FormulaError(
-                f"it makes more than {MOST_COLUMNS} columns, {columns} of them from "
-                f"{shortened(':'.join(part.text for part in term), 80)}; use fewer levels or terms."
+                f"it makes more than {MOST_COLUMNS} columns, {columns} by one term; use fewer levels."
             )
     require_size(model.text, len(data), total, data.size)
 

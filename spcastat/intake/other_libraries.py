@@ -72,8 +72,7 @@ def table_of(data: Any) -> pd.DataFrame | np.ndarray:
     axes_of(data)
     if not in_memory(data):
         raise DataError(
-            f"An xarray {type(data).__name__} whose values are not in memory was given, and all its rows are "
-            "needed at once here: give some of them, x.isel(...).load()."
+            f"An xarray {type(data).__name__} in a file was given; give rows in memory, x.isel(...).load()."
         )
     return frame_of(data)
 

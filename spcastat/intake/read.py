@@ -126,12 +126,7 @@ def _read_columns(
 
 
 def _read_formula(
-    table: frames.Table,
-    parsed: formulas.Parsed,
-    kinds: Any,
-    w: np.ndarray | None,
-    na: str,
-    defer: bool = False,
+    table: frames.Table, parsed: formulas.Parsed, kinds: Any, w: np.ndarray | None, na: str, defer: bool
 ) -> Design:
     """Read the terms of a formula."""
     if parsed.plain and all(kind == "number" for kind in kinds.values()):

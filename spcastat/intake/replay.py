@@ -252,8 +252,7 @@ def _find(wanted: Iterable[Any], columns: pd.Index) -> list[int]:
 
 def _refuse_array(spec: Spec) -> None:
     raise NewDataError(
-        f"The fit used formula={spec.formula!r}, which needs column names; the new data have none. Pass a "
-        "DataFrame with the columns that the formula uses."
+        f"The fit used formula={spec.formula!r}, which needs column names: give a DataFrame with them."
     )
 
 

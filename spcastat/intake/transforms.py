@@ -154,8 +154,7 @@ def transformed(
         made = function(values, *given, _state=state, **named)
         if state and learning.weights is not None:
             raise FormulaError(
-                f"{_shown(text)} learns from the rows, and weights were given, which it does not know. Make "
-                "that column in the data frame first, or leave out the weights."
+                f"{_shown(text)} learns from rows without weights. Make that column in the data frame first."
             )
     else:
         options = bound(text, OPTIONS[name], given, named)

@@ -45,8 +45,7 @@ def _named_groups(values: Any, p: int) -> pd.Categorical:
         return pd.Categorical(names, categories=pd.Index(known, dtype=object, tupleize_cols=False))
     except Exception:  # values that cannot be hashed or compared, or text that is not valid
         raise ShapeError(
-            f"groups={shown(values)} was given; it takes one name, a text or a number, for each of the {p} "
-            "variables (None for no group), or a mapping from variables to these."
+            f"groups={shown(values)} was given; give {p} names or None, or a mapping from variables to names."
         ) from None
 
 

@@ -23,20 +23,13 @@ from spcastat.intake.design import Partial
 from spcastat.intake.expressions import Expression, formula_name, read_expression, shortened
 from spcastat.intake.safe import Closed, called_name, problem_of, safe_context
 from spcastat.intake.terms import MOST_TERMS, Model, Part
-from spcastat.intake.transforms import LARGEST, NUMPY
+from spcastat.intake.transforms import CONTRASTS, LARGEST, NUMPY
 from spcastat.kernels.regression import Regression
 from spcastat.storage.schema import Array, Kind, List, Map, Real, Sizes, Whole, require
 from spcastat.storage.values import Packer, Unpacker
 
-#: Class of a coding of factors in formulaic -> its attributes.
-CODINGS = {
-    "TreatmentContrasts": ("base",),
-    "SASContrasts": ("base",),
-    "SumContrasts": (),
-    "HelmertContrasts": ("reverse", "scale"),
-    "DiffContrasts": ("backward",),
-    "PolyContrasts": ("scores",),
-}
+#: Class of a coding of factors in formulaic, such as TreatmentContrasts -> its attributes.
+CODINGS = {f"{name[0].upper()}{name[1:]}Contrasts": options for name, options in CONTRASTS.items()}
 #: Stored for an attribute of a coding that was not set.
 _OPEN = {"open": True}
 #: Largest number of columns that a formula reads, and of levels of a factor.

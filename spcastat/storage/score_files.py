@@ -93,8 +93,7 @@ def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:
     pyarrow = require_pyarrow()
     if not isinstance(scores, pd.DataFrame | ScoreChunks):
         raise OptionError(
-            "The scores are a collection of dask, which writes itself, from all workers at once: use "
-            "fit.scores.to_parquet(folder), or fit.transform(new).to_parquet(folder)."
+            "The scores are a collection of dask, which writes itself: fit.scores.to_parquet(folder)."
         )
     frames: Iterable[pd.DataFrame] = [scores] if isinstance(scores, pd.DataFrame) else scores
     empty = pd.DataFrame(columns=scores.columns, index=pd.RangeIndex(0), dtype=float)

@@ -185,8 +185,7 @@ class Stream(ABC):
             For a stream that is distributed over workers.
         """
         raise NoRowsError(
-            f"{what} needs the rows one after the other, and {self.title} is spread over workers: use "
-            "transform() or diagnostics() with some of the rows in memory."
+            f"{what} needs rows in order; {self.title} is spread over workers: use some rows in memory."
         )
 
     def holds(self, path: Any) -> bool:

@@ -271,7 +271,7 @@ def _is_frame(data: Any) -> bool:
 
 
 def _whole_rows(data: Any) -> Any:
-    """Return the array with all columns in one block."""
+    """Return the array with all columns in one block; blocks of rows stay the same or are split further."""
     if data.ndim != 2:
         raise ShapeError(
             f"A dask array with {data.ndim} axes was given; it must have two, rows and columns. Use "
@@ -283,9 +283,12 @@ def _whole_rows(data: Any) -> Any:
         )
     if len(data.chunks[1]) == 1:
         return data
-    if np.isnan(data.chunks[0]).any():
+    rows = data.chunks[0]
+    if np.isnan(rows).any():
         return data.rechunk({1: -1}, method="tasks")
-    return data.rechunk({0: "auto", 1: -1}, block_size_limit=BLOCK_BYTES, method="tasks")
+    most = max(1, BLOCK_BYTES // (data.shape[1] * max(data.dtype.itemsize, 1)))
+    finer = tuple(min(most, int(m) - start) for m in rows for start in range(0, int(m) or 1, most))
+    return data.rechunk((finer, (data.shape[1],)), method="tasks")
 
 
 def _head(data: Any, title: str) -> pd.DataFrame:

@@ -57,8 +57,7 @@ def array_weights(weights: Any, data: Any) -> Any:
         return w.rechunk((rows,))[:, None]
     if w.numblocks[0] != len(rows):
         raise WeightsError(
-            f"weights are in {w.numblocks[0]} blocks, the rows in {len(rows)}; they must be in the same. "
-            "Call compute_chunk_sizes() on both, or make both from one collection."
+            f"weights are in {w.numblocks[0]} blocks, the rows in {len(rows)}: make both from one collection."
         )
     # Declare the chunks of the data, so that dask aligns the blocks; their lengths are checked block by
     # block.

@@ -106,11 +106,10 @@ class LocalStream(Stream):
             self._trail = trail
 
     def _changed(self, name: str, start: int, stop: int) -> DataError:
-        rows = f"rows {start} to {stop - 1}" if stop > start else "no rows"
         return DataError(
-            f"{name} ({rows}) has other numbers than when it was first read. {self._start()} must give the "
-            "same rows in the same order every time, as long as the fit is in use: leave files and arrays "
-            "unchanged, let functions open their source anew, and draw random numbers from a fixed seed. Fit "
+            f"{name} ({_range(start, stop)}) has other numbers than when it was first read. {self._start()} "
+            "must give the same rows in the same order every time, as long as the fit is in use: leave files "
+            "unchanged, let functions open their source again, and draw from a fixed seed. Fit "
             "again for the new numbers."
         )
 
@@ -130,12 +129,7 @@ class LocalStream(Stream):
 
     def _read(self, chunk: Any, name: str, first: int) -> Block:
         size = _rows_of(chunk)
-        if size is None:
-            where = name
-        elif size == 0:
-            where = f"{name} (no rows)"
-        else:
-            where = f"{name} (rows {first} to {first + size - 1})"
+        where = name if size is None else f"{name} ({_range(first, first + size)})"
         weights: Any = self._column
         if self._weights is not None and size is not None:
             weights = self._weights[first : first + size]
@@ -157,6 +151,10 @@ class LocalStream(Stream):
     def _start(self) -> str:
         """Return the title with a capital letter, for the beginning of a sentence."""
         return self.title[:1].upper() + self.title[1:]
+
+
+def _range(start: int, stop: int) -> str:
+    return f"rows {start} to {stop - 1}" if stop > start else "no rows"
 
 
 def _rows_of(chunk: Any) -> int | None:

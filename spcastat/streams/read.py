@@ -204,9 +204,8 @@ def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
     parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights)
     if parsed.given is not None:
         raise errors.FormulaError(
-            f"formula={shown(formula)} has covariates, and was given for rows in chunks, which are not "
-            "adjusted for any. Give the covariance matrix of all columns, spca_cov(S, k, given=[...]), or "
-            "rows in memory, such as a sample; a fit of these transforms chunks."
+            f"formula={shown(formula)} has covariates, and was given for rows in chunks. Give the covariance "
+            "matrix of all columns, spca_cov(S, k, given=[...]), or rows in memory, such as a sample."
         )
     kinds = formulas.kinds_of(frame, parsed, reading.categorical)
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
@@ -221,9 +220,8 @@ def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
     learning += [text for text in spec.model_spec.encodings if text not in factors]
     if learning:
         raise errors.FormulaError(
-            f"formula={formula!r} was given for a stream of chunks; {listed(learning)} learns from rows, "
-            "and so would depend on which of them come first. Use terms that take each row for itself, such "
-            "as log(a); spca(..., scale=True) standardises columns over all rows."
+            f"formula={formula!r} was given for a stream of chunks; {listed(learning)} learns from rows. Use "
+            "terms of single rows, such as log(a); spca(..., scale=True) standardises over all rows."
         )
     return spec
 

@@ -143,10 +143,7 @@ def iterable_chunks(begin: Callable[[], Iterable[Any]], title: str) -> Chunks:
         except OSError as error:
             raise FileError(f"{title} cannot be opened: {error}.") from error
         if is_chunk(given) or isinstance(given, str | bytes | dict) or not offers(given, "__iter__"):
-            raise DataError(
-                f"{title} gave a value of type {type(given).__name__}; it must give an iterable of chunks, "
-                "such as pd.read_csv(path, chunksize=100_000) or a list of data frames."
-            )
+            raise DataError(f"{title} gave a value of type {type(given).__name__}; give a list of chunks.")
         try:
             chunks = iter(given)
         except Exception as error:
