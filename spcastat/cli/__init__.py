@@ -102,17 +102,11 @@ COMMANDS = {
         path.EXPLORE_EXAMPLES,
     ),
     "compare": Command(
-        "compare fits side by side",
-        path.compare_arguments,
-        path.run_compare,
-        path.COMPARE_EXAMPLES,
+        "compare fits side by side", path.compare_arguments, path.run_compare, path.COMPARE_EXAMPLES
     ),
     "plot": Command("draw a figure of a fit", plot.arguments, plot.run, plot.EXAMPLES),
     "transform": Command(
-        "scores of new rows by a saved fit, as CSV",
-        transform.arguments,
-        transform.run,
-        transform.EXAMPLES,
+        "scores of new rows by a saved fit, as CSV", transform.arguments, transform.run, transform.EXAMPLES
     ),
     "verify": Command("check a proof in a file", verify.arguments, verify.run, verify.EXAMPLES),
     "methods": Command("list the methods", None, _methods),
@@ -131,10 +125,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    how: dict[str, Any] = {
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
-        "allow_abbrev": False,
-    }
+    how: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
     parser = _Parser(
         prog="spcastat",
         description="Sparse principal component analysis for statisticians.",

@@ -9,13 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.fit_formats import arrangement_of, format_of, output_arguments, written
-from spcastat.cli.input_tables import (
-    DATA,
-    LONGEST_FORMULA,
-    columns_apart,
-    load_table,
-    reading_arguments,
-)
+from spcastat.cli.input_tables import DATA, LONGEST_FORMULA, columns_apart, load_table, reading_arguments
 from spcastat.cli.output_files import STDIN, refuse_overlap
 from spcastat.config import MISSING
 from spcastat.errors import FormulaError, OptionError

@@ -177,7 +177,8 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
         if is_saved_fit(path):
             raise FileError(f"{path} is a saved fit, where data are expected: spcastat transform FIT DATA.")
         raise FileError(
-            f"{path} cannot be read: its name must end in one of {', '.join(_TABLES)}, or use - < FILE."
+            f"{path} cannot be read: its name must end in one of {', '.join(_TABLES)}. Text can be sent to "
+            "standard input: spcastat ... - < FILE."
         )
     _refuse_unused(args, path, suffix)
     if separator:

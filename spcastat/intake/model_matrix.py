@@ -21,11 +21,9 @@ from spcastat.intake.expressions import cut, read_expression, shortened
 from spcastat.intake.formula import Inputs, Parsed
 from spcastat.intake.frames import require_unique
 from spcastat.intake.safe import problem_of
-from spcastat.intake.terms import Model, Part
+from spcastat.intake.terms import MOST_TERMS, Model, Part
 from spcastat.intake.transforms import Learning, UnknownLevels, require_levels, require_size
 
-#: Largest number of columns that a formula may make, in addition to those of the data.
-MOST_COLUMNS = 100_000
 #: Terms are tested on subsets of at most about this many rows.
 TRIED = 1000
 
@@ -204,9 +202,9 @@ def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataF
         for part in term:
             columns *= widths.get(part.text, 1)
         total += columns
-        if total > MOST_COLUMNS + len(model.terms):
+        if total > MOST_TERMS + len(model.terms):
             raise FormulaError(
-                f"it makes more than {MOST_COLUMNS} columns, {columns} by one term; use fewer levels."
+                f"it makes more than {MOST_TERMS} columns, {columns} by one term; use fewer levels."
             )
     require_size(model.text, len(data), total, data.size)
 
@@ -261,11 +259,7 @@ def _require_finite_terms(matrix: np.ndarray, names: list[str], index: pd.Index,
 
 
 def require_rowwise(
-    model: Model,
-    matrix: np.ndarray,
-    names: list[str],
-    data: pd.DataFrame,
-    index: pd.Index,
+    model: Model, matrix: np.ndarray, names: list[str], data: pd.DataFrame, index: pd.Index
 ) -> None:
     """Raise FormulaError if a term has other values on a subset of the rows than on all rows.
 

@@ -18,7 +18,7 @@ import numpy as np
 from spcastat.config import listed, nearest, one_line
 from spcastat.errors import FormulaError
 from spcastat.intake import expressions
-from spcastat.intake.terms import pieces_of
+from spcastat.intake.terms import LARGEST_EXPONENT, pieces_of
 from spcastat.intake.transforms import CONTRASTS, LARGEST, NUMPY, OPTIONS, PLAIN, takes
 
 #: Functions of formulaic that are allowed.
@@ -31,12 +31,8 @@ OPERATORS: dict[type[ast.AST], Any] = {
     ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Invert: operator.invert,
 }  # fmt: skip
-#: Largest exponent: larger powers overflow, or take forever.
-LARGEST_POWER = 100
 #: Largest integer: up to here integers are exact as floating-point numbers.
 LARGEST_NUMBER = 2**53
-#: Largest number of characters of a text in a formula.
-LONGEST_TEXT = 1000
 
 #: Names of all functions that are allowed.
 FUNCTIONS = frozenset({*TRANSFORMS, *NUMPY})
@@ -138,10 +134,10 @@ def excess_of(expression: expressions.Expression) -> str | None:
     return None
 
 
-_POWERS = f"exponents are numbers up to {LARGEST_POWER}"
+_POWERS = f"exponents are numbers up to {LARGEST_EXPONENT}"
 _BOUND = (
     f"whole numbers are allowed up to {LARGEST_NUMBER}, other numbers as far as they are finite, and text up "
-    f"to {LONGEST_TEXT} characters"
+    f"to {LARGEST} characters"
 )
 
 
@@ -150,14 +146,11 @@ def _moderate(value: object) -> bool:
         return abs(value) <= LARGEST_NUMBER
     if isinstance(value, float):
         return math.isfinite(value)
-    return not isinstance(value, (str, bytes)) or len(value) <= LONGEST_TEXT
+    return not isinstance(value, (str, bytes)) or len(value) <= LARGEST
 
 
 def _problems(
-    expression: expressions.Expression,
-    columns: Collection[str],
-    strings: bool,
-    context: Mapping[str, Any],
+    expression: expressions.Expression, columns: Collection[str], strings: bool, context: Mapping[str, Any]
 ) -> Iterator[str]:
     waiting: list[tuple[ast.AST, bool]] = [(expression.tree, False)]  # nodes, and whether they may be lists
     while waiting:
@@ -248,14 +241,14 @@ def _has_names(node: ast.AST) -> bool:
 
 
 def _small_power(node: ast.BinOp) -> bool:
-    """Whether the exponent is at most LARGEST_POWER, and the base is a number or contains a name."""
+    """Whether the exponent is at most LARGEST_EXPONENT, and the base is a number or contains a name."""
     power = node.right
     if isinstance(power, ast.UnaryOp) and isinstance(power.op, (ast.USub, ast.UAdd)):
         power = power.operand
     moderate = (
         isinstance(power, ast.Constant)
         and isinstance(power.value, (int, float))
-        and abs(power.value) <= LARGEST_POWER
+        and abs(power.value) <= LARGEST_EXPONENT
     )
     plain = isinstance(node.left, ast.Constant) and isinstance(node.left.value, (int, float))
     return moderate and (plain or _has_names(node.left))

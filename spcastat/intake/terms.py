@@ -16,9 +16,9 @@ from spcastat.config import one_line
 from spcastat.errors import FormulaError
 from spcastat.intake.expressions import Expression, read_expression, shortened
 
-#: Largest number of terms, including repeated ones, in addition to the columns of the data.
+#: Largest number of terms, including repeated ones, and of columns, in addition to those of the data.
 MOST_TERMS = 100_000
-#: Largest exponent of a set of terms, as in ``(a + b)**2``.
+#: Largest exponent, of a set of terms as in ``(a + b)**2`` and of numbers: larger powers take forever.
 LARGEST_EXPONENT = 100
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")

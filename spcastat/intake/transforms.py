@@ -55,7 +55,7 @@ CONTRASTS: dict[str, tuple[str, ...]] = {
     "sum": (),
     "treatment": ("base",),
 }
-#: Largest number of columns of a call, and of entries of a list in a formula.
+#: Largest number of columns of a call, of entries of a list, and of characters of a text in a formula.
 LARGEST = 1000
 #: Largest degrees of polynomials and of splines.
 HIGHEST = {"poly": 100, "bs": 20}

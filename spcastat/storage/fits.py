@@ -39,12 +39,7 @@ FORMAT = "spcastat fit"
 #: Version of the layout. Since 2, files name the version of the package that wrote them.
 VERSION = 2
 #: Name of a resampling method in a file -> class of its results.
-RESAMPLED: dict[str, Any] = {
-    "bootstrap": Bootstrapped,
-    "stability": Halved,
-    "split": Split,
-    "tests": Tested,
-}
+RESAMPLED: dict[str, Any] = {"bootstrap": Bootstrapped, "stability": Halved, "split": Split, "tests": Tested}
 #: The statistic in a file of an earlier version that marks a variable without variance, which has no test.
 _UNTESTED = 2.0
 

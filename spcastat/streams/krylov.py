@@ -88,12 +88,7 @@ def block_lanczos(
 
 
 def krylov(
-    dot: Callable[[np.ndarray], np.ndarray],
-    p: int,
-    k: int,
-    seed: int,
-    passes: int,
-    oversampling: int = 10,
+    dot: Callable[[np.ndarray], np.ndarray], p: int, k: int, seed: int, passes: int, oversampling: int = 10
 ) -> Leading:
     """Approximate the k largest eigenvalues and their eigenvectors from at most `passes` products.
 
