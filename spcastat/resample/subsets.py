@@ -31,8 +31,7 @@ from spcastat.operators import Operator, Standardisation, prepare
 from spcastat.resample.row_hashes import GOLDEN, place_keys, row_keys, uniform_of
 from spcastat.state import FitState
 from spcastat.state.distances import distances
-from spcastat.streams.base import A, Pass, Stream, Tally
-from spcastat.streams.base import Within, of_columns
+from spcastat.streams.base import A, Pass, Stream, Tally, Within, of_columns
 
 # --- half of the rows ------------------------------------------------------------------------------
 
