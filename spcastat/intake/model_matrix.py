@@ -204,7 +204,7 @@ def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataF
         total += columns
         if total > MOST_TERMS + len(model.terms):
             raise FormulaError(
-                f"it makes more than {MOST_TERMS} columns, {columns} by one term; use fewer levels."
+                f"it makes more than {MOST_TERMS} columns, {columns} of them by one term; use fewer levels."
             )
     require_size(model.text, len(data), total, data.size)
 
