@@ -34,7 +34,7 @@ Callback = Callable[[int], None]
 
 
 class Stopped(Exception):
-    """The limit of time or nodes is reached; the argument says which."""
+    """Ends a search; the argument is the reason."""
 
 
 @dataclass
@@ -63,6 +63,11 @@ class Proof:
     nodes: int = 0
     seconds: float = 0.0
     stopped: str = ""
+
+    @property
+    def told(self) -> str:
+        """The kind of proof, and in parentheses what ended the search."""
+        return self.argument + (f" ({self.stopped})" if self.stopped else "")
 
     @property
     def closed(self) -> bool:
@@ -121,7 +126,8 @@ def prove(
     def search(steps: Steps) -> None:
         _Search(S, min(c, len(S)), steps, np.arange(0) if must is None else must).run(support)
 
-    return searched(search, time_limit, max_nodes, callback, known)
+    proof = Proof(bound=known, argument="leading eigenvalue")
+    return searched(proof, search, time_limit, max_nodes, callback)
 
 
 @dataclass
@@ -145,23 +151,28 @@ class Steps:
         if self.proof.nodes >= self.max_nodes:
             raise Stopped("node limit")
         self.check()
-        self.proof.nodes += 1
-        self.advance(1)
+        self.count(1)
+
+    def count(self, nodes: int) -> None:
+        self.proof.nodes += nodes
+        self.advance(nodes)
 
 
 def searched(
+    proof: Proof,
     search: Callable[[Steps], None],
     time_limit: float,
     max_nodes: int | None,
     callback: Callback | None,
-    known: float,
+    name: str = "branch and bound",
 ) -> Proof:
-    """Run a search until it ends, or a limit or Ctrl-C stops it; the other arguments are those of `prove`."""
+    """Run a search until it ends, or a limit or Ctrl-C stops it; return its proof.
+
+    The other arguments are those of `prove`, and the name of the stage for progress reports.
+    """
     begun = time.perf_counter()
-    proof = Proof()
-    proof.lower(known, "leading eigenvalue")
     most = np.inf if max_nodes is None else max_nodes
-    with stage("branch and bound", unit="nodes") as advance:
+    with stage(name, unit="nodes") as advance:
         try:
             search(Steps(proof, Clock(begun + time_limit), most, callback, advance))
         except Stopped as stop:

@@ -183,7 +183,7 @@ class _Run:
             upper_bound=bound,
             gap=float(100.0 * (bound - value) / value if value > 0.0 else nothing),
             optimal=bool(bound <= value * (1.0 + OPTIMAL) or bound <= self.floor),
-            proof=proof.argument + (f" ({proof.stopped})" if proof.stopped else ""),
+            proof=proof.told,
             nodes=proof.nodes,
             seconds=time.perf_counter() - begun,
             best_known=max(proof.value, value),

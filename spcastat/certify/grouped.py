@@ -62,7 +62,8 @@ def prove_groups(
                 return
             steps.node()
 
-    return searched(search, time_limit, max_nodes, callback, known)
+    proof = Proof(bound=known, argument="leading eigenvalue")
+    return searched(proof, search, time_limit, max_nodes, callback)
 
 
 class _Search:

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from spcastat.certify.adjusted_bounds import Sequence
 from spcastat.certify.best_met import Leaves
+from spcastat.certify.branch import Callback, Steps, Stopped, searched
 from spcastat.certify.clock import Clock, formed
 from spcastat.certify.orthogonal_bounds import Orthogonal, OrthogonalLeaves
 from spcastat.certify.partitions import MOST, partition_bound
 from spcastat.certify.projection_bounds import Projection
 from spcastat.certify.relaxed import Relaxed
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
-from spcastat.certify.tuples import Stop, Tuples
+from spcastat.certify.tuples import Tuples
 from spcastat.kernels.ties import RELATIVE
 from spcastat.measures import MEASURES, best_order
 from spcastat.operators import Operator
-from spcastat.progress import stage
 from spcastat.search.rule import SupportRule
 from spcastat.state.record import PARTITIONS, UNRULED
 
 #: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for TARGET.
 OPTIMAL, TARGET = 1e-4, 9e-5
-
-Callback = Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +123,12 @@ def certify_joint(
     search = _Search(op, V, measure, orthogonal, value, root, rule)
     if measure == "adjusted" and rule is None:
         search.reorder()
-    if search.root.bound > value * (1.0 + TARGET):
-        search.run(Clock(begun + time_limit), np.inf if max_nodes is None else max_nodes, callback)
-    root, best, tuples = search.root, search.best, search.tuples
+    if root.bound > value * (1.0 + TARGET):
+        left = begun + time_limit - time.perf_counter()
+        searched(root, search.run, left, max_nodes, callback, "joint proof")
+    tuples = search.tuples
+    search.finish()
+    best = search.best
     bound = min(max(root.bound, best), max(root.pca, best))
     return JointCertificate(
         measure,
@@ -136,8 +136,8 @@ def certify_joint(
         value,
         bound,
         max(root.pca, bound),
-        root.proof if search.ruled else f"{root.proof}, {UNRULED}",
-        0 if tuples is None else tuples.nodes,
+        root.told if search.ruled else f"{root.told}, {UNRULED}",
+        root.nodes,
         0 if tuples is None or tuples.open is None else len(tuples.open),
         time.perf_counter() - begun,
         best,
@@ -173,39 +173,15 @@ class _Search:
         if value > self.best * (1.0 + RELATIVE):
             self.V, self.best = V, value
 
-    def run(self, clock: Clock, max_nodes: float, callback: Callback | None) -> None:
-        stopped = "interrupted"
-        with stage("joint proof", unit="nodes") as advance:
-
-            def step(count: int) -> None:
-                if callback is not None and self.tuples is not None:
-                    callback(self.tuples.nodes)
-                advance(count)
-
-            try:
-                self._bound(clock, max_nodes, step)
-                stopped = ""
-            except Stop as stop:
-                stopped = str(stop)
-            except KeyboardInterrupt:
-                pass
-        if self.leaves is not None:
-            found = float(MEASURES[self.measure](self.leaves.V, self.op)[-1])
-            if found > self.best:
-                self.best, self.V = found, self.leaves.V
-        if self.tuples is not None:
-            self.root.lower(self.tuples.bound, self.tuples.argument)
-        if stopped:
-            self.root.proof += f" ({stopped})"
-
-    def _bound(self, clock: Clock, max_nodes: float, step: Callable[[int], None]) -> None:
+    def run(self, steps: Steps) -> None:
         if self.op.p > 2000:
-            raise Stop("too many variables for a search")
+            raise Stopped("too many variables for a search")
         if not self.V.any(axis=0).all():
-            raise Stop("a component without loadings")
+            raise Stopped("a component without loadings")
+        clock = steps.clock
         S = formed(self.op, clock)
         if S is None:
-            raise Stop("time limit")
+            raise Stopped("time limit")
         S = S / self.op.total
         if self.orthogonal or (self.measure == "adjusted" and len(self.cards) == 1):
             self.root.lower(sparse_eigenvalues(S, self.cards, clock), "sum of sparse eigenvalues")
@@ -221,7 +197,13 @@ class _Search:
                 return
             left_out = level
         if not (problem.m or problem.cards):
-            raise Stop("free components" if problem.free else "too many supports")
+            raise Stopped("free components" if problem.free else "too many supports")
+
+        def step(count: int) -> None:
+            steps.count(count)
+            if steps.callback is not None:
+                steps.callback(self.root.nodes)
+
         self.leaves = (OrthogonalLeaves if self.orthogonal else Leaves)(S, self.V, self.measure)
         self.tuples = Tuples(
             problem,
@@ -229,7 +211,7 @@ class _Search:
             TARGET,
             lambda: not clock.over,
             self.leaves.climb,
-            max_nodes,
+            steps.max_nodes,
             step,
         )
         self.tuples.begin()
@@ -238,6 +220,15 @@ class _Search:
         if problem.choices > 10_000 and len(S) <= 60 and clock.left > 2.0:
             self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, self.cards, self.rule))
         self.tuples.run()
+
+    def finish(self) -> None:
+        """Add what the search over supports found by its end."""
+        if self.leaves is not None:
+            found = float(MEASURES[self.measure](self.leaves.V, self.op)[-1])
+            if found > self.best:
+                self.best, self.V = found, self.leaves.V
+        if self.tuples is not None:
+            self.root.lower(self.tuples.bound, self.tuples.argument)
 
 
 def certify_partition(

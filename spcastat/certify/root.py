@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.certify.bounds import LANCZOS, enlarged, gershgorin_bound, trace_bound
-from spcastat.certify.branch import prove
+from spcastat.certify.branch import Proof, prove
 from spcastat.certify.clock import PASS, Clock
 from spcastat.operators import Operator
 
@@ -16,25 +16,16 @@ SEARCHED = 200
 
 
 @dataclass
-class RootBound:
-    """The best bound so far, and its name.
+class RootBound(Proof):
+    """The best bound so far for a fit.
 
     Attributes
     ----------
     pca : float
         The bound of as many dense components, never exceeded by the reported bound.
-    bound : float
-    proof : str
     """
 
-    pca: float
-    bound: float
-    proof: str
-
-    def lower(self, bound: float, proof: str) -> None:
-        """Store a bound if it is better."""
-        if bound < self.bound:
-            self.bound, self.proof = bound, proof
+    pca: float = 1.0
 
 
 def root_bound(op: Operator, cards: tuple[int, ...], measure: str, eigenvalues: np.ndarray) -> RootBound:
@@ -56,7 +47,7 @@ def root_bound(op: Operator, cards: tuple[int, ...], measure: str, eigenvalues: 
     total = op.total
     leading = eigenvalues.clip(min=0.0) / total * (1.0 + LANCZOS)
     pca = min(float(leading.sum()), 1.0)
-    root = RootBound(pca, pca, "dense PCA")
+    root = RootBound(bound=pca, argument="dense PCA", pca=pca)
     if measure != "least_squares":
         variances = op.diagonal() / total
         root.lower(trace_bound(variances, min(sum(cards), op.p)), "sum of the largest variances")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from spcastat.certify.branch import Stopped
 from spcastat.certify.relaxed import INNER, LEAF, Relaxed, Root, single_work
 from spcastat.kernels.blocks import blocks
 
@@ -45,10 +46,6 @@ class Open:
     def joined(self, other: Open) -> Open:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return Open(*(np.concatenate(pair) for pair in pairs))
-
-
-class Stop(Exception):
-    """Ends the search; the argument is the reason."""
 
 
 @dataclass(eq=False)
@@ -114,7 +111,7 @@ class Tuples:
 
         Raises
         ------
-        Stop
+        Stopped
             If a limit is reached or the bound cannot be improved.
         """
         while self.open is not None and len(self.open):
@@ -123,16 +120,16 @@ class Tuples:
 
     def _check(self) -> None:
         if not self.running():
-            raise Stop("time limit")
+            raise Stopped("time limit")
         if self.nodes >= self.max_nodes:
-            raise Stop("node limit")
+            raise Stopped("node limit")
 
     def begin(self) -> None:
         """Open a node for every choice of variables for the one-variable components.
 
         Raises
         ------
-        Stop
+        Stopped
             If a limit is reached.
         """
         problem = self.problem
@@ -167,7 +164,7 @@ class Tuples:
         nodes = self.open
         done = (nodes.level == len(self.problem.cards)) & (nodes.stage > len(self.problem.leaf_bounds))
         if done.all():
-            raise Stop("bound not tight")
+            raise Stopped("bound not tight")
         top = int(np.argmax(np.where(done, -np.inf, nodes.bound)))
         level, stage = int(nodes.level[top]), int(nodes.stage[top])
         leaf = level == len(self.problem.cards)
@@ -187,7 +184,7 @@ class Tuples:
             new = self._children(batch, roots, level)
         found = nodes.some(rest).joined(new.some(self._kept(new.bound)))
         if len(found) > 3_000_000:
-            raise Stop("too many nodes")
+            raise Stopped("too many nodes")
         self.open = found
 
     def _bounded(self, batch: Open, roots: list[Root], level: int, leaf: bool) -> Open:

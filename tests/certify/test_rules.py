@@ -307,13 +307,13 @@ def test_bounds_of_whole_fits_before_any_search():
                     mixed = variances[:single].sum() + values[: k - single].sum()
                     bounds["components of one variable, the others dense"] = mixed
             best = min(bounds, key=bounds.__getitem__)
-            assert found.proof == best
+            assert found.argument == best
             assert bounds[best] <= found.bound <= bounds[best] * (1 + 2e-9)
             assert found.pca == pytest.approx(values[:k].sum(), rel=2e-9)
     assert root_bound(Gram(S), (2,) * 6, "pev", 3.0 * values).pca == 1.0
-    told = RootBound(1.0, 0.5, "this")
+    told = RootBound(bound=0.5, argument="this")
     told.lower(0.5, "that")
-    assert told.proof == "this"
+    assert told.argument == "this"
 
 
 def test_sparse_eigenvalues_of_many_variables_are_bounded_by_sums():

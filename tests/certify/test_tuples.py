@@ -12,8 +12,9 @@ from math import comb
 import numpy as np
 import pytest
 
+from spcastat.certify.branch import Stopped
 from spcastat.certify.relaxed import Alone, Relaxed, Root, Sums, reaches
-from spcastat.certify.tuples import Open, Stop, Tuples
+from spcastat.certify.tuples import Open, Tuples
 
 #: Large enough for bounds that are closed between the best value and the threshold.
 TOLERANCE = 0.03
@@ -235,19 +236,19 @@ def test_limits_and_what_is_proven_by_then():
     best = problem.best((0,))
     for most in (0, 1, 5, 17):
         search, _ = searching(Toy((2, 3), loose=0.3), best, max_nodes=most)
-        with pytest.raises(Stop, match="node limit"):
+        with pytest.raises(Stopped, match="node limit"):
             search.run()
         assert search.nodes == most
         assert search.bound >= best
     left = iter([True] * 3)
     search = Tuples(Toy((2, 3), loose=0.3), best, 1e-4, lambda: next(left, False), lambda some: best)
     search.begin()
-    with pytest.raises(Stop, match="time limit"):
+    with pytest.raises(Stopped, match="time limit"):
         search.run()
     search = Tuples(Toy((1, 3)), best, 1e-4, lambda: False, lambda some: best)
     assert search.bound == 0.9
     assert search.argument == "dense PCA"
-    with pytest.raises(Stop, match="time limit"):
+    with pytest.raises(Stopped, match="time limit"):
         search.begin()
 
 
@@ -311,7 +312,7 @@ def test_a_leaf_whose_bound_stays_above_ends_the_search():
     problem = Toy((2, 2))
     problem.best = lambda key: 0.8  # bounds of all, while no value is found to be that large
     search, _ = searching(problem, 0.5)
-    with pytest.raises(Stop, match="bound not tight"):
+    with pytest.raises(Stopped, match="bound not tight"):
         search.run()
     assert max(map(len, problem.steps.values())) == 2
     assert search.bound == pytest.approx(0.8)
