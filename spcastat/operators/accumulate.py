@@ -274,22 +274,15 @@ def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarra
 
 def packed(S: np.ndarray) -> np.ndarray:
     """Return the lower triangle of a symmetric matrix, row by row, as a vector."""
-    p = len(S)
-    triangle = np.empty(p * (p + 1) // 2)
-    for i in range(p):
-        start = i * (i + 1) // 2
-        triangle[start : start + i + 1] = S[i, : i + 1]
-    return triangle
+    return S[np.tri(len(S), dtype=bool)]
 
 
 def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
     """Return the symmetric matrix, shape (p, p), from the triangle of :func:`packed`, or from itself."""
     if triangle.ndim == 2:
         return triangle
-    S = np.empty((p, p))
-    for i in range(p):
-        start = i * (i + 1) // 2
-        S[i, : i + 1] = S[: i + 1, i] = triangle[start : start + i + 1]
+    S, lower = np.empty((p, p)), np.tri(p, dtype=bool)
+    S[lower] = S.T[lower] = triangle
     return S
 
 

@@ -26,21 +26,30 @@ class Growth:
     exact : bool
         Whether to rank variables by the leading eigenvalue of the extended support, instead of the paper's
         surrogate: the gain S_jj + 2 |S_j. x|, where x is a vector of +1 and -1 on the support.
+    support : ndarray of int, optional
+        Where it starts, for exact growth; empty by default.
     """
 
-    def __init__(self, view: Operator, exact: bool):
+    def __init__(self, view: Operator, exact: bool, support: np.ndarray | None = None):
         self.view = view
         self.exact = exact
-        self.support = np.empty(0, dtype=int)
+        self.support = np.empty(0, dtype=int) if support is None else support
         self.variances = view.diagonal()
         self._free = np.ones(view.p, dtype=bool)
+        self._free[self.support] = False
         self._signed = np.zeros(view.p)  # S x (surrogate)
-        self._columns = np.empty((view.p, 0))  # S[:, support] (exact)
+        self._columns = np.empty((view.p, 0)) if support is None else view.columns(support)  # exact
 
     @property
     def full(self) -> bool:
         """Whether every variable is in the support."""
         return self.support.size == self.view.p
+
+    def to(self, size: int) -> np.ndarray:
+        """Add one variable after another up to this size; return the support, in the order of entry."""
+        while self.support.size < size:
+            self.add(1)
+        return self.support
 
     def add(self, count: int) -> None:
         """Add the `count` best variables at once, or all that are left."""

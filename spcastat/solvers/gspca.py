@@ -46,8 +46,7 @@ class GSPCA(ComponentSolver):
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         card = self.card[earlier.done]
         growth = Growth(view, exact=True)
-        while growth.support.size < card:
-            growth.add(1)
+        growth.to(card)
         value, v = growth.leading()
         direction = "forward"
         if self.backward and card < view.p:

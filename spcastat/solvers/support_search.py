@@ -12,9 +12,10 @@ from itertools import combinations
 
 import numpy as np
 
-from spcastat.kernels.eig import bordered_lower, bordered_top, top_eigh
+from spcastat.kernels.eig import bordered_lower
 from spcastat.kernels.ties import first_max, hard, hard_marked, top
 from spcastat.operators import Gram, Operator
+from spcastat.solvers.greedy import Growth
 
 #: The largest number of rows of S used as starts: those with the largest variances.
 SEEDS = 1500
@@ -99,7 +100,7 @@ def improve_support(S: np.ndarray | Operator, support: np.ndarray, c: int) -> np
     ndarray of int, shape (c,)
     """
     op = S if isinstance(S, Operator) else Gram(S)
-    grown = np.sort(_grow(op, support, c))
+    grown = np.sort(Growth(op, True, support).to(c))
     return _polish(op, op.diagonal(), grown, lambda: True, set(), pairs=True)
 
 
@@ -157,7 +158,7 @@ def _candidates(op: Operator, variances: np.ndarray, c: int, go_on: Keep, most: 
         0.25 * (variances[seeds] - variances[partners]) ** 2 + columns[partners, np.arange(seeds.size)] ** 2
     )
     for s in np.flatnonzero(top(strength, min(4, seeds.size))):
-        yield _grow(op, np.array([seeds[s], partners[s]]), c)[None]
+        yield Growth(op, True, np.array([seeds[s], partners[s]])).to(c)[None]
 
 
 def _truncated_power(op: Operator, V: np.ndarray, c: int, go_on: Keep) -> np.ndarray:
@@ -181,24 +182,6 @@ def _truncated_power(op: Operator, V: np.ndarray, c: int, go_on: Keep) -> np.nda
 
 def _as_supports(marked: np.ndarray) -> np.ndarray:
     return np.nonzero(marked.T)[1].reshape(marked.shape[1], -1)
-
-
-def _grow(op: Operator, support: np.ndarray, c: int) -> np.ndarray:
-    """Add variables one by one, each the one that gives the largest eigenvalue."""
-    variances = op.diagonal()
-    columns = op.columns(support)
-    free = np.ones(op.p, dtype=bool)
-    free[support] = False
-    while support.size < c:
-        block = columns[support]
-        values, vectors = top_eigh(0.5 * (block + block.T), support.size)
-        candidates = np.flatnonzero(free)
-        gains = bordered_top(values, vectors.T @ columns[candidates].T, variances[candidates])
-        new = candidates[first_max(gains)]
-        support = np.append(support, new)
-        columns = np.hstack([columns, op.columns(support[-1:])])
-        free[new] = False
-    return support
 
 
 def _polish(
