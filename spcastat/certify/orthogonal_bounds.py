@@ -18,7 +18,7 @@ from spcastat.certify.best_met import Leaves
 from spcastat.certify.dual import ROUNDING, Bases, Running, ky_fan
 from spcastat.certify.orthogonal_search import climbed, searched
 from spcastat.certify.projection_bounds import Projection
-from spcastat.certify.relaxed import MOST_SUPPORTS, Alone, Root, Sums, alone
+from spcastat.certify.relaxed import MOST_SUPPORTS, Root, Sums, alone
 from spcastat.operators import Operator
 from spcastat.search.default import joint
 from spcastat.search.rule import SupportRule
@@ -39,11 +39,8 @@ class Orthogonal(Projection):
         root = super().root(singles)
         M = root.frame.M
         own = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + ROUNDING
-        held: dict[int, Alone] = {}
-        for c, places in zip(self.cards, self.supports, strict=True):
-            if c not in held:
-                D, _ = root.frame.bases(places)
-                held[c] = alone(D.mT @ M @ D, D)
+        bases = {c: root.frame.bases(places)[0] for c, places in self.kept.items()}
+        held = {c: alone(D.mT @ M @ D, D) for c, D in bases.items()}
         return replace(root, taken=0, sums=Sums(own, tuple(held[c] for c in self.cards)))
 
     def within(

@@ -87,6 +87,12 @@ def top(values: np.ndarray, count: int, width: float = 0.0) -> np.ndarray:
     return above | (tied & (np.cumsum(tied, axis=0) <= count - above.sum(axis=0)))
 
 
+def next_ties(v: np.ndarray, card: int, width: float) -> bool:
+    """Return whether the `card`-th largest absolute value, card < p, ties with the next, up to `width`."""
+    ordered = np.sort(np.abs(v))[::-1]
+    return bool(ordered[card - 1] - ordered[card] <= width)
+
+
 def _size(values: np.ndarray) -> np.ndarray:
     """Return the largest absolute value of every column, without counting -inf."""
     smallest = values.min(axis=0, where=values > -np.inf, initial=np.inf)

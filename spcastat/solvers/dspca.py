@@ -12,7 +12,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import symmetric, top_eigh, whole_groups
-from spcastat.kernels.ties import RELATIVE, first_max, soft_at, top, unit
+from spcastat.kernels.ties import RELATIVE, first_max, next_ties, soft_at, top, unit
 from spcastat.operators import Operator
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
@@ -107,7 +107,7 @@ class DSPCA(ComponentSolver):
                 if nonzeros == card:
                     best = found, v, penalty
             close = high - low <= 0.01 * high
-            if close and (best is not None or (above is not None and _tied(above[1], card))):
+            if close and (best is not None or (above is not None and next_ties(above[1], card, TIED))):
                 break
         chosen = best or above
         if chosen is None:
@@ -148,12 +148,6 @@ def leading(Z: np.ndarray) -> np.ndarray:
     v = top_eigh(Z, 1)[1][:, 0]
     v[np.abs(v) < 1e-3 * np.abs(v).max()] = 0.0
     return np.asarray(v / np.linalg.norm(v))
-
-
-def _tied(v: np.ndarray, card: int) -> bool:
-    """Return whether the `card`-th largest absolute loading ties with the next: no penalty separates them."""
-    ordered = -np.sort(-np.abs(v))
-    return bool(ordered[card - 1] - ordered[card] <= TIED)
 
 
 def _component(found: _Relaxed, v: np.ndarray, penalty: float, extra: dict[str, bool]) -> Component:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.ties import RELATIVE, hard
+from spcastat.kernels.ties import RELATIVE, hard, next_ties
 from spcastat.operators import Operator
 from spcastat.solvers.power import Limit
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
@@ -141,7 +141,7 @@ class Penalised(ComponentSolver):
         run = self.at_penalty(view, start, 0.0)
         if np.count_nonzero(run.v) <= card:
             return run if np.count_nonzero(run.v) == card else None
-        if _tied(run.v, card):
+        if next_ties(run.v, card, RELATIVE * np.abs(run.v).max()):
             return None
         while high - low > (BRACKET if best is None else BRACKET_FOUND) * largest:
             middle = 0.5 * (low + high)
@@ -149,7 +149,7 @@ class Penalised(ComponentSolver):
             nonzeros = int(np.count_nonzero(run.v))
             if nonzeros > card or (nonzeros == card and not run.converged):
                 low = middle  # a run that does not converge is at a turning point of the path
-                if nonzeros > card and _tied(run.v, card):
+                if nonzeros > card and next_ties(run.v, card, RELATIVE * np.abs(run.v).max()):
                     break
             else:
                 high = middle
@@ -160,9 +160,3 @@ class Penalised(ComponentSolver):
     def _component(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
         run = self.finished(view, run)
         return Component(run.v, "converged" if run.converged else "max_iter", run.n_iter, run.raw, details)
-
-
-def _tied(v: np.ndarray, card: int) -> bool:
-    """Return whether the `card`-th largest absolute loading ties with the next."""
-    ordered = -np.partition(-np.abs(v), (0, card - 1, card))
-    return bool(ordered[card - 1] - ordered[card] <= RELATIVE * ordered[0])
