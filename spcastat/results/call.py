@@ -21,7 +21,7 @@ from spcastat.intake.replay import formula_inputs, replay_both, replay_table
 from spcastat.operators import prepare
 from spcastat.operators.scaling_groups import stored
 from spcastat.registry import CONTROLS, SOLVERS
-from spcastat.results.carried import packed_names, unpacked_names
+from spcastat.results.carried import packed_names
 from spcastat.state import FitState
 
 #: Sequences with more values than this are not written out.
@@ -60,12 +60,6 @@ class Call:
         if "context" in arguments:
             arguments["context"] = packed_names(arguments["context"])
         return {**self.__dict__, "arguments": arguments}
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        arguments = kept["arguments"]
-        if "context" in arguments:
-            arguments = {**arguments, "context": unpacked_names(arguments["context"])}
-        self.__dict__.update({**kept, "arguments": arguments})
 
     def __post_init__(self) -> None:
         # copy arguments that the caller may change later

@@ -19,9 +19,12 @@ from spcastat.intake import Spec
 
 @dataclass(frozen=True)
 class _Module:
-    """A module represented by its name, as modules cannot be pickled."""
+    """A module in a pickle, by its name: what is loaded is the module."""
 
     name: str
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return importlib.import_module, (self.name,)
 
 
 def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -30,16 +33,6 @@ def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         return None
     return {
         name: _Module(value.__name__) if isinstance(value, ModuleType) else value
-        for name, value in context.items()
-    }
-
-
-def unpacked_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the argument of `packed_names`."""
-    if context is None:
-        return None
-    return {
-        name: importlib.import_module(value.name) if isinstance(value, _Module) else value
         for name, value in context.items()
     }
 
@@ -58,11 +51,10 @@ class Carried:
             kept |= {"_source": None, "_call": None}
             if "_state" in kept:
                 kept["_state"] = replace(kept["_state"], moments=kept["_state"].moments.settled())
-        return {**kept, **{name: _repacked(kept[name], packed_names) for name in _SPECS if name in kept}}
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        specs = {name: _repacked(kept[name], unpacked_names) for name in _SPECS if name in kept}
-        self.__dict__.update({**kept, **specs})
+        for name in _SPECS:
+            if kept.get(name) is not None:
+                kept[name] = replace(kept[name], spec=_packed(kept[name].spec))
+        return kept
 
     def __copy__(self) -> Any:
         twin = object.__new__(type(self))
@@ -83,16 +75,10 @@ _SPECS = ("_source", "_state")
 _WORKED_OUT = ("_coordinates", "_distances", "_drawn", "_scores", "_variance")
 
 
-def _repacked(part: Any, pack: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None]) -> Any:
-    """Return an attribute whose formula has the values that it refers to in a form for pickle, or back."""
-    return part if part is None else replace(part, spec=_spec_repacked(part.spec, pack))
-
-
-def _spec_repacked(spec: Spec, pack: Callable[[Mapping[str, Any] | None], Mapping[str, Any] | None]) -> Spec:
-    partial = spec.partial
-    if partial is not None:
-        partial = replace(partial, spec=_spec_repacked(partial.spec, pack))
-    return replace(spec, context=pack(spec.context), partial=partial)
+def _packed(spec: Spec) -> Spec:
+    """Return a spec whose formula has the values that it refers to in a form for pickle."""
+    partial = None if spec.partial is None else replace(spec.partial, spec=_packed(spec.partial.spec))
+    return replace(spec, context=packed_names(spec.context), partial=partial)
 
 
 def _local_stream(result: Any) -> Any:

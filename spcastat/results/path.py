@@ -153,26 +153,19 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
     if not table["converged"].all():
         missed = table.loc[~table["converged"], "card"]
         notes.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
-    return Document(
-        f"Path of {plural(len(table), 'fit')} with {components}",
-        (
-            ("Method", f"{record.method}: {record.title}; {record.paper}"),
-            ("Data", describe_data(record)),
-            *((("Rule", words),) if (words := rule_words(first._state)) else ()),
-        ),
-        (Table("card", tuple(headings), tuple(rows)),),
-        tuple(notes),
-    )
+    header = [("Method", f"{record.method}: {record.title}; {record.paper}"), ("Data", describe_data(record))]
+    if words := rule_words(first._state):
+        header.append(("Rule", words))
+    title = f"Path of {plural(len(table), 'fit')} with {components}"
+    tables = (Table("card", tuple(headings), tuple(rows)),)
+    return Document(title, tuple(header), tables, tuple(notes))
 
 
 def _key(several: bool) -> str:
     """Return the explanation of the headings."""
-    totals = [
-        one.label if one.short == one.label else f"{one.short} ({one.label})"
-        for one in SHOWN
-        if one.of == "total"
-    ]
-    text = f"{', '.join(totals)} and PCA (dense): % of the total variance."
+    totals = [one for one in SHOWN if one.of == "total"]
+    names = [one.label if one.short == one.label else f"{one.short} ({one.label})" for one in totals]
+    text = f"{', '.join(names)} and PCA (dense): % of the total variance."
     text = text[0].upper() + text[1:]
     for one in SHOWN:
         if one.of == "pca":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 
 T = TypeVar("T")
@@ -23,22 +22,16 @@ def own(value: T) -> T:
     """
     copied: Any
     given: Any = value
-    if isinstance(given, pd.DataFrame):
-        copied = given.copy()
-        copied.index, copied.columns = own(given.index), own(given.columns)
-    elif isinstance(given, pd.Series):
-        copied = given.copy()
-        copied.index = own(given.index)
-    elif isinstance(given, pd.Index):
-        copied = given.copy(deep=True)
-    elif isinstance(given, np.ndarray):
-        copied = given.copy()
-    elif isinstance(given, dict):
+    if isinstance(given, dict):
         copied = {name: own(one) for name, one in given.items()}
     elif isinstance(given, list):
         copied = [own(one) for one in given]
-    elif hasattr(given, "copy"):  # a dask collection
-        copied = given.copy()
+    elif isinstance(given, pd.Index):
+        copied = given.copy(deep=True)
     else:
-        copied = copy.copy(given)
+        copied = given.copy() if hasattr(given, "copy") else copy.copy(given)
+    if isinstance(given, (pd.DataFrame, pd.Series)):
+        copied.index = own(given.index)
+    if isinstance(given, pd.DataFrame):
+        copied.columns = own(given.columns)
     return copied
