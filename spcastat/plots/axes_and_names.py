@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,6 +81,19 @@ def name_rows(ax: Axes, names: Sequence[str], components_above: bool = False) ->
     ax.tick_params(axis="y", length=0)
     if components_above:
         ax.tick_params(axis="x", which="major", top=False, bottom=False, labeltop=True, labelbottom=False)
+
+
+def stacked(ax: Axes, names: Sequence[Hashable], height: float) -> Iterator[Axes]:
+    """Yield a panel for each name, one below the other, with one horizontal axis, labelled at the last."""
+    ax.set_axis_off()
+    k, first = len(names), None
+    for j, name in enumerate(names):
+        panel = ax.inset_axes((0.0, 1 - (j + 1) / k, 1.0, height / k), sharex=first)
+        first = first or panel
+        panel.set_ylabel(short_name(name, 12), parse_math=False)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelbottom=j == k - 1)
+        yield panel
 
 
 def cross(ax: Axes, strength: float = 0.2, width: float = 0.8) -> None:

@@ -23,6 +23,7 @@ from spcastat.plots.axes_and_names import (
     positions,
     settle,
     size_of,
+    stacked,
     value_text,
     write,
 )
@@ -358,29 +359,20 @@ def _print_values(ax: Axes, values: np.ndarray, colours: np.ndarray) -> None:
 
 def draw_lines(ax: Axes, loadings: pd.DataFrame) -> None:
     """Draw the loadings of each component over the columns, in one panel each; zeros interrupt the line."""
-    ax.set_axis_off()
-    values = loadings.to_numpy(dtype=float)
-    p, k = values.shape
+    values, p = loadings.to_numpy(dtype=float), len(loadings)
     x, what, names = column_places(list(loadings.index))
     largest = 1.1 * float(np.abs(values).max())
     room = 0.01 * float(np.ptp(x)) or 0.5
     blue, orange = accents(ax)
     stem = line(float(np.clip(400 / p, 0.6, 3.0)))
-    first: Axes | None = None
-    for j in range(k):
-        panel = ax.inset_axes((0.0, 1 - (j + 1) / k, 1.0, 0.86 / k), sharex=first)
-        first = first or panel
-        column = values[:, j]
+    for panel, column in zip(stacked(ax, loadings.columns, 0.86), values.T, strict=True):
         colours = [blue if v > 0 else orange for v in column]
         panel.axhline(0, color=shade(ax, 0.3), linewidth=line(0.7), zorder=1)
         panel.vlines(x, 0, column, colors=colours, linewidth=stem, zorder=2)
         panel.plot(x, np.where(column != 0, column, np.nan), color=ink(ax), linewidth=line(0.9), zorder=3)
         panel.set(ylim=(-largest, largest), xlim=(float(x.min()) - room, float(x.max()) + room))
-        panel.set_ylabel(short_name(loadings.columns[j], 12), parse_math=False)
         panel.locator_params(axis="y", nbins=3)
         panel.tick_params(axis="y", labelsize="small")
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.tick_params(labelbottom=j == k - 1)
     panel.set_xlabel(what, parse_math=False)
     if names:
         step = max(-(-p // 12), 1)

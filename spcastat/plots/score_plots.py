@@ -23,6 +23,7 @@ from spcastat.plots.axes_and_names import (
     frame_of,
     positions,
     settle,
+    stacked,
     title_of,
     value_text,
     write,
@@ -409,13 +410,9 @@ def plot_coordinates(
     yield values.copy() if found is None else values.assign(group=found)
     n, k = values.shape
     ax = axes_for(ax, 7.0, 0.7 + 1.5 * k)
-    ax.set_axis_off()
     kinds = list(groups_of(ax, found, n, palette))
     row = np.arange(1, n + 1)
-    first: Axes | None = None
-    for j, name in enumerate(values.columns):
-        panel = ax.inset_axes((0.0, 1 - (j + 1) / k, 1.0, 0.84 / k), sharex=first)
-        first = first or panel
+    for j, panel in enumerate(stacked(ax, values.columns, 0.84)):
         column = values.iloc[:, j].to_numpy(dtype=float)
         zero = column == 0
         panel.axhline(0, color=shade(panel, 0.35), linewidth=line(0.7), zorder=1)
@@ -427,14 +424,12 @@ def plot_coordinates(
             panel.vlines(x, 0, y, colors=[kind.colour], linewidth=line(1.0), zorder=2)
             style: dict[str, Any] = {"s": area(12), "color": [kind.colour], "marker": kind.marker}
             marks.append(panel.scatter(x, y, zorder=3, linewidths=0, **style))
-        if panel is first and found is not None:
+        if j == 0 and found is not None:
             write_legend(panel, marks, [kind.name for kind in kinds], **BESIDE)
         title = f"{int((~zero).sum())} of {n} nonzero"
         panel.set_title(title, fontsize="x-small", color=shade(panel, 0.75), pad=2)
-        panel.set_ylabel(short_name(name, 12), parse_math=False)
         panel.set_xlim(0.5 - 0.01 * n, n + 0.5 + 0.01 * n)
         panel.locator_params(axis="y", nbins=4)
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.tick_params(labelbottom=j == k - 1, labelsize="small")
+        panel.tick_params(labelsize="small")
         panel.set_xlabel("Row" if j == k - 1 else "")
     return ax

@@ -87,6 +87,11 @@ def describe(state: FitState, choice: Any = None) -> Description:
     if choice is not None and not isinstance(getattr(choice, "method_text", None), str):
         raise OptionError(f"choice={shown(choice)} was given; it must be what choose() returned.")
     cited: list[str] = []
+    versions = state.record.versions
+    version, python = (
+        versions.get("spcastat", ""),
+        f", Python {versions.get('python')}" * ("python" in versions),
+    )
     sentences = [
         *_data(state, cited),
         *_missing(state.record, cited),
@@ -96,11 +101,10 @@ def describe(state: FitState, choice: Any = None) -> Description:
         *_explained(state, cited),
         *_resampled(state, cited),
         *proof_sentences(state),
-        _software(state.record),
+        f"Computations used spcastat {version}{python}.",
     ]
     known = entries()
     keys = [key for key in dict.fromkeys(cited) if key in known]
-    version = state.record.versions.get("spcastat", "")
     references = [_reference(known[key]) for key in keys]
     title = "spcastat: sparse principal component analysis"
     references.append(f"The spcastat developers. {title}. Version {version}.")
@@ -280,11 +284,6 @@ def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
             f"Loadings were tested by {plural(known.tests.draws, 'permutation')} of the rows of each "
             f"variable; q values control the false discovery rate within each component ({name})."
         )
-
-
-def _software(record: Record) -> str:
-    python = f", Python {record.versions['python']}" if "python" in record.versions else ""
-    return f"Computations used spcastat {record.versions.get('spcastat', '')}{python}."
 
 
 # --- references -----------------------------------------------------------------------------------
