@@ -83,7 +83,7 @@ def name_rows(ax: Axes, names: Sequence[str], components_above: bool = False) ->
         ax.tick_params(axis="x", which="major", top=False, bottom=False, labeltop=True, labelbottom=False)
 
 
-def stacked(ax: Axes, names: Sequence[Hashable], height: float) -> Iterator[Axes]:
+def stacked(ax: Axes, names: pd.Index, height: float) -> Iterator[Axes]:
     """Yield a panel for each name, one below the other, with one horizontal axis, labelled at the last."""
     ax.set_axis_off()
     k, first = len(names), None
