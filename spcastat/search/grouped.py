@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from spcastat.operators import Gram, Operator
 from spcastat.search.rule import SupportRule
 from spcastat.search.small_matrices import best_vectors, largest, ranked, unit
+from spcastat.search.symmetric_matrices import GATHERED
 
 if TYPE_CHECKING:
     from spcastat.search.criterion import Criterion, Fits
-
-#: Numbers in the arrays of a batch, about.
-NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +96,7 @@ class GroupRule(SupportRule):
         """Return exchanges of groups, as `spcastat.search.exchange.trials` returns those of variables."""
         c, card = self.counts[i], criterion.cards[i]
         w = min(width, self.member.shape[1] - c)
-        step = max(1, NUMBERS // ((c * w + 1) * (card**2 + criterion.k * criterion.m)))
+        step = max(1, GATHERED // ((c * w + 1) * (card**2 + criterion.k * criterion.m)))
         some = [slice(begin, begin + step) for begin in range(0, len(fits), step)]
         parts = [self._trials(criterion, fits.some(one), i, w) for one in some]
         places, x, values = zip(*parts, strict=True)

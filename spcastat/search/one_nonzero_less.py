@@ -14,7 +14,6 @@ from spcastat.search.fixed_supports import refined
 from spcastat.search.perturbed_fits import kicked
 from spcastat.search.rule import SupportRule
 from spcastat.search.settings import Effort
-from spcastat.search.sparsest_proposals import VALUED, WIDTH
 from spcastat.search.symmetric_matrices import Moments
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 
@@ -127,7 +126,7 @@ class Shrinking:
         return found
 
     def _climbed(self, criterion: TargetCriterion, fits: Fits) -> Held:
-        fits = climbed(criterion, fits, WIDTH, VALUED)
+        fits = climbed(criterion, fits, self.effort.width, self.effort.valued)
         return Held(criterion, fits.some(np.argsort(-fits.value, kind="stable")[:2]))
 
     def _kicked(self, one: Held) -> Held | None:
@@ -138,7 +137,7 @@ class Shrinking:
             tried = kicked(criterion, bases, self.rng)
             tried = reordered(criterion, swept(criterion, tried, self.effort.sweeps))
             tried = tried.some(distinct(tried.value, self.effort.climbs // 2))
-            tried = climbed(criterion, tried, WIDTH, VALUED)
+            tried = climbed(criterion, tried, self.effort.width, self.effort.valued)
             elite = joined([elite, tried])
             elite = elite.some(distinct(elite.value, 3))
             if criterion.holds(elite)[0]:

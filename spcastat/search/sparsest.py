@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -100,19 +101,19 @@ def sparsest(
     goal = VarianceTarget(float(variance), promise == "every", values / op.total)
     with stage("fewest nonzeros", unit="proposals") as advance:
         search = _Search(op, values, vectors, goal, effort, rng, rule)
-        for name in search.proposals():
-            search.propose(name)
+        for proposal in search.proposals():
+            search.propose(*proposal)
             advance(1)
         if not search.found and rule is not None:
             raise OptionError(search.missed(promise))
         if not search.found:
-            search.propose("PCA")
+            search.propose("PCA", loaded(search.work, search.vectors, search.total))
         V, winner, searched = search.result()
     card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
     kept = goal.measured(V, op)
     least = sum(card) == k
     return Sparsest(
-        proposals=search.counts,
+        proposals={name: fit.nonzeros for name, fit in search.found.items()},
         winner=winner,
         nonzeros=sum(card),
         searched=searched or least,
@@ -159,7 +160,6 @@ class _Search:
         self.work = self._working(vectors)
         self.vectors = vectors if self.variables is None else vectors[self.variables]
         self.found: dict[str, Loaded] = {}
-        self.counts: dict[str, int] = {}
         self.pca = vectors
         self.most = 0.0
 
@@ -191,27 +191,31 @@ class _Search:
             size *= 2
         return op
 
-    def proposals(self) -> list[str]:
-        names = [] if self.rule is None else ["all allowed"]
-        if self.rule is None or not self.rule.disjoint:
-            names.append("one price")
-            if not self.goal.every and self.goal.k > 1:
-                names.append("one price, rotated")
-        if self.work.p <= ONE_BY_ONE:
-            names.append("one by one")
-        return names
+    def proposals(self) -> Iterator[tuple[str, Loaded | None]]:
+        """Yield names and fits."""
+        work, goal, rule, total = self.work, self.goal, self.rule, self.total
+        if rule is not None:
+            S = work.block(np.arange(work.p)) / total
+            orders = self._exchanges() if rule.disjoint else []
+            starts = [self.vectors, *(self.vectors[:, order] for order in orders)]
+            fits = [fullest(S, start, goal, rule) for start in starts]
+            reach = [fit for fit in fits if goal.holds(fit.added)]
+            nearest = max(fits, key=lambda fit: float(goal.reached(fit.added)))
+            yield "all allowed", min(reach, key=lambda fit: fit.nonzeros, default=nearest)
+        if rule is None or not rule.disjoint:
+            yield "one price", one_price(work, self.vectors, goal, total, rule)
+            if not goal.every and goal.k > 1:
+                yield "one price, rotated", one_price(work, varimax(self.vectors), goal, total, rule)
+        if work.p <= ONE_BY_ONE:
+            yield "one by one", one_by_one(work.block(np.arange(work.p)) / total, goal, rule)
 
-    def propose(self, name: str) -> None:
-        """Compute one proposal, trim it and store it."""
-        fit = self._proposal(name)
+    def propose(self, name: str, fit: Loaded | None) -> None:
+        """Trim and store a fit if it reaches the target."""
         if fit is not None:
             kept = self.goal.kept(fit.added)
             self.most = max(self.most, float(kept.min() if self.goal.every else kept[-1]))
-        if fit is None or not self.goal.holds(fit.added):
-            return
-        fit = trimmed(self.work, fit, self.goal, self.total, self.rule)
-        self.found[name] = fit
-        self.counts[name] = fit.nonzeros
+            if self.goal.holds(fit.added):
+                self.found[name] = trimmed(self.work, fit, self.goal, self.total, self.rule)
 
     def missed(self, promise: str) -> str:
         """Return the message if no proposal reaches the target."""
@@ -221,22 +225,6 @@ class _Search:
             f"found under it keep {self.most:.4f} of what PCA explains {when}. Give "
             f"variance={np.floor(1e3 * self.most) / 1e3:g} or less, or a rule that leaves more variables."
         )
-
-    def _proposal(self, name: str) -> Loaded | None:
-        work, goal, total = self.work, self.goal, self.total
-        if name == "PCA":
-            return loaded(work, self.vectors, total)
-        if name == "all allowed":
-            assert self.rule is not None
-            S = work.block(np.arange(work.p)) / total
-            orders = self._exchanges() if self.rule.disjoint else []
-            starts = [self.vectors, *(self.vectors[:, order] for order in orders)]
-            return _sparsest([fullest(S, start, goal, self.rule) for start in starts], goal)
-        if name == "one price":
-            return one_price(work, self.vectors, goal, total, self.rule)
-        if name == "one price, rotated":
-            return one_price(work, varimax(self.vectors), goal, total, self.rule)
-        return one_by_one(work.block(np.arange(work.p)) / total, goal, self.rule)
 
     def _exchanges(self) -> list[np.ndarray]:
         """Return orders that exchange two components for which a rule asks different things."""
@@ -322,12 +310,3 @@ class _Search:
         found = np.zeros_like(V)
         found[some] = shrinking.run(V[some])
         return found
-
-
-def _sparsest(fits: list[Loaded | None], goal: VarianceTarget) -> Loaded | None:
-    """Return the sparsest of some fits, or the one nearest to the target if none reaches it."""
-    some = [fit for fit in fits if fit is not None]
-    reach = [fit for fit in some if goal.holds(fit.added)]
-    if reach:
-        return min(reach, key=lambda fit: fit.nonzeros)
-    return max(some, key=lambda fit: float(goal.reached(fit.added)), default=None)

@@ -15,6 +15,7 @@ from spcastat.search.climbing import climbed
 from spcastat.search.one_penalty import Loaded, loaded, penalised, polished
 from spcastat.search.partition import Climber, as_mask
 from spcastat.search.rule import SupportRule
+from spcastat.search.settings import EFFORTS
 from spcastat.search.small_matrices import SMALLEST, ranked
 from spcastat.search.symmetric_matrices import Dense
 from spcastat.search.variance_target import REACHED, VarianceTarget
@@ -23,8 +24,6 @@ from spcastat.search.variance_target import REACHED, VarianceTarget
 SWEEPS = 6
 #: Starting directions for a single component, and as many rows.
 DIRECTIONS = 4
-#: Exchanges: variables that may enter, and exchanges that are evaluated.
-WIDTH, VALUED = 40, 8
 #: Sweeps over the loadings on all allowed variables.
 POLISHED = 20
 
@@ -172,7 +171,7 @@ def _single(
         W = criterion.M.products(places, x)
     fits = criterion.fits(*criterion.cut(W, 0, None))
     fits = fits.some(ranked(fits.value[None], 2)[0])
-    fits = climbed(criterion, fits, WIDTH, VALUED)
+    fits = climbed(criterion, fits, EFFORTS["auto"].width, EFFORTS["auto"].valued)
     fit = fits.some(ranked(fits.value[None], 1)[0])
     return float(fit.value[0]), criterion.dense(fit)[0, :, 0]
 

@@ -7,8 +7,9 @@ import numpy as np
 from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.exchange import GAIN
 from spcastat.search.fixed_supports import refined
-from spcastat.search.grouped import NUMBERS, GroupRule
+from spcastat.search.grouped import GroupRule
 from spcastat.search.small_matrices import NOTHING, ranked
+from spcastat.search.symmetric_matrices import GATHERED
 
 
 def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
@@ -30,7 +31,7 @@ def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: 
         Steps of the ascent.
     """
     N = len(criterion.owner)
-    step = max(1, NUMBERS // (N * N + width * criterion.k * criterion.m))
+    step = max(1, GATHERED // (N * N + width * criterion.k * criterion.m))
     parts = [fits.some(slice(begin, begin + step)) for begin in range(0, len(fits), step)]
     return joined([_swapped(criterion, part, width, followed, steps) for part in parts])
 
