@@ -26,7 +26,7 @@ def kicked(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     fits = fits.some(slice(None))
     B, k = len(fits), criterion.k
     turned = np.zeros(B, dtype=bool)
-    if criterion.exact and k > 1:  # the criterion depends on the span only
+    if _pairs(criterion):
         turned = rng.random(B) < 0.25
         _turn(criterion, fits, np.flatnonzero(turned), rng)
     # one disjoint component alone would be rebuilt from the same remaining variables
@@ -82,14 +82,23 @@ def _recut(criterion: Criterion, fits: Fits, which: np.ndarray, directions: dict
 
 
 def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Generator) -> None:
-    """Rotate the products S v of two components in their plane, and truncate them to their cardinalities."""
+    """Rotate the products S v of two components in their plane, and truncate them to their cardinalities.
+
+    A quarter turn exchanges their directions. Criteria that depend on the span only use any angle.
+    """
     images = fits.first if criterion.T is None else fits.second
-    pairs = list(combinations(range(criterion.k), 2))
+    pairs = _pairs(criterion)
     drawn = rng.integers(0, len(pairs), size=which.size)
-    angles = rng.uniform(0.0, np.pi, size=which.size)
+    angles = rng.uniform(0.0, np.pi, size=which.size) if criterion.exact else np.full(which.size, np.pi / 2)
     for number in np.unique(drawn):
         a, b = pairs[number]
         some = which[drawn == number]
         cos, sin = np.cos(angles[drawn == number])[:, None], np.sin(angles[drawn == number])[:, None]
         one, other = images[some, a], images[some, b]
         _recut(criterion, fits, some, {a: cos * one + sin * other, b: cos * other - sin * one})
+
+
+def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
+    """Return the pairs of components for which a rotation may give a different fit."""
+    every = [(a, b) for a in range(criterion.k) for b in range(a + 1, criterion.k)]
+    return [(a, b) for a, b in every if criterion.exact or criterion.kinds[a] != criterion.kinds[b]]
