@@ -183,8 +183,11 @@ def choose(
         entered, covariance, described = opened(data, covariance, options, None, k or 1)
         fitting = {name: value for name, value in options.items() if name not in described}
         by = _criterion(by, rule, each, covariance)
-        if k is not None:
-            _require_room(k, entered.p)
+        if k is not None and k + 1 > entered.p:
+            raise ComponentsError(
+                f"k={shown(k)} was given for {entered.p} variables; the choice compares components with the "
+                f"residual variance, so give at most {max(entered.p - 1, 0)}."
+            )
         wide = is_wide(entered, by)
         if wide and ruled:
             raise OptionError(
@@ -274,15 +277,6 @@ def choose(
 def _grid(p: int) -> list[int]:
     """Return the default candidates for p variables."""
     return sorted({card for card in GRID if card <= p} | ({p} if p <= 20 else set()))
-
-
-def _require_room(k: int, p: int) -> None:
-    """Raise ComponentsError if k components leave no residual variance."""
-    if k + 1 > p:
-        raise ComponentsError(
-            f"k={shown(k)} was given for {p} variables; the choice compares components with the residual "
-            f"variance, so give at most {max(p - 1, 0)}."
-        )
 
 
 def _criterion(by: str | None, rule: str, each: str, covariance: bool) -> str:

@@ -241,21 +241,17 @@ class SpcoResult(Carried, Shown):
         """Return header, loadings and shares as text, HTML, LaTeX or Markdown."""
         n, p, partial = self._source.n, self._source.op.p, self._source.spec.partial
         given = "" if partial is None else f", given {', '.join(partial.names)}"
-        document = Document(
-            title="Sparse principal coordinates",
-            facts=(
-                ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang"),
-                ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}{given}"),
-                ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
-                ("Zeros", f"CPZC {100 * self.cpzc:.2f} % of the coordinates; CPEV {100 * self.cpev:.2f} %"),
-                ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'sweep')})"),
-            ),
-            tables=(
-                loadings_table(self.loadings, Arrangement(max_rows=40), digits=digits),
-                _shares_table(self.variance),
-            ),
-            notes=("Coordinates are scores on these loadings, soft-thresholded; the loadings are dense.",),
+        facts = (
+            ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang"),
+            ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}{given}"),
+            ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
+            ("Zeros", f"CPZC {100 * self.cpzc:.2f} % of the coordinates; CPEV {100 * self.cpev:.2f} %"),
+            ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'sweep')})"),
         )
+        loadings = loadings_table(self.loadings, Arrangement(max_rows=40), digits=digits)
+        note = "Coordinates are scores on these loadings, soft-thresholded; the loadings are dense."
+        tables = (loadings, _shares_table(self.variance))
+        document = Document("Sparse principal coordinates", facts, tables, (note,))
         return Summary(document, {"loadings": self.loadings, "variance": self.variance})
 
     def _tables(self, notebook: bool) -> Summary:
