@@ -322,7 +322,8 @@ def capped_simplex(values: np.ndarray, k: int) -> np.ndarray:
     if k >= d:
         return np.ones_like(values)
     knots = np.sort(np.concatenate([values, values - 1.0], axis=1), axis=1)
-    sums = np.clip(values[:, None, :] - knots[:, :, None], 0.0, 1.0).sum(axis=2)
+    terms = values[:, None, :] - knots[:, :, None]
+    sums = np.clip(terms, 0.0, 1.0, out=terms).sum(axis=2)
     right = np.clip((sums > k).sum(axis=1), 1, 2 * d - 1)[:, None]
     low, high = np.take_along_axis(knots, right - 1, axis=1), np.take_along_axis(knots, right, axis=1)
     above, below = np.take_along_axis(sums, right - 1, axis=1), np.take_along_axis(sums, right, axis=1)
