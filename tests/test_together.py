@@ -212,7 +212,7 @@ def test_the_command_takes_groups(rows, tmp_path, capsys):
     assert main([*call, "--together", "pair=a", "--together", "pair=c"]) == 0
     assert "the variables of pair enter together" in " ".join(capsys.readouterr().out.split())
     assert main([*call, "--together", "pair"]) != 0
-    assert "it takes terms, for the terms of a formula, or a group" in capsys.readouterr().err
+    assert "it takes terms, or a group and one of its" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -154,7 +154,7 @@ def transformed(
         made = function(values, *given, _state=state, **named)
         if state and learning.weights is not None:
             raise FormulaError(
-                f"{_shown(text)} learns from rows without weights. Make that column in the data frame first."
+                f"{_shown(text)} learns from the rows, and weights were given: make that column first."
             )
     else:
         options = bound(text, OPTIONS[name], given, named)
