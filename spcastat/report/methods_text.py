@@ -17,7 +17,7 @@ from spcastat.report.summary import share_taken, standardisation
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust
-from spcastat.state.proofs import proof_sentences
+from spcastat.state.proof_sentences import proof_sentences
 from spcastat.state.record import Record
 from spcastat.state.support_rule import rule_words
 from spcastat.state.variance import variance

@@ -22,7 +22,7 @@ from spcastat.report.workbook import write_workbook
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state.copies import own
-from spcastat.state.proofs import proof_sentences
+from spcastat.state.proof_sentences import proof_sentences
 from spcastat.state.record import CENTRING, SCALING, Record
 from spcastat.state.support_rule import forced, groups_of, rule_words, shares
 from spcastat.state.variance import variance as variance_of

@@ -31,7 +31,7 @@ from spcastat.search.settings import OBJECTIVES
 from spcastat.select.crossvalidation import Errors, held_out
 from spcastat.state.component_frames import facts
 from spcastat.state.component_frames import loadings as loadings_of
-from spcastat.state.proofs import joint_gap
+from spcastat.state.proof_sentences import joint_gap
 from spcastat.state.record import JOINT
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.grid import each, number_rows, percents

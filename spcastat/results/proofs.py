@@ -27,7 +27,7 @@ from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.copies import own
 from spcastat.state.fit_moments import Moments
-from spcastat.state.proofs import told, with_proof
+from spcastat.state.proof_sentences import told, with_proof
 from spcastat.state.record import JOINT, Proven, Record
 from spcastat.state.support_rule import forced, grouped, groups_of, rule_of, rule_words
 from spcastat.storage.atomic import file_path, write_bytes

@@ -11,7 +11,7 @@ import pytest
 import spcastat as sp
 from spcastat.errors import FileError, NoRowsError, OptionError
 from spcastat.results.proofs import Certificate
-from spcastat.state.proofs import told
+from spcastat.state.proof_sentences import told
 from spcastat.state.record import Proven
 from tests.storage.test_archive import seal
 
