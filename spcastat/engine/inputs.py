@@ -600,8 +600,9 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
     outside = (standard.scale < LEAST_SCALE) | (standard.scale > 1.0 / LEAST_SCALE)
     if outside.any():
         raise DataError(
-            f"The scale of {listed(columns[outside])} is {standard.scale[outside][0]:.3g}; a column "
-            f"can be divided by numbers from {LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply it first."
+            f"The scale of {listed(columns[outside])} is {standard.scale[outside][0]:.3g}; a column can be "
+            f"divided by numbers from {LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply such columns by a "
+            "constant first."
         )
 
 

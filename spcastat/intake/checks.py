@@ -114,7 +114,7 @@ def frame_values(frame: Any, what: str) -> np.ndarray:
     if not isinstance(frame, pd.DataFrame) or 0 in frame.shape:
         size = f" and shape {frame.shape}" if isinstance(frame, pd.DataFrame) else ""
         raise errors.ShapeError(
-            f"{what} of type {type(frame).__name__}{size} were given; give a data frame with rows."
+            f"{what} of type {type(frame).__name__}{size} were given; give a frame with rows and columns."
         )
     require_numbers(frame)
     return frame.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -142,7 +142,8 @@ def require_finite(matrix: Any, columns: pd.Index) -> None:
     if len(rows):
         raise errors.InfiniteValuesError(
             f"{plural(len(rows), 'infinite value')} in {plural(len(np.unique(rows)), 'row')}, in "
-            f"{listed(columns[np.unique(where)])}: make them missing, df.replace([np.inf, -np.inf], np.nan)."
+            f"{listed(columns[np.unique(where)])}. Only finite numbers are allowed: replace them, or mark "
+            "them as missing with df.replace([np.inf, -np.inf], np.nan)."
         )
 
 

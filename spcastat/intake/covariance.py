@@ -193,7 +193,8 @@ def _require_labels(S: pd.DataFrame) -> None:
         return
     if S.index.is_unique and len(S.index.difference(S.columns, sort=False)) == 0:
         raise CovarianceError(
-            "The rows of the matrix are labelled in another order: use S.loc[S.columns, S.columns]."
+            "The rows of the matrix have the labels of the columns in another order: use "
+            "S.loc[S.columns, S.columns]."
         )
     raise CovarianceError(
         f"The rows of the matrix are labelled {listed(S.index, 3)}, its columns {listed(S.columns, 3)}; both "
@@ -205,8 +206,9 @@ def _require_finite(raw: np.ndarray, columns: pd.Index) -> None:
     if not np.isfinite(raw).all():
         i, j = np.argwhere(~np.isfinite(raw))[0]
         raise CovarianceError(
-            f"The entries hold missing or infinite ones, first ({raw[i, j]}) in row {shown(columns[i])}, "
-            f"column {shown(columns[j])}. All must be finite: leave out variables without variance or data."
+            f"The matrix has missing or infinite entries, the first ({raw[i, j]}) in row "
+            f"{shown(columns[i])}, column {shown(columns[j])}. All must be finite: leave out variables "
+            "without variance or data."
         )
 
 
@@ -220,7 +222,8 @@ def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float
         i, j = divmod(int(gap.argmax()), len(raw))
         raise CovarianceError(
             f"The matrix is not symmetric: the entries for {shown(columns[i])} and {shown(columns[j])} are "
-            f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. Use (S + S.T) / 2, or fill in the other triangle."
+            f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if only one "
+            "triangle is filled, copy it to the other."
         )
     return (matrix + matrix.T) / 2
 

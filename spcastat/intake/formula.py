@@ -119,7 +119,8 @@ def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str,
             hint = nearest(name, [*columns, *variables])
             hint += " Names go in backticks if they hold spaces or signs."
         raise FormulaError(
-            f"The formula uses {shown(name)}{inside}, which is not a column: {listed(columns, 12)}.{hint}"
+            f"The formula uses {shown(name)}{inside}, which is not a column of the data. The columns are "
+            f"{listed(columns, 12)}.{hint}"
         )
     for name in sorted(piece.calls):
         if not (callable(context.get(name)) or name in TRANSFORMS or hasattr(builtins, name)):

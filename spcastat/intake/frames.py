@@ -26,7 +26,7 @@ _ALLOWED = (
     "narwhals knows (polars.DataFrame, pyarrow.Table), or an array of xarray; for rows in chunks the path of "
     "a Parquet file or folder, a pattern or list of paths, a polars.LazyFrame, a dataset of pyarrow, a "
     "relation of DuckDB, arrays in files (numpy.memmap, zarr, h5py), a list of tables, or a function that "
-    "opens them anew"
+    "opens them again"
 )
 
 
@@ -274,7 +274,8 @@ def _open_other(data: Any) -> Table:
             " Use np.asarray(data) if it is a list of rows.": isinstance(data, list | tuple),
             " Use pd.DataFrame(data).": isinstance(data, dict),
             " Read the file first, e.g. with pd.read_csv.": isinstance(data, str),
-            " Where they are, write them to Parquet files, and give the path.": offers(data, "collect"),
+            " Write them to Parquet files where they are, as Spark's df.write.parquet(folder) does, and give "
+            "the path.": offers(data, "collect"),
             " Use np.asarray(data), two-dimensional.": offers(data, "__array__"),
         }
         hint = next((hint for hint, applies in hints.items() if applies), "")

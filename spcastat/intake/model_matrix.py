@@ -204,7 +204,8 @@ def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataF
         total += columns
         if total > MOST_TERMS + len(model.terms):
             raise FormulaError(
-                f"it makes more than {MOST_TERMS} columns, {columns} of them by one term; use fewer levels."
+                f"it makes more than {MOST_TERMS} columns, {columns} of them from "
+                f"{shortened(':'.join(part.text for part in term), 80)}; use fewer levels or terms."
             )
     require_size(model.text, len(data), total, data.size)
 

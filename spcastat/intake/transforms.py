@@ -154,7 +154,8 @@ def transformed(
         made = function(values, *given, _state=state, **named)
         if state and learning.weights is not None:
             raise FormulaError(
-                f"{_shown(text)} learns from the rows, and weights were given: make that column first."
+                f"{_shown(text)} learns from the rows, and weights were given, which it does not use. Make "
+                "that column in the data frame first, or leave out the weights."
             )
     else:
         options = bound(text, OPTIONS[name], given, named)

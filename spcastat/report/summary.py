@@ -466,7 +466,7 @@ def _passes(record: Record, digits: int) -> Iterator[str]:
         )
     if record.anew and made > 3:
         yield (
-            f"The partitions were computed anew in each of {made} passes: data.persist() before the fit "
+            f"The partitions were computed again in each of {made} passes: data.persist() before the fit "
             "keeps them on the workers, where there is room."
         )
 

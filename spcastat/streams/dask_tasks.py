@@ -63,7 +63,7 @@ class Reading:
         """Return the error for a partition whose rows have changed since the first pass."""
         return DataError(
             f"{self.name(number)} has other rows than when it was first computed. A {self.title} is computed "
-            "anew in each pass, and must give the same rows; persist() it, or write it to a file first."
+            "again in each pass, and must give the same rows; persist() it, or write it to a file first."
         )
 
     def block(self, chunk: Any, weights: Any, number: int) -> Block:

@@ -161,12 +161,14 @@ def _require_columns(spec: Spec, table: Table) -> None:
     if framed != (spec.kind != "array"):
         first, here = ("names", "none") if spec.kind != "array" else ("no names", "names")
         raise errors.DataError(
-            f"The columns of the first chunk have {first}, here {here}. Give all chunks as data frames."
+            f"The columns of the first chunk have {first}, those of this chunk have {here}. Give all chunks "
+            "as data frames, or all as arrays."
         )
     if not framed:
         if len(table.columns) != len(spec.columns):
             raise errors.ShapeError(
-                f"The chunk has {len(table.columns)} columns; the first one has {len(spec.columns)}."
+                f"The chunk has {len(table.columns)} columns; the first one has {len(spec.columns)}. All "
+                "chunks must have the same columns."
             )
         return
     needed = pd.Index(spec.needed, tupleize_cols=False)

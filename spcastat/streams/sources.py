@@ -25,7 +25,7 @@ LARGEST_BLOCK = 5_000_000
 
 ONCE = (
     "can be walked over only once, and a fit needs its rows again (for the scores, say). Give a list of "
-    "chunks, or a function without arguments that opens the source anew, e.g. "
+    "chunks, or a function without arguments that opens the source again, e.g. "
     "lambda: pd.read_csv(path, chunksize=100_000)."
 )
 
@@ -143,7 +143,10 @@ def iterable_chunks(begin: Callable[[], Iterable[Any]], title: str) -> Chunks:
         except OSError as error:
             raise FileError(f"{title} cannot be opened: {error}.") from error
         if is_chunk(given) or isinstance(given, str | bytes | dict) or not offers(given, "__iter__"):
-            raise DataError(f"{title} gave a value of type {type(given).__name__}; give a list of chunks.")
+            raise DataError(
+                f"{title} gave a value of type {type(given).__name__}; it must give several chunks, such as "
+                "a list of data frames or pd.read_csv(path, chunksize=100_000)."
+            )
         try:
             chunks = iter(given)
         except Exception as error:

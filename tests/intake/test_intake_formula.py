@@ -172,7 +172,7 @@ def test_a_module_is_not_proposed_as_a_variable():
 
 
 def test_unknown_column_lists_the_columns_without_a_chain():
-    with pytest.raises(FormulaError, match="not a column: 'id', 'a', 'b', 'c', 'my col'") as caught:
+    with pytest.raises(FormulaError, match="The columns are 'id', 'a', 'b', 'c', 'my col'") as caught:
         read_data(frame(), ReadOptions("~ a + nope"))
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None

@@ -475,7 +475,7 @@ def test_polars():
         read_data(df.with_columns(s=pl.Series(["x", "y", "z"])))
     with pytest.raises(ColumnTypeError, match="'d'"):
         read_data(df.with_columns(d=pl.Series([dt.date(2020, 1, 1)] * 3)))
-    with pytest.raises(DataError, match=r"LazyFrame.*write them to Parquet files"):
+    with pytest.raises(DataError, match=r"LazyFrame.*Write them to Parquet files"):
         read_data(df.lazy())
     with pytest.raises(DataError, match="Series"):
         read_data(df["a"])

@@ -237,7 +237,7 @@ def test_permuted_columns_permute_the_loadings():
 @pytest.mark.parametrize("method", ["rspca-l0", "rspca-l1", "rspca-lhalf", "rspca-lp", "pca-l1"])
 def test_a_covariance_matrix_is_refused_with_the_reason(method):
     given = {} if method == "pca-l1" else {"card": 4}
-    with pytest.raises(NoRowsError, match="more than second moments"):
+    with pytest.raises(NoRowsError, match="more than a covariance matrix"):
         sp.spca_cov(sp.datasets.load_pitprops(), 2, method=method, **given)
 
 

@@ -113,7 +113,7 @@ def test_two_runs_agree_to_the_last_bit():
 
 
 def test_refusals_say_why():
-    with pytest.raises(NoRowsError, match="more than second moments"):
+    with pytest.raises(NoRowsError, match="more than a covariance matrix"):
         sp.spca_cov(sp.datasets.load_pitprops(), 2, card=3, method="spcagrid")
     mostly_zero = np.zeros((20, 3))
     mostly_zero[:3] = np.arange(9).reshape(3, 3)

@@ -175,7 +175,7 @@ def test_further_columns_stand_last_also_below_intervals(loadings):
 
 
 def test_not_a_frame():
-    with pytest.raises(ShapeError, match="loadings of type ndarray were given; a data frame"):
+    with pytest.raises(ShapeError, match="loadings of type ndarray were given; give a frame"):
         loadings_table(np.ones((3, 2)))
 
 
