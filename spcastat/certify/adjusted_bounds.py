@@ -1,4 +1,4 @@
-"""Relaxation of adjusted variance: upper bounds on the sum of what components add, in any order."""
+"""Upper bounds on adjusted variance, in any order of the components, from a relaxation."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ CLOSE, CHUNK = 0.8, 50_000
 
 
 class Sequence(Relaxed):
-    """The problem for adjusted variance in any order of the components."""
+    """The relaxed problem for adjusted variance, in any order of the components."""
 
-    #: Set by `prepare`, as are the cardinalities of all components, `every`.
+    #: `prepare` sets both; `every` has the cardinalities of all components.
     multiplier: Multiplier | None = None
     every: tuple[int, ...] = ()
 
@@ -173,7 +173,7 @@ class Sequence(Relaxed):
         )
 
     def _columns(self, roots: list[Root], chosen: np.ndarray) -> list[np.ndarray]:
-        """Return the columns of F on each support of leaves, (B, d, c_j)."""
+        """Return the columns of F on each support of the leaves, shape (B, d, c_j) each."""
         supports = [np.stack([root.singles for root in roots])[:, [i]] for i in range(self.m)]
         supports += [self.supports[t][rows] for t, rows in enumerate(chosen.T)]
         return [self.factor[:, places].transpose(1, 0, 2) for places in supports]

@@ -1,10 +1,10 @@
 """Check the bounds of a proof that ``certificate.save`` wrote.
 
-This file shares no code with the search. It goes through all supports itself, and takes only multipliers
-from the proof, which give a valid bound whatever their numbers are. Every matrix is known up to a radius
-that covers rounding, and the last step is always that a matrix is positive semidefinite: a Cholesky
-factorisation of the matrix, less its radius and a bound on the rounding of the factorisation itself (Rump
-2006), succeeds. docs/proven.md has the theory.
+This file shares no code with the search. It enumerates all supports itself and takes only multipliers from
+the proof, which give a valid bound whatever their values. Every matrix is known up to a radius that covers
+rounding. The last step is always a proof that a matrix is positive semidefinite: the Cholesky factorisation
+succeeds after the radius and a bound on the rounding of the factorisation itself (Rump 2006) are subtracted.
+docs/proven.md has the theory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 #: Twice the unit roundoff, and an allowance for sums of up to a thousand numbers, both relative.
 EPS, SUM = 2.0**-52, 1e-12
-#: S + SHIFT I takes the place of S, divided by its trace, where a larger matrix has a larger measure.
+#: S, of trace one, is replaced by S + SHIFT I where a larger matrix has a larger measure.
 SHIFT = 1e-12
 
 
@@ -81,7 +81,7 @@ def ky_fan(A: Ball, k: int) -> np.ndarray:
 
 
 def sparse(Q: Ball, c: int, ask: Any, key: str, taken: list[int], free: list[int]) -> None:
-    """Refuse unless x'Qx >= 0 for all x on at most c variables: all those taken, and some that are free."""
+    """Refuse unless x'Qx >= 0 for all x on at most c variables: all of `taken` and any of `free`."""
     free = free if len(taken) < c else []
     node = ask(key, {"Q": Q, "c": c, "taken": taken, "free": free})
     if "split" in node:
@@ -95,7 +95,7 @@ def sparse(Q: Ball, c: int, ask: Any, key: str, taken: list[int], free: list[int
     U, G = np.zeros((f, f)), np.zeros((len(box), len(box)))
     U[np.tril_indices(f, -1)] = node["U"]
     U += U.T
-    largest = np.sort(np.abs(U), axis=1)[:, max(f - (c - len(taken) - 1), 0) :]  # c - 1 of the others at most
+    largest = np.sort(np.abs(U), axis=1)[:, max(f - (c - len(taken) - 1), 0) :]  # at most c - 1 others
     G[len(taken) :, len(taken) :] = U - np.diag(largest.sum(axis=1) * (1.0 + SUM))
     positive(Ball(Q.mid[np.ix_(box, box)], Q.rad) + Ball(G), f"leaf {key!r} does not prove the bound")
 
@@ -106,7 +106,7 @@ def submatrix(S: Ball, U: Any) -> Ball:
 
 
 def root(S: Ball) -> np.ndarray:
-    """Return R with R'R >= S, near to it; a larger covariance matrix has a larger adjusted variance."""
+    """Return R with R'R >= S, close to S; a larger covariance matrix has a larger adjusted variance."""
     R = np.linalg.cholesky(S.mid + SHIFT * np.eye(len(S.mid))).T
     positive(Ball(R.T) @ Ball(R) - S, "the covariance matrix is indefinite")
     return R
@@ -127,9 +127,9 @@ def terms(R: np.ndarray, places: np.ndarray, Z: Ball) -> tuple[np.ndarray, ...]:
 
 
 def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Any) -> None:
-    """Refuse unless no loadings with these cardinalities, in any order, have more than `bound`."""
+    """Refuse unless `bound` holds for the measure of all loadings with these cardinalities, in any order."""
     p, k, cards = len(S.mid), len(cards), sorted(cards)
-    # with more supports a component counts as dense
+    # a component with more supports is treated as dense
     listed = {c: list(combinations(range(p), c)) for c in cards if math.comb(p, c) <= 100_000}
     places = {c: np.array(listed.setdefault(c, [tuple(range(p))])) for c in cards}
     alone: dict[int, tuple[np.ndarray, ...]]
@@ -149,7 +149,7 @@ def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Any) -> No
             _, b, w = (one[rows[0]] for one in alone[cards[0]])
             cosines = np.abs(1.0 - (u @ w) ** 2)
             total -= 0.5 * (b + spread - np.sqrt((b - spread) ** 2 + 4.0 * b * spread * cosines))
-        begin = rows[-1] if t and cards[t - 1] == c else 0  # components of one cardinality are alike
+        begin = rows[-1] if t and cards[t - 1] == c else 0  # components of equal cardinality may be exchanged
         for row in (np.flatnonzero(total[begin:] + k * SUM > bound) + begin).tolist():
             if t < k - 1:
                 expand((*rows, row))
@@ -166,7 +166,7 @@ def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Any) -> No
 
 
 def leaf(S: Ball, measure: str, supports: list[Any], bound: float, ask: Any) -> None:
-    """Refuse unless no loadings on these supports have a larger measure than `bound`."""
+    """Refuse unless all loadings on these supports have a measure of at most `bound`."""
     k, U = len(supports), sorted(set().union(*supports))
     key = ";".join(",".join(map(str, T)) for T in supports)
     M, at = submatrix(S, U), [np.searchsorted(U, T) for T in supports]
@@ -174,7 +174,7 @@ def leaf(S: Ball, measure: str, supports: list[Any], bound: float, ask: Any) -> 
     node, bases, sums = ask(key, {"M": M.mid, "R": R, "at": at}), [Ball(R[:, T]) for T in at], [0.0]
     require(len(node) == k <= len(U), f"leaf {key!r} has too few components")
     for D, one in zip(bases, node, strict=True):
-        if measure == "pev":  # M + YY', and a bound on v'YY'v from below
+        if measure == "pev":  # M + YY', and a lower bound on v'YY'v
             Y = Ball(np.reshape(one["Y"], (len(U), -1)))
             positive(D.T @ Y @ Y.T @ D - D.T @ D * one["least"], f"leaf {key!r} does not hold")
             M, sums[0] = M + Y @ Y.T, sums[0] - one["least"]
@@ -196,10 +196,11 @@ def leaf(S: Ball, measure: str, supports: list[Any], bound: float, ask: Any) -> 
 
 
 def check(S: Ball, V: np.ndarray, measure: str, bounds: list[float], ask: Any) -> None:
-    """Refuse unless no loadings with as many nonzeros as V have a larger share of tr S than the bounds.
+    """Refuse unless the bounds hold for the shares of tr S of all loadings with as many nonzeros as V.
 
-    With the measure "component" each is compared with loadings for what the earlier components leave; A'SA is
-    never smaller than that, whatever A is, if A changes loadings by the earlier components alone.
+    With the measure "component", each component is compared with loadings for S deflated by the earlier
+    components (Schur complement). If A changes loadings only by combinations of the earlier components, A'SA
+    is at least the Schur complement, so that errors in its coefficients do not matter.
     """
     total, cards, p = float(np.trace(S.mid)) - len(V) * float(S.rad), np.count_nonzero(V, axis=0), len(V)
     singly = measure == "component" or len(cards) == 1

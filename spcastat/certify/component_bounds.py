@@ -149,7 +149,7 @@ class _Run:
             return np.arange(len(used)), np.flatnonzero(used[:, i])
         used = used | self.rule.must.T
         may = self.rule.open(i, used[:, :i].any(axis=1))
-        if isinstance(self.rule, GroupRule):  # a group of which a loading is zero is used, too
+        if isinstance(self.rule, GroupRule):  # a group counts as used even if some of its loadings are zero
             may = (self.rule.by_group(~may) == 0)[self.rule.of]
         return np.flatnonzero(may), np.flatnonzero(used[:, i])
 

@@ -16,10 +16,10 @@ the projection on the span of all components. A unit vector v_j on T_j lies in t
 
     max <M, P>  over  0 <= P <= I, tr P = k,  P >= D_j X_j D_j',  X_j >= 0, tr X_j = 1
 
-is such a relaxation, where the columns of D_j are an orthonormal basis of the span of T_j. In it X_j may be a
-mixture of several loadings, and the same for two components with one support. But two components span a plane
-within the span of their two supports, and P contains the projection on it. This gives a constraint of the
-same form with 0 <= X <= I and tr X = 2.
+is such a relaxation, where the columns of D_j are an orthonormal basis of the span of T_j. It is loose
+because X_j may be a mixture of several loadings, and the same mixture for two components with the same
+support. But two components span a plane within the span of their two supports, and P contains the projection
+on it. This gives a constraint of the same form with 0 <= X <= I and tr X = 2.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ ROUNDING = 1e-10
 EVERY = 10
 #: Ratio of primal to dual step length; 2 worked best for random supports of pitprops.
 RATIO = 2.0
-#: The projection of this times a matrix on a fantope is that on its leading eigenvectors, unless they tie.
+#: A matrix times FIRST, projected on a fantope, gives the projection on its leading eigenvectors, unless they
+#: tie.
 FIRST = 1e6
 #: Directions with singular values up to this share of the largest are dropped from a span.
 NOTHING = 1e-12
@@ -74,7 +75,7 @@ class Ascent(ABC):
 
     @abstractmethod
     def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return bounds, shape (B,), each with what is to be stored with it, shape (B, ...)."""
+        """Return one or more pairs: bounds, shape (B,), and an array to store with them, shape (B, ...)."""
 
     def some(self, which: np.ndarray) -> Ascent:
         """Return the problems selected by a mask or by indices."""
@@ -89,7 +90,7 @@ class Ascent(ABC):
     def bounds(
         self, threshold: np.ndarray | float, steps: int, running: Running = lambda: True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the best bound of each problem, shape (B,), with what is stored with it, shape (B, ...).
+        """Return the best bound of each problem, shape (B,), and the array stored with it, shape (B, ...).
 
         Parameters
         ----------
@@ -145,7 +146,7 @@ class Relaxation(Ascent):
     scale : ndarray of shape (B,)
         The scale of C.
     X : list of g ndarrays of shape (B, c, c)
-        The nearest matrices in the relaxation are the start.
+        The method starts from the nearest feasible matrices.
     """
 
     batched = ("C", "bases", "away", "scale", "X", "Z", "total", "excess", "ahead")
@@ -209,9 +210,9 @@ class Relaxation(Ascent):
 
 
 def _unspanned(C: np.ndarray, D: np.ndarray | None, count: int) -> np.ndarray:
-    """Return 10 on the diagonal for zero columns of D, which are not part of the span, shape (B, c, c).
+    """Return a penalty: 10 on the diagonal for zero columns of D, which are not in the span, (B, c, c).
 
-    If fewer than `count` columns are not zero, there is none: the constraint has no effect there.
+    If fewer than `count` columns are nonzero, the penalty is zero: the constraint has no effect there.
     """
     if D is None:
         return np.zeros((len(C), 1, 1))

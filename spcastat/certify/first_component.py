@@ -107,7 +107,7 @@ def interval_relaxation(
     rest : list of ndarrays of shape (B, d, d)
         N_Tj of the other components.
     floor : float
-        The least share of the largest eigenvalue.
+        Smaller eigenvalues are raised to this share of the largest.
     """
     t = 1.0 / np.maximum(values, floor * values[:, :1])
     low, high = ends.T

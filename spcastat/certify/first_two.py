@@ -58,7 +58,7 @@ def first_two_bound(factors: list[np.ndarray], threshold: float, running: Runnin
 
 
 def _most(groups: list[np.ndarray]) -> float:
-    """Return a bound on what components with these N_T add, the others left out."""
+    """Return a bound on what components with these N_T add together, without other components."""
     return float(ordered_bounds([N[None] for N in groups], [1] * len(groups), 0.0, LEAF)[0])
 
 
@@ -72,7 +72,7 @@ def _with_two(
 ) -> float:
     """Return the bound if the components with the columns `A` and `B` come first and second.
 
-    `least` is what each of them adds at least to a sum above the threshold.
+    `least` has the variance that each of the two must add for the sum to exceed the threshold.
     """
     one, two = (np.linalg.norm(C, 2) ** 2 * (1.0 + ROUNDING) for C in (A, B))
     if least[0] >= one or least[1] >= two:
@@ -122,7 +122,7 @@ class Boxes(Ascent):
     def __init__(self, A: np.ndarray, B: np.ndarray, others: np.ndarray, ends: np.ndarray):
         D, t = zip(*(_spanned(C) for C in (A, B)), strict=True)
         least, most, below, above, self.low, self.high = ends.T
-        self.constant = least + most + below + above  # of the chords, of which H has the diagonals
+        self.constant = least + most + below + above  # the constants of the chords; H has their linear terms
         self.H = -np.hstack([np.outer(least * most, t[0]), np.outer(below * above, t[1])])
         blank = np.zeros_like(D[0]), np.zeros_like(D[1])
         self.E1, Ey = np.hstack([D[0], blank[1]]), np.hstack([blank[0], D[1]])
@@ -195,7 +195,7 @@ class Boxes(Ascent):
 
 
 def _spanned(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an orthonormal basis D of the span of A, and t with N^+ = D diag(t) D', about.
+    """Return an orthonormal basis D of the span of A, and t with N^+ approximately D diag(t) D'.
 
     Small eigenvalues of N are raised, which still gives a bound: their inverses slow the dual method down.
     """

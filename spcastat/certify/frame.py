@@ -60,7 +60,7 @@ class Frame:
         Returns
         -------
         D : ndarray of shape (B, d, c)
-            Some columns are zero if those of F are linearly dependent.
+            Some columns are zero if columns of F are linearly dependent.
         sound : ndarray of bool, shape (B,)
             Whether the rank is clear despite rounding.
         """
@@ -73,7 +73,7 @@ class Frame:
 
 
 def doubtful(sizes: np.ndarray) -> np.ndarray:
-    """Return whether the rank of columns with these singular values is in doubt by rounding, shape (...)."""
+    """Return whether the rank of columns with these singular values is uncertain due to rounding, (...)."""
     largest = sizes[..., :1]
     return np.asarray(((sizes > DEPENDENT * largest) & (sizes < CLEAR * largest)).any(axis=-1))
 

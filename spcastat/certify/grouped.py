@@ -34,19 +34,19 @@ def prove_groups(
     S : ndarray of shape (p, p)
         Symmetric.
     c : int
-        The number of variables, which does not matter.
+        The number of variables; not used.
     of : ndarray of int, shape (p,)
         The group of each variable.
     count : int
     support, must : ndarray of int
-        Variables of a union that is known, and of the groups that every union must have.
+        The variables of a known union, and of the groups that every union must contain.
     time_limit, max_nodes, callback, known
         As for :func:`spcastat.certify.branch.prove`.
 
     Returns
     -------
     Proof
-        With the bounds proven until a limit or Ctrl-C ended the search.
+        If a limit or Ctrl-C ended the search, it has the bound proven until then.
     """
 
     def search(steps: Steps) -> None:
@@ -67,7 +67,7 @@ def prove_groups(
 
 
 class _Search:
-    """The nodes of one run: groups that are taken, and groups of which some may follow."""
+    """One run of `prove_groups`; a node has the groups taken and those that may still be added."""
 
     def __init__(self, S: np.ndarray, of: np.ndarray, c: int, proof: Proof):
         self.S, self.of, self.proof = S, of, proof
@@ -78,7 +78,7 @@ class _Search:
         np.fill_diagonal(self.sizes, 0.0)
 
     def bounds(self, taken: np.ndarray, free: np.ndarray) -> Iterator[float]:
-        """Yield bounds on all unions, each no larger than the one before, until all are valued."""
+        """Yield bounds on all unions, in descending order, until every union is evaluated or excluded."""
         number = itertools.count()
         queue = [(-self.bound(taken, free), next(number), taken, free)]
         while queue:
@@ -98,17 +98,18 @@ class _Search:
         yield enlarged(self.proof.value, len(self.S))
 
     def take(self, groups: np.ndarray) -> None:
-        """Value a union."""
+        """Evaluate a union, and store it if it is the best so far."""
         J = np.flatnonzero(np.isin(self.of, groups))
         self.proof.raise_to(float(np.linalg.eigvalsh(self.S[np.ix_(J, J)])[-1]), J)
 
     def bound(self, taken: np.ndarray, free: np.ndarray) -> float:
-        """Return a bound on the unions of what is taken and of some of what is free.
+        """Return a bound on the unions of the taken groups with any of the free groups.
 
-        Where U has zero blocks on the diagonal and x is on such a union, x'Ux is at most the sum over its
-        groups g and h of |U_gh| (|x_g|^2 + |x_h|^2) / 2, so that x'Sx <= x'Mx, M being S - U plus on the
-        diagonal of each g the |U_gh| of the taken h and of the largest others that there is room for. U is
-        the part of S between groups with norms of blocks capped, U = 0 the leading eigenvalue.
+        For U with zero diagonal blocks and x on such a union, x'Ux is at most the sum over its groups g and h
+        of |U_gh| (|x_g|^2 + |x_h|^2) / 2. So x'Sx <= x'Mx, where M is S - U plus, on the diagonal of each
+        group g, the sum of |U_gh| over the taken groups h and over the largest others for which there is
+        room. U has the blocks of S between groups, scaled down to a norm of at most a cap; U = 0 gives the
+        leading eigenvalue.
         """
         used = np.concatenate([taken, free])
         J = np.flatnonzero(np.isin(self.of, used))

@@ -222,7 +222,7 @@ class _Search:
         self.tuples.run()
 
     def finish(self) -> None:
-        """Add what the search over supports found by its end."""
+        """Add the results of the search over supports."""
         if self.leaves is not None:
             found = float(MEASURES[self.measure](self.leaves.V, self.op)[-1])
             if found > self.best:

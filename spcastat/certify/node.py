@@ -193,7 +193,7 @@ def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np
 
 
 def branching_variable(T: np.ndarray, others: np.ndarray, U: np.ndarray | None, r: int) -> int:
-    """Return the variable with the largest weight in the split bound, or the largest row sum without one."""
+    """Return the variable with the largest weight in the split bound; if U is None, the largest row sum."""
     if U is None:
         return int(np.argmax(np.diag(T) + others.sum(axis=1)))
     return int(np.argmax(np.abs(leading_pairs(split(T, U, r)[0], 1)[1])))

@@ -1,4 +1,4 @@
-"""Orthogonal loadings of large PEV: exchanges of single variables, and ascent on given supports."""
+"""Search for orthogonal loadings of large PEV: exchange of single variables, and ascent on given supports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from spcastat.search.small_matrices import SMALLEST
 
 #: Vectors whose norm after projection is below this are treated as linearly dependent.
 DEPENDENT = 1e-8
-#: Exchanges of each component from which ascents start: those that raise PEV most with other loadings fixed.
+#: Number of exchanges per component from which ascents start: those that raise PEV most with the other
+#: loadings fixed.
 EXCHANGES = 4
 
 
@@ -22,21 +23,21 @@ def searched(
     S : ndarray of shape (p, p)
         Covariance matrix of total variance one.
     cards : tuple of int
-        One cardinality a component, below p.
+        One cardinality per component, below p.
     starts : list of ndarray of shape (p, k)
-        Loadings, orthogonal or not; their largest entries are the supports where the search starts.
+        Loadings, orthogonal or not; the positions of their largest entries are the initial supports.
     rng : numpy Generator
 
     Returns
     -------
     V : ndarray of shape (p, k)
-        Zero where no orthogonal loadings were found.
+        All zero if no orthogonal loadings were found.
     value : float
     """
     p, k = len(S), len(cards)
     leading = np.linalg.eigh(S)[1][:, -2 * k :]
     V, value, held = np.zeros((p, k)), -np.inf, _largest(starts[0], cards)
-    # from the given supports, then from directions of PCA rotated at random and from the best fit disturbed
+    # start from the given supports, then from randomly rotated principal axes and variations of the best fit
     for number in range(24):
         if number < len(starts):
             begin = _largest(starts[number], cards)
@@ -87,7 +88,7 @@ def _exchanged(
 
 
 def _promising(S: np.ndarray, V: np.ndarray, held: np.ndarray, j: int) -> np.ndarray:
-    """Return the supports, shape (EXCHANGES, p, k), after the best exchanges of component j by itself.
+    """Return the supports, shape (EXCHANGES, p, k), after the best exchanges in component j alone.
 
     With the other loadings as they are, component j explains the largest eigenvalue of S on the part of its
     support's space that is orthogonal to them.
@@ -106,7 +107,7 @@ def _promising(S: np.ndarray, V: np.ndarray, held: np.ndarray, j: int) -> np.nda
 
 
 def _room(others: np.ndarray) -> np.ndarray:
-    """Return the projections, (B, c, c), on what is orthogonal to the columns of `others`, (B, c, k - 1)."""
+    """Return projections on the orthogonal complement of `others`, (B, c, k - 1), shape (B, c, c)."""
     U, sizes, _ = np.linalg.svd(others, full_matrices=False)
     U = U * (sizes > DEPENDENT)[:, None, :]
     return np.eye(others.shape[1]) - U @ U.mT
@@ -121,7 +122,7 @@ def climbed(
     ----------
     S : ndarray of shape (p, p)
     held : ndarray of bool, shape (B, p, k)
-        The supports; those of a component have the same size in all fits.
+        The supports; each component has a support of the same size in all fits.
     rng : numpy Generator
     disturbed : bool
         Whether to start from random loadings rather than from leading eigenvectors.

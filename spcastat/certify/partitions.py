@@ -1,8 +1,8 @@
 """A bound on disjoint components of all variables: every partition that may be better is listed and bounded.
 
 Components of disjoint groups explain at most the sum of the first eigenvalues of the groups. For PEV they
-explain just that, so that dynamic programming over subsets finds the best partition. Under adjusted variance
-only partitions with a larger sum than the value of the fit can be better; each is bounded by
+explain exactly that, so that dynamic programming over subsets finds the best partition. Under adjusted
+variance only partitions with a larger sum than the value of the fit can be better; each is bounded by
 `spcastat.certify.ordered`.
 """
 
@@ -18,7 +18,7 @@ from spcastat.certify.ordered import ordered_bounds
 from spcastat.kernels.blocks import blocks
 from spcastat.kernels.eig import EPS
 
-#: With more variables their subsets, 2^p, are not listed.
+#: With more variables, the 2^p subsets are not listed.
 MOST = 16
 
 
@@ -34,15 +34,15 @@ def partition_bound(
     k : int
     measure : {"pev", "adjusted"}
     value : float
-        What is known to be reached.
+        The measure of the best known fit.
     clock : Clock
 
     Returns
     -------
     bound : float
-        Infinity where time ran out before there was one.
+        Infinity if time ran out before there was a bound.
     left : int or None
-        None where there were too many partitions, or too little time, to bound each of them.
+        None if there were too many partitions, or too little time, to bound each of them.
     """
     first = _first_eigenvalues(S, clock)
     best = None if first is None else _sums(first, len(S), k, clock)
@@ -71,7 +71,7 @@ def partition_bound(
 
 
 def _first_eigenvalues(S: np.ndarray, clock: Clock) -> np.ndarray | None:
-    """Return the first eigenvalue of the variables of every subset, shape (2^p,); None if time runs out."""
+    """Return the largest eigenvalue for every subset of variables, shape (2^p,); None if time runs out."""
     p = len(S)
     first = np.zeros(1 << p)
     inside = np.arange(1 << p)[:, None] >> np.arange(p) & 1
@@ -87,7 +87,7 @@ def _first_eigenvalues(S: np.ndarray, clock: Clock) -> np.ndarray | None:
 
 
 def _subsets(mask: int) -> np.ndarray:
-    """Return the subsets of a set of bits that have its lowest one, itself included."""
+    """Return the subsets of a set of bits that contain its lowest bit, including the set itself."""
     lowest = mask & -mask
     found, rest = np.array([lowest]), mask ^ lowest
     while rest:

@@ -62,7 +62,7 @@ def alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Alone:
 
 
 def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> np.ndarray:
-    """Return how much less two components add together than the sum of both alone, for each of B rows.
+    """Return the sum of the bounds of two components alone minus their joint bound, for each of B rows.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> n
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """A bound that is the sum of a constant and of what each searched component adds alone."""
+    """A bound: a constant plus what each searched component adds alone."""
 
     own: float
     parts: tuple[Alone, ...]
@@ -117,7 +117,7 @@ class Sums:
             known = [(t, chosen[:, t], s, chosen[:, s, None]) for s in range(level) for t in range(s)]
             pairs = [*known, *((t, chosen[:, t], level, at) for t in range(level))]
             less = [losses(self.parts[t], rows, self.parts[s], columns) for t, rows, s, columns in pairs]
-            # losses of pairs overlap: use the largest, or the sum over pairs divided by the pairs of a
+            # losses of pairs overlap: use the largest, or their sum divided by the number of pairs per
             # component
             bound[:, at] -= np.maximum(reduce(np.maximum, less), sum(less) / level)
         return np.asarray(bound)
@@ -179,9 +179,11 @@ class Relaxed(ABC):
     rule: tuple[SupportRule, tuple[int, ...]] | None = None
 
     def under(self, rule: SupportRule, cards: tuple[int, ...]) -> bool:
-        """Use a rule to exclude supports; return whether it is used. To be called before supports are listed.
+        """Use a rule to exclude supports, and return whether it is used.
 
-        For each cardinality the supports are kept that some component with this cardinality may have.
+        This method must be called before supports are listed.
+
+        For each cardinality, the supports are kept that some component with this cardinality may have.
         """
         if self.variables < self.p or (rule.disjoint and self.p > 62):
             return False  # sets of variables are stored as the bits of an integer
@@ -218,7 +220,7 @@ class Relaxed(ABC):
         return pev_frame(self.S, self.k)
 
     def dense(self) -> float:
-        """Return the bound of dense components."""
+        """Return the bound before any support is chosen."""
         return self.frame.dense
 
     def singles(self) -> np.ndarray:
@@ -313,7 +315,7 @@ MOST_VARIABLES = 14
 def union_table(frame: Frame) -> np.ndarray:
     """Return the bound for every set of variables, shape (2^q,); bit i of the index stands for variable i.
 
-    Sets whose rank is in doubt by rounding have the bound of all variables.
+    Sets whose rank is doubtful due to rounding have the bound of all variables.
     """
     q, dense = len(frame.variables), frame.dense
     table = np.full(1 << q, dense)

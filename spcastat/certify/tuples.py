@@ -27,7 +27,7 @@ class Open:
     level : ndarray of int
         The number of supports chosen.
     stage : ndarray of int
-        How often the dual bound was computed.
+        The number of dual bounds computed so far.
     bound : ndarray of shape (N,)
     """
 
@@ -159,7 +159,7 @@ class Tuples:
         return self._made[index]
 
     def _advance(self) -> None:
-        """Examine the open nodes with the largest bounds: improve these, or replace nodes by children."""
+        """Examine the open nodes with the largest bounds: lower the bounds, or replace nodes by children."""
         assert self.open is not None
         nodes = self.open
         done = (nodes.level == len(self.problem.cards)) & (nodes.stage > len(self.problem.leaf_bounds))

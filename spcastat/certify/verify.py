@@ -1,4 +1,4 @@
-"""Read a proof and its data, compare what the loadings attain, and let `checker` check the bounds.
+"""Read a proof and its data, recompute the values of the loadings, and check the bounds with `checker`.
 
 Like `checker`, this file shares no code with the search: it reads the rows itself, centres and scales them
 by the numbers in the proof, and computes the covariance matrix with a bound on its rounding.
@@ -17,12 +17,12 @@ from spcastat.certify.checker import EPS, Ball, RefusedError, check, require
 
 #: The layout of the file.
 LAYOUT = 1
-#: A component by itself, or all together.
+#: Either single components, or a measure of all components together.
 MEASURES = ("component", "adjusted", "pev", "least_squares")
 
 
 def covariance(proof: dict[str, Any], data: str | PathLike[str], separator: str) -> Ball:
-    """Return the covariance matrix of the data in a file, divided by about its trace."""
+    """Return the covariance matrix of the data in a file, divided by its trace up to rounding."""
     table = pd.read_csv(data, sep=separator, dtype=str)
     columns = table.columns.astype(str).str.strip()
     for name in proof["columns"]:
@@ -32,7 +32,7 @@ def covariance(proof: dict[str, Any], data: str | PathLike[str], separator: str)
     centre, scale = np.array(proof["centre"], dtype=float), np.array(proof["scale"], dtype=float)
     require(bool(np.isfinite(X).all()), "the data have missing values")
     if proof["data"] == "covariance":
-        # its rows are in the order of its columns; labels may stand before them
+        # the rows are in the order of the columns; the first columns may hold row labels
         S = Ball(X[at - table.shape[1] + len(table)])
         require(bool(np.allclose(S.mid, S.mid.T, rtol=1e-12)), "the data are not a covariance matrix")
         S = Ball(0.5 * (S.mid + S.mid.T), EPS * S.size)
@@ -44,9 +44,9 @@ def covariance(proof: dict[str, Any], data: str | PathLike[str], separator: str)
 
 
 def attained(S: np.ndarray, V: np.ndarray, measure: str) -> list[float]:
-    """Return the shares of the total variance that loadings explain: of each component, or all together.
+    """Return the share of the total variance that each component explains, or all of them together.
 
-    Of a component it is what it explains given the earlier components.
+    The share of a component is what it adds to the earlier components.
     """
     V = V / np.linalg.norm(V, axis=0)
     if measure == "pev":
@@ -62,12 +62,12 @@ def attained(S: np.ndarray, V: np.ndarray, measure: str) -> list[float]:
 
 
 def verify(proof: str | PathLike[str], data: str | PathLike[str], separator: str = ",") -> list[str]:
-    """Check the proof in a file for the data in another; return what is proven, a sentence a bound.
+    """Check the proof in a file against a file of data; return one sentence for each proven bound.
 
     Parameters
     ----------
     proof : str or PathLike
-        What ``certificate.save`` wrote.
+        A file that ``certificate.save`` wrote.
     data : str or PathLike
         A CSV file with the columns of the fit: rows, or the covariance matrix.
     separator : str
@@ -87,7 +87,7 @@ def verify(proof: str | PathLike[str], data: str | PathLike[str], separator: str
         S = covariance(found, data, separator)
         values = attained(S.mid, V, measure)
         require(bool(np.isfinite(bounds).all()), "a bound is not finite")
-        # to this error, of the total variance
+        # the allowed error is a share of the total variance
         close = len(values) == len(bounds) and np.allclose(values, found["values"], rtol=0.0, atol=1e-9)
         require(bool(close), f"the loadings attain {values}, and not {found['values']}")
         check(S, V, measure, bounds, lambda key, asked: found["witness"][key])

@@ -1,7 +1,7 @@
 """The numbers that a proof needs, so that `checker` can check its bounds without the search.
 
-`checker` asks for a witness wherever its proof has a choice. `Witnesses` answers while a proof is written: it
-finds the multipliers, by the methods of the search, and keeps them by their key for the file.
+`checker` asks for a witness wherever its proof has a choice. While a proof is written, `Witnesses` answers:
+it finds the multipliers, by the methods of the search, and stores them by key for the file.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from spcastat.certify.node import branching_variable, closed_by_split, first_spl
 from spcastat.certify.relaxed import LAST, LEAF
 from spcastat.kernels.eig import symmetric
 
-#: Room for rounding, of the total variance, and eigenvalues of a multiplier that are left out.
+#: Allowance for rounding, as a share of the total variance, and the relative size of the eigenvalues of a
+#: multiplier that are dropped.
 ROOM, SMALL = 1e-8, 1e-9
-#: Room of a single eigenvalue for its rounding.
+#: Allowance for the rounding of a single eigenvalue.
 TINY = 1e-10
 
 
@@ -34,18 +35,18 @@ class UnwrittenError(Exception):
 
 
 class Witnesses:
-    """Finds a witness for whatever a checker asks, and keeps it.
+    """Finds and stores a witness for each request of the checker.
 
     Parameters
     ----------
     bound : float
-        What leaves of a joint proof have to reach.
+        The bound to be proven for the leaves of a joint proof.
     clock : Clock
 
     Attributes
     ----------
     found : dict of str to object
-        The witnesses by their keys, as JSON knows them.
+        The witnesses by key, in types that JSON can store.
     """
 
     def __init__(self, bound: float, clock: Clock):
@@ -146,7 +147,7 @@ class Witnesses:
         return None
 
     def _projected(self, M: np.ndarray, at: list[np.ndarray]) -> list[dict[str, Any]]:
-        """Return a factor of a multiplier for each component, and the least of its values on the support."""
+        """Return a factor of a multiplier for each component, and its smallest eigenvalue on the support."""
         bases, level = [np.eye(len(M))[None][:, :, T] for T in at], self.bound - ROOM
         problem = supports_relaxation(M[None], bases, len(at))
         bound, Y = problem.bounds(level, LAST, self.clock.runs)
@@ -189,7 +190,7 @@ def witnesses(
 
 
 def leaf_proven(Q: Ball, c: int, taken: list[int], free: list[int], values: list[float]) -> bool:
-    """Return whether a U closes a node."""
+    """Return whether the U with these `values` closes a node."""
     try:
         sparse(Q, c, lambda key, asked: {"U": values}, "", taken, free)
     except RefusedError:
@@ -198,7 +199,7 @@ def leaf_proven(Q: Ball, c: int, taken: list[int], free: list[int], values: list
 
 
 def factor(Z: np.ndarray) -> list[list[float]]:
-    """Return X by rows with X X' near to Z."""
+    """Return the rows of X, where X X' is close to Z."""
     values, vectors = np.linalg.eigh(Z)
     kept = values > SMALL * max(float(values[-1]), ROOM)
     kept[-1] = True
@@ -208,5 +209,5 @@ def factor(Z: np.ndarray) -> list[list[float]]:
 
 
 def rounded(values: np.ndarray) -> list[float]:
-    """Return six digits of each number: any multiplier gives a bound, and the others cost little of it."""
+    """Round to six digits: any multiplier gives a valid bound, and rounding makes it hardly larger."""
     return [float(f"{x:.6g}") for x in values.tolist()]

@@ -298,7 +298,8 @@ def aligned(
 def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
     """Return `length` finite real numbers as a new float64 array, or raise WeightsError.
 
-    `option` is the name of the argument, and `what` that of the items with one number each, in the plural.
+    `option` is the name of the argument, and `what` the name, in the plural, of the items with one number
+    each.
     """
     v = real_array(values)
     if v is None:
@@ -323,7 +324,7 @@ def real_array(values: Any) -> np.ndarray | None:
     """Return real numbers in any container as an array, with NaN for masked ones; None for anything else."""
     if isinstance(values, bytes | bytearray | memoryview):
         return None
-    if isinstance(values, range) and len(values) > 2**24:  # a short text can ask for all memory
+    if isinstance(values, range) and len(values) > 2**24:  # a short text could exhaust the memory
         return None
     try:
         masked = isinstance(values, np.ma.MaskedArray)

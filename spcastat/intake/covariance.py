@@ -21,7 +21,7 @@ from spcastat.kernels.sparsity import is_sparse
 TOLERANCE = 1e-8
 #: The same for matrices in single precision.
 TOLERANCE_SINGLE = 1e-5
-#: Kinds of correlations that are not Pearson's of the numbers in the rows.
+#: Kinds of correlations other than Pearson's correlations of the raw values.
 OF_CODES = ("polychoric", "spearman")
 #: Up to this many variables eigenvalues decide whether a matrix is semidefinite, above it a Cholesky
 #: factorisation.

@@ -83,7 +83,7 @@ PLAIN = ReadOptions()
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """How raw data were converted to the columns of a design, so that new data can be converted equally.
+    """How raw data were converted to the columns of a design, and how to convert new data the same way.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Spec:
 
     @property
     def needed(self) -> list[Hashable]:
-        """The columns of a frame that are read, the covariates' too."""
+        """The columns of a frame that are read, including those of the covariates."""
         own = list(self.columns if self.inputs is None else self.inputs)
         return own if self.partial is None else list(dict.fromkeys([*own, *self.partial.spec.needed]))
 
@@ -129,7 +129,7 @@ class Spec:
 
     @property
     def learns(self) -> bool:
-        """Whether computing the columns needs values that were learnt from the rows of the fit."""
+        """Whether computing the columns needs values that were learned from the rows of the fit."""
         return self.partial is not None or bool(self.model_spec is not None and self.model_spec.states)
 
 
@@ -149,7 +149,7 @@ class Partial:
 
     @property
     def names(self) -> list[str]:
-        """The terms of the covariates, as the formula has them."""
+        """The terms of the covariates, as written in the formula."""
         if self.spec.model_spec is None:
             return [str(label) for label in self.spec.columns]
         return [":".join(part.text for part in term) for term in self.spec.model_spec.terms]
@@ -217,10 +217,10 @@ class Covariance:
     named : bool
         Whether the labels are the user's own.
     about : Mapping
-        What is known of its origin: ``kind``, ``n_obs`` and ``n_pairs_min``, as :func:`spcastat.correlation`
-        has them, and where the nearest semidefinite matrix took its place the ``smallest`` eigenvalue of the
-        one given, the Frobenius norm of the change (``moved``), the ``largest`` change of a correlation, and
-        the ``pair`` that has it.
+        Facts about its origin: ``kind``, ``n_obs`` and ``n_pairs_min`` from :func:`spcastat.correlation`. If
+        the nearest semidefinite matrix replaced the given one, also the ``smallest`` eigenvalue of the given
+        matrix, the Frobenius norm of the change (``moved``), the ``largest`` change of a correlation, and the
+        ``pair`` of variables with that change.
     """
 
     matrix: np.ndarray
@@ -233,19 +233,19 @@ class Covariance:
 
 
 def factor_columns(design: Design) -> dict[str, np.ndarray]:
-    """Return the places of the indicators of the levels of each factor, by the name of the factor.
+    """Return the positions of the indicator columns of each factor, by the name of the factor.
 
     Parameters
     ----------
     design : Design
-        Of dense rows, where it has factors.
+        Its rows must be dense if it has factors.
 
     Raises
     ------
     OptionError
         For interactions with a factor, and for contrasts other than one indicator for each level.
     ConstantColumnError
-        For a factor of one level, and for levels that only rows of weight zero have.
+        For a factor with one level, and for levels that occur only in rows of weight zero.
     """
     model = design.spec.model_spec
     if model is None:

@@ -59,8 +59,8 @@ class Expression:
 def formula_name(label: Any) -> str:
     """Return the name of a column inside a formula: its label as text.
 
-    Numerals get the prefix "column ", because formulaic would take a column called 1 for the intercept and
-    one called "." for all columns.
+    Numerals get the prefix "column ", because formulaic would read a column called 1 as the intercept and one
+    called "." as all columns.
     """
     name = str(label)
     return f"column {name}" if _NUMERAL.fullmatch(name) else name

@@ -37,9 +37,9 @@ class Table:
     Attributes
     ----------
     values : DataFrame, ndarray of shape (n, p), or scipy.sparse array of shape (n, p)
-        Sparse values are in CSC format, or in CSR format if given so and too large for a copy.
+        Sparse values are in CSC format, or in CSR format if given in it and too large to copy.
     columns, index : pandas.Index
-        p and n labels; copies, so that they do not change with the caller's.
+        p and n labels; copies, so that later changes by the caller have no effect.
     named, labelled : bool
         Whether the columns, and the rows, have labels from the user.
     shared : bool
@@ -323,8 +323,8 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
     table : Table
         Its column names are unique.
     weights : str or object
-        If it is not text, it is returned unchanged, with the whole table. So is a name if the table is an
-        array; :func:`spcastat.intake.checks.read_weights` then raises an error.
+        If it is not text, it is returned unchanged, with the whole table. A name is also returned unchanged
+        if the table is an array; :func:`spcastat.intake.checks.read_weights` then raises an error.
 
     Returns
     -------
@@ -355,7 +355,7 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
         )
     if len(table.columns) == 1:
         raise errors.ShapeError(f"The data have one column, the weights {shown(weights)}, and no variables.")
-    left = table.values.drop(columns=table.values.columns[place])  # a view where it can be one
+    left = table.values.drop(columns=table.values.columns[place])  # a view if possible
     return replace(table, values=left, columns=table.columns.delete(place)), column.array
 
 
@@ -399,8 +399,8 @@ class StoredIndex:
             Returns the n values of a column, given its name.
         n : int
         start : int or None
-            Number of rows of the stored frame before these. None if these should be all rows; they are then
-            numbered from 0 if a stored range has another length.
+            Number of rows of the stored frame before these. None if these are meant to be all rows; they are
+            then numbered from 0 if a stored range has another length.
         """
         if self.labels:
             arrays = [columns(name) for name in self.labels]

@@ -62,7 +62,8 @@ def learnt(
     Raises
     ------
     FormulaError, DuplicateNamesError
-        As :func:`evaluate`; also if there is no column, two have one name, or a term depends on other rows.
+        As :func:`evaluate`; also if there is no column, two have the same name, or a term depends on other
+        rows.
     """
     model, kept = parsed.model, missing or {}
     if missing:
@@ -81,7 +82,7 @@ def learnt(
         columns[position]: inputs.rows(~kept[name] if kept else None).levels(name)
         for name, position in inputs.used.items()
     }
-    kept_model = replace(model, context={})  # the spec has it, from which copies and files take it
+    kept_model = replace(model, context={})  # the spec stores the context
     return matrix, Spec("formula", labels, model.text, kept_model, model.context, levels)
 
 
@@ -262,16 +263,16 @@ def _require_finite_terms(matrix: np.ndarray, names: list[str], index: pd.Index,
 def require_rowwise(
     model: Model, matrix: np.ndarray, names: list[str], data: pd.DataFrame, index: pd.Index
 ) -> None:
-    """Raise FormulaError if a term has other values on a subset of the rows than on all rows.
+    """Raise FormulaError if a term has different values on a subset of the rows than on all rows.
 
     The values of such a term, e.g. ranks, depend on the other rows, so that scores of new rows would not be
-    comparable with those of the fit. Transforms that store what they have learnt pass the test. Terms within
+    comparable with those of the fit. Transforms that store what they have learned pass the test. Terms within
     the safe language of :mod:`spcastat.intake.safe` transform each row by itself and are not tested.
 
     Parameters
     ----------
     model : Model
-        With the states of its transforms, learnt from all rows.
+        With the states of its transforms, learned from all rows.
     matrix : ndarray of shape (n, p)
         The values of the terms on all rows.
     names : list of str
@@ -373,7 +374,7 @@ def evaluate_with_gaps(
     Raises
     ------
     MissingValuesError
-        For a term that no row has all columns of.
+        If no row has values in all columns that a term reads.
     """
     n = len(inputs.frame)
 
@@ -399,7 +400,7 @@ def evaluate_with_gaps(
     names: list[str] = []
     for place, term in enumerate(model.terms):
         rows, data = rows_of(term)
-        if not rows.size:  # no new row has all columns that the term reads
+        if not rows.size:  # no new row has values in all columns that the term reads
             blocks.append(np.full((n, model.widths[place]), np.nan))
             continue
         alone = replace(model, terms=(term,), states=states, encodings=encodings)

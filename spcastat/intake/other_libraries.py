@@ -13,7 +13,7 @@ import pandas as pd
 from spcastat.config import listed
 from spcastat.errors import DataError, ShapeError
 
-#: Name of the column with the numbers of the rows that are left, if some were dropped.
+#: Name of the column with the numbers of the remaining rows, if some were dropped.
 ROW = "row"
 
 

@@ -159,7 +159,7 @@ def _rows(
 class FoldedTerms:
     """Reads subsets of the rows as all rows were read, for cross-validation; picklable if the context is.
 
-    The columns of held-out rows are made by terms that learnt only from the other rows.
+    The columns of held-out rows are computed with terms that were learned from the other rows only.
 
     Parameters
     ----------

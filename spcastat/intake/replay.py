@@ -47,8 +47,8 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     Raises
     ------
     NewDataError
-        For missing columns, another number of columns, an array if a formula needs names, levels that did not
-        occur in the fit, or values that a transform does not accept.
+        For missing columns, a different number of columns, an array if a formula needs names, levels that did
+        not occur in the fit, or values that a transform does not accept.
     DataError
         ShapeError, ColumnTypeError, DuplicateNamesError, MissingValuesError and InfiniteValuesError as in
         :func:`read_data`; TooFewRowsError if `new` has no rows.
@@ -101,14 +101,14 @@ def replay_table(
 def replay_both(
     spec: Spec, table: Table, na: str, error: type[SpcaError] = NewDataError
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Make an opened table into the variables, not adjusted, and the covariates that `spec` describes.
+    """Convert an opened table to the variables, before adjustment, and the covariates that `spec` describes.
 
     Returns
     -------
     Y : ndarray of shape (m', p)
     Z : ndarray of shape (m', q)
     keep : ndarray of shape (m,) or None
-        A mask of the m' rows kept, which have all of both; None where all are.
+        A mask of the m' rows kept, those without missing values in either; None if all are.
     """
     assert spec.partial is not None
     made = [replay_table(one, table, na, error) for one in (replace(spec, partial=None), spec.partial.spec)]

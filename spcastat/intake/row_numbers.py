@@ -1,4 +1,4 @@
-"""Detect columns of row numbers and identifiers, which are no measurements."""
+"""Detect columns of row numbers and identifiers, which are not measurements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spcastat.kernels.sparsity import is_sparse
 UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?|__index_level_\d+__|)")
 #: Names of identifiers, such as id, patient_id and row.
 _IDENTIFIER = re.compile(r"(.*[\W_])?(id|idx|index|key|row|rownames|obs|case|nr|no)", re.IGNORECASE)
-#: Names of the subjects that several rows may be of, such as subject, patient_id and participantId.
+#: Names of columns of subjects, who may have several rows each: subject, patient_id and participantId.
 _SUBJECT = re.compile(
     r"(.*[\W_])?(id|(subject|patient|participant|person|individual|respondent)([\W_]?(id|nr|no))?)",
     re.IGNORECASE,
@@ -32,10 +32,10 @@ _COUNTED = re.compile(
 def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     """Warn if a column seems to hold row numbers or identifiers rather than measurements.
 
-    These are columns without a name; columns whose values increase by exactly one from row to row, unless
-    their name is that of a time or a rank; columns of increasing whole numbers whose name is that of an
-    identifier; and columns of repeated whole numbers whose name is that of subjects, where the rows are
-    sorted by them or each has as many rows. Times give no warning: a year may be a variable.
+    These are columns without a name; columns whose values increase by exactly one from row to row, unless the
+    name suggests a time or a rank; columns of increasing whole numbers with the name of an identifier; and
+    columns of repeated whole numbers with a name such as "subject", if the rows are sorted by them or every
+    number occurs equally often. Times give no warning: a year may be a variable.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
 
 
 def _numbers_rows(values: np.ndarray, name: str) -> bool:
-    """Whether the values are whole numbers that increase by one, or, if an identifier is named, increase."""
+    """Whether whole numbers increase by one, or just increase if the name is that of an identifier."""
     with np.errstate(invalid="ignore"):
         steps = np.diff(values)
         whole = bool((values == np.floor(values)).all())
@@ -82,7 +82,7 @@ def _numbers_rows(values: np.ndarray, name: str) -> bool:
 
 
 def _numbers_subjects(values: np.ndarray) -> bool:
-    """Whether the values are repeated whole numbers that never decrease, or each as often as the others."""
+    """Whether the values are repeated whole numbers that never decrease or all occur equally often."""
     if not np.isfinite(values).all() or (values != np.floor(values)).any():
         return False
     counts = np.unique(values, return_counts=True)[1]

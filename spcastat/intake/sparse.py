@@ -54,7 +54,7 @@ def _compressed(data: Any) -> Any:
     # scipy's check converts and cuts off the arrays in place, and skips the pointers if the last one is 0
     checked = copy.copy(data)
     for name in ("indices", "indptr"):
-        if getattr(checked, name).dtype.kind == "u":  # of which scipy warns
+        if getattr(checked, name).dtype.kind == "u":  # scipy warns about unsigned indices
             setattr(checked, name, getattr(checked, name).astype(np.int64))
     checked.check_format(full_check=True)
     if (np.diff(checked.indptr) < 0).any():

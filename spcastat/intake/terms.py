@@ -24,7 +24,7 @@ LARGEST_EXPONENT = 100
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _NUMBER = re.compile(r"[0-9.]{1,20}")
 _WORD = re.compile(r"_[ne]([0-9]+)_")
-#: A numeral in backticks, which formulaic would take for the intercept; see `expressions.formula_name`.
+#: A numeral in backticks, which formulaic would read as the intercept; see `expressions.formula_name`.
 _QUOTED_NUMERAL = re.compile(r"`([0-9.]+)`")
 
 
@@ -63,9 +63,9 @@ class Model:
         The names that the terms use in addition to columns. A :class:`spcastat.intake.safe.Closed` one allows
         only the safe language.
     states : dict
-        Text of the call of a transform -> what it has learnt.
+        Text of the call of a transform -> its learned state.
     encodings : dict
-        Text of a factor with levels -> formulaic's kind and state of it.
+        Text of a factor with levels -> its kind and state in formulaic.
     widths : tuple of int
         The number of columns of each term, once these were computed.
     """

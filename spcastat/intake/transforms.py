@@ -68,7 +68,7 @@ class Learning:
     Attributes
     ----------
     states : dict
-        Text of a call -> its state. The state of a new call is learnt and added.
+        Text of a call -> its state. The state of a new call is learned and added.
     weights : ndarray of shape (n,) or None
         Weights of the rows; None for equal weights.
     """
@@ -134,13 +134,13 @@ def transformed(
     Parameters
     ----------
     name : str or None
-        Its name in :data:`OPTIONS`; None for a transform of the user's.
+        Its name in :data:`OPTIONS`; None for a user's own transform.
     function : callable
         A stateful transform as in formulaic.
     text : str
         The text of the call, which is the key of its state.
     learning : Learning
-    values : array of shape (n,) or (n, m), or a dict of such
+    values : array of shape (n,) or (n, m), or a dict of such arrays
     given, named
         Further positional and keyword arguments.
 

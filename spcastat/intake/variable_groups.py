@@ -14,8 +14,8 @@ from spcastat.errors import ShapeError
 def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
     """Return the group of every variable, in the order of `index`, as a categorical.
 
-    `groups` is a sequence of names, a mapping or Series from variables to names, or a Categorical. Groups of
-    names are in the order in which they occur first. Raises ShapeError for anything else.
+    `groups` is a sequence of names, a mapping or Series from variables to names, or a Categorical. Groups
+    given by names are in the order of their first occurrence. Raises ShapeError for anything else.
     """
     if isinstance(groups, pd.DataFrame):
         raise ShapeError(

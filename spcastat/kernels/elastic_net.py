@@ -161,7 +161,7 @@ def path(
         active = model.active
         with np.errstate(divide="ignore", invalid="ignore"):
             until_zero = -w[active] / slope
-        until_zero[~(until_zero > RELATIVE * largest)] = np.inf  # has just entered, together with a tied one
+        until_zero[~(until_zero > RELATIVE * largest)] = np.inf  # a variable that has just entered with a tie
         if until_zero.min() < step:
             step, entering, leaving = float(until_zero.min()), None, int(np.argmin(until_zero))
         if card is not None and active.size == card and entering is not None:

@@ -22,7 +22,7 @@ def least_absolute(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     A : ndarray of shape (m, k)
         The regressors: of rank k, with columns of similar size.
     B : ndarray of shape (m, r)
-        The responses, one a column.
+        The responses, one per column.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def _of_some(A: np.ndarray, responses: np.ndarray, first: np.ndarray) -> np.ndar
         moves, sums = _step(A, moved[left], basis, left)
         idle[left] = np.where(sums < lowest[left], 0, idle[left] + 1)
         lowest[left] = np.minimum(sums, lowest[left])
-        left = left[moves & (idle[left] <= 10 * k)]  # rounding may lead in circles
+        left = left[moves & (idle[left] <= 10 * k)]  # rounding may cause cycling
     wanted = np.take_along_axis(responses, basis, axis=1)
     return np.asarray(np.linalg.solve(A[basis], wanted[..., None])[..., 0])
 

@@ -112,7 +112,7 @@ class OrthogonalSoft:
                     best = x
             if high - low <= 1e-12 * high:
                 break
-        best = levelled(best[:, None], 1e-6)[:, 0]  # bisection leaves tiny values for zeros
+        best = levelled(best[:, None], 1e-6)[:, 0]  # bisection leaves tiny values in place of zeros
         if np.count_nonzero(best) > card:
             J = np.flatnonzero(top(np.abs(best), card))
             part = OrthogonalSoft(self.Q[J]).threshold(g[J], 0.0)

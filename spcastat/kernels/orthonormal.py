@@ -6,7 +6,7 @@ import numpy as np
 
 from spcastat.kernels.ties import quotients
 
-#: A column depends on earlier columns if what they leave of it is shorter than this share of its length.
+#: A column depends on earlier columns if its residual on them is shorter than this share of its length.
 DEPENDENT = 1e-12
 
 
@@ -17,7 +17,7 @@ def orthonormalise(T: np.ndarray, dependent: float = DEPENDENT) -> tuple[np.ndar
     ----------
     T : ndarray of shape (r, k)
     dependent : float
-        A column counts as dependent if no larger share of its length than this remains.
+        A column counts as dependent if at most this share of its length remains.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from spcastat.config import listed
 from spcastat.errors import ConstantColumnError
 from spcastat.kernels.eig import symmetric
 
-#: Residuals with a norm up to this share of that of their variable are rounding.
+#: Residuals with a norm of at most this share of their variable's norm are rounding errors.
 ROUNDING = 1e-12
 
 

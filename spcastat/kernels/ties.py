@@ -139,7 +139,7 @@ def flip_signs(V: np.ndarray) -> np.ndarray:
 
 
 def better_signs(V: np.ndarray, axis: int) -> np.ndarray:
-    """Return the signs, of the shape of V but 1 along `axis`, that give positive parts the larger norms."""
+    """Return signs that give the positive parts larger norms; as V in shape, but 1 along `axis`."""
     up, down = ((np.maximum(sign * V, 0.0) ** 2).sum(axis=axis, keepdims=True) for sign in (1.0, -1.0))
     return np.where(down > up * (1.0 + 1e-10), -1.0, 1.0)
 

@@ -34,7 +34,7 @@ quiet = np.errstate(over="ignore", invalid="ignore")
 
 
 class Accumulator(Protocol):
-    """Something that is computed in one pass over rows."""
+    """A quantity that is computed in one pass over rows."""
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Add rows: an ndarray or scipy.sparse array of shape (m, p), and their weights, shape (m,)."""

@@ -133,7 +133,7 @@ def from_products(
 def _in_blocks(
     blocks: Blocks, find: Callable[[Any], tuple[Standardisation, Op]]
 ) -> tuple[Standardisation, Op]:
-    """Return centre, scale and operator in blocks; `find` returns them for a given `scale`."""
+    """Return centre, scale and operator for scaling by blocks; `find` returns them for a given `scale`."""
     standard, op = find(blocks.within)
     standard, op = find(standard.scale * blocks.divisors(op) * op.unit)
     return replace(standard, scaling=blocks.kind), op
@@ -142,7 +142,7 @@ def _in_blocks(
 def matrix_in_blocks(
     S: np.ndarray, blocks: Blocks, names: Sequence[object] | pd.Index
 ) -> tuple[Standardisation, Gram]:
-    """Return what the variables of a covariance matrix, shape (p, p), are divided by, and the new matrix."""
+    """Return the divisors of the variables of a covariance matrix, shape (p, p), and the scaled matrix."""
     products = CrossProducts(len(S))
     products.weight, products.products = 2.0, S
     return from_products(products, len(S) + 1, True, blocks, names)

@@ -18,7 +18,7 @@ from spcastat.kernels.ties import ranked
 
 #: `residual` is formed for matrices up to this order.
 RESIDUAL_ORDER = 3000
-#: A score depends on earlier scores if what they leave of it is shorter than this share of its length: the
+#: A score depends on earlier scores if its residual on them is shorter than this share of its length: the
 #: square root of the rounding errors in products with S.
 DEPENDENT = 1e-7
 
@@ -144,7 +144,7 @@ class Operator(ABC):
         return
 
     def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what measures of variance need of the QR decomposition XV = QR of the scores.
+        """Return the parts of the QR decomposition XV = QR of the scores that measures of variance use.
 
         Parameters
         ----------

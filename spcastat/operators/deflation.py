@@ -16,7 +16,7 @@ from spcastat.operators.row_operators import Rows
 
 
 class _Updated(Operator):
-    """What operators S + L M L' have in common, for the S of a base, L of shape (p, r) and a symmetric M."""
+    """Base class of operators S + L M L', with the S of a base, L of shape (p, r) and a symmetric M."""
 
     base: Operator
     L: np.ndarray
@@ -126,7 +126,7 @@ def schur_complement(view: Operator, part: Removed) -> Update:
 
 
 def hotelling(view: Operator, part: Removed) -> Update:
-    """S - (v'Sv) v v', which may be indefinite if v is no eigenvector of S."""
+    """S - (v'Sv) v v', which may be indefinite if v is not an eigenvector of S."""
     return part.v[:, None], np.array([[-float(part.v @ view.dot(part.v))]])
 
 
@@ -216,7 +216,7 @@ def deflate_rows(view: Rows, part: Removed, how: str) -> DeflatedRows:
     Raises
     ------
     OptionError
-        For "hotelling", whose result is in general no covariance matrix of any rows.
+        For "hotelling", whose result is in general not the covariance matrix of any rows.
     """
     if how not in ROW_DEFLATIONS:
         raise OptionError(

@@ -1,4 +1,4 @@
-"""Groups of variables by which `scale` is found: blocks with the same weight, and numbers with factors.
+"""Scales that depend on groups of variables: blocks of equal weight, or numbers mixed with factors.
 
 Blocks have weights as in multiple factor analysis: Escofier and Pagès (1994), "Multiple factor analysis
 (AFMULT package)", Computational Statistics and Data Analysis, 18, 121-140. Numbers and factors are scaled as
@@ -29,7 +29,7 @@ class ScalingGroups:
     kind : str
         The `scale` of the call.
     names : tuple of str
-        Of the groups.
+        The names of the groups.
     of : ndarray of int, shape (p,)
         The group of each variable, -1 for none.
     """
@@ -40,12 +40,12 @@ class ScalingGroups:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What a record keeps."""
+        """The fields that a record stores."""
         return {"kind": self.kind, "names": list(self.names), "of": self.of.tolist()}
 
     @property
     def counts(self) -> np.ndarray:
-        """The number of variables of each group, and at the end of those in none."""
+        """The number of variables in each group, and then the number in no group."""
         return np.bincount(self.of % (len(self.names) + 1), minlength=len(self.names) + 1)
 
     def shares(self, variances: np.ndarray) -> np.ndarray:
@@ -56,9 +56,9 @@ class ScalingGroups:
 
 @dataclass(frozen=True, eq=False)
 class Mixed(ScalingGroups):
-    """Scale numbers to unit variance; divide the indicator of a level by the root of its share p of the rows.
+    """Scale numbers to unit variance; divide the indicator of a level by the root of its share of the rows.
 
-    The groups are the factors. A factor has inertia levels - 1 then, a number 1.
+    The groups are the factors. A factor with m levels then has inertia m - 1, and a number has inertia 1.
     """
 
     @property
@@ -69,8 +69,9 @@ class Mixed(ScalingGroups):
     def divisors(self, mean: np.ndarray, variance: np.ndarray, weight: float) -> np.ndarray:
         """Return the scale of columns with these means and variances (divisor weight - 1), shape (p,).
 
-        An indicator with the share f has the variance f (1 - f) with divisor n, and divided by sqrt(f) the
-        inertia 1 - f. Here variances have the divisor n - 1, so that f n / (n - 1) gives the same inertia.
+        The indicator of a level with the share f of the rows has variance f (1 - f) with divisor n; divided
+        by sqrt(f) it has inertia 1 - f. Here variances have divisor n - 1, and dividing by the root of ``f n
+        / (n - 1)`` instead gives the same inertia.
         """
         return np.sqrt(np.where(self.indicators, mean * (weight / (weight - 1.0)), variance))
 
@@ -83,8 +84,8 @@ KINDS = {"blocks": True, "raw blocks": False}
 class Blocks(ScalingGroups):
     """Divide the variables of each block by the square root of the block's first eigenvalue.
 
-    `kind` is "blocks", or "raw blocks" for variables that are not scaled to unit variance before ("c" in
-    FactoMineR, where the others are "s").
+    `kind` is "blocks", or "raw blocks" for variables that are not first scaled to unit variance (type "c" in
+    FactoMineR; "blocks" is type "s").
     """
 
     @classmethod
@@ -101,7 +102,7 @@ class Blocks(ScalingGroups):
         Raises
         ------
         OptionError
-            For blocks that are not a partition of the variables; it names those that are wrong.
+            If the blocks are not a partition of the variables; the message names the wrong labels.
         """
         if not isinstance(blocks, Mapping) or not blocks:
             raise OptionError(
@@ -138,7 +139,7 @@ class Blocks(ScalingGroups):
 
     @property
     def within(self) -> bool:
-        """Whether the variables are scaled to unit variance before: `scale` within the blocks."""
+        """Whether the variables are first scaled to unit variance: the value of `scale` within the blocks."""
         return KINDS[self.kind]
 
     def divisors(self, op: Operator) -> np.ndarray:
@@ -160,7 +161,7 @@ class Blocks(ScalingGroups):
         return np.sqrt(first[self.of])
 
 
-#: Standard deviations, nothing, given numbers, or what groups of variables have.
+#: True for standard deviations, False for no scaling, given numbers, or scales that depend on groups.
 Scale = bool | np.ndarray | ScalingGroups
 
 #: Values of `scale` that name groups.

@@ -1,8 +1,9 @@
 """Centre, scale and unit of the columns: computed without changing the data, and applied to new rows.
 
-Division by a power of two is exact, so that data in such other units have the same loadings to the last bit.
-Usually sums are formed of the data as they are, and only the result is brought to unit size
-(:meth:`Operator.at_unit_size`). Columns whose squares would over- or underflow are divided before squaring.
+Division by a power of two is exact, so that data in units that differ by powers of two have the same loadings
+to the last bit. Usually sums are computed from the data as they are, and only the result is brought to unit
+size (:meth:`Operator.at_unit_size`). Columns whose squares would over- or underflow are divided before
+squaring.
 """
 
 from __future__ import annotations
@@ -157,15 +158,15 @@ class ColumnUnits:
     def of(cls, largest: np.ndarray, scale: Scale) -> Self | None:
         """Return units for columns with given `largest` absolute values; None if these are not finite.
 
-        With ``scale=True`` every column has a unit of its own. Otherwise columns are divided by `scale`, if
-        it is an array, and all share one unit. Blocks take away the unit of their variables.
+        With ``scale=True`` every column has its own unit. Otherwise columns are divided by `scale`, if
+        it is an array, and all share one unit. Scaling by blocks removes the unit.
         """
         if not np.isfinite(largest).all():
             return None
         sizes = np.frexp(largest)[1]
         if scale is True:
             return cls(sizes, 0)
-        if isinstance(scale, Mixed):  # shares of the rows are found from 0 and 1
+        if isinstance(scale, Mixed):  # shares of the rows are means of columns of 0 and 1
             return cls(np.where(scale.indicators, 0, sizes), 0)
         if isinstance(scale, Blocks):
             found = cls.of(largest, scale.within)

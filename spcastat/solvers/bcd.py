@@ -35,7 +35,7 @@ class BCD(JointSolver):
         Whether the number of nonzeros or the l1 norm of each column of V is bounded.
     card : tuple of int or None
         The largest number of nonzeros of each component. With "l1" the norm bound is chosen in every update
-        to give the cardinality. The criterion may then increase at times, and the result is the loadings of
+        to give the cardinality. The criterion may then increase at times, and the result has the loadings of
         the sweep with the smallest residual variance (with the best U for them).
     t : tuple of float or None
         Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only).
@@ -225,7 +225,7 @@ class _State:
         return np.asarray(self.op.total - np.einsum("bij,bji->b", inverse, self.SV @ Vt))
 
     def keep(self, mask: np.ndarray) -> None:
-        """Keep only the starts marked, which are not finished."""
+        """Keep only the marked starts, which are still running."""
         if not mask.all():
             self.V, self.A, self.G = self.V[mask], self.A[mask], self.G[mask]
             self.SV = None if self.SV is None else self.SV[mask]

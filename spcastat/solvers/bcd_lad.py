@@ -1,8 +1,8 @@
 """Block coordinate descent for sparse PCA with absolute residuals.
 
 Zhao, Meng, Xu and Gao (2015), "A block coordinate descent approach for sparse principal component analysis",
-Neurocomputing 153, propose the criterion in their outlook without an algorithm; the blocks and the start are
-those of this package.
+Neurocomputing 153, propose the criterion in their outlook without an algorithm; the blocks and the starting
+values are choices of this package.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Growth:
         Whether to rank variables by the leading eigenvalue of the extended support, instead of the paper's
         surrogate: the gain S_jj + 2 |S_j. x|, where x is a vector of +1 and -1 on the support.
     support : ndarray of int, optional
-        Where it starts, for exact growth; empty by default.
+        The initial support, for exact growth; empty by default.
     """
 
     def __init__(self, view: Operator, exact: bool, support: np.ndarray | None = None):

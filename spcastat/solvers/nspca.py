@@ -79,8 +79,8 @@ class NSPCA(JointSolver):
         return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)
 
     def _run(self, ascent: _Ascent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
-        # The ascent depends on the order of the variables, so it uses one that does not depend on the
-        # columns'.
+        # The ascent depends on the order of the variables, so it uses an order that does not depend on that
+        # of the columns.
         order = ranked(np.linalg.norm(start, axis=1))
         runs = []
         for one in (order, order[::-1]):

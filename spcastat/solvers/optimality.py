@@ -102,7 +102,7 @@ def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
     S[np.diag_indices(len(S))] += 3.0 * (len(S) + 2) * EPS
     if not below(-S, 0.0):
         return False
-    if below(S, level):  # no loadings of any cardinality have more
+    if below(S, level):  # no loadings of any cardinality have a larger variance
         return True
     q = S @ v / np.sqrt(float(v @ S @ v))
     diagonal = np.diag(S)

@@ -181,7 +181,7 @@ class OptimalScoring(Regression):
     ) -> tuple[np.ndarray, np.ndarray]:
         C = W.T @ SW
         values, vectors = top_eigh(symmetric(C), C.shape[0])
-        kept = values > 1e-10 * values[0]  # directions of the scores with less are dropped
+        kept = values > 1e-10 * values[0]  # directions of the scores with smaller values are dropped
         return np.asarray(SW @ (vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T), A
 
     def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:

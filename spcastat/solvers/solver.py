@@ -79,11 +79,11 @@ class Sparser:
     nonzeros : int
         The number of nonzeros after all unnecessary ones were removed.
     searched : bool
-        Whether a joint search then found no fit with one nonzero less.
+        Whether a joint search then found no fit with one nonzero fewer.
     dense : bool
         Whether more than a third of the loadings are nonzero.
     proven : bool
-        Whether fewer are impossible, since each component has only one.
+        Whether fewer nonzeros are impossible, since each component has only one.
     """
 
     proposals: Mapping[str, int]
@@ -160,7 +160,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Earlier:
-    """What a solver of single components knows about the earlier ones.
+    """Information about the earlier components, for solvers of single components.
 
     Attributes
     ----------

@@ -178,7 +178,7 @@ class _Search:
         return self.variances(y * c[:, None] + Z[:, None, :] * s[:, None])
 
     def lone_penalty(self) -> float:
-        """Return a penalty with about one nonzero: the largest gain of a second variable per l1 norm."""
+        """Return a penalty that leaves about one nonzero: the largest gain per l1 norm of a second one."""
         first = self.order[0]
         y = self.columns(np.array([first]))[0]
         half = 0.5 * np.pi * 0.5 ** np.arange(1, 12)
@@ -191,7 +191,7 @@ class _Search:
         return 1.01 * best if best > 0 else float(self.single[first])
 
     def cut(self, found: _Found, kept: np.ndarray) -> _Found:
-        """Return the loadings with those of all variables not in `kept` set to zero, at unit length."""
+        """Set the loadings of all variables not in `kept` to zero, and rescale to unit length."""
         a = np.zeros_like(found.a)
         a[kept] = found.a[kept] / np.linalg.norm(found.a[kept])
         return _Found(a, float(self.variances(self.scores(a))), found.penalty, found.sweeps)

@@ -88,7 +88,7 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
         finally:
             with suppress(OSError):  # it was renamed, or never created
                 beside.unlink()
-    except FileError:  # from reading the rows
+    except FileError:  # the rows could not be read
         raise
     except OSError as error:
         raise FileError(f"{target} cannot be written: {error.strerror or error}.") from error

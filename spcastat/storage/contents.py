@@ -59,7 +59,7 @@ _MATRIX = {
 
 
 def together(value: Any, sizes: Sizes) -> str:
-    """Return what is wrong with groups of all variables: lists of a name and of the places of variables."""
+    """Return what is wrong with groups of all variables: lists of a name and the positions of variables."""
     wrong = problem(List(List((str, List(Whole(0, "last"))), 2)), value, sizes)
     if wrong:
         return wrong

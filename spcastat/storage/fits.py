@@ -115,7 +115,7 @@ def read_state(path: str | os.PathLike[str]) -> FitState:
         raise _unusable(where, archive, str(error)) from None
     except MemoryError:
         raise FileError(f"{where} cannot be read: it takes more memory than there is.") from None
-    except Exception as error:  # the digest matches: not damaged, but not of this package
+    except Exception as error:  # the digest matches: not damaged, but not written by this package
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise _unusable(where, archive, f"it lacks a part, or has one of another type ({reason})") from error
 

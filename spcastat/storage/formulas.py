@@ -63,7 +63,7 @@ def _packed(value: Any, sizes: Sizes) -> str:
     return ""
 
 
-#: Schema of a formula; a term has at most 100 factors, and the context as many values.
+#: Schema of a formula; a term has at most 100 factors, and the context at most 100 values.
 _MODEL: dict[str, Kind] = {
     "terms": List(List(List(str, 2), most=100), most=MOST_TERMS + _MOST),
     "widths?": List(Whole()),
@@ -102,7 +102,7 @@ def pack_spec(spec: Spec, packer: Packer) -> dict[str, Any]:
     if spec.partial is not None:
         own = replace(spec, partial=None)
         return {
-            "kind": "partial",  # which versions without covariates refuse
+            "kind": "partial",  # versions without covariates refuse this
             "spec": pack_spec(own, packer),
             "given": pack_spec(spec.partial.spec, packer),
             "regression": packer.fields(spec.partial.regression),
@@ -172,7 +172,7 @@ def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
         raise FileError("The formula in the file takes a part in two ways.")
     encodings = _encodings(model["encodings"], {part.text for part in parts}, reader)
     levels = {formula_name(label): known for label, known in inputs.items()}
-    for part in parts:  # a factor without stored levels would take those of new data
+    for part in parts:  # a factor without stored levels would get its levels from new data
         lookup = part.method == "lookup" and levels.get(part.text) is not None
         marked = part.method == "python" and has_levels(part.text)
         if (lookup or marked) and not encodings.get(part.text, (None, {}))[1].get("categories"):
@@ -313,7 +313,7 @@ def states_of(parts: Iterable[Part], learned: Any) -> dict[str, Any]:
 def _earlier(node: ast.Call, expression: Expression) -> str:
     """Return the text of a call that is the key of its state in files of earlier versions.
 
-    It has names in backticks without these, with other characters replaced by underscores.
+    In it, names in backticks have no backticks, and their special characters are underscores.
     """
     text = ast.unparse(node)
     for word, name in expression.quoted.items():

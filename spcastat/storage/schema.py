@@ -172,7 +172,7 @@ def _of_list(kind: List, value: Any, sizes: Sizes) -> str:
 
 
 def plain(value: Any, sizes: Sizes) -> str:
-    """Return what is wrong with a value that should be None, text, a number, a bool or a list of such."""
+    """Return what is wrong with a value that should be None, text, a number, a bool or a list of these."""
     if isinstance(value, list):
         return next(filter(None, (plain(one, sizes) for one in value)), "")
     right = value is None or type(value) in (bool, str, float) or not problem(Whole(-LARGEST), value, sizes)

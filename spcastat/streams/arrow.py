@@ -1,4 +1,4 @@
-"""Sources of Arrow record batches that can be read repeatedly: files, queries, objects with its interface.
+"""Arrow record batches that can be read repeatedly: files, queries, and objects with an Arrow stream.
 
 The Arrow PyCapsule interface is one method, ``__arrow_c_stream__``, which returns a stream of batches. It
 must return a new stream in every call; sources that can be read only once are refused (see
@@ -76,7 +76,7 @@ class Layout:
         self.labels = self._stored.labels
 
     def read(self, needed: list[str] | None) -> list[str]:
-        """Return the columns to read: those of the `needed` ones that exist, and the labels of the rows."""
+        """Return the columns to read: the `needed` ones that exist, and the labels of the rows."""
         wanted = set(self.names if needed is None else needed)
         return [name for name in self.names if name in wanted or name in self.labels]
 
@@ -86,7 +86,7 @@ class Layout:
 
         index = self._stored.index(lambda name: table.column(name).to_pandas(), table.num_rows, start)
         table = table.drop_columns([name for name in table.column_names if name in self.labels])
-        for place, field in enumerate(table.schema):  # pandas would make objects of these
+        for place, field in enumerate(table.schema):  # pandas would convert these to objects
             gaps = pyarrow.types.is_boolean(field.type) and table.column(place).null_count
             if gaps or pyarrow.types.is_decimal(field.type):
                 table = table.set_column(place, field.name, table.column(place).cast(pyarrow.float64()))
@@ -142,7 +142,7 @@ def parquet_chunks(
 ) -> Chunks:
     """Return the rows of a Parquet file, of all files in a folder, sorted by name, or of a list of these.
 
-    Folders are searched recursively, without files and folders whose names start with "." or "_". Names of
+    Folders are searched recursively, except files and folders whose names start with "." or "_". Names of
     folders such as ``year=2024`` do not become columns. An index that pandas stored labels the rows. Reading
     takes 2 to 3 MB for each column (a page and a dictionary), whatever the size of the row groups.
 

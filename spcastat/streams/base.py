@@ -1,6 +1,6 @@
 """Rows that are never all in memory: a stream of checked blocks, which is read in passes.
 
-One stream may have the rows of another, with some columns only, or with columns in other units.
+A stream may be derived from another one: with some of its columns, or with its columns in other units.
 """
 
 from __future__ import annotations

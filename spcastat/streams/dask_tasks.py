@@ -80,7 +80,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What all tasks of one pass share.
+    """The information that all tasks of one pass share.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from spcastat.errors import ConvergenceWarning
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.orthonormal import straightened
 
-#: A block has k + WIDE vectors if there will be few products: a wider block makes each only a little dearer.
+#: A block has k + WIDE vectors if there will be few products: a wider block makes each only slightly slower.
 WIDE = 40
 #: Largest number of products.
 PASSES = 30

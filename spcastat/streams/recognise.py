@@ -32,15 +32,14 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
     data : object
         One of the following:
 
-        - a path to a text table (.csv, .tsv), to a Parquet file or to a folder of Parquet files, a pattern
-        such
-          as ``"trips/*.parquet"``, or a list of paths;
+        - a path to a text table (.csv, .tsv), to a Parquet file or to a folder of Parquet files,
+          a pattern such as ``"trips/*.parquet"``, or a list of paths;
         - a ``numpy.memmap``, a zarr array, an h5py dataset, or an xarray object in a file or on dask;
         - a polars LazyFrame, a pyarrow dataset or opened file, a DuckDB relation, a Ray dataset, or another
           object with ``__arrow_c_stream__``;
-        - a list of chunks, an object that can be iterated over repeatedly, or a function without arguments
-        that
-          returns a new iterable of chunks. A chunk is what :func:`spcastat.intake.read_data` takes;
+        - a list of chunks, an object that can be iterated over repeatedly, or a function without
+          arguments that returns a new iterable of chunks. A chunk is anything that
+          :func:`spcastat.intake.read_data` accepts;
         - a dask array or data frame.
     reading : ReadOptions
     spec : Spec, optional
@@ -137,7 +136,7 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
     )
 
 
-# --- what libraries have --------------------------------------------------------------------------
+# --- objects of libraries --------------------------------------------------------------------------
 
 
 def _unwrapped(data: Any) -> Any:
@@ -165,7 +164,7 @@ def _of_library(data: Any) -> sources.Chunks | None:
     return None if opened is None else opened(data)
 
 
-# --- what can be iterated over --------------------------------------------------------------------
+# --- iterables --------------------------------------------------------------------
 
 
 def _from_iterable(data: Any) -> sources.Chunks | None:

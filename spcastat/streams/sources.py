@@ -46,7 +46,7 @@ class Chunks:
     files : sequence of paths
         Files and folders that hold the rows.
     article : str
-        Stands before the title where a chunk is named.
+        The article before the title in names of chunks.
     parts : sequence of Chunks
         Sources that are read one after the other, each with its own title; `read` is then not called.
     """
@@ -124,7 +124,7 @@ def array_chunks(array: Any, path: Any = None, title: str = "memory-mapped array
 
     def read(needed: list[str] | None) -> Iterator[Any]:
         if array.ndim != 2:
-            yield np.empty((0,) * array.ndim)  # an error for the number of axes
+            yield np.empty((0,) * array.ndim)  # leads to an error about the number of axes
             return
         for rows in row_slices(array.shape[0], array.shape[1], getattr(array, "chunks", None)):
             yield np.asarray(array[rows])
@@ -134,7 +134,7 @@ def array_chunks(array: Any, path: Any = None, title: str = "memory-mapped array
 
 
 def iterable_chunks(begin: Callable[[], Iterable[Any]], title: str) -> Chunks:
-    """Return the chunks that a function gives, which returns a new iterable of them in every call."""
+    """Return the chunks from a function that returns a new iterable of them in every call."""
     last: list[Any] = []
 
     def read(needed: list[str] | None) -> Iterator[Any]:

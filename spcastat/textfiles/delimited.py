@@ -1,4 +1,4 @@
-"""Text tables with one row a line; every line must have as many fields as the first.
+"""Text tables with one row per line; every line must have as many fields as the first.
 
 Separator and decimal mark are determined from the first lines if they are not given. If these are ambiguous,
 an error is raised.
@@ -21,11 +21,11 @@ from spcastat.textfiles.encoded import EncodedFile
 
 #: Separators that are recognised, and their names.
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-#: Fields that stand for missing values, besides empty ones.
+#: Fields that stand for missing values.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None")
 
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
-#: Mark -> patterns of numbers in which it is before decimals, and in which it may be between thousands.
+#: Mark -> patterns of numbers in which it is the decimal mark, and in which it may separate thousands.
 _WITH_MARK = {
     mark: (
         re.compile(rf"[+-]?\d*\{mark}\d+([eE][+-]?\d+)?", re.ASCII),
@@ -36,9 +36,9 @@ _WITH_MARK = {
 
 
 def in_python(option: str, value: Any) -> str:
-    """Return an option of reading as Python code, for messages: a call of pandas.
+    """Return an option of reading as Python code for messages, as in a call of pandas.
 
-    `option` is "sep", "decimal", "header" or "encoding". The command has a function of its own for this.
+    `option` is "sep", "decimal", "header" or "encoding". The command line has its own function for this.
     """
     given = ("0" if value else "None") if option == "header" else repr(value)
     return f"pd.read_csv(path, {option}={given})"
@@ -273,7 +273,7 @@ def separator_in(
 
 
 def _is_even(sample: Sequence[str], sep: str) -> bool:
-    """Whether all lines, empty ones aside, have as many fields as another."""
+    """Whether all lines that are not empty have the same number of fields."""
     try:
         return len({len(record) for record in csv.reader(sample, delimiter=sep) if any(record)}) == 1
     except csv.Error:
@@ -286,7 +286,7 @@ def decimal_in(name: str, rows: Iterable[Sequence[str]], say: Callable[[str, Any
     Raises
     ------
     OptionError
-        If all marks may also be between thousands, as in 8.302 or 1,770.
+        If all marks may also separate thousands, as in 8.302 or 1,770.
     """
     cells = [cell.strip() for row in rows for cell in row if "," in cell or "." in cell]
     found = {}

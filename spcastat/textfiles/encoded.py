@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from spcastat.errors import FileError, OptionError, SpcaError
 
-#: Byte-order marks and their encodings; a mark comes before those that are a prefix of it.
+#: Byte-order marks and their encodings; a mark precedes any mark that is a prefix of it.
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -49,7 +49,7 @@ _ENDINGS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
 def usual_separator(path: str | os.PathLike[str]) -> str | None:
-    """Return the usual separator for a file's suffix, compressed or not; None if it is no text table."""
+    """Return the usual separator for a file's suffix, compressed or not; None if it is not a text table."""
     endings = [ending.lower() for ending in Path(path).suffixes]
     if endings and endings[-1] in PACKED:
         endings.pop()
