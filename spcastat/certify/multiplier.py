@@ -22,7 +22,7 @@ import numpy as np
 
 from spcastat.certify.dual import EVERY, RATIO, ROUNDING, Running, capped_simplex, positive
 
-#: Number of supports added in a round, and of steps of the dual method in a round.
+#: In each round: the largest number of supports added, and the number of steps of the dual method.
 ADDED, STEPS = 12, 60
 #: Thresholds theta are at least this share of the largest eigenvalue; the bound stays valid.
 LEAST = 1e-6

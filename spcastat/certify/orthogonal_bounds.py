@@ -61,7 +61,7 @@ class Orthogonal(Projection):
 
 
 class OrthogonalLeaves(Leaves):
-    """The best known orthogonal loadings, with PEV as their measure."""
+    """The best known fit with orthogonal loadings, as measured by PEV."""
 
     def _measured(self, V: np.ndarray) -> float:
         return float(np.einsum("ij,ik,kj->", V, self.S, V))

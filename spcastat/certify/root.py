@@ -22,7 +22,7 @@ class RootBound(Proof):
     Attributes
     ----------
     pca : float
-        The bound of as many dense components, never exceeded by the reported bound.
+        The bound from dense PCA with the same number of components. The reported bound never exceeds it.
     """
 
     pca: float = 1.0

@@ -13,7 +13,8 @@ from spcastat.config import listed, nearest
 from spcastat.errors import FileError, OptionError
 from spcastat.textfiles import TextTable
 
-#: The largest unpacked size of a workbook in bytes, and of a sheet in cells: they take a minute and 2 GB.
+#: The largest unpacked size of a workbook in bytes, and of a sheet in cells. To read as much takes a minute
+#: and 2 GB.
 MOST, MOST_CELLS = 2**29, 20_000_000
 
 

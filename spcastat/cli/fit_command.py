@@ -151,7 +151,7 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def rule_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the rule for variables."""
+    """Add the arguments that restrict which variables components have."""
     add = parser.add_argument
     for name, verb in (("include", "must have"), ("exclude", "must not have")):
         about = f"with --card: a variable that every component, or the one named, {verb}; may be repeated"
@@ -183,7 +183,7 @@ def groups_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def grouped(args: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
-    """Return the data without the column of --groups, None if not given, and options of the report."""
+    """Return the data without the column of --groups, and that as an option; None without --groups."""
     if args.groups is None:
         return None, {}
     if not args.report:

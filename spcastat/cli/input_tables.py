@@ -106,7 +106,7 @@ def _in_chunks(
     def read() -> Iterator[pd.DataFrame]:
         return (_selected(frame, args) for frame in walk())
 
-    # the name in headers and messages, which follows the words "the function"
+    # headers and messages call the data "the function that reads data.csv"
     read.__name__ = f"that reads {one_line(os.path.basename(args.data), 60)}"
     return read
 
@@ -252,7 +252,10 @@ def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
 
 
 def is_saved_fit(path: str) -> bool:
-    """Whether a file is a saved fit: its first bytes, and, if its name is that of a table, its content."""
+    """Return whether a file is a saved fit.
+
+    It must be a zip archive; with the extension of a table, it must also contain a manifest.
+    """
     try:
         with open(path, "rb") as file:
             if file.read(2) != b"PK":
@@ -305,8 +308,8 @@ def columns_apart(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any
     Parameters
     ----------
     wanted : dict of str to str
-        Option -> name of its column. A column also named by --columns stays in the data; --drop may name one,
-        too.
+        Option -> name of its column. A column that --columns names, too, stays in the data. A column that
+        --drop names can still mark rows.
     """
     args.drop = args.drop and [name for name in args.drop if name not in wanted.values()]
     kept = list(args.columns or [])

@@ -124,7 +124,7 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
 
 
 def _rows(sampler: RowSampler) -> np.ndarray:
-    """Return the rows of all units, centred and scaled as in the fit, shape (n, p)."""
+    """Return the row of each sampling unit, centred and scaled as in the fit, shape (n, p)."""
     rows, standard = sampler.matrix[sampler.units], sampler.standard
     Y = ((rows.toarray() if is_sparse(rows) else rows) - standard.mean) / standard.scale
     return Y if sampler.covariates is None else rotated(Y, sampler.covariates[sampler.units], None)

@@ -122,12 +122,12 @@ class SampleFits(ABC):
 def by_place(
     reference: np.ndarray, places: Sequence[np.ndarray], values: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places that are nonzero in some fit, shape (m,), and the values of every fit there.
+    """Return all places where `reference` or a fit is nonzero, shape (m,), and the values of the fits there.
 
     Parameters
     ----------
     reference : ndarray of shape (p, k)
-        Loadings whose nonzero places are among them.
+        Loadings of the original fit.
     places, values : sequences of ndarray
         Places of the nonzero loadings of each fit in V.T, flattened, and their values.
     """

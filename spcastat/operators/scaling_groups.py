@@ -139,7 +139,7 @@ class Blocks(ScalingGroups):
 
     @property
     def within(self) -> bool:
-        """Whether the variables are first scaled to unit variance: the value of `scale` within the blocks."""
+        """Whether the variables are scaled to unit variance before their blocks are scaled."""
         return KINDS[self.kind]
 
     def divisors(self, op: Operator) -> np.ndarray:

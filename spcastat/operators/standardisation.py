@@ -184,11 +184,11 @@ class ColumnUnits:
         return float(np.ldexp(1.0, self.common))
 
     def centre(self, center: bool | np.ndarray) -> bool | np.ndarray:
-        """Return the centre of the divided rows."""
+        """Return `center` in the units of the divided rows."""
         return center if isinstance(center, bool) else np.ldexp(center, -self.exponents)
 
     def divisor(self, scale: Scale) -> Any:
-        """Return the scale of the divided rows."""
+        """Return `scale` in the units of the divided rows."""
         return (
             scale
             if isinstance(scale, (bool, ScalingGroups))

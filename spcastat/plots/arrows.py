@@ -114,11 +114,11 @@ def name_arrows(
     Parameters
     ----------
     said : sequence of str
-        The sentences of the note; names without room are added to them while these have room.
+        The sentences of the note. Names without room on the axes follow, as many as the note has room for.
     source : str
-        The function that returns the names which have no room there either.
+        The function that returns all names; the note refers to it if it cannot give them all.
     lists : sequence of (str, str)
-        Heads and names of lists for the note.
+        Heading and entry, for the note, of each variable of the lists that have no room on the axes.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def name_arrows(
     key : str
         Sentence for the note with the names that have no room on the axes.
     lost : int
-        How many of them are only counted there.
+        Number of names that have no room in the note either, where they are only counted.
     """
     colours = _colours(ax, arrows, 0.62)
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
@@ -163,7 +163,7 @@ def name_arrows(
 
 
 def _key(entries: Sequence[tuple[str, str]], told: int, source: str) -> str:
-    """Return a sentence with the first `told` names behind their numbers, and how many more there are."""
+    """Return a sentence with the first `told` entries and, if there are more, their number and `source`."""
     shown: dict[str, list[str]] = {}
     for head, name in entries[:told]:
         shown.setdefault(head, []).append(name)
@@ -184,7 +184,7 @@ def _numbered(
     """Write numbers at tips without room for a name; return these texts, and number and name of each tip.
 
     Tips that almost coincide share a number. A number may be closer to a neighbouring unnamed tip than to its
-    own, but never closer to a named tip. In place of a number without room stands "beside" with the nearest
+    own, but never closer to a named tip. A tip without room for a number is described as "beside" the nearest
     tip that has a name or a number.
     """
     written: list[Annotation] = []
@@ -295,7 +295,7 @@ def _marker_frame(
     sides: Any = "",
     supplementary: bool = False,
 ) -> pd.DataFrame:
-    """Return a frame of tips, with the larger of the two `values` of each variable, by default of its tip."""
+    """Return a frame of tips; "weight" is the larger in size of two `values`, by default the coordinates."""
     values = ends if values is None else values
     largest = np.argmax(np.abs(values), axis=1)
     columns = {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: The gid of the note below the axes.
 NOTE = "note"
-#: Sides of the frame that most plots leave out, and plots of named rows.
+#: Sides of the frame that are not drawn: in most plots, and in plots of named rows.
 OPEN, ROWS_ONLY = ("top", "right"), ("top", "right", "left")
 #: Position of a legend to the right of the axes.
 BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
@@ -277,7 +277,7 @@ def rewrite_note(ax: Axes, note: Annotation | None, sentences: Iterable[str]) ->
 
 
 def note_has_room(ax: Axes, sentences: Iterable[str], most: int = 5) -> bool:
-    """Whether a note of these sentences has at most so many lines and a fifth of the figure's height."""
+    """Return whether the note has at most `most` lines and needs at most a fifth of the figure's height."""
     lines = _wrapped(ax, sentences).count("\n") + 1
     return lines <= most and 1.25 * lines * _note_size() <= 14.4 * float(figure_of(ax).get_size_inches()[1])
 

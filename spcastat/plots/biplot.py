@@ -288,9 +288,9 @@ def spread_of(values: NDArray[np.float64], scale: float, names: tuple[str, str])
 def stretch_of(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
     """Return the factor by which arrows are stretched, so that they reach as far as most of the points.
 
-    Along one component the arrows reach as far as the nearest 97.5 % of the points, along the other at most
-    as far; but the longest has at least a quarter of the distance of the farthest point. So far points make
-    neither the arrows nor the other points too small.
+    Along one component the arrows reach as far as 97.5 % of the points, along the other no farther than that.
+    A few distant points therefore do not make the arrows so long that the other points look small. So that
+    arrows remain visible, the longest reaches at least a quarter of the way to the farthest point.
     """
     xy = np.abs(xy[np.isfinite(xy).all(axis=1)])
     longest = np.abs(ends).max(axis=0, initial=0.0)
@@ -343,7 +343,7 @@ def draw_biplot(
     *,
     own: bool,
 ) -> None:
-    """Draw on the axes of a new figure (`own`), whose size is set, or on the user's axes."""
+    """Draw the biplot on the user's axes, or on those of a new figure (`own`), and set the size of that."""
     ax.set_xlabel(axis_labels[0], parse_math=False)
     ax.set_ylabel(axis_labels[1], parse_math=False)
     xy = data.points[["x", "y"]].to_numpy()
@@ -369,7 +369,7 @@ def draw_biplot(
     ]
 
     def explained(*further: str) -> list[str]:
-        """Return the sentences of the note, with those explanations with which it has two lines."""
+        """Return the sentences of the note, without explanations that would need more than two lines."""
         sentences = said
         for word in words:
             if note_has_room(ax, [*sentences, word, *further], 2):
@@ -391,7 +391,7 @@ def draw_biplot(
         rows, missed = _name_points(ax, scene, data, clouds if centroids else [], layout.fontsize)
         unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)
         most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
-        # the lists have no room in full, or leave too little to the data
+        # lists are shortened if the data would be too small, or if the note has no room for their names
         crowded = layout.rank[1] + 1 < int(20 * FILLED[own])
         if told:
             crowded = bool(lost) or not note_has_room(ax, [*said, key], 3)
@@ -399,7 +399,7 @@ def draw_biplot(
             content = replace(content, most=2 * most // 3)
         elif rewrite_note(ax, note, explained(key, unnamed)):
             break
-        for label in [*lists, *written, *rows]:  # shorter lists, or a longer note that leaves less room
+        for label in [*lists, *written, *rows]:  # again: lists are shorter, or a longer note leaves less room
             label.remove()
 
 
@@ -452,7 +452,7 @@ def _points(
         how["fontsize"] = "x-small"
         if title is None or columns < len(names):
             return write_legend(ax, artists, names, title=title, **how)
-        how["ncols"] += 1  # the title in the row of the groups
+        how["ncols"] += 1  # the title is on the same line as the groups
         return write_legend(ax, [Line2D([], [], linestyle="none"), *artists], [f"{title}:", *names], **how)
 
     return write

@@ -63,7 +63,7 @@ GAP = 4.0
 class Content:
     """The contents of a biplot: finite points (n, 2) in data units, arrows of BiplotData, component names.
 
-    `most` is the largest number of names in a list, without those that are counted at its end; None for all.
+    A list shows at most `most` names, and its last line counts the others; None shows all names.
     """
 
     points: Array
@@ -144,7 +144,7 @@ class Layout:
 
 
 def enlarge(ax: Axes, content: Content) -> None:
-    """Give a new figure the size with which the axes have room for the content."""
+    """Set the size of a new figure so that the content has room on the axes."""
     _resize(ax, _room(ax, content, True))
 
 
@@ -164,7 +164,7 @@ def lay_out(
     texts : list of Text
         The lists on the axes.
     told : list of (str, str)
-        Head and entry, for the note, of each variable of the lists that have no room.
+        Heading and entry, for the note, of each variable of the lists that have no room on the axes.
     """
     probe = ax.text(0, 0, "", parse_math=False)
     legend = None if write_legend is None else write_legend(0)
@@ -302,7 +302,7 @@ def _ends(origin: Array, first: Array, last: Array) -> dict[str, Array]:
 
 
 def _apply(ax: Axes, layout: Layout, own: bool) -> None:
-    """Set the limits of the axes, and for a new figure its size, so that the axes have that of the layout."""
+    """Set the limits of the axes as in the layout and, for a new figure (`own`), their size."""
     if own:
         _resize(ax, layout.size)
     ax.set(xlim=(layout.low[0], layout.high[0]), ylim=(layout.low[1], layout.high[1]))
@@ -323,7 +323,7 @@ def _resize(ax: Axes, size: Array) -> None:
 
 
 def _write_list(ax: Axes, text: str, box: Array, fontsize: str) -> Text:
-    """Write a list; it keeps its distance from the closest edges of the axes if these shrink."""
+    """Write a list, anchored at its corner closest to the edges, so that it stays inside smaller axes."""
     right, top = (box[:2] + box[2:]) / 2 > 0.5
     style: dict[str, Any] = {"transform": ax.transAxes, "parse_math": False, "zorder": 6, "gid": "stack"}
     style |= {"ha": "right" if right else "left", "va": "top" if top else "bottom"}

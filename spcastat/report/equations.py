@@ -100,7 +100,7 @@ def _terms(
 ) -> Iterator[str]:
     first = True
     if standard is not None:
-        whole = np.flatnonzero(v)  # the constant is that of all terms, also those not written
+        whole = np.flatnonzero(v)  # the constant is for all terms, including those not written
         constant = -float(np.sum(v[whole] * standard.mean[whole] / standard.scale[whole]))
         if constant != 0:
             yield f"{'-' if constant < 0 else ''}{abs(constant):.{digits}g}"

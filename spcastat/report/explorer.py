@@ -196,7 +196,7 @@ def _position(
             spread = np.nanstd(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
         spread = np.where(np.isfinite(spread), spread, 0.0)  # 0 where a column is constant or unknown
         scaled = scores / np.where(spread > 0, spread, 1.0)
-        # in thousandths, which are far below a pixel
+        # rounded to thousandths, which are much smaller than a pixel
         found["scores"] = [_numbers(np.round(1000 * line)) for line in scaled[list(drawn)]]
         found["scores"] = [[None if v is None else int(v) for v in line] for line in found["scores"]]
         pairs = combinations(range(min(V.shape[1], MOST_COMPONENTS)), 2)

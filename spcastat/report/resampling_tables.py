@@ -22,12 +22,12 @@ ROWS, PAIRS = 100, 5
 LEVEL = 0.05
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
 OFTEN = 0.25
-#: A bound on the number of false selections above this share of the stable loadings is no guarantee.
+#: The bound on false selections is shown only if it is below this share of the number of stable loadings.
 MOST_FALSE = 0.5
 #: Names of the procedures that control the false discovery rate.
 FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
 
-#: Headings of columns of frames, if they differ; and columns that are blank for a loading of zero.
+#: Column of a frame -> its heading, if different; and the columns that are blank if the loading is zero.
 HEADINGS = {"estimate": "loading", "std_error": "std. error", "p_value": "p", "q_value": "q"}
 BLANK = ("loading", "estimate", "std_error", "lower", "upper")
 
@@ -58,7 +58,7 @@ UNSAID = {
 def bootstrap_document(state: FitState, found: Bootstrapped, level: float, screen: bool = False) -> Document:
     """Return bootstrap intervals of loadings and variances.
 
-    A `screen` has only intervals of loadings of the fit, and the variances in its header.
+    With `screen`, zero loadings are left out, and the variances are in the header instead of a table.
     """
     table, rest = _intervals(state, found, level, screen)
     variances = _variances(trust.variance_ci(state, found, level), "held out")
@@ -85,7 +85,8 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
 def stability_document(state: FitState, found: Halved, screen: bool = False) -> Document:
     """Return selection frequencies, the bound on false selections, clusters and associates.
 
-    A `screen` has only clusters that are stable though none of their variables is, and no associates.
+    With `screen`, associates are left out, and so are clusters unless they are stable while none of their
+    variables is.
     """
     halves, pairs = len(found.chosen), trust.associates(state, found)
     draws = _draws(found.draws, found.asked, found.again, found.normal, "pair")
@@ -234,16 +235,19 @@ def _intervals(state: FitState, found: Bootstrapped, level: float, screen: bool)
 def _loadings(
     frame: pd.DataFrame, all_of_them: str, width: int = 4, title: str = "Loading", here: str = ""
 ) -> tuple[Table, list[str]]:
-    """Return a table of loadings, at most ROWS and the largest, and a note that says where all of them are.
+    """Return a table of at most ROWS loadings, the largest, and a note if others are left out.
 
     Parameters
     ----------
     frame : DataFrame
         With the columns "component", "term", and `width` columns of numbers, the first of them the loading.
     all_of_them : str
-        What has all loadings.
+        The method or attribute that has all loadings, for the note.
     width : int
-    title, here : str
+    title : str
+        Heading of the label column.
+    here : str
+        Where the table is, for the note, such as " here".
     """
     names = list(frame.columns[2 : 2 + width])
     headings = tuple(HEADINGS.get(name, name) for name in names)
@@ -264,7 +268,7 @@ def _variances(frame: pd.DataFrame, *further: str) -> Table:
 
 
 def _frequencies(state: FitState, found: Halved) -> Table:
-    """Return the frequencies of variables in the fit or often selected, and below them what they imply."""
+    """Return a table of the frequencies of variables in the fit or often selected, and of what they imply."""
     frequency, bound = trust.frequency(state, found), trust.bound(state, found)
     values = frequency.to_numpy()
     stable = (values >= found.threshold).sum(axis=0)
@@ -305,7 +309,7 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
         frame = frame.sort_values("frequency", ascending=False, kind="stable").head(PAIRS)
         for component, members, often, largest in frame.itertuples(index=False):
             names = full_names(members)
-            # The largest number of characters for the listed members of a cluster; the first is always listed
+            # The first member of a cluster is listed, and one or two more if they fit in 36 characters
             some = next((i for i in (3, 2) if len(", ".join(names[:i])) <= 36), 1)
             text = ", ".join(names[:some]) + (f" and {len(names) - some} more" if names[some:] else "")
             rows.append(Row(f"{component}: {text}", (f"{often:.2f}", f"{largest:.2f}")))

@@ -44,7 +44,7 @@ class Summary(Advised, Renderings):
         self._frames = frames
 
     def _no_such(self, name: str) -> AttributeError:
-        """Return an error with the name of a rendering here, such as as_latex()."""
+        """Return an error that, for a name such as to_latex, suggests the method as_latex() of this class."""
         if hasattr(type(self), renamed := name.replace("to_", "as_", 1)):
             return AttributeError(f"{type(self).__name__} has no {name}; it is {renamed}() here.")
         return AttributeError(f"{type(self).__name__} has no attribute {name}.")
@@ -310,7 +310,7 @@ def describe_data(record: Record) -> str:
 
 
 def _adjustment(state: FitState, partial: Partial) -> str:
-    """Return what the variables were adjusted for, and of which it takes most, in a line."""
+    """Return one line on the covariates, the variance they explain, and the variables they explain best."""
     record, shares = state.record, partial.regression.shares
     each = [
         f"{name_text(state.spec.columns[j])} {100 * shares[j]:.1f}"
@@ -337,7 +337,7 @@ def share_taken(state: FitState) -> float:
     shares = state.spec.partial.regression.shares
     left = state.moments.variances
     if state.record.scaling == "sd" or (not state.record.from_rows and np.allclose(left, 1.0)):
-        return float(shares.mean())  # all variances were, and are, ones
+        return float(shares.mean())  # variances are one, before and after the adjustment
     return float(1.0 - left.sum() / (left / (1.0 - shares)).sum())
 
 
@@ -445,7 +445,7 @@ def _another_order(state: FitState) -> Iterator[str]:
 
 
 def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=True") -> Iterator[str]:
-    """Yield a note if variables with very different `variances`, (p,), were not scaled; `call` scales."""
+    """Yield a note if variables with very different `variances`, (p,), were not scaled; it advises `call`."""
     positive = variances[variances > 0]
     unscaled = record.groups is None and (not record.from_rows or record.scaling == "none")
     if unscaled and positive.size and positive.max() > 10.0 * positive.min():
@@ -457,9 +457,9 @@ def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=
 
 
 def _passes(record: Record, digits: int) -> Iterator[str]:
-    """Yield notes if few passes make dense PCA inaccurate, and if many passes each compute the rows again."""
+    """Yield a note if too few passes make dense PCA inaccurate, and one if each pass recomputes the rows."""
     made, short = record.passes or 0, sum(record.pca_errors or ())
-    if short > 0.1 * 10.0 ** -(digits + 1):  # a tenth of the last printed digit: percent, one decimal less
+    if short > 0.1 * 10.0 ** -(digits + 1):  # a tenth of the last digit; percentages have digits - 1 decimals
         yield (
             f"Dense PCA explains at least what is given here, perhaps {100.0 * short:.1g} % of the total "
             "variance more: few passes over the rows were made for it. passes=15 makes more of them."

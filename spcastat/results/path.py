@@ -21,7 +21,7 @@ from spcastat.state.support_rule import rule_words
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.grid import fixed, percent
 
-#: What a fit was asked for, and the type of the fits.
+#: What identifies a fit, such as its cardinality, and the type of the fits.
 Key = TypeVar("Key")
 Fit = TypeVar("Fit")
 #: The measures in the table.

@@ -420,7 +420,7 @@ def _all_together(
             "must have has a loading of zero, so that others under its rule have more. Leave joint=True out."
         )
     rule = rule_of(state.record)
-    pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # must be upper bounds
+    pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # upper bounds are needed
     how: dict[str, Any] = {"pca": pca, "time_limit": time_limit}
     whole = grouped(state.record) and not orthogonal
     found = certify_partition(op, state.V, objective, **how) if whole else None

@@ -427,7 +427,7 @@ class Inferred(OfFit):
     # --- shared ---------------------------------------------------------------------------------
 
     def _resampling(self, what: str, data: Any, rng: Any, n_jobs: Any, **how: bool) -> Resampling:
-        """Return the data and the method of the fit for draws; `what` is the call, for messages."""
+        """Return what resampling needs to draw rows and refit; `what` is the name of the call in messages."""
         from spcastat.inference.samples import Resampling
         from spcastat.resample import seed_of, workers
         from spcastat.resample.refit import plan_of, refit_of

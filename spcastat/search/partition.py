@@ -120,7 +120,7 @@ class Climber:
     rule : SupportRule, optional
         The variables that groups may have and must have. Variables that none may have are in no group.
     target : VarianceTarget, optional
-        How nearly it is reached takes the place of the sum of adjusted variances.
+        If given, partitions are compared by how nearly they reach it, not by the sum of adjusted variances.
     """
 
     def __init__(

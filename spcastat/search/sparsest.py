@@ -227,7 +227,7 @@ class _Search:
         )
 
     def _exchanges(self) -> list[np.ndarray]:
-        """Return orders that exchange two components for which a rule asks different things."""
+        """Return up to six orders, each exchanging two components that the rule treats differently."""
         k, found = self.goal.k, []
         kinds = (0,) * k if self.rule is None else self.rule.kinds([0] * k)
         pairs = [(i, j) for i, j in combinations(range(k), 2) if kinds[i] != kinds[j]]

@@ -88,7 +88,7 @@ Fitted = Callable[[list[Operator], Sequence[int]], Sequence[Sequence[np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """The computation for some of the folds."""
+    """A callable that computes the prediction errors for some of the folds."""
 
     folds: Folds
     fitted: Fitted

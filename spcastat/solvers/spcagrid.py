@@ -164,7 +164,7 @@ class _Search:
         return SCALES[self.spread](Z) ** 2
 
     def _chunks(self, J: np.ndarray, angles: int) -> list[np.ndarray]:
-        # The largest number of values processed at a time
+        # About a million values are processed at a time
         return [J[block] for block in blocks(len(J), len(self.rows) * angles, 1_000_000)]
 
     def in_plane(self, y: np.ndarray, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:

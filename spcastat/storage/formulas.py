@@ -2,8 +2,9 @@
 
 Formulas are code, and so are their functions. Therefore only formulas of names, numbers and known functions
 are written and read, and formulas that were read are interpreted, never run
-(:mod:`spcastat.intake.evaluation`). The states of transforms and factors must have the types that these
-learn, and their sizes are limited (:data:`spcastat.intake.transforms.LARGEST` columns for each call).
+(:mod:`spcastat.intake.evaluation`). The states of transforms and factors are checked: their types must be
+those that fitting produces, and their sizes are limited (:data:`spcastat.intake.transforms.LARGEST` columns
+for each call).
 """
 
 from __future__ import annotations
@@ -311,9 +312,10 @@ def states_of(parts: Iterable[Part], learned: Any) -> dict[str, Any]:
 
 
 def _earlier(node: ast.Call, expression: Expression) -> str:
-    """Return the text of a call that is the key of its state in files of earlier versions.
+    """Return the key under which files of earlier versions store the state of a call.
 
-    In it, names in backticks have no backticks, and their special characters are underscores.
+    It is the text of the call with backticks removed and, in the names within them, every character other
+    than letters, digits and underscores replaced by an underscore.
     """
     text = ast.unparse(node)
     for word, name in expression.quoted.items():

@@ -124,7 +124,7 @@ def _require_style(word: WordDocument) -> None:
 
 
 def _measure(text: str) -> int:
-    # Common fonts are wider than Computer Modern by at most 0.3
+    # Common fonts are at most 30 % wider than Computer Modern, which `points` measures
     return ceil(points(text) * 1.3 * SIZE / 10)
 
 

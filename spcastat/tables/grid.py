@@ -1,7 +1,7 @@
 """Rows, tables and documents of formatted text, which all renderers read, and numbers as the text of cells.
 
-Cells are text, already formatted. The meaning of an empty cell is that of the table; in a table of loadings
-it is exactly zero.
+Cells are text, already formatted. What an empty cell means depends on the table; in a table of loadings it
+is a loading of exactly zero.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def number_rows(frame: pd.DataFrame, digits: int, groups: Sequence[str] = ()) ->
 
 
 def below_headings(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
-    """Yield the rows, each after the name of its group if that is to be written above it, else after ""."""
+    """Yield each row after the heading to write above it: the group that begins with it, else ""."""
     before = ""
     for row in rows:
         yield row.group if row.group != before else "", row

@@ -52,7 +52,7 @@ def table_of(document: Document, title: str | None, layout: Layout) -> GT:
         columns[name] = texts if None in numbers else numbers
     made = GT(pd.DataFrame(columns), rowname_col=LABEL, groupname_col=GROUP)
     for name, texts in cells.items():
-        if columns[name] is not texts:  # numbers, written as in the other renderers
+        if columns[name] is not texts:  # numbers, displayed as in the other renderers
             for place, text in enumerate(texts):
                 written = text.again(0, layout.decimal) if isinstance(text, Figures) else text
                 made = made.fmt(lambda _, cell=str(written): cell, columns=name, rows=[place])  # type: ignore[misc]

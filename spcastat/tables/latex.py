@@ -404,7 +404,7 @@ def _long(part: Panel, document: Document, again: bool, below: list[str]) -> Ite
 
 
 def _below(document: Document) -> Iterator[str]:
-    # text has the letter x between numbers of rows and variables
+    # the x of "100 rows x 13 variables" becomes a multiplication sign
     timed = ((label, re.sub(r"(?<=\d rows) x (?=\d)", " × ", text)) for label, text in document.facts)
     facts = [rf"\textit{{{escape(label)}:}} {escape(text)}" for label, text in timed]
     key = []

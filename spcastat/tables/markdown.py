@@ -11,11 +11,11 @@ from math import ceil
 from spcastat.tables.grid import Document, Table, below_headings
 from spcastat.tables.table_layout import Layout, blocks, column_widths, display_width, label_width, panels
 
-#: Number of characters in a line of pandoc; if lines are longer, column widths are relative to the dashes.
+#: Line length of pandoc, in characters. If a table is wider, its dashes set the relative column widths.
 LINE = 72
 #: Smallest number of dashes of the label column.
 LABELS = 18
-#: Widths of characters in a wide font, which may replace a missing one, as shares of the font size.
+#: Widths of characters as shares of the font size, in a wide font, as a reader may lack the usual one.
 _WIDTHS = {**dict.fromkeys(".,:;-−|!'() []\N{NO-BREAK SPACE}", 0.36), **dict.fromkeys("ijltfr", 0.45)}
 
 #: Characters with a meaning in Markdown: "_" only at the edge of a word, "<" only where a tag could start,
@@ -28,9 +28,9 @@ _RULES = {"l": (":", "-"), "c": (":", ":"), "r": ("-", ":")}
 def render(document: Document, layout: Layout | None = None) -> str:
     """Return the document as Markdown.
 
-    The line of dashes of a table is longer than a line of pandoc, which then gives every column the share of
-    the page width that its dashes have. Columns of numbers get what they need to stay on one line; labels,
-    which may wrap, get the rest. Tables with too many columns for a page are split into panels.
+    The line of dashes of a table is longer than pandoc's line length; pandoc then divides the page width
+    among the columns in proportion to their dashes. Columns of numbers get what they need to stay on one
+    line; labels, which may wrap, get the rest. Tables with too many columns for a page are split into panels.
     """
     layout = layout or Layout()
     document = layout.of(document)

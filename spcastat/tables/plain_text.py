@@ -69,7 +69,7 @@ def render(document: Document, layout: Layout | None = None, encoding: str | Non
 
 
 def _with_room_for_stars(document: Document) -> Document:
-    """Return the document with cells padded to the largest number of stars, so that numbers are aligned."""
+    """Return the document with spaces after the cells, so that numbers with and without stars are aligned."""
     cells = [cell for table in document.tables for row in table.rows for cell in row.cells]
     most = max((len(without_stars(cell)[1]) for cell in cells), default=0)
     if not most:

@@ -62,8 +62,8 @@ def column_widths(block: tuple[Table, ...], measure: Callable[[str], int]) -> li
 def label_room(label: int, columns: list[int], width: int, gap: int, least: int) -> int:
     """Return the width of the label column: what the other columns leave, or `least` if that is too little.
 
-    A narrower label column would not be worth having all columns in one panel. There is always room for the
-    widest column.
+    Rather than make labels narrower than `least`, the table is split into panels. The label column is never
+    wider than `label`, and it leaves room for the widest of the other columns.
     """
     left = width - sum(gap + column for column in columns)
     beside_one = width - gap - max(columns, default=0)
