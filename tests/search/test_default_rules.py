@@ -93,6 +93,7 @@ def test_a_matrix_is_whitened_up_to_a_ridge():
 def test_a_matrix_that_rounding_made_indefinite_is_whitened():
     B = np.ones((3, 3))
     B[0, 1:] = B[1:, 0] = 1.0 + 1e-8  # the cosine of no angle
+    B *= np.outer([2.0, 3.0, 5.0], [2.0, 3.0, 5.0])
     assert np.linalg.eigvalsh(B)[0] < 0.0
     K = whitening(B[None])[0]
     assert np.linalg.eigvalsh(K @ B @ K.T)[-1] == pytest.approx(1.0, abs=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import permutations, product
 
 import numpy as np
@@ -172,6 +173,13 @@ def test_the_summary_has_the_eigenvalues_of_the_groups():
         values = np.linalg.eigvalsh(PITPROPS.to_numpy()[np.ix_(J, J)])
         np.testing.assert_allclose(row, values[[-1, -2]], rtol=1e-12)
     assert "there is more than one direction in it" in " ".join(str(two).split())
+
+
+def test_the_best_groups_are_met_by_some_of_the_starts():
+    """Noise has several local optima: this one is met by a few of the ten starts."""
+    fit = sp.spca(np.random.default_rng(8).standard_normal((30, 12)), k=4, disjoint=True, scale=True)
+    starts, met = (int(word) for word in re.findall(r"best of (\d+) starts, met (\d+) times", str(fit))[0])
+    assert 1 <= met < starts
 
 
 def test_what_does_not_go_together_is_refused():

@@ -159,3 +159,11 @@ def test_equal_variables_are_exchanged_only_where_the_rule_asks_the_same_of_them
     may, must = np.ones((1, 4), dtype=bool), np.zeros((1, 4), dtype=bool)
     may[0, 0], must[0, 3] = False, True
     assert np.flatnonzero(first_of_equals(Gram(S), V, SupportRule(may, must))).tolist() == [1, 3]
+
+
+def test_components_with_the_same_rule_and_cardinality_may_change_places():
+    may = np.ones((3, 4), dtype=bool)
+    may[0, 3] = False
+    rule = SupportRule(may, np.zeros((3, 4), dtype=bool))
+    assert rule.kinds([2, 2, 2]) == (0, 1, 1)
+    assert rule.kinds([2, 2, 3]) == (0, 1, 2)
