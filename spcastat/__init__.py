@@ -4,9 +4,8 @@
 >>> fit = sp.spca(df, k=3, card=[7, 4, 4])     # doctest: +SKIP
 >>> print(fit)                                 # doctest: +SKIP
 
-This module is a face only: each public name is imported from where it lives when it is first asked
-for, so that ``import spcastat`` costs next to nothing. ``_HOME`` lists the names; a new one is a line
-there and one under ``TYPE_CHECKING``, which is what type checkers and editors read.
+Public names are imported from their modules on first use, so that ``import spcastat`` is fast. To add a
+name, add it to ``_HOME``, and under ``TYPE_CHECKING``, which type checkers and editors read.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from spcastat.results.result import load as load
 
 _HOME = {
-    # name: the module that it is taken from, or is
+    # name: the module that contains it, or the module itself
     "SpcaResult": "spcastat.results",
     "compare": "spcastat.results.compare",
     "correlation": "spcastat.correlations",
@@ -47,7 +46,7 @@ _HOME = {
 
 __all__ = ["__version__", *_HOME]
 
-#: Names of other packages -> what to use.
+#: Names in other packages -> what to use instead.
 _ELSEWHERE = {
     **dict.fromkeys(("PCA", "pca", "prcomp", "princomp"), "dense PCA is spca(data, k, card=p)"),
     "SparsePCA": "the estimator for scikit-learn is spcastat.sklearn.SparsePCA",
@@ -57,7 +56,7 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, and keep it."""
+    """Import a public name on first use, and cache it."""
     home = _HOME.get(name)
     if home is None:
         here = _ELSEWHERE.get(name)
@@ -69,5 +68,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, imported or not, and nothing else that the module holds."""
+    """Return the public names only, imported or not."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""``python -m spcastat`` is the command ``spcastat``."""
+"""Run the command ``spcastat`` as ``python -m spcastat``."""
 
 from __future__ import annotations
 

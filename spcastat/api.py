@@ -1,4 +1,4 @@
-"""What users call: a fit of rows or of a covariance matrix, and a path of fits."""
+"""The main functions: fits of rows or of a covariance matrix, and paths of fits."""
 
 from __future__ import annotations
 
@@ -59,58 +59,62 @@ def spca(
 ) -> SpcaResult:
     """Fit sparse principal components to rows.
 
-    ``sp.spca(df, k=3, card=5, scale=True)`` finds three components of five variables each, of variables that
-    are scaled to unit variance; ``sp.choose(df, scale=True)`` finds both numbers. Printing the fit shows what
-    was found; `loadings`, `variance` and `scores` are data frames, and `biplot()` draws them.
+    ``sp.spca(df, k=3, card=5, scale=True)`` scales the variables to unit variance and finds three components
+    of five variables each; ``sp.choose(df, scale=True)`` chooses both numbers. Printing the fit shows a
+    summary; `loadings`, `variance` and `scores` are data frames, and `biplot()` draws them.
 
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
-        Rows are observations, columns are variables. Never changed. The name of a file (.csv, .parquet), and
-        other data larger than memory, are read in chunks (see Notes).
+        Rows are observations, columns are variables. Not modified. Files (.csv, .parquet), given by name, and
+        other data larger than memory are read in chunks (see Notes).
     k : int
-        Number of components; :func:`choose` finds one.
+        Number of components; :func:`choose` can choose it.
     card : int, sequence of k ints, or mapping, optional
-        Number of nonzero loadings: of every component, of each, or by name (``{"PC1": 5, "PC2": 3}``).
+        Number of nonzero loadings: one number for all components, one for each, or numbers by name
+        (``{"PC1": 5, "PC2": 3}``).
     variance : float in (0, 1], optional
-        Instead of `card`: the share of dense PCA's explained variance to keep with as few nonzeros as the
-        method finds. With neither, 0.9.
+        Share of dense PCA's explained variance to keep, with as few nonzeros as the method finds; an
+        alternative to `card`. If neither is given, 0.9 is used.
     scale, center : bool or array-like of shape (p,)
-        Divide by the standard deviations (ddof = 1); subtract the column means. Arrays give other values.
-        With `scale=True` columns that are not centred at their means are divided by their root mean square
-        about the centre, sqrt(sum(x^2) / (n - 1)), as R's prcomp() does. ``scale="blocks"`` gives blocks of
-        variables the same weight; see `blocks`. ``scale="mixed"`` takes factors (text and categories), too;
-        see Notes.
+        Whether to divide columns by their standard deviations (ddof = 1), and whether to subtract their
+        means. Arrays give other divisors and centres. With `scale=True`, columns that are not centred at
+        their means are divided by their root mean square about the centre, sqrt(sum(x^2) / (n - 1)), as R's
+        prcomp() does. ``scale="blocks"`` gives blocks of variables equal weight; see `blocks`.
+        ``scale="mixed"`` also accepts factors (text and categories); see Notes.
     blocks : mapping of name to list of labels, optional
-        With ``scale="blocks"``, multiple factor analysis: the variables of each block, as in
+        The variables of each block, for multiple factor analysis with ``scale="blocks"``, as in
         ``{"chem": ["ph", "salt"], "phys": ["depth"]}``; each variable belongs to one block. Variables are
         scaled to unit variance and then divided by the square root of the first eigenvalue of their block,
-        so that no block has a component of larger variance than one. FactoMineR's MFA() does so by default
-        (type "s"). ``scale="raw blocks"`` leaves out the unit variance (type "c"), for variables in one unit.
+        so that the first principal component of every block has variance one. This is the default of
+        FactoMineR's MFA() (type "s"). ``scale="raw blocks"`` omits the scaling to unit variance (type "c"),
+        for variables in the same unit.
     na : {"raise", "drop", "em", "pairwise"}
-        Missing values: an error; their rows are left out; covariances by EM for probabilistic PCA of rank
-        `k_em`, with `fit.imputed` as the filled rows and scores from conditional means, shrunk; or each
-        covariance from the rows that have both variables, with a missing score where one of the component's
-        own variables is missing. See Notes.
+        How to treat missing values. "raise": raise an error. "drop": leave out incomplete rows. "em":
+        estimate covariances by EM for probabilistic PCA of rank `k_em`; `fit.imputed` has the imputed rows,
+        and scores use shrunk conditional means. "pairwise": compute each covariance from the rows that have
+        both variables; a score is missing if a variable of its component is. See Notes.
     weights : str or array-like of shape (n,), optional
-        Nonnegative frequency weights: a row of weight 2 counts as two rows. Text is the name of a column of
-        the data, which then is not one of the variables; new rows need not have it.
+        Nonnegative frequency weights: a row of weight 2 counts as two rows. A string names a column of the
+        data, which is then not used as a variable; new rows need not have it.
     formula : str, optional
-        One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``. Behind a bar stand covariates, as in
-        ``"~ . | age + C(subject)"``: the components are those of what is left of the variables after
-        regression on them (partial PCA, see Notes). A formula runs as code: do not take one from strangers.
-        Its terms take each row for itself, or keep what they have learnt, as ``scale(a)``
-        does; others, such as ranks, are refused. Weights count in what they learn.
+        One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``. Covariates follow a bar, as in
+        ``"~ . | age + C(subject)"``: the components are then computed from the residuals of the variables
+        after regression on the covariates (partial PCA, see Notes). A formula runs as code: do not use one
+        from an untrusted source. Each term must depend on its own row only, or store the parameters that it
+        estimates from the data, as ``scale(a)`` does; others, such as ranks, are refused. The estimates use
+        the weights.
     method : str, optional
-        A name in :func:`methods`; "joint" by default, with `card` and with `variance`: a search over the
-        supports of all components together. It has no nonnegative form: `card` with `nonneg` means "bcd-l0".
-        The other methods are what their papers say.
+        A name in :func:`methods`. The default with `card` and with `variance` is "joint", a search over the
+        supports of all components together. It has no nonnegative form: with `card` and `nonneg` the default
+        is "bcd-l0". The other methods follow their papers.
     rng : None, int or numpy Generator
-        Seed of random starts. None is a fixed seed: two runs agree to the last bit.
+        Seed of random starts. None uses a fixed seed, so that repeated runs give identical results.
     progress : None, bool or callable
         True shows a bar on stderr for each pass over the data and each long search. None does so if the work
-        takes longer than three seconds and stderr is a terminal or a notebook. A function is called with a
-        :class:`spcastat.progress.Step`; an error that it raises ends the fit. Results do not depend on it.
+        takes longer than three seconds and stderr is a terminal or a notebook. A callable is called with each
+        :class:`spcastat.progress.Step`, and may raise an exception to end the fit. Results do not depend on
+        this option.
 
     Returns
     -------
@@ -119,119 +123,124 @@ def spca(
     Other Parameters
     ----------------
     objective : {"adjusted", "pev", "least_squares"}, optional
-        What is maximised, for the methods that have it: the variance of the scores, each component counting
-        what it adds to those before it (the default of "joint", whose best fit loses least in the two
-        others); the share of the variables that their projection on the loadings reconstructs; or the share
-        that regressions on the scores predict.
+        What is maximised, for methods with this option. "adjusted": the variance of each score that earlier
+        scores do not explain (the default of "joint", because its best fits lose least by the other two
+        measures). "pev": the share of the total variance that the projection on the loadings reconstructs.
+        "least_squares": the share that regressions on the scores explain.
     effort : {"quick", "auto", "thorough"}, optional
         How long "joint" searches; "auto" by default.
     promise : {"every", "total"}, optional
-        Whether `variance` is kept after every component (the default), or by all of them together.
+        Whether the target `variance` applies after every component (the default), or only to all components
+        together.
     include, exclude : list of names, or mapping, optional
-        For "joint": variables that every component must have and must not have, or those of some components
-        (``include={"PC1": ["age"], "PC2": ["sex"]}``). `card` counts what is included, and what is excluded
-        stays in the total variance. With `variance` the fewest nonzeros under the rule are searched for.
+        For "joint": variables that every component must contain, or must not contain; a mapping gives them by
+        component (``include={"PC1": ["age"], "PC2": ["sex"]}``). `card` includes the variables of `include`,
+        and the total variance includes excluded variables. With `variance`, the search is for the fewest
+        nonzeros that satisfy these rules.
     disjoint : bool
-        For "joint": no variable is in two components; without `card` and `variance` every variable is in one,
-        and the groups are searched for.
+        For "joint": whether every variable is in at most one component. Without `card` and `variance`, every
+        variable is in exactly one component, and the search chooses the groups.
     together : "terms", or mapping from names to lists of names, optional
-        For "joint" with `card`, which counts groups then: groups of variables that enter a component
-        together. "terms" are those of the formula, or of ``scale="mixed"``: the indicators of a factor, the
-        columns of a spline or of an interaction. ``{"size": ["topdiam", "length"]}`` names groups; each
-        variable that it does not name is a group of its own. `include` and `exclude` take groups by name.
+        For "joint" with `card`: groups of variables that enter a component together; `card` then counts
+        groups. "terms" groups the columns of each term of the formula, or of each factor with
+        ``scale="mixed"``: the indicators of a factor, the columns of a spline or of an interaction.
+        ``{"size": ["topdiam", "length"]}`` names groups; each variable not listed is a group of its own.
+        `include` and `exclude` then take names of groups.
     order : {None, "variance", "given", "best"}
         Order of the components. None sorts components of the same cardinality by variance, if the method fits
-        all components together and has not chosen their order itself, as "joint" does for adjusted variance.
-        "best", for "joint" with several cardinalities, searches with these in other orders, too (at most six
-        searches), and takes the fit with the largest adjusted variance, which depends on the order.
+        all components together and does not choose their order itself, as "joint" does for adjusted variance.
+        "best", for "joint" with unequal cardinalities, also tries the cardinalities in other orders (at most
+        six searches) and returns the fit with the largest adjusted variance, which depends on the order.
     nonneg : bool
-        Nonnegative loadings, for the methods that have them.
+        Whether loadings must be nonnegative, for methods with this option.
     n_init : int, optional
-        Number of starts, for the published methods that use starting values; the best fit is kept. By default
-        one, at the start of its authors (see `start` in ``methods(name)``), and two for "bcd-l1" with `card`.
-        "joint" has starts of its own, as many as its `effort` says.
+        Number of starts, for published methods that use starting values; the best fit is returned. The
+        default is one, the start of the method's authors (see `start` in ``methods(name)``), or two for
+        "bcd-l1" with `card`. "joint" has its own starts, whose number depends on `effort`.
     tol : float, optional
-        Relative to the total variance, for the published methods that iterate, as is `max_iter`.
+        Convergence tolerance, relative to the total variance, for published methods that iterate.
     max_iter : int, optional
+        Largest number of iterations, for the same methods.
     passes : int, optional
-        For chunks with more than 3000 variables: the largest number of passes over them for dense
-        PCA, where the search begins and which it is compared with. By default 4, after which the summary
-        says where PCA's figure is a lower bound only; 30 with `variance`, which is a share of it.
+        For chunks with more than 3000 variables: largest number of passes over the data to compute dense PCA,
+        which is the start and the reference of the search. The default is 4, after which PCA's variance may
+        be a lower bound only (the summary says so), or 30 with `variance`, which is a share of PCA's
+        variance.
     k_em : int, optional
-        Rank of the model behind "em"; `k` by default.
+        Rank of the EM model; `k` by default.
     context : mapping, optional
-        Names besides the columns that the formula may use; by default those where `spca` is called.
+        Names other than columns that the formula may use; by default those in the scope of the caller.
     categorical : {"refuse", "dummy"}
-        Whether text and categories in a formula are an error or become 0/1 columns.
+        Whether text and categories in a formula raise an error or become 0/1 columns.
     **options
         Further options of the method; see :func:`methods`.
 
     Raises
     ------
     SpcaError
-        One family for each cause, under :mod:`spcastat.errors`.
+        The base class of all errors; see :mod:`spcastat.errors`.
 
     Notes
     -----
-    Copies: the numbers are copied unless they exceed 64 MB. Do not change a larger array while its fit is in
+    Copies: the data are copied unless they exceed 64 MB. Do not modify a larger array while its fit is in
     use.
 
-    The default method looks for the best fit from many starts and takes longer than one descent. The summary
-    says how many starts there were, how often the best fit was found, and whether exchanging any single
-    variable improves it. With more than 1000 variables it searches among the most promising ones and tests
-    exchanges with all others; the summary then also says how many were searched.
+    Search: the default method starts from many points, and so takes longer than a single descent. The summary
+    reports the number of starts, how often the best fit was found, and whether exchanging any single variable
+    improves it. With more than 1000 variables the method searches among the most promising ones and tests
+    exchanges with all others; the summary then also reports how many variables were searched.
 
-    Chunks: rows that are larger than memory are read again whenever they are needed. They are given as
-    the path of a CSV or Parquet file, of a folder with Parquet files, a list or a pattern of such
-    (``"trips/*.parquet"``), a ``polars.LazyFrame``, a dataset of pyarrow or Ray, a relation of DuckDB,
-    anything else with ``__arrow_c_stream__``, arrays in files (``numpy.memmap``, zarr, h5py, xarray), a
-    list of tables, anything else that gives tables and can be iterated over again, or a function without
-    arguments that opens such a source, as in ``lambda: pd.read_csv(path, chunksize=100_000)``. A
-    collection of dask stays where its workers are. One pass gives the means and covariances, and `scores`
-    are computed chunk by chunk. All chunks must have the same columns, `weights` given as numbers run by
-    position over all rows, and a formula may only have terms that take each row by itself. Every pass is
-    compared with the first, and a chunk that has changed is an error (partitions of dask are compared by
-    their numbers of rows and sums of columns). Methods that need the rows themselves are refused, and
-    with more than 3000 variables so is every method but "joint" and "bcd-l0" with `card`.
+    Chunks: data larger than memory are read again in every pass. They may be the path of a CSV or Parquet
+    file, a folder of Parquet files, a list of files or a pattern (``"trips/*.parquet"``), a
+    ``polars.LazyFrame``, a dataset of pyarrow or Ray, a DuckDB relation, any other object with
+    ``__arrow_c_stream__``, arrays in files (``numpy.memmap``, zarr, h5py, xarray), a list of tables, any
+    other iterable of tables that can be iterated over repeatedly, or a function without arguments that opens
+    such a source, as in ``lambda: pd.read_csv(path, chunksize=100_000)``. Dask collections are processed by
+    their workers. One pass computes means and covariances, and `scores` are computed chunk by chunk. All
+    chunks must have the same columns; numeric `weights` are matched by position over all rows; and every term
+    of a formula must depend on its own row only. Every pass is compared with the first, and an error is
+    raised if a chunk has changed (partitions of dask are compared by numbers of rows and sums of columns).
+    Methods that need the rows themselves are refused; with more than 3000 variables, so are all methods
+    except "joint", and "bcd-l0" with `card`.
 
-    Screening: with more than 3000 variables, and where no covariance matrix is at hand, "bcd-l0" with `card`
+    Screening: with more than 3000 variables, and if no covariance matrix is available, "bcd-l0" with `card`
     (at most 1000 nonzeros, and without `nonneg`) searches among the variables of largest variance, exchanges
-    single variables until none improves the fit, and verifies the result against all variables, bringing in
-    those it cannot rule out. The summary says what was proven. ``screen=False`` searches among all variables;
-    a number says with how many to begin.
+    single variables until none improves the fit, and verifies the result against all variables, adding those
+    that it cannot rule out. The summary reports what was proven. ``screen=False`` searches among all
+    variables; a number is the number of variables to start with.
 
-    Mixed data: with ``scale="mixed"`` each factor becomes the indicators of its levels, as in factor analysis
-    of mixed data (FAMD), without a formula or where one names it. Numbers and booleans are scaled to unit
-    variance, and the indicator of a level is divided by the square root of the level's share p of the rows,
-    times n / (n - 1), so that a number has variance 1 and a factor as many as it has levels, less one: the
-    eigenvalues are those of FactoMineR and prince, though variances have the divisor n - 1 here. Levels are
-    selected one by one. `transform` refuses levels that the fit has not seen.
+    Mixed data: with ``scale="mixed"`` each factor in the data, or in the formula if there is one, is replaced
+    by indicators of its levels, as in factor analysis of mixed data (FAMD). Numbers and booleans are scaled
+    to unit variance, and the indicator of a level is divided by the square root of the level's share p of the
+    rows, times n / (n - 1), so that a numeric variable has variance 1 and a factor with m levels has total
+    variance m - 1: the eigenvalues are those of FactoMineR and prince, although variances have the divisor
+    n - 1 here. Levels are selected one by one. `transform` refuses levels that did not occur in the fit.
 
     Covariates (partial PCA): the variables are replaced by ``y - (z - mean(z)) B``, where B are the
-    coefficients of their least-squares regression on the covariates z, with the weights and an intercept
-    (those of least norm where covariates are collinear). Factors among the covariates need no
-    `categorical`. Variances keep the divisor n - 1; with ``scale=True`` the components are those of the
-    partial correlations. The dot on the left stands for the columns that are not on the right. `transform`
-    applies B to new rows, whose factors may have no new levels; draws, halves and folds of the rows are
-    regressed again, on the columns of the covariates that the fit made, and draws get back the degrees of
-    freedom that this takes. Tests take rows for exchangeable, which residuals are not: :func:`choose_k` and
-    `test_loadings` rotate them to as many as there are degrees of freedom (Huh and Jhun, 2001). Rows with
-    missing values are an error or dropped; rows in chunks are refused.
+    coefficients of their weighted least-squares regression, with an intercept, on the covariates z (the
+    minimum-norm solution if covariates are collinear). Factors among the covariates need no `categorical`.
+    Variances keep the divisor n - 1; with ``scale=True`` the components are those of the partial
+    correlations. The dot before the bar stands for the columns that do not follow it. `transform` applies B
+    to new rows, whose factors may have no new levels. In draws, halves and folds of the rows the regression
+    is repeated on the covariate columns of the fit, and the variances of draws are corrected for the degrees
+    of freedom that this uses. Tests assume exchangeable rows, which residuals are not: :func:`choose_k` and
+    `test_loadings` rotate the residuals to as many rows as there are degrees of freedom (Huh and Jhun, 2001).
+    Rows with missing values raise an error or are dropped; rows in chunks are refused.
 
     Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), where x are the centred rows with
     conditional means for their missing values and C is the conditional covariance of these; weights count
-    rows. What is filled in for scores and `imputed` is nearer to the column means, by the shrinkage of
-    Gavish and Donoho (2017): directions that were fitted to the noise of a row predict too much of it. With
-    many rows for each column that is no difference. The model is fitted to columns in the units of the
-    analysis: as they are, divided by the standard deviations of their measured values with ``scale=True``
-    (the components are then those of the correlation matrix that EM gives), or divided by numbers given as
-    `scale`. Values must be missing at random, that is, for reasons that the measured values explain. With
-    ``na="pairwise"`` they must be missing completely at random; variances are those of each column, and a
-    matrix of correlations that no sample could have is replaced by the nearest one that a sample could have,
-    as the summary then says. A term of a formula is missing where any of its columns is, so a factor without
-    its level has no 0/1 columns in that row. Columns and rows without any value and columns that do not vary
-    are refused, and so are sparse data, chunks, more than 5000 variables, and methods that need the rows
-    themselves, because filled rows vary too little.
+    rows. The values imputed for scores and in `imputed` are shrunk towards the column means (Gavish and
+    Donoho, 2017), because directions that were fitted to the noise of a row predict too much of it. With many
+    rows per column the shrinkage is negligible. The model is fitted to columns in the units of the analysis:
+    unscaled, divided by the standard deviations of their measured values with ``scale=True`` (the components
+    are then those of the correlation matrix that EM gives), or divided by numbers given as `scale`. Values
+    must be missing at random, that is, for reasons that the measured values explain. With ``na="pairwise"``
+    they must be missing completely at random; variances are those of the measured values of each column, and
+    a correlation matrix that is not positive semidefinite is replaced by the nearest one that is, as the
+    summary then reports. A term of a formula is missing if any of its columns is, so that all 0/1 columns of
+    a factor are missing in a row without its level. Columns and rows without any value and constant columns
+    are refused, as are sparse data, chunks, more than 5000 variables, and methods that need the rows
+    themselves, because imputed rows vary too little.
 
     Examples
     --------
@@ -294,28 +303,28 @@ def spca_cov(
     Parameters
     ----------
     S : DataFrame or array of shape (p, p)
-        Symmetric and positive semidefinite. What :func:`correlation` returns says what it is, and from how
-        many rows.
+        Symmetric and positive semidefinite. The result of :func:`correlation` includes its kind and its
+        number of rows.
     k : int
     card, variance, promise, include, exclude, disjoint, together, objective, effort, method : optional
         As for :func:`spca`.
     nonneg, n_init, rng, order, tol, max_iter, progress : optional
         As for :func:`spca`.
     n_obs : int, optional
-        Number of rows behind the matrix, for the header.
+        Number of rows from which the matrix was computed, for the summary and for resampling.
     mean, scale : array-like of shape (p,), optional
-        Means, and the standard deviations that turned rows into a correlation matrix: with them
-        ``transform(rows)`` works. `scale` is one by default. ``scale="blocks"`` and ``scale="raw blocks"``
-        divide the variables of `S` as they do for :func:`spca`.
+        Means of the variables and, for a correlation matrix, the standard deviations by which rows are
+        divided; ``transform(rows)`` needs them. `scale` is one by default. ``scale="blocks"`` and
+        ``scale="raw blocks"`` divide the variables of `S` as for :func:`spca`.
     blocks : mapping of name to list of labels, optional
         As for :func:`spca`.
     nearest : bool
-        Whether a matrix that is not positive semidefinite, as one of polychoric or pairwise correlations may
-        be, is replaced by the nearest one with the same variances (in the Frobenius norm of the correlations;
-        Higham, 2002). The summary says what changed.
+        Whether to replace a matrix that is not positive semidefinite, as polychoric or pairwise correlations
+        may be, by the nearest one with the same variances (in the Frobenius norm of the correlations; Higham,
+        2002). The summary reports the change.
     given : list of labels, optional
-        Variables that the others are adjusted for (partial PCA): the components are those of
-        S_yy - S_yz S_zz^+ S_zy. Where the matrix has a diagonal of ones, that of partial correlations.
+        Variables for which the others are adjusted (partial PCA): the components are those of
+        S_yy - S_yz S_zz^+ S_zy, or of the partial correlations if the diagonal of `S` is one.
     **options
         Further options of the method; see :func:`methods`.
 
@@ -354,7 +363,7 @@ def spca_path(
     progress: Any = None,
     **options: Any,
 ) -> SpcaPath:
-    """Fit sparse principal components for each of many cardinalities, and see what a nonzero buys.
+    """Fit sparse principal components for a range of cardinalities.
 
     Parameters
     ----------
@@ -363,11 +372,11 @@ def spca_path(
     k : int
         Number of components.
     cards : int, or sequence of ints or of sequences of k ints, optional
-        Cardinalities of all components, or of each; an int stands for 1, 2, ..., cards. By default every
-        number to 10, then some ten more up to the rank of the data (at most n - 1, or p), and p.
+        Cardinalities of all components, or of each; an int stands for 1, 2, ..., cards. By default 1 to 10,
+        about ten larger numbers up to the rank of the data (at most n - 1, or p), and p.
     covariance : bool, optional
-        Whether `data` is a covariance matrix. By default it is taken for one if it is a symmetric frame
-        with equal row and column labels.
+        Whether `data` is a covariance matrix. By default a symmetric frame with equal row and column labels
+        is treated as one.
     method : str, optional
         A method that takes a cardinality; "joint" by default.
     rng : int, optional
@@ -386,15 +395,16 @@ def spca_path(
 
     Notes
     -----
-    With "joint" the objective does not fall where the cardinalities of all components rise. By default, for
-    adjusted variance, fits of neighbouring cardinalities are starts for one another, and the search of each
-    is shorter than that of a single call. Its `call` and `refit` are those of the single call, whose fit may
-    differ. Fits of one component, of other objectives and of more than 1000 variables are those of the single
-    call, except where these would fall.
-    Published methods that use starts begin each fit from the one before it, so a fit of the path is
-    never worse than the same fit alone, which is what its `call` and `refit` give. (Exchanges in screened
-    fits are the exception: they follow the best start only.) "greedy" with one component finds all
-    cardinalities in one run.
+    With "joint", the objective does not decrease as the cardinalities of all components increase. By default,
+    for adjusted variance, each fit also starts from the fits of neighbouring cardinalities, and its search is
+    shorter than that of a single call. Its `call` and `refit` reproduce the single call, whose result may
+    differ. Fits of one component, with other objectives or with more than 1000 variables are those of single
+    calls, unless the objective would then decrease.
+
+    Published methods that use starts also start each fit from the previous one, so that it is never worse
+    than the same fit alone, which its `call` and `refit` return. (Exchanges in screened fits are the
+    exception: they follow the best start only.) "greedy" with one component finds all cardinalities in one
+    run.
 
     Examples
     --------
@@ -437,7 +447,7 @@ def spca_path(
 
 
 def _number(function: str, k: int | None, method: Any, options: Mapping[str, Any]) -> int:
-    """Return k; raise where it is missing, or where an option has another name here."""
+    """Return k; raise if it is missing, or if an option has a different name in this package."""
     refuse_other_names(function, options, _options_of(method))
     if k is None:
         raise ComponentsError(

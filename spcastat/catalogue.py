@@ -1,4 +1,4 @@
-"""The list of methods, and a page for each, with its options as the docstrings of the solver have them."""
+"""The list of methods, and a page for each with the options described in its solver's docstrings."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def methods(name: str | None = None) -> Any:
     DataFrame
         Without `name`, one row per method: ``name``, the value of ``method=``; ``title``; ``paper``;
         ``takes``, "data" or "data or covariance"; ``controlled by``, the arguments that set its sparsity;
-        ``options``, its further arguments; and ``function``, the function that has it. The last row is sparse
-        principal coordinates, which have a separate function (``spcastat.spco``).
+        ``options``, its further arguments; and ``function``, the functions that accept it. The last row is
+        sparse principal coordinates, which have a separate function (``spcastat.spco``).
     Summary
         With `name`, a page with the criterion of the method, when to use it, its source, an example, and
         every option with its default and meaning (as a frame in ``frames["options"]``).
@@ -135,7 +135,7 @@ _TABLES: dict[str, Iterable[str]] = {
 }
 #: Defaults of options that the engine implements.
 _AIM: dict[str, Any] = {"objective": "pev", "screen": None}
-#: Type of a field, after the values of a call have been checked -> type as users write it.
+#: Type of a solver's field, whose value has been checked -> type of the option as users give it.
 _KINDS = {
     "tuple of int": "int, or k ints",
     "tuple of float": "number, or k numbers",

@@ -60,9 +60,9 @@ def spco(
     formula, center, scale, blocks, weights, na, context, categorical
         As for :func:`spcastat.spca`.
     tol : float
-        Converged when a sweep changes no loading by more than this.
+        The fit has converged when a sweep changes no loading by more than this.
     max_iter : int
-        Sweeps, at most.
+        Largest number of sweeps.
 
     Returns
     -------

@@ -22,39 +22,39 @@ METHODS = ("polychoric", "spearman", "pearson")
 def correlation(
     data: Any, method: str = "polychoric", *, max_levels: int = 10, bound: float = 0.999
 ) -> pd.DataFrame:
-    """Correlation matrix of the columns of a table, each pair from the rows that have both.
+    """Return the correlation matrix of the columns of a table; each pair uses the rows that have both values.
 
-    The polychoric correlation of two ordinal variables is that of two normal variables of which they are the
-    categories. Items with few or unequally filled categories correlate less than what they measure does; it
-    is not weakened that way.
+    The polychoric correlation of two ordinal variables is the correlation of the normal variables whose
+    categories they are assumed to be. Few or unevenly filled categories attenuate Pearson correlations, but
+    not polychoric correlations.
 
     Parameters
     ----------
     data : DataFrame, array or other table of shape (n, p)
-        Numbers, truth values, or ordered categories. Missing values are left out pair by pair.
+        Numbers, booleans, or ordered categories. Missing values are left out pairwise.
     method : {"polychoric", "spearman", "pearson"}
         Spearman's is the correlation of ranks, Pearson's that of the numbers (ordered categories count as
         1, 2, ...).
     max_levels : int
-        A column with more distinct values is not taken for ordinal (polychoric only).
+        Largest number of distinct values of an ordinal variable (polychoric only).
     bound : float
-        The largest absolute polychoric correlation, below 1. Pairs of items of which no row has a corner of
-        their table have no maximum inside.
+        The largest absolute polychoric correlation, below 1. If a corner of the table of two items is empty,
+        the likelihood may have no maximum below 1.
 
     Returns
     -------
     DataFrame of shape (p, p)
         For :func:`spca_cov`. ``attrs["spcastat"]`` holds ``kind``, the method; ``n_obs``, the number of rows;
-        ``n_pairs_min``, of the pair with the fewest; ``at_bound``, the pairs at `bound`; and
-        ``smallest_eigenvalue``. Where that is negative, use ``spca_cov(..., nearest=True)``.
+        ``n_pairs_min``, the smallest number of rows of a pair; ``at_bound``, the pairs at `bound`; and
+        ``smallest_eigenvalue``. If the latter is negative, use ``spca_cov(..., nearest=True)``.
 
     Raises
     ------
     ColumnTypeError
         For text and unordered categories, and columns with more than `max_levels` values.
     ConstantColumnError, MissingValuesError
-        For a column with one value only, a pair of columns without common rows or without variation in
-        them.
+        For a column with only one distinct value, and for a pair of columns without common rows or without
+        variation in these.
 
     References
     ----------
@@ -100,7 +100,7 @@ def correlation(
 
 
 def _numbers(column: pd.Series, name: Any) -> np.ndarray:
-    """Return a column as floats with NaN, ordered categories as their places.
+    """Return a column as floats, with NaN for missing values; ordered categories become their positions.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def _numbers(column: pd.Series, name: Any) -> np.ndarray:
 def _polychoric(
     values: np.ndarray, names: pd.Index, most: int, bound: float
 ) -> tuple[np.ndarray, list[tuple[Any, Any]]]:
-    """Return the matrix, and the pairs whose correlation has the size of `bound`."""
+    """Return the matrix, and the pairs whose absolute correlation equals `bound`."""
     levels = [np.unique(column[~np.isnan(column)]) for column in values.T]
     many = [j for j, found in enumerate(levels) if len(found) > most]
     if many:
@@ -144,7 +144,7 @@ def _polychoric(
     counts = (flat.T @ flat).reshape(p, m, p, m).transpose(0, 2, 1, 3)
     first, second = np.triu_indices(p, 1)
     tables = counts[first, second]
-    for margin in (tables.sum(axis=2), tables.sum(axis=1)):  # one of the two does not vary
+    for margin in (tables.sum(axis=2), tables.sum(axis=1)):  # a variable of the pair is constant
         alone = np.flatnonzero((margin > 0).sum(axis=1) < 2)
         if alone.size:
             _refuse_pair(names[first[alone[0]]], names[second[alone[0]]])

@@ -1,16 +1,15 @@
-"""Every error and warning that the package raises, one family per cause.
+"""The errors and warnings of the package, grouped by cause.
 
-All errors descend from :class:`SpcaError`, so ``except SpcaError`` catches whatever the package
-refuses. Each also descends from the built-in that describes it best (mostly ``ValueError``), so code
-that knows nothing of the package still catches what it expects. A message says what was given, what
-is allowed and what to do.
+All errors derive from :class:`SpcaError`, so that ``except SpcaError`` catches every error that the package
+raises. Each also derives from the built-in exception that describes it best (mostly ``ValueError``), for code
+that does not import this package. A message says what was given, what is allowed and what to do.
 """
 
 from __future__ import annotations
 
 
 class SpcaError(Exception):
-    """Root of all errors of the package."""
+    """Base class of all errors of the package."""
 
 
 # --- the data -----------------------------------------------------------------------------------
@@ -21,7 +20,7 @@ class DataError(SpcaError, ValueError):
 
 
 class ShapeError(DataError):
-    """Not a two-dimensional table, or sizes that do not fit one another."""
+    """Not a two-dimensional table, or sizes that do not match."""
 
 
 class TooFewRowsError(DataError):
@@ -29,7 +28,7 @@ class TooFewRowsError(DataError):
 
 
 class ColumnTypeError(DataError, TypeError):
-    """Columns that hold no real numbers: text, dates, complex numbers, objects."""
+    """Columns that are not real numbers: text, dates, complex numbers, objects."""
 
 
 class DuplicateNamesError(DataError):
@@ -49,7 +48,7 @@ class ConstantColumnError(DataError):
 
 
 class SparseStructureError(DataError):
-    """A sparse matrix whose arrays of indices contradict one another, its values or its shape."""
+    """A sparse matrix whose index arrays are inconsistent with each other, its values or its shape."""
 
 
 class WeightsError(DataError):
@@ -57,11 +56,11 @@ class WeightsError(DataError):
 
 
 class NewDataError(DataError):
-    """New data that do not fit the fitted model."""
+    """New data that do not match those of the fit."""
 
 
 class FormulaError(SpcaError, ValueError):
-    """A formula that cannot be read, or that the data cannot answer."""
+    """A formula that cannot be parsed, or cannot be evaluated on the data."""
 
 
 class CovarianceError(SpcaError, ValueError):
@@ -69,7 +68,7 @@ class CovarianceError(SpcaError, ValueError):
 
 
 class NoRowsError(SpcaError, ValueError, AttributeError):
-    """Something that needs the rows was asked of a covariance fit; ``hasattr`` finds no such attribute."""
+    """An operation that needs rows which the fit does not have; ``hasattr`` is False for such attributes."""
 
 
 # --- the options --------------------------------------------------------------------------------
@@ -88,7 +87,7 @@ class VarianceError(OptionError):
 
 
 class ComponentsError(OptionError):
-    """A number of components that the data cannot give."""
+    """A number of components that the data do not allow."""
 
 
 class MethodError(OptionError):
@@ -96,7 +95,7 @@ class MethodError(OptionError):
 
 
 class NotImputedError(OptionError, AttributeError):
-    """The imputed rows of a fit without a model of missing values; ``hasattr`` finds no such attribute."""
+    """Imputed rows of a fit without a model of missing values; ``hasattr`` is False for this attribute."""
 
 
 class UnknownOptionError(OptionError, TypeError):
@@ -114,14 +113,14 @@ class FileError(SpcaError, OSError):
 
 
 class ExtraError(SpcaError, ImportError):
-    """A package that only some calls need, and that is not installed."""
+    """An optional package that a call needs is not installed."""
 
 
 # --- warnings -----------------------------------------------------------------------------------
 
 
 class SpcaWarning(UserWarning):
-    """Root of all warnings of the package."""
+    """Base class of all warnings of the package."""
 
 
 class ConvergenceWarning(SpcaWarning):
@@ -129,4 +128,4 @@ class ConvergenceWarning(SpcaWarning):
 
 
 class DataWarning(SpcaWarning):
-    """The data look as if something else was meant."""
+    """The data suggest that a different call was intended."""

@@ -22,8 +22,8 @@ def printable(value: object) -> str:
 def name_text(name: Hashable) -> str:
     """Return a name of any type as one line of printable characters: the tuple ``("a", 1)`` as "(a, 1)".
 
-    Of a name with more than LONGEST characters the middle is left out; a checksum of the whole name tells it
-    apart from others.
+    A name with more than LONGEST characters is shortened in the middle and ends in a checksum of the whole
+    name, which distinguishes it from others.
     """
     if isinstance(name, tuple):
         return "(" + ", ".join(name_text(part) for part in name) + ")"
@@ -66,7 +66,7 @@ def short_names(
         Names of any type.
     limit : int
     positions : sequence of int, optional
-        The position of each name in the data, counted from zero; by default its place in `names`.
+        The position of each name in the data, counted from zero; by default its position in `names`.
     """
     whole = [name_text(name) for name in names]
     labels = [shorten(text, limit) for text in whole]

@@ -18,9 +18,9 @@ from spcastat.errors import OptionError
 
 __all__ = ["Advance", "Listener", "Step", "listening", "stage"]
 
-#: Seconds after which the progress of work is shown that did not ask for it.
+#: Seconds after which progress is shown if it was not requested.
 PATIENCE = 3.0
-#: Seconds after which the bar of a stage within another appears, so that short ones do not flicker.
+#: Seconds after which the bar of a nested stage appears, so that bars of short stages do not flicker.
 DELAY = 0.5
 
 
@@ -67,7 +67,7 @@ def listening(progress: Any) -> Iterator[None]:
     progress : None, bool or callable
         True shows bars on stderr; a callable is called with each :class:`Step`, and may raise an exception
         to end the work. None shows bars for work that takes longer than PATIENCE seconds, if stderr is a
-        terminal or a notebook. Within a block that listens already, None and False change nothing.
+        terminal or a notebook. Inside another such block, None and False have no effect.
 
     Raises
     ------
@@ -96,13 +96,13 @@ def listening(progress: Any) -> Iterator[None]:
 
 @contextmanager
 def stage(name: str, total: int | None = None, unit: str = "steps") -> Iterator[Advance]:
-    """Report work; the block is given a function to call with the amount of work done since the last call.
+    """Report a stage of work; the block gets a function to call with the amount done since the last call.
 
     Parameters
     ----------
     name : str
     total : int, optional
-        How much there is to do, if that is known.
+        The total amount of work, if known.
     unit : str
         What is counted.
     """
@@ -135,12 +135,12 @@ def _watched() -> bool:
 
 
 class _Bars:
-    """A tqdm bar for each stage; that of a stage within another is below it, and disappears when it ends.
+    """A tqdm bar for each stage; bars of nested stages are below, and disappear when these end.
 
     Parameters
     ----------
     patience : float
-        Bars appear after so many seconds, together with the stages that are then in progress.
+        Seconds after which bars appear, for all stages that are then in progress.
     """
 
     def __init__(self, patience: float):
@@ -159,7 +159,7 @@ class _Bars:
             self.close_below(depth)
 
     def _show(self) -> None:
-        """Update the bars of all stages in progress, or begin them."""
+        """Update the bars of all stages in progress, creating those that do not exist yet."""
         from tqdm import tqdm
 
         for i, (step, bar) in enumerate(self._stages):
@@ -171,7 +171,7 @@ class _Bars:
                     file=sys.stderr,
                     leave=step.depth == 0,
                     delay=DELAY if step.depth else 0,
-                    # Seconds between updates of a bar in a file or a pipe, where each update is a line
+                    # Seconds between updates; longer in a file or a pipe, where each update is a line
                     mininterval=0.1 if _watched() else 2.0,
                 )
                 self._stages[i] = step, bar

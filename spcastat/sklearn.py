@@ -38,9 +38,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_components : int
         Number of components.
     card : int or sequence of ints, optional
-        Number of nonzero loadings of every component, or of each.
+        Number of nonzero loadings: one number for all components, or one for each.
     variance : float in (0, 1], optional
-        Instead of `card`: the share of dense PCA's explained variance to keep. With neither, 0.9.
+        Share of dense PCA's explained variance to keep; an alternative to `card`. If neither is given, 0.9
+        is used.
     method : str, optional
         A name in :func:`spcastat.methods`.
     scale, center : bool or array-like of shape (n_features,)
@@ -48,19 +49,20 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     blocks : dict, optional
         The features of each block, by name, for ``scale="blocks"``; see :func:`spcastat.spca`.
     nonneg : bool
-        Nonnegative loadings, for the methods that have them.
+        Whether loadings must be nonnegative, for methods with this option.
     n_init : int, optional
         Number of starts; the method's own number by default.
     random_state : None, int or RandomState
-        Seed of random starts. None is a fixed seed: two fits agree to the last bit.
-    tol : float, optional
-    max_iter : int, optional
+        Seed of random starts. None uses a fixed seed, so that repeated fits give identical results.
+    tol, max_iter : optional
+        As for :func:`spcastat.spca`.
     na : {"raise", "em", "pairwise"}
-        What to do with missing values, NaN, in `fit` and `transform`: an error; the scores and covariances
-        that the values measured let expect; or covariances of the rows that have both variables, and no score
-        (NaN) where a value of its own variables is missing. See :func:`spcastat.spca`.
+        How to treat missing values (NaN) in `fit` and `transform`: raise an error; use the covariances and
+        scores expected given the measured values; or compute each covariance from the rows that have both
+        variables, and return NaN for a score if a variable of its component is missing. See
+        :func:`spcastat.spca`.
     k_em : int, optional
-        Rank of the model behind "em"; `n_components` by default.
+        Rank of the EM model; `n_components` by default.
     options : dict, optional
         Further options of the method, such as ``{"objective": "pev", "effort": "thorough"}``.
 
@@ -69,19 +71,19 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     components_ : ndarray of shape (n_components, n_features)
         Loadings, of unit length; zeros are exact.
     mean_, scale_ : ndarray of shape (n_features,)
-        What is subtracted from each feature, and what it is divided by then.
+        The value subtracted from each feature, and the value by which it is then divided.
     explained_variance_ : ndarray of shape (n_components,)
-        Adjusted variance: what each component adds to those before it, with the divisor n - 1.
+        Adjusted variance: the variance of each score that earlier scores do not explain, with divisor n - 1.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Adjusted variance as a share of the total variance.
     n_components_ : int
     n_iter_ : int
         Number of sweeps or steps; 1 for a method that does not iterate.
     result_ : SpcaResult
-        The fit itself, with its tables and plots. In a pickled or copied estimator it is as one from a file:
-        without the data.
+        The fit itself, with its tables and plots. In a pickled or copied estimator it has no data, like a fit
+        from a file.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all scikit-learn estimators.
 
     Notes
     -----
@@ -141,13 +143,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Nonnegative frequency weights, `weights` of :func:`spcastat.spca`: a row of weight 2 counts as two
-            rows. They are no column of `X`, since features are counted and named before.
+            Nonnegative frequency weights, as `weights` of :func:`spcastat.spca`: a row of weight 2 counts as
+            two rows. The name of a column of `X` is not accepted.
 
         Returns
         -------
         SparsePCA
-            Itself.
+            The fitted estimator.
         """
         one_of("na", self.na, ("raise", *GAPS))
         # the EM model needs a rank of at least 1, which must be below the number of features
@@ -186,7 +188,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.result_.transform(rows, na=self.na).to_numpy()
 
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Return the rows, shape (n_samples, n_features), in the span of the loadings that have these scores.
+        """Return the rows, shape (n_samples, n_features), in the span of the loadings with given scores.
 
         Parameters
         ----------
@@ -201,9 +203,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def score(self, X: Any, y: Any = None) -> float:
         """Return the PEV of rows: the share of their squared distance from the mean that the components keep.
 
-        Gaps of the rows count as what ``na="em"`` expects there; with "pairwise" such rows are left out.
-        For complete rows of the fit this is ``result_.measure("pev")``. It is what a grid search compares by
-        default; for new rows too it tends to grow with the number of nonzeros.
+        With ``na="em"`` missing values are replaced by their conditional means; with "pairwise" incomplete
+        rows are left out. For complete rows of the fit the score is ``result_.measure("pev")``. Grid searches
+        use it by default; it tends to increase with the number of nonzeros, also for new rows.
 
         Parameters
         ----------
@@ -230,7 +232,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tags
 
     def __getstate__(self) -> Any:
-        """Leave the data behind, and what would fit them again; the scores are kept."""
+        """Leave out the data and the call; the scores are kept."""
         state = super().__getstate__()
         if "result_" in state:
             state = {**state, "result_": state["result_"]._without_data()}
@@ -241,8 +243,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self._named(self._validated(X, reset=False))
 
     def _validated(self, X: Any, **how: Any) -> Any:
-        """Let scikit-learn check rows; what it refuses is an error of this package with its message."""
-        if isinstance(X, np.ma.MaskedArray):  # of which scikit-learn would take the values behind the mask
+        """Check rows by scikit-learn; its errors are raised as errors of this package, with its message."""
+        if isinstance(X, np.ma.MaskedArray):  # scikit-learn would use the masked values
             X = np.ma.filled(X.astype(float), np.nan)
         try:
             gaps = self.na in GAPS
@@ -254,12 +256,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise (ColumnTypeError if isinstance(error, TypeError) else DataError)(reason) from error
 
     def _named(self, X: Any) -> Any:
-        """Return the matrix `X`, under the names of the features where there are any."""
+        """Return the matrix `X`, as a frame if the features have names."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
-            # as an array in memory: one that lies in a file would be walked over in chunks
+            # as an array in memory, since an array in a file would be read in chunks
             return X if is_sparse(X) else np.asarray(memoryview(X))
-        labels = pd.Index(names, dtype=object)  # text of any kind, as it came
+        labels = pd.Index(names, dtype=object)  # keeps the type of the names
         if is_sparse(X):
             sparse: Any = pd.DataFrame.sparse
             return sparse.from_spmatrix(X, columns=labels)

@@ -1,3 +1,3 @@
-"""The version of the package, written here alone."""
+"""The version of the package; it is defined only here."""
 
 __version__ = "0.1.0"

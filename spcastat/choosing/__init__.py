@@ -1,4 +1,4 @@
-"""What users call to choose: the number of components, and their cardinalities."""
+"""Functions that choose the number of components and their cardinalities."""
 
 from spcastat.choosing.cardinality import choose
 from spcastat.choosing.number import choose_k

@@ -1,4 +1,4 @@
-"""`choose`: the choice of the cardinalities, and the candidates."""
+"""`choose`: the choice of cardinalities among candidates."""
 
 from __future__ import annotations
 

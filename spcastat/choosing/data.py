@@ -1,4 +1,4 @@
-"""Parts of large data, among which `choose` and `choose_k` choose."""
+"""Parts of large data on which `choose` and `choose_k` base the choice."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ FLIPPED = 3_000_000
 
 
 def is_tested_in_part(source: Source | Opened, cells: int) -> bool:
-    """Return whether data are too large for tests of all columns, so that a selection is tested.
+    """Return whether the data are too large to test all columns, so that only some columns are tested.
 
     Parameters
     ----------

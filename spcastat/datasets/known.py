@@ -63,7 +63,7 @@ _SOURCE = (
 
 
 def _folder() -> Traversable:
-    """Return the folder of the bundled data: installed as spcastat.data, or data/ of a bare checkout."""
+    """Return the folder of the bundled data: spcastat.data if installed, or data/ in a source checkout."""
     try:
         return resources.files("spcastat.data")
     except ModuleNotFoundError:
@@ -96,13 +96,13 @@ def load_pitprops() -> pd.DataFrame:
 def pitprops_sample(n: int = 180, rng: Any = 0) -> pd.DataFrame:
     """Synthetic rows that have exactly the correlation matrix of the pitprops.
 
-    They are for methods that need rows: normal draws, whitened exactly and multiplied by a square root of the
-    correlation matrix. They are not Jeffers' measurements, which were never published.
+    For methods that need rows. Normal draws are whitened exactly and multiplied by a square root of the
+    correlation matrix. The rows are not Jeffers' measurements, which were never published.
 
     Parameters
     ----------
     n : int, default 180
-        Number of rows, at least 14, which thirteen centred variables of full rank need.
+        Number of rows, at least 14, so that the thirteen centred variables have full rank.
     rng : None, int or numpy.random.Generator, default 0
         Seed or generator of the random numbers; None is the seed 0.
 

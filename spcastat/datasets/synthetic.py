@@ -1,7 +1,7 @@
 """Simulated data with two sparse components.
 
-Those of Zou, Hastie and Tibshirani (2006), with noise and outliers as in Zhao, Meng and Xu (2014), and normal
-data whose covariance has two sparse leading eigenvectors.
+The data of Zou, Hastie and Tibshirani (2006), with noise and outliers as in Zhao, Meng and Xu (2014), and
+normal data whose covariance matrix has two sparse leading eigenvectors.
 """
 
 from __future__ import annotations

@@ -358,7 +358,7 @@ def open_rows(
         else:
             if isinstance(scale, Blocks):  # eigenvalues need finite values
                 design.check()
-            with np.errstate(invalid="ignore", over="ignore"):  # not finite values are reported below
+            with np.errstate(invalid="ignore", over="ignore"):  # infinite values are reported below
                 standard, op = prepare(X, w, center, scale, names, bool(rows_for))
                 finite = np.isfinite(op.total)  # False for infinite values only: prepare() does not overflow
             if not finite:
@@ -530,17 +530,17 @@ COVARIANCE = ("n_obs", "mean", "scale", "blocks", "nearest", "given")
 def opened(
     data: Any, covariance: bool | None, options: Mapping[str, Any], function: Any, k: int = 1
 ) -> tuple[Opened, bool, dict[str, Any]]:
-    """Open rows or a covariance matrix; also return whether they are one, and the options that describe them.
+    """Open rows or a covariance matrix; also return whether data are the latter, and their options.
 
     Parameters
     ----------
     data : object
     covariance : bool or None
-        None decides by the data.
+        Whether `data` is a covariance matrix; None determines it from the data.
     options : mapping
         Options of the call.
     function : callable or None
-        A function that has no options but those that describe data.
+        A function all of whose further options describe the data.
     k : int
     """
     if covariance is None:

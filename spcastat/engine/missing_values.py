@@ -30,7 +30,7 @@ class Gaps:
     model : PpcaModel or None
         The EM model, from which the EM for subsets of the rows starts; None for "pairwise".
     filling : PpcaModel or None
-        The same with shrunk scores, which imputes missing values in old and new rows.
+        The same model with shrunk scores; it imputes missing values in the rows of the fit and in new rows.
     """
 
     how: str
@@ -81,9 +81,8 @@ def prepare_with_gaps(
         NaN for missing values.
     weights, center, scale, names
         As for :func:`spcastat.operators.prepare`. The EM model is fitted to scaled columns: with
-        ``scale=True`` they are divided by the standard deviations of their measured values, with given
-        numbers by these, and with blocks as within blocks. The final scale is the standard deviations that
-        the EM gives.
+        ``scale=True`` they are divided by the standard deviations of their measured values, with an array by
+        its values, and with blocks as within blocks. The final scale is the standard deviations from the EM.
     how : {"em", "pairwise"}
     rank : int
         The rank of the model; not used for "pairwise".

@@ -1,4 +1,4 @@
-"""Checks of the options of all methods, in one table so that a name always means the same."""
+"""Checks of the options of all methods, in one table, so that an option means the same for all methods."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _from_mapping(card: Mapping[Any, Any], names: list[str]) -> list[Any]:
 
 
 def _numbers(name: str, low: float, high: Callable[[int], float]) -> Check:
-    """Return a check for one number for all components, or k numbers, from `low` to ``high(p)``."""
+    """Return a check for one number for all components, or for k numbers, between `low` and ``high(p)``."""
 
     def check(value: Any, k: int, p: int) -> tuple[float, ...]:
         values = each(name, value, k)
@@ -118,7 +118,7 @@ def _rotation(value: Any, k: int, p: int) -> str:
 
 #: Options that are True or False.
 FLAGS = ("orth", "renormalise", "certify", "accelerate", "backward", "nonneg", "exact", "smooth", "disjoint")
-#: option -> function (value, k, p) -> the checked value that the solver gets.
+#: Option -> function of (value, k, p) that returns the checked value for the solver.
 CHECKS: dict[str, Check] = {
     **{name: _flag(name) for name in FLAGS},
     **{name: _count(name) for name in ("c", "sweeps", "max_iter")},

@@ -117,7 +117,7 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
 
 
 def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: int) -> list[Fit]:
-    """Fit each of many cardinalities by the joint search, in which neighbouring fits are starts.
+    """Fit many cardinalities by the joint search; fits of neighbouring cardinalities are used as starts.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np
     """Return the details with "card hit": whether each component has the requested number of nonzeros.
 
     It is computed from the final loadings for every method that takes a cardinality. If a method has no
-    other details, it is included only where it is false.
+    other details, it is included only if it is False for some component.
     """
     card = getattr(solver, "card", None)
     if card is None:
@@ -237,7 +237,7 @@ def _one_by_one(
             explained += variance
             if i < k - 1:
                 raw = part.raw
-                if raw is None:  # the length of a least-squares fit: "residual" is then free of the scale
+                if raw is None:  # the length of a least-squares fit makes "residual" independent of the scale
                     raw = part.v * np.sqrt(max(variance, 0.0))
                 removed = Removed(part.v, raw, V[:, :i])
                 if solver.needs == "rows":

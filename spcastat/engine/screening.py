@@ -32,9 +32,10 @@ class Screening:
     rounds : int
         Number of searches.
     unexcluded : int
-        Variables outside the search that would improve the fit by a swap but did not fit into it. A swap
-        replaces a variable in the support of one component by another and refits the loadings of that
-        component only. An improvement raises the explained variance (PEV) by more than a share of 1e-9.
+        Number of variables outside the search that would improve the fit by a swap, but for which the search
+        had no room. A swap replaces a variable in the support of one component by another and refits the
+        loadings of that component only. An improvement raises the explained variance (PEV) by more than a
+        share of 1e-9.
     """
 
     searched: int

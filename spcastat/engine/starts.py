@@ -99,8 +99,8 @@ def of_component(
 ) -> Iterator[np.ndarray]:
     """Yield `n_init` starts, each of shape (p,), for the component after `done` others on the deflated data.
 
-    They are the requested one, the others of STARTS, then random columns of the covariance matrix and random
-    directions.
+    They are the requested start, the other named starts (see STARTS), then random columns of the covariance
+    matrix and random directions.
     """
     named = [name for name in STARTS if isinstance(start, np.ndarray) or name != start]
     for first in [start, *named][:n_init]:

@@ -183,7 +183,7 @@ def _positions(option: str, names: tuple[Hashable, ...], places: Mapping[Hashabl
 
 
 def require_possible(solver: Solver, columns: pd.Index) -> None:
-    """Raise OptionError where no supports of the cardinalities obey the rule of a solver, with positions."""
+    """Raise OptionError if no supports with the cardinalities satisfy the rule, which is in positions."""
     if not isinstance(solver, Joint) or not solver.ruled:
         return
     asked: tuple[Any, ...] = solver.card or solver.include or solver.exclude or ()

@@ -56,7 +56,7 @@ def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """What is drawn and fitted, and how.
+    """Everything that is needed to draw samples and fit them.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Resampling:
     n_jobs: int = 1
 
     def prepared(self, kind: str, count: int) -> Self:
-        """Return the same with a sampler for that many draws; see `StreamRows.prepared`."""
+        """Return a copy whose sampler is prepared for `count` draws; see `StreamRows.prepared`."""
         return replace(self, sampler=self.sampler.prepared(kind, count, self.seed))
 
     def aligned(self, V: np.ndarray) -> Aligned:
@@ -96,7 +96,7 @@ class SampleFits(ABC):
 
     @abstractmethod
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
-        """Return the samples with a number."""
+        """Return the samples that belong to the given number."""
 
     @abstractmethod
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
@@ -363,8 +363,8 @@ def _associates(
         selected = V[variables, component] != 0
         for a in np.flatnonzero(selected):
             without = ~picked[:, a]
-            # Substitutes are listed of a selected variable that at least five fits of halves leave out: those
-            # that a quarter of these fits selects, and a tenth more than of the fits with that variable
+            # Substitutes for a variable are listed if at least five fits of halves leave it out. They are
+            # selected in at least a quarter of these fits, and by at least 0.1 more often than in the others.
             if without.sum() < 5:
                 continue
             beside = picked[~without].mean(axis=0) if (~without).any() else np.zeros(len(own))

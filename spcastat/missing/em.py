@@ -218,7 +218,7 @@ class _Moments:
 def _in_units(
     X: np.ndarray, missing: np.ndarray, w: np.ndarray, scale: bool | np.ndarray, q: int
 ) -> PpcaModel:
-    """Return a model with the means and the scale of the columns, whose loadings are not fitted yet.
+    """Return a model with the means and scales of the columns; its loadings are not fitted yet.
 
     A common factor makes the mean variance of the scaled columns one.
     """

@@ -80,8 +80,8 @@ class PpcaModel:
     def shrunk(self, n: float) -> PpcaModel:
         """Return a model with smaller loadings, for imputing the rows that this model was fitted to.
 
-        The loadings were fitted to the noise of these rows too. So their scores are too large, the more so
-        the more columns there are for each row. Let y be the variance along a component divided by the noise
+        The loadings were fitted to the noise of these rows too. Their scores are therefore too large,
+        especially with many columns per row. Let y be the variance along a component divided by the noise
         variance, and g = p / (n - 1). This model shrinks scores by the factor 1 - 1 / y. The factor with the
         least squared reconstruction error is sqrt((y - 1 - g)^2 - 4 g) / y, and 0 for y up to (1 +
         sqrt(g))^2, which noise alone can reach; the returned model has this factor. Both agree for g near 0.

@@ -1,4 +1,4 @@
-"""The registry of methods, which names them all."""
+"""The registry of all methods."""
 
 from spcastat.registry.method_table import CONTROLS, SOLVERS, Method
 

@@ -194,20 +194,20 @@ class PlainRows:
 
 
 class RowFolds(Folds):
-    """Folds of rows in memory: for many variables, methods that need rows, and formulas that learn from rows.
+    """Folds of rows in memory, for many variables, methods that need rows, and formulas estimated from rows.
 
     Parameters
     ----------
     columns : callable
-        Takes a mask of rows; returns the columns, shape (m, p), of these rows and those of all other rows. A
-        formula that learns from rows learns from the rows in the mask.
+        Takes a mask of rows; returns the columns for these rows, shape (m, p), and for all other rows. The
+        terms of a formula are estimated from the rows in the mask.
     weights : ndarray of shape (n,) or None
     labels : ndarray of int, shape (repeats, n)
         The fold of each row.
     rules : Rules
     k_em, k : int or None, int
-        With missing values, which are NaN: the rank of the EM model, or the number of components, which is
-        the rank if the rows outside a fold allow it. The model does not use held-out rows.
+        With missing values (NaN): the rank of the EM model, and the number of components, which is the
+        default rank if the rows outside a fold allow it. The model does not use held-out rows.
     """
 
     def __init__(
@@ -298,8 +298,8 @@ class FoldSums(PartSums):
     ----------
     p, count, repeats : int
     seed : int
-        For rows in chunks, a hash of a row's values and the seed determines its fold, which so does not
-        depend on the size and order of the chunks.
+        For rows in chunks, the fold of a row is a hash of its values and the seed, so that it does not depend
+        on the size and order of the chunks.
     """
 
     def __init__(self, p: int, count: int, repeats: int, seed: int):
@@ -390,9 +390,9 @@ def divided(
     source : Source
         With rows.
     data : object
-        The data that the source was opened from, for a formula that learns from rows.
+        The data from which the source was opened, for a formula that is estimated from rows.
     described : Mapping
-        The options with which it was opened: the fields of `ReadOptions`, and others that the source knows.
+        The options with which it was opened: the fields of `ReadOptions`, and others, which are not used.
     folds, repeats : int
     seed : int
         The same seed gives the same folds for all data with the same number of rows.

@@ -1,7 +1,7 @@
 """Run many independent draws, each with its own seed, in one process or in several.
 
-The result of a draw depends only on its number, and so not on how draws are divided among processes. The
-processes are joblib's, for which scripts need no ``if __name__ == "__main__"``.
+The result of a draw depends only on its number, and therefore not on the distribution of draws among
+processes. The processes are started by joblib, so that scripts need no ``if __name__ == "__main__"``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def seed_of(rng: Any) -> int:
 
 
 def draw_generator(seed: int, number: int) -> np.random.Generator:
-    """Return the random generator of one draw, which is independent of those of other draws."""
+    """Return the random generator of one draw, independent of the generators of other draws."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
 
 
@@ -148,7 +148,7 @@ def run_jobs(
 
 
 def _of_batch(work: Callable[[Any], Any], at_once: bool, batch: range) -> Any:
-    """Return the results of a batch of draws, which `work` takes whole or one at a time."""
+    """Return the results of a batch of draws; `work` computes the whole batch or one draw at a time."""
     return work(batch) if at_once else [work(number) for number in batch]
 
 

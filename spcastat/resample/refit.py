@@ -117,22 +117,22 @@ class Refit:
 
     @property
     def kinds(self) -> tuple[int, ...] | None:
-        """Labels of the components, of which a rule asks different things; None without a rule."""
+        """Labels of the components, equal if the rule for supports treats them alike; None without a rule."""
         if not self.plan.solver.ruled:
             return None
         rule = self.plan.solver.rule(*self.V.shape)  # type: ignore[attr-defined]
         return tuple(rule.kinds([0] * self.V.shape[1]))
 
     def begun(self, op: Operator, rng: np.random.Generator, *, own: bool = True) -> Sequence[np.ndarray]:
-        """Return the starts of a search on a draw; for other methods, which need no search, its loadings.
+        """Return the starts of a search on a draw; for methods other than the search, the fitted loadings.
 
         Parameters
         ----------
         op : Operator
         rng : numpy Generator
         own : bool
-            Whether the loadings of the fit are a start, in addition to PCA's. Otherwise the varimax rotation
-            of PCA's is, and the result depends only on `op`.
+            Whether the loadings of the fit are a start, in addition to PCA's. If not, the varimax rotation of
+            PCA's loadings is the second start, and the result depends only on `op`.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class Refit:
         return [self.V, leading] if own else [leading, varimax(leading)]
 
     def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
-        """Return the loadings of several draws, given the results of `begun`."""
+        """Return the loadings fitted to several draws, from the results of `begun`."""
         if self.together is None:
             return [V for (V,) in begun]
         found: list[np.ndarray] = self.plan.solver.near(ops, begun, self.fixed)  # type: ignore[attr-defined]
@@ -168,7 +168,7 @@ class Refit:
 
 
 def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan:
-    """Return the plan of a fit, with its components in their present order.
+    """Return the plan of a fit, with the components in their current order.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool
     fixed : bool
         Whether to use the supports of the fit.
     own_card : bool
-        Whether draws get as many nonzeros as the fit has, if its method takes cardinalities and found fewer.
+        Whether the draws have as many nonzeros as the fit, if the fit has fewer than its `card`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Hashes of rows, by which they are assigned to folds, halves and draws whatever the size of the chunks."""
+"""Hashes of rows, which assign them to folds, halves and draws regardless of the size of the chunks."""
 
 from __future__ import annotations
 

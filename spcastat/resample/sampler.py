@@ -42,7 +42,7 @@ class Rules:
     Attributes
     ----------
     center, scale : bool or ndarray of shape (p,)
-        The centring and scaling, which are computed from the rows again.
+        The options for centring and scaling; True computes them from the rows.
     names : pandas.Index of length p
     keep_rows : bool
         Whether the method needs an operator with rows.
@@ -112,7 +112,7 @@ class Sampler(ABC):
 
 @dataclass(frozen=True, eq=False)
 class RowSampler(Sampler):
-    """Rows in memory. Centre, scale and states of formulas are computed again in every draw.
+    """Rows in memory. Centre, scale and the estimates of formulas are computed again in every draw.
 
     Attributes
     ----------
@@ -124,15 +124,15 @@ class RowSampler(Sampler):
         The centring and scaling of the fit.
     rules : Rules
     terms : Terms or None
-        A formula whose terms learn from the rows.
+        A formula whose terms are estimated from the rows.
     gaps : Gaps or None
         How the fit handled missing values, which are NaN in `matrix`; every draw does the same.
     covariates : ndarray of shape (m, q) or None
-        What `matrix` was adjusted for. Draws are adjusted again: what regression leaves of residuals is what
-        it leaves of the variables. What it takes of the degrees of freedom again is given back to the
-        variances, which then have the size of those of the fit.
+        The covariates for which `matrix` was adjusted. Every draw is adjusted again; regressing the residuals
+        gives the same result as regressing the variables. The variances of a draw are corrected for the
+        degrees of freedom that its regression uses, so that they are comparable with those of the fit.
     left : float
-        The share of its degrees of freedom that regression left to the fit.
+        The share of the degrees of freedom that remained after the regression in the fit.
     """
 
     matrix: Any
@@ -197,7 +197,7 @@ class Terms:
     data: pd.DataFrame
 
     def learnt_from(self, rows: np.ndarray, columns: pd.Index) -> np.ndarray:
-        """Return the columns of the formula for some rows, with transforms that learn only from these."""
+        """Return the columns of the formula for some rows, with transforms estimated from these rows only."""
         data = self.data.iloc[np.sort(rows)].reset_index(drop=True)
         matrix, names, _ = evaluate(self.model, data, data.index)
         if len(names) != len(columns):
@@ -302,7 +302,7 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
     keep_rows : bool
         Whether the method of the fit needs rows.
     frame : DataFrame or None
-        If the terms of a formula learn from the rows: the data that it reads, for the rows of the fit.
+        If the terms of a formula are estimated from the rows: the columns that it uses, for the fitted rows.
     what : str
         Name of the analysis, for messages.
 

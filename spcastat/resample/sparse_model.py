@@ -36,7 +36,7 @@ class SparseModel:
     total, kept : float
         The trace of S, and that of S within the span. Their ratio is the PEV.
     groups : ndarray of int, shape (p,), or None
-        The group of each variable, if those of a group are predicted from the variables of other groups.
+        The group of each variable, if the variables of a group are predicted from other groups only.
     """
 
     W: np.ndarray
@@ -88,8 +88,8 @@ class SparseModel:
         Notes
         -----
         With Omega = Sigma^-1, the error of value j in row x is (Omega x)_j / Omega_jj. A variable that is the
-        only one in its component is predicted by its mean, as are variables without a loading. With groups
-        the errors of those of a group g are inv(Omega_gg) (Omega x)_g.
+        only one in its component is predicted by its mean, as are variables without a loading. With groups,
+        the errors of the variables in group g are inv(Omega_gg) (Omega x)_g.
         """
         shrunk = self.W * self.shrinkage
         image = block @ self.W
@@ -102,7 +102,7 @@ class SparseModel:
             for J in map(np.flatnonzero, of == np.unique(of)[:, None]):
                 inside = np.ix_(J, J)
                 values, axes = np.linalg.eigh(own[inside])
-                alone = values <= LEAST_NOISE  # what no other group of the component has
+                alone = values <= LEAST_NOISE  # directions that no other group predicts
                 predicted = np.einsum("ij,ik,kj->j", axes, left[inside], axes)
                 by_mean = np.einsum("ij,ik,kj->j", axes, block[inside], axes)
                 found += float(np.where(alone, by_mean, predicted / np.where(alone, 1.0, values) ** 2).sum())

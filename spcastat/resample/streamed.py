@@ -74,7 +74,7 @@ class DrawSums(PartSums):
     def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
         """Yield for every sample how often it contains each row, shape (n,).
 
-        `uniform` takes a number and returns a uniform random number for each row, independent of others.
+        `uniform` takes a number and returns uniform random numbers, one per row, independent for each number.
         """
         for pair in range(self.pairs):
             halves = _halved(uniform(pair), weights)

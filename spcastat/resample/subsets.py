@@ -2,14 +2,14 @@
 
 A choice made on one half of the rows can be tested on the other. For rows in memory the halves are drawn at
 random with the seed. For rows in chunks a hash of the row's values, its position (with dask, the position in
-its partition) and the seed determines its half. A row goes to a half with all of its weight.
+its partition) and the seed determines its half. The whole weight of a row belongs to one half.
 
 Every fold, half and draw of rows in chunks needs its own matrix of cross-products. If there are too many
-columns for these, the columns with a loading are taken, then those with the largest covariances with the
-components, then those with the largest variances. The results hold for these columns only, and reports say
-how many there were.
+columns for these, only some are used: the columns with a nonzero loading, then the columns with the largest
+covariances with the components, then the columns with the largest variances. The results hold for these
+columns only, and reports give their number.
 
-A random sample consists of the rows with the smallest keys, which are such hashes, too.
+A random sample consists of the rows with the smallest keys; the keys are hashes of the same kind.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from spcastat.streams.base import A, Pass, Stream, Tally, Within, of_columns
 
 
 class OfHalf(Within[A]):
-    """An accumulator of one half of the rows.
+    """An accumulator that receives one half of the rows only.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class OfHalf(Within[A]):
         self.rows, self.positive, self.weight = 0, 0, 0.0
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
-        """Add those of the rows that belong to the half."""
+        """Add the rows that belong to the half."""
         X = X.tocsr() if is_sparse(X) else X
         u = uniform_of(place_keys(X, self.seen, self.seed), self.seed, 0)
         self.seen += X.shape[0]
@@ -79,7 +79,7 @@ class OfHalf(Within[A]):
 
 
 class HalfStream(Stream):
-    """A stream of half of the rows of another. It has no scores.
+    """A stream of half of the rows of another stream. It has no scores.
 
     Parameters
     ----------

@@ -24,11 +24,11 @@ from spcastat.registry import CONTROLS, SOLVERS
 from spcastat.results.carried import packed_names
 from spcastat.state import FitState
 
-#: Sequences with more values than this are not written out.
+#: Sequences with more values than this are not printed in full.
 LONGEST = 30
 #: Options for reading data.
 READING = tuple(one.name for one in fields(ReadOptions))
-#: Options for the course of the computation.
+#: Options that control the computation.
 ITERATION = ("n_init", "tol", "max_iter", "objective", "screen", "effort", "promise")
 
 
@@ -220,7 +220,7 @@ def names_for(state: FitState, components: pd.Index) -> list[str]:
 # --- the data -------------------------------------------------------------------------------------
 
 
-#: Relative tolerance for variances of the same data, whose sums may be computed in another order.
+#: Relative tolerance for variances of the same data, since sums may be computed in another order.
 SAME = 1e-6
 
 

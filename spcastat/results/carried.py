@@ -19,7 +19,7 @@ from spcastat.intake import Spec
 
 @dataclass(frozen=True)
 class _Module:
-    """A module in a pickle, by its name: what is loaded is the module."""
+    """A module in a pickle, stored by name; loading returns the module."""
 
     name: str
 
@@ -28,7 +28,7 @@ class _Module:
 
 
 def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the names used by a formula in a form that can be pickled (if the user's objects can)."""
+    """Return the names used by a formula in a form that can be pickled, if the user's objects can be."""
     if context is None:
         return None
     return {

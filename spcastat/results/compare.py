@@ -125,8 +125,8 @@ def compare(
     Notes
     -----
     Refits start from the fit to all rows and from PCA, with the cardinalities or penalties of the call.
-    Settings that were chosen by means of all rows are not chosen again in each fold, so that the errors of
-    such fits are slightly too small.
+    Settings that were chosen with all rows are not chosen again in each fold, so that the errors of such fits
+    are slightly too small.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def _matched(a: str, b: str, first: pd.DataFrame, second: pd.DataFrame) -> list[
     ]
 
 
-# --- words --------------------------------------------------------------------------------------
+# --- text ---------------------------------------------------------------------------------------
 
 
 def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
@@ -330,7 +330,7 @@ def held_out_errors(
     found = [_errors(fit, *opened[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()]
     weight = found[0].weight
     relative = np.concatenate([one.relative for one in found], axis=2)
-    joint = Errors(relative * weight[:, :, None], weight, weight)  # in units of the error of the means
+    joint = Errors(relative * weight[:, :, None], weight, weight)  # relative to the error of the column means
     excess, spread = joint.excess(int(np.argmin(joint.error)))
     return pd.DataFrame(
         np.column_stack([joint.error, joint.se, excess, spread]), index=list(fits), columns=list(COLUMNS)

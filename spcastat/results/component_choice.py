@@ -26,7 +26,7 @@ DIGITS = {"p": 3, "deflated_p": 3, "sparse_p": 3, "sparse_correlation": 2}
 
 @dataclass(frozen=True)
 class Tested:
-    """The part of large data that was tested.
+    """The part of a large data set that was tested.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class ComponentChoice(Summary):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per component: eigenvalue, noise, p-values; variance, p and correlation of the sparse one.
+        """One row per component: eigenvalue, noise, p-values; sparse variance, p-value and correlation.
 
         "noise" is the 1 - alpha quantile of the draws. The tests of "deflated_p" and "sparse_p" end with the
         first component that is not significant; a sparse component that explains less than .1 of the mean
@@ -127,7 +127,7 @@ class ComponentChoice(Summary):
         Raises
         ------
         OptionError
-            If the analysis was of other data, or with another scale.
+            If the analysis used other data or another scale.
         """
         if self._tested is not None:
             raise OptionError(

@@ -24,7 +24,7 @@ from spcastat.tables.grid import number_rows
 
 #: Largest number of rows in a printed table; frames have all.
 MOST_ROWS = 30
-#: The description of the option of plots.
+#: The description of the option `supplement` of plots.
 DRAWN = """supplement : Supplement, optional
     What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and numeric
     variables as arrows among the correlations."""
@@ -95,7 +95,7 @@ class Supplement(Summary):
 
 
 def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[str], what: str) -> Table:
-    """Return a table of numbers, each with one of a second kind at its right."""
+    """Return a table of the numbers in `frame`, each followed by its counterpart in `second`."""
     both = np.stack([np.asarray(frame), np.asarray(second)], axis=2).reshape(len(names), -1)
     headings = tuple(text for name in full_names(frame.columns) for text in (name, what))
     return Table(title, headings, number_rows(pd.DataFrame(both, names)[:MOST_ROWS], 2), together=2)

@@ -40,7 +40,7 @@ ARGUMENTS = {
     "covariates": 'covariates stand behind a bar in the formula, formula="~ . | age"',
     "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
 }
-#: Argument of the methods of a fit in other programs -> advice for the methods that have what it names.
+#: Argument of methods of a fit in other programs -> advice, for methods with the corresponding option.
 METHOD_ARGUMENTS = {
     **dict.fromkeys(("hue", "habillage", "group", "by", "col_ind"), "groups= colours the rows by group"),
     **dict.fromkeys(("c", "col", "colour"), "color= colours the rows by a number, groups= by group"),
@@ -190,7 +190,7 @@ def hint(
 
 
 def refuse_controls(function: str, what: str, options: Mapping[str, Any], how: str = "") -> None:
-    """Raise UnknownOptionError if a function of many fits is given an option for the sparsity of one."""
+    """Raise UnknownOptionError if a function that makes many fits is given the sparsity of a single fit."""
     for name in CONTROLS:
         if options.get(name) is not None:
             raise UnknownOptionError(
@@ -200,7 +200,7 @@ def refuse_controls(function: str, what: str, options: Mapping[str, Any], how: s
 
 
 def _elsewhere(function: Callable[..., Any], homes: Mapping[str, Callable[..., Any]], name: str) -> str:
-    """Return the function to which an argument belongs, in words, or an empty string."""
+    """Return a description of the function to which an argument belongs, or an empty string."""
     if reason := NO_PLACE.get((function.__name__, name)):
         return f"has no place in {function.__name__}(): {reason}"
     owners = [what for what, other in homes.items() if other is not function and name in _arguments(other)]

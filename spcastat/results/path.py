@@ -21,7 +21,7 @@ from spcastat.state.support_rule import rule_words
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.grid import fixed, percent
 
-#: What identifies a fit, such as its cardinality, and the type of the fits.
+#: The types of the requested values and of the fits.
 Key = TypeVar("Key")
 Fit = TypeVar("Fit")
 #: The measures in the table.
@@ -31,7 +31,7 @@ MAXIMISED = "By default the one that the search maximised, or the adjusted varia
 
 
 class FitPath(Summary, Generic[Key, Fit]):
-    """Fits by the value that was asked for, with a table of them; `frames` has the table under "path"."""
+    """Fits by requested value, with a table; `frames` has the table under "path"."""
 
     def __init__(self, fits: Mapping[Key, Fit], table: pd.DataFrame, document: Document):
         self._fits, self._table = dict(fits), table
@@ -39,12 +39,12 @@ class FitPath(Summary, Generic[Key, Fit]):
 
     @property
     def fits(self) -> dict[Key, Fit]:
-        """The fits by what was asked for: a cardinality (a tuple if components differ), or a penalty."""
+        """The fits by requested value: a cardinality (a tuple if components differ), or a penalty."""
         return dict(self._fits)
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per fit, with the columns that the class describes."""
+        """One row per fit; the docstring of the class lists the columns."""
         return own(self._table)
 
     def __iter__(self) -> Iterator[Key]:
@@ -97,8 +97,9 @@ class SpcaPath(FitPath[Any, SpcaResult]):
         title : str, optional
             By default the title of the printout.
         max_rows : int
-            Largest number of rows to draw; of more rows, this many at equal distances are drawn, and the page
-            says so. With 0 it contains no scores and no row labels. Rows not in memory are not drawn.
+            Largest number of rows to draw. If there are more, this many equally spaced rows are drawn, and
+            the page says so. With 0, it contains no scores and no row labels. Rows not in memory are not
+            drawn.
 
         Raises
         ------

@@ -102,7 +102,7 @@ def drawn(draw: Plot[..., Any], *filled: str, **entries: str) -> Callable[[Calla
 
 
 class Plotted(OfFit):
-    """Mixin with the plots of a fit; each has a ``_data`` method that returns its table."""
+    """Mixin with the plots of a fit; for each there is a ``_data`` method that returns its table."""
 
     contributions: Any
     cos2: Any
@@ -194,7 +194,7 @@ class Plotted(OfFit):
     plot_scores_data = plot_scores.data
     plot_diagnostics_data = plot_diagnostics.data
 
-    # --- what they share --------------------------------------------------------------------------
+    # --- helpers ----------------------------------------------------------------------------------
 
     @cached_property
     def _distances(self) -> pd.DataFrame:

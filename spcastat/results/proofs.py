@@ -36,17 +36,19 @@ from spcastat.tables import Document, Row, Table
 # --- the certificate, and proofs in files --------------------------------------------------------
 
 
-#: With more variables no proof is written.
+#: Largest number of variables for which a proof is written to a file.
 MOST_VARIABLES = 200
-#: Bounds in a file exceed those of the certificate by ROOM of the value of a component, for rounding; for a
-#: joint proof they are at least JOINT_ROOM above the best known fit, up to which a fit is called optimal.
+#: To allow for rounding, the bound of a component in a file exceeds that of the certificate by ROOM times the
+#: component's value. The bound of a joint proof exceeds the best known fit by at least JOINT_ROOM, the
+#: tolerance within which a fit is called optimal.
 ROOM, JOINT_ROOM = 2e-9, 1e-4
 
 
 def claim_of(proven: Proven, state: FitState, source: Source) -> dict[str, Any] | str:
-    """Return what a proof claims, as in a file, or why it has no proof in a file.
+    """Return the claim of a proof as it is written to a file, or the reason why it cannot be written.
 
-    The claim also has, as arrays, the covariance matrix "S" of total variance one and the loadings "V".
+    The claim also has two arrays: "S", the covariance matrix scaled to total variance one, and the loadings
+    "V".
     """
     p, k = state.V.shape
     reasons = {
@@ -85,27 +87,28 @@ def claim_of(proven: Proven, state: FitState, source: Source) -> dict[str, Any] 
 
 
 def save(claim: dict[str, Any] | str, path: str | PathLike[str], time_limit: float = 60.0) -> None:
-    """Write a proof that can be checked without the search: ``spcastat verify proof.json data.csv``.
+    """Write a proof that can be checked without a new search: ``spcastat verify proof.json data.csv``.
 
-    The file has the multipliers by which every bound is recomputed from the data; docs/proven.md says which.
-    Its bounds are those of the certificate, or 0.01 % above the best known fit where that is larger (of
-    single components: with 2e-9 of the value for rounding). The proof is made again for the file.
+    The file contains the multipliers from which every bound is recomputed from the data (see docs/proven.md).
+    The bounds for single components are those of the certificate plus 2e-9 of the value, for rounding. A
+    joint bound is that of the certificate, or 0.01 % above the best known fit if that is larger. The proof is
+    computed again for the file.
 
     Parameters
     ----------
     claim : dict or str
         See `claim_of`.
     path : str or PathLike
-        Its name ends in .json.
+        Path of the file, whose name must end in .json.
     time_limit : float
-        Seconds.
+        Limit in seconds.
 
     Raises
     ------
     OptionError
-        For proofs that no file can have: with orthogonal=True, of least squares of two components or more,
-        under a rule for supports, of a formula, of weights or missing values, of rows in chunks; and if
-        none was found, since the bound is not of the supports, or the time was short.
+        If the proof cannot be written to a file: with orthogonal=True, for least squares of two or more
+        components, under a rule for supports, with a formula, weights or missing values, or for rows in
+        chunks; and if no proof was found, because the bound is not based on supports or time ran out.
     """
     from spcastat.certify.verify import LAYOUT, attained
     from spcastat.certify.witness import UnwrittenError, witnesses
@@ -136,7 +139,7 @@ class Certificate(Renderings, pd.DataFrame):
     """Proven bounds: a data frame with one row per component, or one row for all components jointly.
 
     The printout has a few columns and a sentence that summarises the proof; see `columns` for the others.
-    Selections of it are plain data frames.
+    Subsets of it are plain data frames.
 
     Attributes
     ----------
@@ -328,8 +331,8 @@ class Proved(OfFit):
         Raises
         ------
         OptionError
-            If it is no certificate, or that of a fit with other variables or cardinalities, or if this fit is
-            nonnegative.
+            If `certificate` is not a certificate, or belongs to a fit with other variables or cardinalities,
+            or if this fit is nonnegative.
         NoRowsError
             For a fit from a file, which has no data.
         """
@@ -347,7 +350,7 @@ class Proved(OfFit):
         sorts = equal and falling and measure != "adjusted" and rule is None
         V = settle(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
         old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
-        # A fit is better where its measure exceeds that of another by this share
+        # A fit is better if its measure exceeds that of the other by this share
         if not new > old * (1.0 + 1e-9):
             return self
         value, name = new * op.total * op.unit**2, OBJECTIVES[measure]

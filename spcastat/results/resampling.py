@@ -51,7 +51,7 @@ class Resampled(Carried, Summary, Generic[Found]):
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the computation before all draws that were asked for were made."""
+        """Whether Ctrl-C ended the computation before all requested draws were made."""
         return self._found.draws < self._found.asked
 
 
@@ -117,7 +117,7 @@ class Stability(Resampled[Halved]):
 class SplitInference(Resampled[Split]):
     """Intervals from one half of the rows for variables selected on the other; prints as text or HTML.
 
-    `frames` holds "loadings" and "variance", the intervals at 95 %.
+    `frames` has "loadings" and "variance", the 95 % intervals.
     """
 
     _kind = "split"
@@ -424,7 +424,7 @@ class Inferred(OfFit):
         found = {home: getattr(self._state.trust, home._kind) for home in kinds}
         return {home._kind: home(self._state, one) for home, one in found.items() if one is not None}
 
-    # --- shared ---------------------------------------------------------------------------------
+    # --- helpers --------------------------------------------------------------------------------
 
     def _resampling(self, what: str, data: Any, rng: Any, n_jobs: Any, **how: bool) -> Resampling:
         """Return what resampling needs to draw rows and refit; `what` is the name of the call in messages."""

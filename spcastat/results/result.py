@@ -50,10 +50,11 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
     - `biplot`, `plot_loadings`, `screeplot`; also `plot_scores`, `plot_correlations`, `plot_contributions`,
       `plot_cos2`, `plot_diagnostics`, `plot_reconstruction`.
     - `report`, `describe`, `save`; also `cite`, `to_excel`, `print_loadings`, `transform_to`.
-    - How sure: `stability`, `bootstrap`, `certify`; also `split_inference`, `test_loadings`, `adopt`.
+    - Inference and proofs: `stability`, `bootstrap`, `certify`; also `split_inference`, `test_loadings`,
+      `adopt`.
     - Rows: `diagnostics`, `residuals`, `t2`, `q_statistic`, `limits`, `inverse_transform`, `imputed`.
-    - Other variables, other fits: `supplement`, `describe_components`, `rename`, `refit`.
-    - What the fit records: `call`, `method`, `options`, `status`, `converged`, `details`, `optima`.
+    - Supplementary data, names, new fits: `supplement`, `describe_components`, `rename`, `refit`.
+    - How it was fitted: `call`, `method`, `options`, `status`, `converged`, `details`, `optima`.
 
     Fits are returned by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`. All
     output is labelled with the names in the data; components are PC1, ..., PCk. Variances have the divisor n
@@ -115,7 +116,7 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
         return self._in_polars(own(self._scores))
 
     def _in_polars(self, frame: Any, rows: str = ROW) -> Any:
-        """Return a frame as one of polars if the data were given as one of polars."""
+        """Return a frame as a polars frame if the data are a polars frame."""
         if self._call is None or "polars" not in sys.modules or not is_polars(self._call.data):
             return frame
         return in_library_of(self._call.data, frame, rows)
@@ -145,7 +146,7 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
     score_correlation = computed(frames.score_correlation)
     loading_products = computed(frames.loading_products)
 
-    # --- how it was found -----------------------------------------------------------------------
+    # --- how it was fitted ----------------------------------------------------------------------
 
     method = attribute("_state.record.method", "Name of the method.")
     options = attribute("_state.record.options", "The options of the method, including defaults.")
@@ -163,7 +164,7 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
     optima = computed(frames.optima)
     details = computed(frames.details)
 
-    # --- rows, new ones too ---------------------------------------------------------------------
+    # --- rows of the fit and new rows -----------------------------------------------------------
 
     transform = delegated(rows.transform)
     transform_to = delegated(write_transformed)
@@ -219,7 +220,7 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
 
     limits = delegated(frames.limits)
 
-    # --- words and tidy frames ------------------------------------------------------------------
+    # --- summaries and tidy frames --------------------------------------------------------------
 
     summary = delegated(summarise, "summary")
 
@@ -236,10 +237,10 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
     report = delegated(write_report, "report")
     to_excel = delegated(to_excel)
 
-    # --- again, proven, stored ------------------------------------------------------------------
+    # --- refits, and files ----------------------------------------------------------------------
 
     def refit(self, **changes: Any) -> SpcaResult:
-        """Fit again with some arguments changed; a new `card`, `variance` or `t` replaces the old control.
+        """Fit again with some arguments changed; a new `card`, `variance` or `t` replaces any of these.
 
         Parameters
         ----------

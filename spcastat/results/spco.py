@@ -130,7 +130,7 @@ class SpcoResult(Carried, Shown):
     )
 
     def transform(self, new: Any, na: str = "raise") -> pd.DataFrame:
-        """Return the sparse coordinates of new rows, by the centre, scale, loadings and threshold of the fit.
+        """Return the sparse coordinates of new rows, with the centre, scale, loadings and penalty of the fit.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class SpcoResult(Carried, Shown):
         values = soft(scores, self._found.penalty, self._solver.ridge)
         return pd.DataFrame(values, index=own(index), columns=self.components)
 
-    # --- what people see ------------------------------------------------------------------------
+    # --- summaries ------------------------------------------------------------------------------
 
     def summary(self, digits: int = 3) -> Summary:
         """Return header, loadings and shares as text, HTML, LaTeX or Markdown."""

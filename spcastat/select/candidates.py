@@ -50,7 +50,7 @@ class Limit:
     share: float = WORTH
 
     def passed(self, errors: np.ndarray, surely: np.ndarray, sizes: np.ndarray, within: int) -> np.ndarray:
-        """Return which of m fits have no larger fit that is worth its further loadings, shape (m,).
+        """Return for each of m fits whether no larger fit is worth its further loadings, shape (m,).
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Limit:
         Let g be the variance explained by a fit with s loadings. A larger fit with s' loadings is worth it if
         it is better by more than one standard error and by more than share sqrt(dense) (s' - s) g / s. If
         prediction is best with all variables, this drops loadings below .45 of the root mean square of their
-        component. If it is best with few, small loadings among these are not noise and are kept.
+        component. If it is best with few variables, even small loadings are not noise and are kept.
         """
         dense = sizes[within] / self.cells if self.dense is None else self.dense
         explained = np.maximum((errors[0] if self.nested else 1.0) - errors, 0.0)

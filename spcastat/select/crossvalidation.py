@@ -38,7 +38,10 @@ class Errors:
 
     @property
     def relative(self) -> np.ndarray:
-        """Mean squared errors relative to that of the column means over all folds, (repeats, folds, m)."""
+        """Mean squared errors relative to the error of the column means, shape (repeats, folds, m).
+
+        The error of the column means is that over all folds of the repeat.
+        """
         unit = self.mean.sum(axis=1) / self.weight.sum(axis=1)
         return np.asarray(self.press / self.weight[:, :, None] / unit[:, None, None])
 
@@ -82,7 +85,8 @@ class Errors:
         return np.stack([(away > se)[:m] for away, se in differences], axis=1)
 
 
-#: Returns the loadings to be judged in each of several folds, from the rows outside it, by its number.
+#: Takes the operators of the rows outside several folds and the numbers of the folds; returns for each fold
+#: the loadings to be evaluated.
 Fitted = Callable[[list[Operator], Sequence[int]], Sequence[Sequence[np.ndarray]]]
 
 

@@ -152,7 +152,7 @@ class Fitter:
     solver: Joint | None = None
 
     def quick(self) -> Fitter:
-        """Return the same with the least effort, if the method is the default search."""
+        """Return a copy with the least effort, if the method is the default search."""
         if self.plan is None or not isinstance(self.plan.solver, Joint):
             return self
         return replace(self, plan=replace(self.plan, solver=replace(self.plan.solver, effort="quick")))

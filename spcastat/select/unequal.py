@@ -89,8 +89,8 @@ class Unequal:
     def search(self, grid: list[int]) -> Cards:
         """Change one cardinality at a time until none changes or MOST_SETS were tried; return the result.
 
-        The sizes tried depend on the present one, so that two sets may each prefer the other: then that
-        with fewer loadings stays.
+        The sizes tried depend on the present one, so that two sets may each prefer the other; then the set
+        with fewer loadings is kept.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Unequal:
     def settled(self) -> Cards:
         """Fit the choice with the final method, sort components by variance, and add it to the candidates.
 
-        Components keep their places if a rule asks them for different things.
+        Components keep their places if a rule treats them differently.
         """
         found, V, k = self.found, self.fits[self.card][0], len(self.card)
         placed = self.supports is not None and len(set(self.supports.kinds([0] * k))) > 1

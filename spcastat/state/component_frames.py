@@ -18,7 +18,7 @@ from spcastat.state.fitstate import FitState
 def loadings(state: FitState) -> pd.DataFrame:
     """Loadings, p x k; every column has unit length and its largest absolute entry is positive.
 
-    For a polars frame they are a polars frame, whose first column is "variable".
+    If the data are a polars frame, so are the loadings; their first column is "variable".
     """
     return state.by_variable(state.V)
 
@@ -124,7 +124,7 @@ def limits(state: FitState, level: float = 0.95) -> pd.Series:
 
 
 def optima(state: FitState) -> pd.DataFrame:
-    """The distinct local optima that several starts or a joint search reached, the best first.
+    """The distinct local optima reached by several starts or a joint search, best first.
 
     ``objective`` is a share of the total variance, and ``hits`` the number of times it was reached. The frame
     is empty for a method whose starts are not compared.
@@ -194,7 +194,7 @@ def facts(state: FitState) -> dict[str, Any]:
     }
 
 
-# --- contributions and squared cosines, of rows too -----------------------------------------------
+# --- contributions and squared cosines of variables and rows --------------------------------------
 
 
 #: Objects with contributions and squared cosines.

@@ -30,7 +30,7 @@ class FitState:
     V : ndarray of shape (p, k)
         Unit loadings.
     record : Record
-        Method, options and course of the fit.
+        Method, options and progress of the fit.
     moments : Moments
         Variances and covariances of variables and scores.
     spec : Spec

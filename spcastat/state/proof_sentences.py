@@ -18,7 +18,7 @@ FEW = 8
 
 
 def with_proof(state: FitState, new: Proven) -> FitState:
-    """Return the state with one more proof; of two of one kind, the one with the smaller bound is kept."""
+    """Return the state with a new proof; of two proofs of the same kind, the smaller bound is kept."""
     alike = [one for one in state.proofs if _kind(one) == _kind(new)]
     if any(one.bound <= new.bound for one in alike):
         return state

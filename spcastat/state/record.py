@@ -31,14 +31,14 @@ SCALING = {
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """The method, data, options and course of a fit.
+    """The method, data and options of a fit, and how it was computed.
 
     Attributes
     ----------
     method, title, paper, criterion : str
         Name of the method, its description, its source, and the name of its objective.
     sparse : bool
-        Whether the method has a control of sparsity.
+        Whether the method has an option that controls sparsity.
     options : dict
         The options of the solver, including defaults.
     n, p, k : int
@@ -66,9 +66,9 @@ class Record:
         What the method reports for each component.
     screening : dict of str to int, or None
         For a search on some of the variables: the numbers of variables ``searched``, of all ``variables``,
-        of ``rounds``, and of ``unexcluded`` variables, with which a swap may improve the fit.
+        of ``rounds``, and of ``unexcluded`` variables, for which a swap may improve the fit.
     evidence : dict, or None
-        Course of a search over supports: the fields of :class:`spcastat.solvers.Searched`.
+        Report on a search over supports: the fields of :class:`spcastat.solvers.Searched`.
     call : str
         The call that reproduces the fit, with `data` in place of the data.
     versions : dict of str to str

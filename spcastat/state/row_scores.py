@@ -68,9 +68,9 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
 
 
 def scores(state: FitState, source: Source | None) -> Any:
-    """Scores, n x k, in the order and with the labels of the rows that were fitted.
+    """Scores, n x k, in the order and with the labels of the fitted rows.
 
-    They are a DataFrame, of polars if the data are one. For data in chunks they are
+    They are a DataFrame, or a polars frame if the data are one. For data in chunks they are
     :class:`~spcastat.streams.local.ScoreChunks`, which yield a DataFrame for each chunk when iterated over;
     for dask collections they are a dask collection. With ``na="em"`` missing values are replaced by
     conditional means; with ``na="pairwise"`` a score is missing if one of its variables is.

@@ -62,8 +62,8 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
     Raises
     ------
     ShapeError, ColumnTypeError, DataError
-        If `variables` is no frame or has other rows; if a column has another type, too many levels, or
-        fewer than two distinct values.
+        If `variables` is not a frame or has other rows; if a column has another type, too many levels, or
+        fewer than two values.
     """
     frame = _aligned(variables, scores.index)
     T = scores.to_numpy(dtype=float)
@@ -110,7 +110,7 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
 
 
 def describe(state: FitState, found: Further | None, level: float) -> pd.DataFrame:
-    """Return the variables and levels associated with each component, the strongest first, with tests.
+    """Return the variables and levels associated with each component, strongest first, with tests.
 
     Parameters
     ----------
