@@ -196,7 +196,7 @@ def offers(value: Any, name: str) -> bool:
 
 
 def is_single(value: Any) -> bool:
-    """Whether a value is a single one and not a sequence; text, mappings and sets count as single."""
+    """Whether a value is a single value and not a sequence; text, mappings and sets count as single."""
     no_sequence = isinstance(value, (str, bytes, bytearray, memoryview, Mapping, Set))
     return no_sequence or not isinstance(value, Iterable) or getattr(value, "shape", None) == ()
 
@@ -204,7 +204,7 @@ def is_single(value: Any) -> bool:
 def elements(value: Any, most: int) -> list[Any]:
     """Return at most the first ``most + 1`` elements of a sequence, or a list of the value itself.
 
-    A value whose iteration fails is returned in a list, too: a later check of the values will refuse it.
+    If iteration fails, a list of the value itself is returned as well; a later check will refuse it.
     """
     if is_single(value):
         return [value[()] if isinstance(value, np.ndarray) else value]
@@ -215,7 +215,7 @@ def elements(value: Any, most: int) -> list[Any]:
 
 
 def each(option: str, value: Any, k: int, error: type[OptionError] = OptionError) -> list[Any]:
-    """Return k values, one for each component: those of a sequence, or the same value k times."""
+    """Return k values, one for each component: the values of a sequence, or a single value k times."""
     found = elements(value, k)
     if is_single(value) or (len(found) == 1 and found[0] is value):
         return found * k

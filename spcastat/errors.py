@@ -109,7 +109,7 @@ class FileError(SpcaError, OSError):
     """A file that cannot be read or written."""
 
 
-# --- what is installed ----------------------------------------------------------------------------
+# --- optional packages ----------------------------------------------------------------------------
 
 
 class ExtraError(SpcaError, ImportError):

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 #: The longest label of a variable, and of a component.
 NAME_WIDTH, HEADING_WIDTH = 24, 12
-#: The longest name that is printed in full, where there is room for it.
+#: The longest name that is printed in full, if there is room for it.
 LONGEST = 500
 
 

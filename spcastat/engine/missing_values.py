@@ -55,7 +55,7 @@ def refuse_rows_methods(how: str, method: str) -> None:
 
 
 def rank_of(k_em: int | None, k: int, weights: np.ndarray | None, shape: tuple[int, int]) -> int:
-    """Return the rank of the EM model: `k_em`, or by default k, reduced where the data are too small."""
+    """Return the rank of the EM model: `k_em`, or by default k, reduced if the data are too small for it."""
     n, p = shape
     positive = n if weights is None else int(np.count_nonzero(weights))
     return max(1, min(k, p - 1, positive - 2)) if k_em is None else k_em

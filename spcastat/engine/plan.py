@@ -159,7 +159,7 @@ class Plan:
         Raises
         ------
         OptionError
-            If there are none for some cardinalities and `check` is set, or for none of the cardinalities.
+            If no cardinalities are allowed, or, with `check`, if some are not.
         """
         found = []
         for key, card in zip(keys, cards, strict=True):

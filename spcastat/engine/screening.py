@@ -23,7 +23,7 @@ from spcastat.solvers.bcd import BCD
 
 @dataclass(frozen=True)
 class Screening:
-    """How a fit was screened, and what is guaranteed.
+    """How a fit was screened, and what was verified.
 
     Attributes
     ----------
@@ -54,15 +54,15 @@ def screened(
     rng: np.random.Generator,
     starts: np.ndarray | None,
 ) -> tuple[Solution, list[Optimum], Screening, Gram, np.ndarray]:
-    """Fit on the variables of largest variance, those of PCA, and those that the tests add.
+    """Fit on the variables of largest variance, those with large PCA loadings, and those added by the tests.
 
     Parameters
     ----------
     op : Operator
     solver : BCD
     vectors : ndarray of shape (p, k)
-        PCA's loadings. They are the first start, restricted to the candidates; the largest of each
-        component, as many as its cardinality, are always candidates.
+        PCA's loadings. Restricted to the candidates, they are the first start. The variables with the largest
+        loadings of each component, as many as its cardinality, are always candidates.
     size : int
         Number of variables of largest variance among the first candidates.
     n_init, rng, starts

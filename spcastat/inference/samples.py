@@ -84,7 +84,7 @@ class Resampling:
 
     @property
     def normal(self) -> bool:
-        """Whether samples are drawn as those of normal rows."""
+        """Whether samples are drawn as if the rows were normal."""
         return isinstance(self.sampler, CovarianceSampler)
 
 
@@ -100,10 +100,10 @@ class SampleFits(ABC):
 
     @abstractmethod
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
-        """Return the parts of the fit of a sample that are stored."""
+        """Return the parts of the fit of a sample that should be stored."""
 
     def __call__(self, numbers: Sequence[int]) -> list[tuple[list[Any], int]]:
-        """Return for each number what is stored of its samples, and how many samples failed before them."""
+        """Return for each number the stored parts of its fits, and how many samples failed before."""
         drawn = [attempted(partial(self._begun, draw_generator(self.given.seed, i), i)) for i in numbers]
         ops, begun = zip(*(one for samples, _ in drawn for one in samples), strict=True)
         fits = zip(ops, self.given.refit.ended(ops, begun), strict=True)

@@ -2,7 +2,7 @@
 
 For dense principal components all measures agree; for sparse components they differ. Every function takes
 loadings `V` and either rows `X` or a covariance matrix `S` and returns a fraction of the total variance
-(`relative_adjusted`: of the variance that dense PCA explains). ``fit.measure()`` takes their names. All
+(`relative_adjusted`: of the variance that dense PCA explains). ``fit.measure()`` accepts their names. All
 tables, plots, comparisons and files read the list `MEASURES`.
 """
 

@@ -51,8 +51,8 @@ def pairwise_moments(
 
     Means and variances are those of all measured values of a column (divisor: the sum of the weights minus
     one). The correlation of two columns uses the rows that have both values, and the means and variances of
-    these rows, as ``DataFrame.corr`` does. Since every pair uses other rows, the matrix of correlations may
-    not be positive semidefinite; then the nearest correlation matrix replaces it.
+    these rows, as ``DataFrame.corr`` does. Since pairs use different rows, the matrix of correlations may not
+    be positive semidefinite; the nearest correlation matrix then replaces it.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def pairwise_moments(
     MissingValuesError
         For a column or row without any value, and for two columns with fewer than two rows that have both.
     ConstantColumnError
-        For a column whose measured values do not vary, or do not vary in the rows that have another column
-        too.
+        For a column whose measured values do not vary, or do not vary in the rows in which another column is
+        also measured.
     """
     X = np.asarray(X, dtype=float)
     w = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
@@ -101,7 +101,7 @@ def pairwise_moments(
 
 
 def _require_pairs(bad: np.ndarray, names: pd.Index, why: str) -> None:
-    """Raise an error for the pairs of columns in the mask `bad`; `why` says why they have no correlation."""
+    """Raise an error for the pairs of columns in the mask `bad`; `why` is the reason for the message."""
     np.fill_diagonal(bad, False)
     if not bad.any():
         return

@@ -31,7 +31,7 @@ from spcastat.operators import (
 from spcastat.operators.build import Given
 from spcastat.operators.scaling_groups import Scale
 
-#: Largest number of rows that integer weights may stand for.
+#: Largest sum of integer weights.
 MOST_UNITS = 50_000_000
 
 

@@ -31,7 +31,7 @@ from spcastat.resample.subsets import among, columns_near
 #: Largest number of elements of all cross-products of a pass: in this process, and for each part of a
 #: distributed pass.
 MOST, MOST_DISTRIBUTED = 64_000_000, 8_000_000
-#: Columns may be left out if at least this many times as many as have a nonzero loading remain.
+#: Columns may be left out if the number that remains is at least this multiple of the columns with loadings.
 ROOM = 3
 #: Distribution function of a Poisson variable with mean one; larger counts have a probability of 1e-18.
 COUNTS = np.cumsum(stats.poisson.pmf(np.arange(20), 1.0))

@@ -151,9 +151,9 @@ def columns_near(op: Operator, V: np.ndarray, size: int) -> np.ndarray:
     V : ndarray of shape (p, k)
         The loadings of the fit.
     size : int
-        Number of columns to select, at least as many as have a nonzero loading. Of the additional columns,
-        three quarters are those with the largest covariance with a score, divided by the standard deviation
-        of the score; the others are those with the largest variance.
+        Number of columns to select, at least the number of columns with a nonzero loading. Three quarters of
+        the additional columns are those with the largest covariance with a score, divided by the standard
+        deviation of the score; the others are those with the largest variance.
     """
     if size >= op.p:
         return np.arange(op.p)

@@ -100,7 +100,7 @@ class Call:
 
         A new control of sparsity replaces the old one, and also the method if that does not have the control.
         With a new method, the control of sparsity and the options in ITERATION are kept if the method has
-        them. Names in a new formula are looked up where the call is repeated.
+        them. Names in a new formula are looked up in the scope in which the call is repeated.
         """
         arguments = {**self.arguments, **changes}
         data = arguments.pop(next(iter(inspect.signature(self.function).parameters)), self.data)
@@ -191,7 +191,7 @@ class OfFit:
 
 
 def card_by_number(state: FitState, card: Any, k: Any) -> Any:
-    """Return `card` for a refit with k components; a mapping by names of components becomes one by number.
+    """Return `card` for a refit with k components, with names of components in a mapping replaced by numbers.
 
     Components that the mapping leaves out keep their cardinality.
     """

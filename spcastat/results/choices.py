@@ -113,9 +113,9 @@ class Chosen:
         return Document(self._title, tuple(self._facts()), tables, notes)
 
     def screen(self, components: ComponentChoice | None) -> Document:
-        """Return the printout: the choice, the fits to compare it with, and warnings.
+        """Return the printout: the choice, the fits with which it is compared, and warnings.
 
-        The tests for the number of components are included if that was chosen as well.
+        The tests for the number of components are included if this number was chosen as well.
         """
         table, selected = self.table, self.selected
         compared = {selected.place, selected.equal, selected.best}
@@ -261,7 +261,7 @@ class Chosen:
         return f"the sparsest within one standard error ({fixed(best['se'], 3)}) of {smallest}"
 
     def _about_components(self) -> Iterator[str]:
-        """Yield sentences on the search for a cardinality of each component."""
+        """Yield sentences on the search for unequal cardinalities."""
         tried, equal = self.selected.tried, card_text(self.selected.keys[self.selected.equal])
         if tried and isinstance(self.card, list):
             yield f"From {equal} in each, one component at a time was changed; {tried} sets were tried."
@@ -271,7 +271,7 @@ class Chosen:
             yield f"With more than {HELD} variables only each='free' tries unequal cardinalities."
 
     def _about_density(self) -> Iterator[str]:
-        """Yield a remark if the best fit has most of the loadings, and predicts."""
+        """Yield a remark if the best fit has most of the loadings and has predictive value."""
         record, best = self.state.record, self._best
         everything = record.p * record.k
         predicts = self.by == "ebic" or (self.by == "cv" and best["error"] < 1.0)
@@ -460,7 +460,7 @@ class Choice(Summary):
 
     @property
     def _before(self) -> tuple[Chapter, ...]:
-        """The chapters of the report before those of the fit."""
+        """The chapters that precede those of the fit in the report."""
         what = "The criterion of every cardinality"
         unsaid = (
             f"Every cardinality by {name_of(self.by)}"

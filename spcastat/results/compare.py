@@ -238,7 +238,7 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
         Row("Nonzeros", tuple(str(count) for count in measures["nonzeros"])),
         Row("Variables used", tuple(str(count) for count in measures["variables"])),
     ]
-    # More components than this have no row of their own
+    # With more components than this, there is no row per component
     if card.shape[1] <= 8:
         rows += [
             Row(label, tuple("" if pd.isna(count) else str(count) for count in card[name]), "Cardinality")

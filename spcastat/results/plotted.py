@@ -240,7 +240,8 @@ def row_values(given: Any, option: str, source: Source | None, call: Call | None
     Raises
     ------
     NoRowsError
-        If rows come in chunks, of which plots show a sample; and for a column of a fit without its data.
+        If rows come in chunks, since plots then show a sample only; and for the name of a column, if the fit
+        does not have its data.
     OptionError
         If there is no such column.
     ShapeError

@@ -73,7 +73,7 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
         The call that made the fit; None for a fit from a file.
     """
 
-    _before = ()  # the chapters of the report before those of the fit
+    _before = ()  # the chapters that precede those of the fit in the report
 
     def __init__(self, state: FitState, source: Source | None = None, call: Call | None = None):
         self._state = state

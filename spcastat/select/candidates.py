@@ -37,8 +37,8 @@ class Limit:
     dense : float, optional
         The share of loadings in the best-predicting fit; by default that among the candidates.
     nested : bool
-        Whether the fits differ in one component only, of which the first fit has one loading; then only
-        the variance explained by this component counts.
+        Whether the fits differ in one component only, which has a single loading in the first fit; then
+        only the variance explained by this component counts.
     share : float
         Required improvement per further loading, as a share of the mean improvement per loading of the fit,
         if prediction is best with all loadings.
@@ -333,7 +333,7 @@ def ebic(
     variables : int, optional
         Number of variables p before screening, if the model has screened variables only.
     groups : (int, ndarray of shape (k,)), optional
-        Number of groups of variables and those of each component, which take the place of p and c_j in the
+        Number of groups of variables, and number of groups in each component; they replace p and c_j in the
         last term.
 
     Notes

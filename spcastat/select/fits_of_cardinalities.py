@@ -182,7 +182,7 @@ class Fitter:
         ops : sequence of Operator
         cards : sequence of tuples of k ints
         near : sequence of ndarray of shape (p, k), or None
-            Loadings near the solutions, such as those of all rows.
+            Loadings near the solutions, such as the loadings fitted to all rows.
         thorough : bool
             Whether exchanges of variables follow if the covariance matrix is in memory.
 
@@ -221,7 +221,8 @@ class Fitter:
         thorough : bool
             As for `paths`.
         ordered : bool
-            Whether components keep the order of the starts; otherwise those of equal cardinality are sorted.
+            Whether components keep the order of the starts; otherwise components of equal cardinality are
+            sorted.
 
         Returns
         -------

@@ -61,8 +61,8 @@ class Unequal:
     def __init__(self, found: Candidates, start: Cards, by: str, rule: str, dense: float):
         self.found, self.by, self.card = found, by, start
         self.rule = "paired" if by == "cv" and rule == "1se" else rule
-        # `Limit.share` for single components: with WORTH, components of five items get small loadings of
-        # others
+        # `Limit.share` for single components: with WORTH, components of five items would get small loadings
+        # on other items
         self.limit = Limit(found.cells, dense, nested=True, share=0.25)
         solver = found.fitter.solver
         self.supports = None if solver is None else solver.rule(found.op.p, len(start))

@@ -13,7 +13,7 @@ from spcastat.state.fitstate import FitState
 from spcastat.state.record import PARTITIONS, UNRULED, Proven
 from spcastat.state.support_rule import EVERY, rule_words
 
-#: Largest number of gaps listed in a sentence.
+#: Largest number of components whose gaps are listed in a sentence.
 FEW = 8
 
 
@@ -39,7 +39,7 @@ def proof_sentences(state: FitState) -> Iterator[str]:
 
 
 def told(proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "") -> str:
-    """Return a proof in words; `names` are those of the components, `rule` describes the support rule."""
+    """Return a proof in words, given the names of the components and a description of the support rule."""
     text = _joint(proven, nonneg) if proven.scope == "joint" else _components(proven, names)
     if nonneg:
         text += " The bound is that without the sign constraint."

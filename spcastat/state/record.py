@@ -61,7 +61,7 @@ class Record:
         Distinct values of the objective that starts or a joint search reached, as shares of the total
         variance, and how often each was reached.
     n_init, reached : int
-        Number of starts, and of those that reached the best objective.
+        Number of starts, and number of starts that reached the best objective.
     details : dict of str to list
         What the method reports for each component.
     screening : dict of str to int, or None

@@ -125,8 +125,8 @@ def describe(state: FitState, found: Further | None, level: float) -> pd.DataFra
         "component"; "kind" ("variable" of the fit, "supplementary" number, "factor", "level"); "term";
         "loading" of a variable; "estimate" (correlation, correlation ratio of a factor, mean score of a
         level);
-        "statistic" (t, F, or test value) and "p_value", both NaN for variables with a nonzero loading and
-        where the number of rows is not known.
+        "statistic" (t, F, or test value) and "p_value", both NaN for variables with a nonzero loading, and
+        if the number of rows is not known.
 
     Notes
     -----

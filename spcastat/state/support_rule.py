@@ -43,13 +43,13 @@ def forced(state: FitState) -> np.ndarray:
 
 
 def shares(state: FitState) -> np.ndarray:
-    """Return the share of each component that a variable has, or the group it enters with, shape (p, k)."""
+    """Return each variable's, or its group's, share of each component (squared loadings), shape (p, k)."""
     rule = rule_of(state.record)
     return rule.by_group(state.V.T**2)[:, rule.of].T if isinstance(rule, GroupRule) else state.V**2
 
 
 def groups_of(state: FitState) -> dict[str, np.ndarray]:
-    """Return which components have each of the groups that enter together, shape (k,), by its name."""
+    """Return, by name of a group that enters together, which components contain it, shape (k,)."""
     given = (state.V != 0) | forced(state)
     groups = state.record.options.get("together") or ()
     return {str(name): given[list(members)].any(axis=0) for name, members in groups}
