@@ -86,7 +86,7 @@ def test_given_axes_are_used_without_pyplot(rows):
 def test_refusals(rows):
     with pytest.raises(ShapeError, match="need 'Q'"):
         plot_diagnostics(rows[["T2"]], LIMITS)
-    with pytest.raises(ShapeError, match=r"shape \(0, 2\).*a data frame with rows"):
+    with pytest.raises(ShapeError, match=r"shape \(0, 2\).*a frame with rows"):
         plot_diagnostics(rows.iloc[:0], LIMITS)
     with pytest.raises(OptionError, match="labels=-1"):
         plot_diagnostics(rows, LIMITS, labels=-1)
