@@ -66,8 +66,10 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """The options that were given."""
-        apart = {"k", "method", "nonneg", "n_init", "rng", "order", "disjoint"} - set(self.further)
-        given = {name: one for name, one in self.arguments.items() if one is not None and name not in apart}
+        names = ["card", "variance", "tol", "max_iter", "objective", "effort", "promise"]
+        names += ["include", "exclude", "together"]
+        named = {name: getattr(self, name) for name in names}
+        given = {name: value for name, value in {**named, **self.further}.items() if value is not None}
         for name in ("nonneg", "disjoint"):
             value = getattr(self, name)
             if not isinstance(value, (bool, np.bool_)) or value:

@@ -316,9 +316,9 @@ def _with_supplementary(
     """Return the frame with the tips of supplementary variables, if any, below the others."""
     if supplementary is None:
         return frame
-    further = frame_of(supplementary, what := "supplementary variables")[:, pair]
+    further = frame_of(supplementary, what := "supplementary variables")
     same_components(scores, supplementary, what)
-    return pd.concat([frame, _marker_frame(supplementary.index, further, False, supplementary=True)])
+    return pd.concat([frame, _marker_frame(supplementary.index, further[:, pair], False, supplementary=True)])
 
 
 # --- the circle of correlations --------------------------------------------------------------------

@@ -612,7 +612,7 @@ def test_partitions_that_are_computed_anew_are_told_of():
         return np.random.default_rng(block_id[0]).normal(size=(len(rows), 3001))
 
     lazy = dask.array.zeros((40, 3001), chunks=(20, 3001)).map_blocks(random, dtype=float)
-    told = "computed anew in each of"
+    told = "computed again in each of"
     kept = lazy.persist()
     assert told in str(sp.spca(lazy, 1, card=3, method="bcd-l0"))
     assert told not in str(sp.spca(kept, 1, card=3, method="bcd-l0"))
