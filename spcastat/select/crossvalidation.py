@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class Errors:
     mean: np.ndarray
     weight: np.ndarray
 
-    @property
+    @cached_property
     def relative(self) -> np.ndarray:
         """Mean squared errors relative to the error of the column means, shape (repeats, folds, m).
 
@@ -45,7 +45,7 @@ class Errors:
         unit = self.mean.sum(axis=1) / self.weight.sum(axis=1)
         return np.asarray(self.press / self.weight[:, :, None] / unit[:, None, None])
 
-    @property
+    @cached_property
     def shares(self) -> np.ndarray:
         """Weight of each fold within its repeat, shape (repeats, folds)."""
         return np.asarray(self.weight / self.weight.sum(axis=1, keepdims=True))
