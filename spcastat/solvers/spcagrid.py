@@ -209,8 +209,7 @@ class _Search:
             # variable
             if len(values) > 2 and values[-1] - values[-2] <= 1e-6 * float(self.single.max()):
                 break
-        a = state.a / np.linalg.norm(state.a)
-        return _Found(a, float(self.variances(state.y)), penalty, len(values))
+        return _Found(state.a, float(self.variances(state.y)), penalty, len(values))
 
 
 class _State:
@@ -251,10 +250,10 @@ class _State:
         return (self.search.in_plane(self.y, Z, angles) - price).max(axis=1) > level * (1.0 + GAIN)
 
     def _turn(self, j: int, z: np.ndarray, steps: np.ndarray) -> None:
-        own = float(self.a[j])
-        others = np.sqrt(1.0 - own**2)
-        rest = self.a / others
+        own, rest = float(self.a[j]), self.a.copy()
         rest[j] = 0.0
+        others = np.linalg.norm(rest)
+        rest /= others
         y = (self.y - own * z) / others
         now = float(np.arcsin(own))
         angles = np.concatenate([[0.0, now], now + steps])  # a zero loading first, then the current angle

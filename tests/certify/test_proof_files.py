@@ -178,6 +178,15 @@ def test_multipliers_of_any_size_prove_nothing_that_is_not_true():
                 check(Ball(S), V, "pev", [best * (1.0 - 1e-9)], ask)
 
 
+@pytest.mark.parametrize("card", [1, 6])
+def test_one_variable_and_all_of_them_need_no_branches(card):
+    S = sp.datasets.load_pitprops().to_numpy()[:6, :6] * np.outer(range(1, 7), range(1, 7))
+    best = 36.0 if card == 1 else np.linalg.eigvalsh(S)[-1]
+    share = best / np.trace(S) * (1.0 + 1e-6)
+    found = witnesses(S / np.trace(S), np.eye(6, 1) if card == 1 else np.ones((6, 1)), "pev", [share], LONG)
+    assert not any("split" in one for one in found.values())
+
+
 def test_values_are_those_of_the_measures():
     S = sp.datasets.load_pitprops().to_numpy() / 13.0
     fit = sp.spca_cov(sp.datasets.load_pitprops(), 3, 4, effort="quick")

@@ -12,7 +12,8 @@ import pytest
 import spcastat as sp
 from spcastat.measures import MEASURES
 from spcastat.operators import Gram
-from spcastat.search.partition import partition
+from spcastat.search.partition import Climber, as_mask, partition
+from spcastat.search.rule import SupportRule
 
 PITPROPS = sp.datasets.load_pitprops()
 
@@ -47,6 +48,21 @@ def test_groups_are_the_best_of_all_partitions(objective, seed):
         value, best = partition(S, k, objective).value, exhaustive(S, k, objective)
         assert value >= best * (1 - 1e-9)
         assert objective != "pev" or value <= best * (1 + 1e-9)
+
+
+def test_under_a_rule_a_climb_ends_where_no_allowed_move_is_better():
+    may, must = np.ones((2, 6), dtype=bool), np.zeros((2, 6), dtype=bool)
+    may[0, 1], must[1, 5] = False, True
+    for seed in range(3):
+        S = np.cov(np.random.default_rng(seed).standard_normal((9, 6)).T)
+        climber = Climber(S, 2, "pev", SupportRule(may, must, True))
+        allowed = [one for one in product(range(2), repeat=6) if 0 in one and one[1] == one[5] == 1]
+        values = {one: np.trace(V.T @ S @ V) for one in allowed for V in [leading(S, np.array(one), 2)]}
+        for start in allowed:
+            value, groups = climber.climb([as_mask(np.flatnonzero(np.equal(start, g))) for g in range(2)])
+            end = tuple(groups[1] >> j & 1 for j in range(6))
+            assert value == pytest.approx(values[end], rel=1e-12)
+            assert value >= max(values[one] for one in allowed if sum(map(int.__ne__, one, end)) < 2) - 1e-9
 
 
 @pytest.mark.parametrize(

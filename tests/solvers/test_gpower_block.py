@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import CardinalityError, ConvergenceWarning, OptionError
@@ -67,23 +66,6 @@ def test_planted_supports_are_found(rows, method):
         (0, 1, 2, 3, 4),
         (5, 6, 7, 8),
     ]
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_full_cardinality_is_pca(rows, method):
-    fit, pca = sp.spca(rows, 3, 20, method=method), sp.spca(rows, 3, method="pca")
-    np.testing.assert_allclose(fit.loadings, pca.loadings, atol=1e-6)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_dense_sparse_and_covariance_agree_and_runs_repeat(rows, method):
-    X = np.where(np.abs(rows) < 0.3, 0.0, rows)
-    dense = sp.spca(X, 3, 5, method=method)
-    assert np.array_equal(dense.loadings, sp.spca(X, 3, 5, method=method).loadings)
-    sparse = sp.spca(scipy.sparse.csr_array(X), 3, 5, method=method)
-    gram = sp.spca_cov(np.cov(X.T), 3, 5, method=method)
-    np.testing.assert_allclose(sparse.loadings, dense.loadings, atol=1e-6)
-    np.testing.assert_allclose(gram.loadings.to_numpy(), dense.loadings.to_numpy(), atol=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -118,15 +118,6 @@ def test_all_nonzero_with_all_components_is_pca(method, seed):
     np.testing.assert_allclose(np.abs(fit.loadings.to_numpy().T @ V), np.eye(p), atol=1e-7)
 
 
-@pytest.mark.slow  # the contract holds every method to it
-@pytest.mark.parametrize(("method", "options"), [("bcd-l0", {}), ("bcd-l1", {}), ("greedy", {"c": 2})])
-@pytest.mark.parametrize("card", [1, 3, (6, 1, 4)])
-def test_cardinality_is_as_asked(method, options, card):
-    fit = sp.spca(rows(4), 3, card, method=method, **options)
-    assert fit.card.tolist() == ([card] * 3 if isinstance(card, int) else list(card))
-    np.testing.assert_allclose((fit.loadings**2).sum(), 1.0, atol=1e-14)
-
-
 @pytest.mark.parametrize(("method", "options"), [CASES[1], CASES[5], CASES[9], CASES[17]])
 def test_permuted_columns_permute_the_loadings(method, options):
     X = rows(5)

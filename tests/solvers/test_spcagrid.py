@@ -60,14 +60,16 @@ def test_standard_deviation_without_penalty_is_pca():
     np.testing.assert_allclose(fit.variance["score variance"], pca.variance["score variance"], rtol=1e-4)
 
 
-def test_penalty_that_card_reports_gives_the_same_loadings():
-    X = contaminated(5)
+def test_penalty_that_card_reports_gives_the_same_loadings_and_signs_of_variables_do_not_matter():
+    X, signs = contaminated(7), np.array([1, -1, -1, 1, -1, 1])
     fit = sp.spca(X, 2, card=[3, 2], method="spcagrid")
     assert fit.card.tolist() == [3, 2]
-    assert fit.details["card hit"].all()
-    if fit.details["by penalty"].all():
-        again = sp.spca(X, 2, penalty=list(fit.details["penalty"]), method="spcagrid")
-        np.testing.assert_array_equal(again.loadings, fit.loadings)
+    assert fit.details[["card hit", "by penalty"]].all(axis=None)
+    again = sp.spca(X, 2, penalty=list(fit.details["penalty"]), method="spcagrid")
+    np.testing.assert_array_equal(again.loadings, fit.loadings)
+    turned = sp.spca(X * signs, 2, card=[3, 2], method="spcagrid")
+    np.testing.assert_allclose(turned.details["penalty"], fit.details["penalty"], rtol=1e-9)
+    np.testing.assert_allclose(np.abs(turned.loadings), np.abs(fit.loadings), atol=1e-9)
 
 
 def test_larger_penalties_leave_fewer_loadings():
