@@ -18,8 +18,8 @@ from spcastat.report.methods_text import choice_sentences
 from spcastat.report.report_file import write_report
 from spcastat.report.summary import Summary, describe_data, unequal_variances
 from spcastat.results.component_choice import ComponentChoice
-from spcastat.results.delegation import delegated
-from spcastat.results.plotted import drawn
+from spcastat.results.delegation import attribute, delegated
+from spcastat.results.plotted import plot_of
 from spcastat.results.result import SpcaResult
 from spcastat.search.default import HELD
 from spcastat.select.candidates import CRITERIA
@@ -32,6 +32,8 @@ from spcastat.tables.grid import fixed, percent
 
 #: The advice for variables with very different variances.
 SCALED = "choose(data, scale=True)"
+#: criterion -> its name.
+NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
 #: rule -> description of the fit that it chooses.
 RULES = {
     "worth": "the sparsest fit to which no further {unit}s are worth adding",
@@ -108,9 +110,8 @@ class Chosen:
     def document(self) -> Document:
         """Return the full document for a report: all candidates, criteria and reasons."""
         columns = self._columns(False)
-        notes = (*self.reasons(), self._key(columns))
-        tables = (self._grid(columns, self.table.index),)
-        return Document(self._title, tuple(self._facts()), tables, notes)
+        notes = [*self.reasons(), self._key(columns)]
+        return self._document([], [self._grid(columns, self.table.index)], notes)
 
     def screen(self, components: ComponentChoice | None) -> Document:
         """Return the printout: the choice, the fits with which it is compared, and warnings.
@@ -128,15 +129,16 @@ class Chosen:
         if components is not None:
             notes += components._cautions
             facts.append(("k", components._brief))
-            tables.append(components._screen)
+            tables.append(components._lines(components.k + 1))  # up to the first one that was not chosen
             ends.append("The tests of k: choice.components.")
         notes.append(" ".join([self._key(columns), *ends]))
         tables.append(self._grid(columns, shown))
-        return Document(self._title, tuple(self._facts(*facts)), tuple(tables), tuple(notes))
+        return self._document(facts, tables, notes)
 
-    @property
-    def _title(self) -> str:
-        return f"{_kind(self.card)} of {plural(self.state.record.k, 'component')} by {name_of(self.by)}"
+    def _document(self, facts: list[tuple[str, str]], tables: list[Table], notes: list[str]) -> Document:
+        kind = "Cardinalities" if isinstance(self.card, (tuple, list)) else "Cardinality"
+        title = f"{kind} of {plural(self.state.record.k, 'component')} by {NAMES[self.by]}"
+        return Document(title, tuple(self._facts(*facts)), tuple(tables), tuple(notes))
 
     def _facts(self, *between: tuple[str, str]) -> Iterator[tuple[str, str]]:
         """Yield the lines of the header of the choice; `between` is inserted between data and rule."""
@@ -167,7 +169,8 @@ class Chosen:
     def _verdict(self) -> str:
         """Return a sentence that compares the choice with the best value."""
         by, line, best = self.by, self._line, self._best
-        name = f"{_kind(line['card'])} {card_text(line['card'])}"
+        one = not isinstance(line["card"], (tuple, list))
+        name = f"{'Cardinality' if one else 'Cardinalities'} {card_text(line['card'])}"
         if by == "variance":
             kept, share = percent(line["relative_adjusted"], 1), percent(self.share, 0)
             if line["relative_adjusted"] < self.share:
@@ -177,8 +180,7 @@ class Chosen:
         if line["card"] != best["card"]:
             return f"{name}: {self._compared()}."
         extreme = "largest" if by == "is" else "smallest"
-        one = not isinstance(line["card"], (tuple, list))
-        lead = f"{name} {'has' if one else 'have'} the {extreme} {name_of(by)}"
+        lead = f"{name} {'has' if one else 'have'} the {extreme} {NAMES[by]}"
         if by == "cv":
             lead = f"{name} {'predicts' if one else 'predict'} best ({fixed(best['error'], 3)})"
         fewer = (self.table[self._counted] < line[self._counted]).any()
@@ -216,7 +218,7 @@ class Chosen:
         by = self.by
         cells = ", cells predicted from the others of their row" if by == "cv" else ""
         numbers = "numbers of groups" if self.groups else "numbers of nonzero loadings"
-        yield f"The {numbers} were chosen by {name_of(by)}: {self._rule_text()}{cells}."
+        yield f"The {numbers} were chosen by {NAMES[by]}: {self._rule_text()}{cells}."
         if self.worth:
             yield f"The fit keeps {percent(self._line['kept'], 0)} % of the best prediction."
             yield self._unworthy()
@@ -362,15 +364,6 @@ class Chosen:
         return "; ".join([*(said[name] for name in columns if name in said), "IS: index of sparseness."])
 
 
-def name_of(by: str) -> str:
-    """Return the name of a criterion."""
-    return "BIC (Allen and Maletic-Savatic)" if by == "bic" else CRITERIA[by]
-
-
-def _kind(card: Any) -> str:
-    return "Cardinalities" if isinstance(card, (tuple, list)) else "Cardinality"
-
-
 def card_text(card: Any) -> str:
     return ", ".join(map(str, card)) if isinstance(card, (tuple, list)) else str(card)
 
@@ -417,10 +410,7 @@ class Choice(Summary):
         """The fit with the chosen cardinalities, as a direct call would return it."""
         return self._fit
 
-    @property
-    def k(self) -> int:
-        """The number of components."""
-        return len(self._fit.components)
+    k: int = attribute(lambda choice: len(choice._fit.components), "The number of components.")
 
     @property
     def card(self) -> Any:
@@ -440,20 +430,15 @@ class Choice(Summary):
         """
         return own(self._table)
 
-    @property
-    def reason(self) -> str:
-        """The reasons for the choice, in words."""
-        return " ".join(self._how.reasons())
+    reason: str = attribute(
+        lambda choice: " ".join(choice._how.reasons()), "The reasons for the choice, in words."
+    )
+    method_text: str = attribute(
+        lambda choice: " ".join(choice._how.method_sentences()),
+        "Text for a methods section on how the numbers of loadings were chosen.",
+    )
 
-    @property
-    def method_text(self) -> str:
-        """Text for a methods section on how the numbers of loadings were chosen."""
-        return " ".join(self._how.method_sentences())
-
-    @drawn(plots.plot_choice, "table", "by", "dense")
-    def plot(self) -> Any:
-        return {"table": self.table, "by": self.by, "dense": self._how.dense}
-
+    plot = plot_of(plots.plot_choice, "plot", table="table", by="by", dense="_how.dense")
     plot_data = plot.data
 
     report = delegated(write_report, "report")
@@ -463,7 +448,7 @@ class Choice(Summary):
         """The chapters that precede those of the fit in the report."""
         what = "The criterion of every cardinality"
         unsaid = (
-            f"Every cardinality by {name_of(self.by)}"
+            f"Every cardinality by {NAMES[self.by]}"
             f"{', with one standard error' if self.by == 'cv' else ''}. It does not say how sure the "
             "variables of the choice are, nor that those left out have nothing to do with the component."
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from spcastat.config import plural
 from spcastat.errors import OptionError
 from spcastat.report.summary import Summary
 from spcastat.results.delegation import attribute
-from spcastat.results.plotted import drawn
+from spcastat.results.plotted import plot_of
 from spcastat.select.noise_tests import LEAST_CORRELATION, Standing, broken_stick, kaiser
 from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
@@ -108,10 +107,9 @@ class ComponentChoice(Summary):
         "All eigenvalues (of the tested variables), their shares, and the shares of a broken stick.",
     )
 
-    @property
-    def reason(self) -> str:
-        """The reasons for the number, in words."""
-        return " ".join(self._reasons())
+    reason: str = attribute(
+        lambda choice: " ".join(choice._reasons()), "The reasons for the number, in words."
+    )
 
     @property
     def method_text(self) -> str:
@@ -144,10 +142,7 @@ class ComponentChoice(Summary):
             )
         return self._table["noise"].to_numpy(dtype=float)
 
-    @drawn(plots.plot_components, "table", "alpha", "spectrum")
-    def plot(self) -> Any:
-        return {"spectrum": self.spectrum, "table": self.table, "alpha": self.alpha}
-
+    plot = plot_of(plots.plot_components, "plot", spectrum="spectrum", table="table", alpha="alpha")
     plot_data = plot.data
 
     def _reasons(self) -> Iterator[str]:
@@ -209,11 +204,6 @@ class ComponentChoice(Summary):
                 "rows, about half; the other rows selected the variables, by a sparse fit. Weak components "
                 "are harder to find in half of the rows, and components of many more variables may be missed."
             )
-
-    @property
-    def _screen(self) -> Table:
-        """The chosen components, and the first one that was not chosen."""
-        return self._lines(self.k + 1)
 
     def _made(self) -> Document:
         title = f"Number of components: {self.k}   ({self._by_test}; {self.n_resample} sign flips)"

@@ -25,19 +25,26 @@ FILLED = {"state": "_state", "source": "_source", "found": "_found", "by_row": "
 class computed(property, Generic[R]):
     """A property computed by a function of the state and, if it has such a parameter, the data."""
 
-    def __init__(self, function: Callable[..., R], doc: str | None = None):
-        places = _filled(function)
-        super().__init__(lambda result: function(*(getattr(result, place) for place in places.values())))
-        self.__doc__ = doc or inspect.getdoc(function)
+    def __init__(self, function: Callable[..., R]):
+        super().__init__(delegated(function))
+        self.__doc__ = inspect.getdoc(function)
 
     if TYPE_CHECKING:
 
         def __get__(self, result: Any, owner: type | None = None) -> R: ...  # type: ignore[override]
 
 
-def attribute(path: str, doc: str) -> Any:
-    """Return a property that returns a copy of the attribute `path`, such as "_state.record.call"."""
-    read = attrgetter(path)
+def attribute(source: str | Callable[[Any], Any], doc: str) -> Any:
+    """Return a property that returns a copy of an attribute of the result.
+
+    Parameters
+    ----------
+    source : str or callable
+        The path of the attribute, such as "_state.record.call", or a function of the result.
+    doc : str
+        The docstring.
+    """
+    read = attrgetter(source) if isinstance(source, str) else source
     return property(lambda result: own(read(result)), doc=doc)
 
 
@@ -59,9 +66,8 @@ def delegated(function: Callable[..., Any], name: str = "", /, **entries: str) -
     The method has the signature and docstring of the function without the leading parameters in FILLED. Its
     name is that of the function, or `name`. For `entries` see :func:`documented`.
     """
-    places = _filled(function)
-
     signature = inspect.signature(function)
+    places = {name: FILLED[name] for name in signature.parameters if name in FILLED}
     left = [one for name, one in signature.parameters.items() if name not in places]
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
@@ -72,10 +78,6 @@ def delegated(function: Callable[..., Any], name: str = "", /, **entries: str) -
     method.__name__ = name or function.__name__
     method.__module__ = function.__module__
     return documented(function, *places, **entries)(method)
-
-
-def _filled(function: Callable[..., Any]) -> dict[str, str]:
-    return {name: FILLED[name] for name in inspect.signature(function).parameters if name in FILLED}
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -15,6 +15,7 @@ from spcastat.intake.frames import open_table
 from spcastat.labels import full_names, name_text
 from spcastat.report.summary import Summary
 from spcastat.results.call import OfFit
+from spcastat.results.delegation import attribute
 from spcastat.results.other_names import answered
 from spcastat.state import component_frames, row_scores
 from spcastat.state.copies import own
@@ -54,6 +55,7 @@ class Supplement(Summary):
         self._further = further
         frames: dict[str, pd.DataFrame] = {}
         tables, notes, key = [], [], []
+        self._levels: pd.DataFrame | None = None
         if rows is not None and cos2 is not None:
             frames |= {"rows": rows, "rows_cos2": cos2}
             tables.append(_pairs("Row", rows, cos2, full_names(rows.index), "cos2"))
@@ -67,7 +69,8 @@ class Supplement(Summary):
             tables.append(Table("Correlation", (*full_names(correlations.columns), "n"), tuple(cells)))
         if further is not None and len(further.levels):
             frames |= {"levels": further.levels, "test_values": further.test_values, "ratios": further.ratios}
-            names = [_level(one) for one in further.levels.index]
+            names = [f"{name_text(factor)} = {name_text(value)}" for factor, value in further.levels.index]
+            self._levels = further.levels.set_axis(names)
             tables.append(_pairs("Level: mean score", further.levels, further.test_values, names, "test"))
             notes.append("test: test value; beyond 2 in size a level goes with the component (5 %).")
         if further is not None:
@@ -75,23 +78,16 @@ class Supplement(Summary):
         document = Document("Supplementary rows and variables", (), tuple(tables), (*notes, *key))
         super().__init__(document, frames)
 
-    @property
-    def rows(self) -> pd.DataFrame | None:
-        """Scores of the supplementary rows, m x k; None without them."""
-        return self.frames.get("rows")
-
-    @property
-    def correlations(self) -> pd.DataFrame | None:
-        """Correlations of the numeric variables with the scores, s x k; None without them."""
-        return self.frames.get("correlations")
-
-    @property
-    def levels(self) -> pd.DataFrame | None:
-        """Mean scores of the levels of factors, labelled "variable = level"; None without factors."""
-        if "levels" not in self._frames:
-            return None
-        frame = self.frames["levels"]
-        return frame.set_axis([_level(key) for key in frame.index])
+    rows: pd.DataFrame | None = attribute(
+        lambda given: given._frames.get("rows"), "Scores of the supplementary rows, m x k; None without them."
+    )
+    correlations: pd.DataFrame | None = attribute(
+        lambda given: given._frames.get("correlations"),
+        "Correlations of the numeric variables with the scores, s x k; None without them.",
+    )
+    levels: pd.DataFrame | None = attribute(
+        "_levels", 'Mean scores of the levels of factors, labelled "variable = level"; None without factors.'
+    )
 
 
 def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[str], what: str) -> Table:
@@ -99,10 +95,6 @@ def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[st
     both = np.stack([np.asarray(frame), np.asarray(second)], axis=2).reshape(len(names), -1)
     headings = tuple(text for name in full_names(frame.columns) for text in (name, what))
     return Table(title, headings, number_rows(pd.DataFrame(both, names)[:MOST_ROWS], 2), together=2)
-
-
-def _level(key: Any) -> str:
-    return f"{name_text(key[0])} = {name_text(key[1])}"
 
 
 def checked(given: Any) -> Supplement:

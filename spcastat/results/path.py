@@ -13,10 +13,10 @@ from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES, measures_of
 from spcastat.report.summary import Summary, describe_data
+from spcastat.results.delegation import attribute
 from spcastat.results.plotted import drawn
 from spcastat.results.result import SpcaResult
 from spcastat.state.component_frames import facts
-from spcastat.state.copies import own
 from spcastat.state.support_rule import rule_words
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.grid import fixed, percent
@@ -42,10 +42,9 @@ class FitPath(Summary, Generic[Key, Fit]):
         """The fits by requested value: a cardinality (a tuple if components differ), or a penalty."""
         return dict(self._fits)
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """One row per fit; the docstring of the class lists the columns."""
-        return own(self._table)
+    table: pd.DataFrame = attribute(
+        "_table", "One row per fit; the docstring of the class lists the columns."
+    )
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._fits)

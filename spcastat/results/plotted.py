@@ -5,18 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import cached_property, wraps
+from operator import attrgetter
 from typing import Any, Literal
 
 import pandas as pd
 
 from spcastat import plots
 from spcastat.config import flag, listed, nearest, one_of, shown
-from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError, ShapeError
 from spcastat.intake.frames import open_table
 from spcastat.plots.biplot import ARROWS
 from spcastat.plots.plot_and_table import Plot, table_of
-from spcastat.results.call import Call, OfFit
+from spcastat.results.call import OfFit
 from spcastat.results.delegation import documented
 from spcastat.results.interpretation import DRAWN, Supplement, checked
 from spcastat.state import component_frames as frames
@@ -91,14 +91,27 @@ def drawn(draw: Plot[..., Any], *filled: str, **entries: str) -> Callable[[Calla
                     found.set_title(frame.attrs["sample"], loc="right", fontsize="x-small")
             return found
 
-        def data(self: Any, *values: Any, **options: Any) -> Any:
-            return draw.data(**arguments(self, *values, **options))
-
         plot.__signature__ = signature  # type: ignore[attr-defined]
-        plot.data = table_of(plot, data)  # type: ignore[attr-defined]
+        plot.data = table_of(  # type: ignore[attr-defined]
+            plot, lambda self, *values, **options: draw.data(**arguments(self, *values, **options))
+        )
         return documented(draw, *(name for name in hidden if name not in entries), **entries)(plot)
 
     return make
+
+
+def plot_of(draw: Plot[..., Any], name: str, *filled: str, **places: str) -> Any:
+    """Return a plot method called `name`, without options of its own; see `drawn`.
+
+    `places` are the attributes of the result that are passed to parameters of `draw`, by their paths.
+    """
+    read = {parameter: attrgetter(path) for parameter, path in places.items()}
+
+    def method(self: Any) -> dict[str, Any]:
+        return {parameter: get(self) for parameter, get in read.items()}
+
+    method.__name__, method.__annotations__ = name, {}
+    return drawn(draw, *places, *filled)(method)
 
 
 class Plotted(OfFit):
@@ -140,9 +153,7 @@ class Plotted(OfFit):
         found = parallel if check is None else check(parallel, frames.spectrum(self._state))
         return {"parallel": found, "max_components": max_components}
 
-    @drawn(plots.plot_reconstruction)
-    def plot_reconstruction(self) -> Any:
-        return {}
+    plot_reconstruction = plot_of(plots.plot_reconstruction, "plot_reconstruction")
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -196,9 +207,7 @@ class Plotted(OfFit):
 
     # --- helpers ----------------------------------------------------------------------------------
 
-    @cached_property
-    def _distances(self) -> pd.DataFrame:
-        return rows.diagnostics(self._state, self._source)
+    _distances = cached_property(lambda fit: rows.diagnostics(fit._state, fit._source))
 
     @cached_property
     def _drawn(self) -> pd.DataFrame:
@@ -210,8 +219,60 @@ class Plotted(OfFit):
         return drawn_rows(self._state, self._source.stream)
 
     def _by_row(self, given: Any, option: str) -> Any:
-        """Return values for the rows of the fit; text is the name of a column of its data."""
-        return row_values(given, option, self._source, self._call)
+        """Return the values of an option for the rows of the fit; text is the name of a column of its data.
+
+        Parameters
+        ----------
+        given : object
+            Anything but text is returned unchanged.
+        option : str
+            Name of the option for messages.
+
+        Raises
+        ------
+        NoRowsError
+            If rows come in chunks, since plots then show a sample only; and for the name of a column, if the
+            fit does not have its data.
+        OptionError
+            If there is no such column.
+        ShapeError
+            If rows were left out and row labels are not unique, so that rows cannot be matched.
+        """
+        source, call = self._source, self._call
+        if given is not None and source is not None and source.stream is not None:
+            raise NoRowsError(
+                f"{option}={shown(given)} was given, and of rows that are never all in memory a sample is "
+                "drawn, which has no values for it. Leave it out, or fit rows that fit into memory."
+            )
+        if not isinstance(given, str):
+            return given
+        if source is None or call is None or not source.has_rows:
+            raise NoRowsError(
+                f"{option}={shown(given)} names a column of the fitted data, and this fit does not have them "
+                "in memory; give the values themselves, one for each row."
+            )
+        table = open_table(call.data)
+        if not table.named:
+            raise OptionError(
+                f"{option}={shown(given)} names a column, but the fitted data were an array without names; "
+                "give the values themselves, one for each row."
+            )
+        frame = table.values
+        if given not in frame.columns:
+            raise OptionError(
+                f"{option}={shown(given)} is not a column of the fitted data; there are "
+                f"{listed(frame.columns)}.{nearest(given, frame.columns)} Or give the values themselves, one "
+                f"for each row, such as df[{shown(given)}]."
+            )
+        column = pd.Series(frame[given].array, index=table.index, name=given)
+        if source.index is None or source.index.equals(table.index):
+            return column
+        if not table.index.is_unique:
+            raise ShapeError(
+                f"{option}={shown(given)}: rows were left out of the fit, and row labels are not unique; "
+                "give the values of the remaining rows, or give the data unique labels."
+            )
+        return column.reindex(source.index)
 
     def _scores_for(self, what: str) -> pd.DataFrame:
         """Return the scores of the rows, or of a sample of them; raise NoRowsError without rows."""
@@ -220,64 +281,3 @@ class Plotted(OfFit):
         if self._state.scores is None:
             rows.need_rows(self._state, self._source, what)
         return own(self._scores)
-
-
-# --- values of rows by name of a column -----------------------------------------------------------
-
-
-def row_values(given: Any, option: str, source: Source | None, call: Call | None) -> Any:
-    """Return the values of an option for the rows of a fit; text is the name of a column of its data.
-
-    Parameters
-    ----------
-    given : object
-        Anything but text is returned unchanged.
-    option : str
-        Name of the option for messages.
-    source, call
-        Source and call of the fit.
-
-    Raises
-    ------
-    NoRowsError
-        If rows come in chunks, since plots then show a sample only; and for the name of a column, if the fit
-        does not have its data.
-    OptionError
-        If there is no such column.
-    ShapeError
-        If rows were left out and row labels are not unique, so that rows cannot be matched.
-    """
-    if given is not None and source is not None and source.stream is not None:
-        raise NoRowsError(
-            f"{option}={shown(given)} was given, and of rows that are never all in memory a sample is drawn, "
-            "which has no values for it. Leave it out, or fit rows that fit into memory."
-        )
-    if not isinstance(given, str):
-        return given
-    if source is None or call is None or not source.has_rows:
-        raise NoRowsError(
-            f"{option}={shown(given)} names a column of the fitted data, and this fit does not have them in "
-            "memory; give the values themselves, one for each row."
-        )
-    table = open_table(call.data)
-    if not table.named:
-        raise OptionError(
-            f"{option}={shown(given)} names a column, but the fitted data were an array without names; give "
-            "the values themselves, one for each row."
-        )
-    frame = table.values
-    if given not in frame.columns:
-        raise OptionError(
-            f"{option}={shown(given)} is not a column of the fitted data; there are {listed(frame.columns)}."
-            f"{nearest(given, frame.columns)} Or give the values themselves, one for each row, "
-            f"such as df[{shown(given)}]."
-        )
-    column = pd.Series(frame[given].array, index=table.index, name=given)
-    if source.index is None or source.index.equals(table.index):
-        return column
-    if not table.index.is_unique:
-        raise ShapeError(
-            f"{option}={shown(given)}: rows were left out of the fit, and row labels are not unique; give "
-            "the values of the remaining rows, or give the data unique labels."
-        )
-    return column.reindex(source.index)

@@ -17,11 +17,10 @@ from spcastat.results.call import OfFit, frame_of, source_for
 from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute, computed, delegated
 from spcastat.results.other_names import answered
-from spcastat.results.plotted import LEVEL, drawn
+from spcastat.results.plotted import LEVEL, drawn, plot_of
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as tables
-from spcastat.state.copies import own
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 from spcastat.state.support_rule import rule_of
 from spcastat.tables import Document
@@ -49,10 +48,10 @@ class Resampled(Carried, Summary, Generic[Found]):
         """Return the printout and the frames."""
         raise NotImplementedError
 
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the computation before all requested draws were made."""
-        return self._found.draws < self._found.asked
+    interrupted: bool = attribute(
+        lambda result: result._found.draws < result._found.asked,
+        "Whether Ctrl-C ended the computation before all requested draws were made.",
+    )
 
 
 class Bootstrap(Resampled[Bootstrapped]):
@@ -93,11 +92,10 @@ class Stability(Resampled[Halved]):
 
     frequency = computed(tables.frequency)
 
-    @property
-    def stable(self) -> pd.DataFrame:
-        """Whether the frequency of each loading reaches the threshold, p x k."""
-        return self.frequency >= self._found.threshold
-
+    stable: pd.DataFrame = attribute(
+        lambda result: result.frequency >= result._found.threshold,
+        "Whether the frequency of each loading reaches the threshold, p x k.",
+    )
     bound = computed(tables.bound)
 
     similarity = computed(tables.similarity)
@@ -109,9 +107,7 @@ class Stability(Resampled[Halved]):
 
     n_pairs: int = attribute("_found.draws", "Number of pairs of halves fitted.")
 
-    @drawn(plots.plot_frequency, "frequency", "threshold")
-    def plot(self) -> Any:
-        return {"frequency": self.frequency, "threshold": self.threshold}
+    plot = plot_of(plots.plot_frequency, "plot", frequency="frequency", threshold="threshold")
 
 
 class SplitInference(Resampled[Split]):
@@ -144,20 +140,18 @@ class LoadingTest(Resampled[Tested]):
         tests = tables.tests(self._state, self._found)
         return words.test_document(self._state, self._found), {"tests": tests}
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """One row for each variable and component: "loading", "correlation", "p_value", "q_value"."""
-        return own(self._frames["tests"])
-
-    @property
-    def p_values(self) -> pd.DataFrame:
-        """The p-values, p x k; NaN for a constant variable."""
-        return self._state.by_variable(self._found.p_value)
-
-    @property
-    def q_values(self) -> pd.DataFrame:
-        """The q-values, p x k: the smallest false discovery rate at which each test is significant."""
-        return self._state.by_variable(self._found.q_value)
+    table: pd.DataFrame = attribute(
+        lambda result: result._frames["tests"],
+        'One row for each variable and component: "loading", "correlation", "p_value", "q_value".',
+    )
+    p_values: pd.DataFrame = attribute(
+        lambda result: result._state.by_variable(result._found.p_value),
+        "The p-values, p x k; NaN for a constant variable.",
+    )
+    q_values: pd.DataFrame = attribute(
+        lambda result: result._state.by_variable(result._found.q_value),
+        "The q-values, p x k: the smallest false discovery rate at which each test is significant.",
+    )
 
 
 # --- the methods of a fit ------------------------------------------------------------------------

@@ -121,9 +121,7 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
             return frame
         return in_library_of(self._call.data, frame, rows)
 
-    @cached_property
-    def _scores(self) -> Any:
-        return rows.scores(self._state, self._source)
+    _scores = cached_property(lambda fit: rows.scores(fit._state, fit._source))
 
     imputed = computed(rows.imputed)
 

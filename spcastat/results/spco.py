@@ -23,7 +23,7 @@ from spcastat.report.summary import Summary
 from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute
 from spcastat.results.path import FitPath
-from spcastat.results.plotted import drawn
+from spcastat.results.plotted import plot_of
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft
 from spcastat.state.copies import own
@@ -49,10 +49,9 @@ class SpcoResult(Carried, Shown):
         first = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-10), axis=0)
         self._A = found.A * np.where(found.A[first, np.arange(found.A.shape[1])] < 0, -1.0, 1.0)
 
-    @property
-    def components(self) -> pd.Index:
-        """The labels PC1, ..., PCk."""
-        return pd.Index([f"PC{i + 1}" for i in range(self._A.shape[1])])
+    components: pd.Index = attribute(
+        lambda fit: pd.Index([f"PC{i + 1}" for i in range(fit._A.shape[1])]), "The labels PC1, ..., PCk."
+    )
 
     @property
     def loadings(self) -> pd.DataFrame:
@@ -64,14 +63,11 @@ class SpcoResult(Carried, Shown):
         "The sparse coordinates Z, n x k, in the order and with the labels of the fitted rows.",
     )
 
-    @cached_property
-    def _coordinates(self) -> pd.DataFrame:
-        return self._labelled(self._source.matrix, self._source.index)
+    _coordinates = cached_property(lambda fit: fit._labelled(fit._source.matrix, fit._source.index))
 
-    @property
-    def penalty(self) -> float:
-        """The l1 penalty, in the units of the (scaled) data."""
-        return float(self._found.penalty[0])
+    penalty: float = attribute(
+        lambda fit: float(fit._found.penalty[0]), "The l1 penalty, in the units of the (scaled) data."
+    )
 
     @property
     def variance(self) -> pd.DataFrame:
@@ -103,26 +99,22 @@ class SpcoResult(Carried, Shown):
             index=self.components,
         )
 
-    @property
-    def cpev(self) -> float:
-        """Cumulative percentage of explained variance of the loadings, as a fraction: adjusted variance."""
-        return self.measure("adjusted")
-
-    @property
-    def cpzc(self) -> float:
-        """Cumulative percentage of zero coordinates, as a fraction of all n x k."""
-        return float((self._coordinates.to_numpy() == 0).mean())
-
-    @property
-    def total_variance(self) -> float:
-        """The sum of the variances of all variables."""
-        return self._source.op.total * self._source.op.unit**2
-
-    @property
-    def status(self) -> str:
-        """How the fit ended: "converged" or "max_iter"."""
-        return "converged" if self._found.converged else "max_iter"
-
+    cpev: float = attribute(
+        lambda fit: fit.measure("adjusted"),
+        "Cumulative percentage of explained variance of the loadings, as a fraction: adjusted variance.",
+    )
+    cpzc: float = attribute(
+        lambda fit: float((fit._coordinates.to_numpy() == 0).mean()),
+        "Cumulative percentage of zero coordinates, as a fraction of all n x k.",
+    )
+    total_variance: float = attribute(
+        lambda fit: fit._source.op.total * fit._source.op.unit**2,
+        "The sum of the variances of all variables.",
+    )
+    status: str = attribute(
+        lambda fit: "converged" if fit._found.converged else "max_iter",
+        'How the fit ended: "converged" or "max_iter".',
+    )
     converged: bool = attribute("_found.converged", "Whether the fit ended before reaching `max_iter`.")
     n_iter: int = attribute("_found.n_iter", "Number of sweeps.")
     objective_value: float = attribute(
@@ -213,15 +205,9 @@ class SpcoResult(Carried, Shown):
             fits[value] = SpcoResult(self._source, asked, found)
         return SpcoPath(option, fits)
 
-    @drawn(plots.plot_coordinates, "coordinates")
-    def plot(self) -> Any:
-        return {"coordinates": self.coordinates}
-
+    plot = plot_of(plots.plot_coordinates, "plot", coordinates="coordinates")
     plot_data = plot.data
-
-    @drawn(plots.plot_loadings, "intervals")
-    def plot_loadings(self) -> Any:
-        return {"loadings": self.loadings}
+    plot_loadings = plot_of(plots.plot_loadings, "plot_loadings", "intervals", loadings="loadings")
 
     @property
     def _op(self) -> Rows:
@@ -259,15 +245,18 @@ class SpcoResult(Carried, Shown):
 
 
 def _shares_table(variance: pd.DataFrame) -> Table:
-    def percents(column: str) -> tuple[str, ...]:
-        return tuple(f"{100 * value:.2f}" for value in variance[column])
-
+    shares = (
+        ("Zeros, %", "share of zeros", ""),
+        ("CPEV", "cumulative CPEV", CUMULATIVE),
+        ("sparse fit", "cumulative fit", CUMULATIVE),
+        ("PCA (dense)", "cumulative PCA", CUMULATIVE),
+    )
     rows = (
         Row("Nonzeros", tuple(str(int(count)) for count in variance["nonzero coordinates"])),
-        Row("Zeros, %", percents("share of zeros")),
-        Row("CPEV", percents("cumulative CPEV"), CUMULATIVE),
-        Row("sparse fit", percents("cumulative fit"), CUMULATIVE),
-        Row("PCA (dense)", percents("cumulative PCA"), CUMULATIVE),
+        *(
+            Row(label, tuple(f"{100 * value:.2f}" for value in variance[column]), group)
+            for label, column, group in shares
+        ),
     )
     return Table("Coordinates", tuple(str(name) for name in variance.index), rows)
 
@@ -297,10 +286,7 @@ class SpcoPath(FitPath[float, SpcoResult]):
             )
         return self._fits[value]
 
-    @drawn(plots.plot_coordinates_path, "table")
-    def plot(self) -> Any:
-        return {"table": self.table}
-
+    plot = plot_of(plots.plot_coordinates_path, "plot", table="table")
     plot_data = plot.data
 
 
