@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spcastat.config import listed, plural, shown, warn, whole_number
-from spcastat.engine import Request, make_plan, require_components, run
-from spcastat.engine.inputs import Opened, open_covariance, open_rows, opened
+from spcastat.engine import Fit, Plan, Request, make_plan, require_components, run
+from spcastat.engine.inputs import Opened, Source, open_covariance, open_rows, opened
 from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, OptionError
 from spcastat.intake import ReadOptions, looks_like_covariance
 from spcastat.progress import listening
@@ -491,7 +491,11 @@ def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     plan = plan.on(source.spec)
     if call.arguments.get("passes") is not None:
         source.op.limit_passes(call.arguments["passes"])
-    fit = run(source.op, plan, asked.k, rng)
+    return finished(source, plan, run(source.op, plan, asked.k, rng), call)
+
+
+def finished(source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
+    """Return the result of a fit that `call` would make; warn if it has not converged."""
     result = SpcaResult.of(source, plan, fit, call)
     if not result.converged:
         sweeps = plural(result.n_iter, "sweep")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.api import spca, spca_cov
+from spcastat.api import finished, spca, spca_cov
 from spcastat.choosing.data import is_wide, narrowed, refuse_early, request
 from spcastat.choosing.number import require_early, standing_out
 from spcastat.config import one_of, real_number, shown, whole_number
@@ -19,7 +19,7 @@ from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError
 from spcastat.progress import listening
 from spcastat.resample import seed_of, workers
 from spcastat.resample.folds import divided
-from spcastat.results.call import call_text
+from spcastat.results.call import Call, call_text
 from spcastat.results.choices import Choice, Chosen
 from spcastat.results.other_names import hint, refuse_controls
 from spcastat.search.joint_method import Joint
@@ -232,8 +232,9 @@ def choose(
         n = source.free
         plan = make_plan(request(fitting, k, 1), p)
         groups = None
-        if ruled:
+        if not wide:
             plan = plan.on(source.spec, check=False)
+        if ruled:
             groups = len(getattr(plan.solver, "together", None) or ()) or None
             if groups and by == "cv" and source.gaps is not None and source.gaps.missing.any():
                 raise OptionError(
@@ -243,15 +244,20 @@ def choose(
             if groups and cards is None:
                 keys, wanted = path_cards(_grid(groups), k, p)
             keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
-        fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan, seed=seed)
+        fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan)
         found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p, groups)
         found.add(wanted)
         chosen = select(found, keys, wanted, by, rule, each, share)
         card: Any = chosen.keys[chosen.place]
         card = list(card) if isinstance(card, tuple) else card
-        arguments = {**described, **fitting}
+        arguments = {"k": k, "card": card, **described, **fitting}
         function = spca_cov if covariance else spca
-        fit = function(data, k, card, **arguments, progress=False)
+        if wide:  # the fit uses all columns
+            fit = function(data, **arguments, progress=False)
+        else:
+            each_card = chosen.cards[chosen.place]
+            call = Call(function, entered.data, {**arguments, "progress": False})
+            fit = finished(source, plan.with_card(each_card), found.search(each_card), call)
         table = candidates.table(found, chosen.cards, chosen.keys)
         return Choice(
             fit,
@@ -268,7 +274,7 @@ def choose(
                 dense=float(found.errors(chosen.cards).error[-1]) if by == "cv" else None,
                 among=p if wide and p < entered.p else None,
                 groups=groups,
-                call=call_text(function, {"k": k, "card": card, **arguments}),
+                call=call_text(function, arguments),
             ),
             components,
         )

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
+from spcastat.engine import Fit
 from spcastat.measures import adjusted_variances
 from spcastat.operators import Operator
 from spcastat.progress import stage
@@ -150,7 +151,7 @@ class Candidates:
     op : Operator
         Operator of all rows.
     fitter, final : Fitter
-        Functions that fit the candidates, and the chosen fit.
+        Functions that fit the candidates, and the chosen fit, which is that of a plain call.
     n : float or None
         Number of rows, or sum of their weights; None if not known for a covariance matrix.
     folds : Folds or None
@@ -174,6 +175,7 @@ class Candidates:
     models: dict[Cards, SparseModel] = field(default_factory=dict)
     press: dict[Cards, np.ndarray] = field(default_factory=dict)
     dense_errors: Errors | None = None
+    searched: dict[tuple[Fitter, Cards], Fit] = field(default_factory=dict)
 
     def add(self, cards: Sequence[Cards], near: np.ndarray | None = None) -> None:
         """Fit cardinalities that have not been fitted yet, to all rows and without each fold.
@@ -200,6 +202,13 @@ class Candidates:
             self.press[card] = errors.press[:, :, i]
         if dense:
             self.dense_errors = replace(errors, press=errors.press[:, :, -1:])
+
+    def search(self, card: Cards, quick: bool = False) -> Fit:
+        """Return the fit of the final method, searched for once; `quick` with the least effort."""
+        fitter = self.final.quick() if quick else self.final
+        if (fitter, card) not in self.searched:
+            self.searched[fitter, card] = fitter.run(self.op, card)
+        return self.searched[fitter, card]
 
     def keep(self, card: Cards, V: np.ndarray) -> None:
         """Store a fit to all rows, shape (p, k)."""

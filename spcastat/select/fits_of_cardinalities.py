@@ -229,7 +229,7 @@ class Fitter:
         list of ndarray of shape (p, k)
         """
         if self.plan is not None:
-            return self._run(ops, card, starts)
+            return [self.run(op, card, own).solution.V for op, own in zip(ops, starts, strict=True)]
         if self.solver is not None:
             return replace(self.solver, card=tuple(card)).near(ops, starts)
         held = ops[0].p <= HELD
@@ -245,15 +245,10 @@ class Fitter:
             fits = climbed(criterion, fits, 30, 6)
         return list(criterion.dense(fits))
 
-    def _run(
-        self, ops: Sequence[Operator], card: Cards, starts: Sequence[Sequence[np.ndarray]]
-    ) -> list[np.ndarray]:
+    def run(self, op: Operator, card: Cards, starts: Sequence[np.ndarray] = ()) -> Fit:
+        """Fit the method of the plan, from the starts if it uses starts; each has the shape (p, k)."""
         plan = self.plan
         assert plan is not None
         takes = isinstance(plan.solver, JointSolver) and plan.solver.uses_starts
-        found = []
-        for op, own in zip(ops, starts, strict=True):
-            given = np.stack([V.T for V in own]) if takes and own else None
-            rng = np.random.default_rng(self.seed)
-            found.append(run(op, plan.with_card(card), self.k, rng, given).solution.V)
-        return found
+        given = np.stack([V.T for V in starts]) if takes and starts else None
+        return run(op, plan.with_card(card), self.k, np.random.default_rng(self.seed), given)

@@ -179,24 +179,30 @@ class Unequal:
         # Unequal cardinalities that predict no better must save a tenth of the loadings
         return bool(surely[0, 1] or (passed[1] and sizes[1] <= 0.9 * sizes[0]))
 
-    def settled(self) -> Cards:
-        """Fit the choice with the final method, sort components by variance, and add it to the candidates.
+    def settled(self, quick: bool) -> Cards:
+        """Sort components by their variances in the final fit, and add the choice to the candidates.
 
         Components keep their places if a rule treats them differently.
+
+        Parameters
+        ----------
+        quick : bool
+            Whether to search for the fit with the least effort.
         """
-        found, V, k = self.found, self.fits[self.card][0], len(self.card)
-        placed = self.supports is not None and len(set(self.supports.kinds([0] * k))) > 1
-        for fitter in dict.fromkeys((found.final.quick(), found.final)):
-            known: dict[Cards, np.ndarray] = {}
-            while True:  # the fit depends on the order, so sorting may require another fit
-                order = np.argsort(-np.diag(found.op.products(V)) * (not placed), kind="stable")
-                self.card = tuple(self.card[j] for j in order)
-                if self.card in known or len(set(self.card)) == 1:
-                    break
-                known[self.card] = V = fitter.fits([found.op], self.card, [[V[:, order]]])[0]
-        if self.card in known:
-            found.fits.pop(self.card, None)  # replaces the quick fit stored for EBIC
-            found.add([self.card], known[self.card])
+        found, V, known = self.found, self.fits[self.card][0], set()
+        placed = self.supports is not None and len(set(self.supports.kinds([0] * found.fitter.k))) > 1
+        while True:  # the fit depends on the order, so sorting may require another fit
+            order = np.argsort(-np.diag(found.op.products(V)) * (not placed), kind="stable")
+            self.card = tuple(self.card[j] for j in order)
+            if self.card in known or len(set(self.card)) == 1:
+                break
+            known.add(self.card)
+            V = found.search(self.card, quick).solution.V
+        if known:
+            V = found.search(self.card, quick).solution.V
+            found.add([self.card], V)
+            found.keep(self.card, V)
+            self.fits[self.card] = [V]
         return self.card
 
 
@@ -258,9 +264,10 @@ def select(
         return equal
     unequal = Unequal(found, cards[place], by, rule, dense)
     unequal.search([card[0] for card in cards])
-    card = unequal.settled()
+    unequal.settled(True)
     if each == "auto" and not unequal.preferred(cards[place]):
         return replace(equal, tried=unequal.tried)
+    card = unequal.settled(False)
     if card not in cards:
         keys, cards = [*keys, card], [*cards, card]
     best = choose(found, cards, by, "min", share)[1]

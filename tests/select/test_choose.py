@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from inspect import signature
 from math import comb
 
 import matplotlib.pyplot as plt
@@ -162,11 +163,35 @@ def test_without_k_the_number_comes_first(X):
     assert choice.components.k == 2
 
 
-def test_the_fit_is_that_of_its_call(X):
-    choice = sp.choose(X, k=2, cards=CARDS, scale=True)
-    again = sp.spca(X, k=2, card=choice.card, scale=True)
-    pd.testing.assert_frame_equal(choice.fit.loadings, again.loadings)
-    assert choice.fit.call == again.call
+@pytest.mark.parametrize(
+    ("cards", "options"),
+    [
+        (CARDS, {"scale": True}),
+        (CARDS, {"rng": 5, "repeats": 2, "folds": 3}),
+        ([2, 4, 6, 8, 10], {"each": "free", "objective": "pev", "effort": "quick"}),
+        (CARDS, {"na": "em", "by": "ebic"}),
+        (CARDS, {"method": "bcd-l0", "n_init": 3}),
+        (CARDS, {"include": {"PC1": ["v16"]}, "folds": 3}),
+    ],
+)
+def test_the_fit_is_that_of_its_call(X, cards, options):
+    if "na" in options:
+        X = X.mask(np.random.default_rng(0).random(X.shape) < 0.05)
+    choice = sp.choose(X, k=2, cards=cards, **options)
+    own = {name: value for name, value in options.items() if name not in signature(sp.choose).parameters}
+    again = sp.spca(X, k=2, card=choice.card, **own)
+    pd.testing.assert_frame_equal(choice.fit.loadings, again.loadings, rtol=0.0, atol=1e-10)
+    np.testing.assert_array_equal(choice.fit.loadings != 0, again.loadings != 0)
+    assert (str(choice.fit), choice.fit.call) == (str(again), again.call)
+    pd.testing.assert_frame_equal(choice.fit.refit(card=2).loadings, again.refit(card=2).loadings)
+
+
+def test_the_fit_to_a_covariance_matrix_or_to_chunks_is_that_of_its_call(X):
+    for data, own in ((X.cov(), {"n_obs": 120}), ([X.iloc[:70], X.iloc[70:]], {})):
+        choice = sp.choose(data, k=2, cards=CARDS, folds=3, **own)
+        again = (sp.spca_cov if own else sp.spca)(data, k=2, card=choice.card, **own)
+        pd.testing.assert_frame_equal(choice.fit.loadings, again.loadings, rtol=0.0, atol=1e-10)
+        assert str(choice.fit) == str(again)
 
 
 def test_a_covariance_matrix_is_chosen_by_ebic_as_its_rows_are(X):
