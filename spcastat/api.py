@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from spcastat.config import listed, plural, shown, warn, whole_number
+from spcastat.config import generator, listed, plural, shown, warn, whole_number
 from spcastat.engine import Fit, Plan, Request, make_plan, require_components, run
 from spcastat.engine.inputs import Opened, Source, open_covariance, open_rows, opened
 from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, OptionError
@@ -486,11 +486,11 @@ def _passes(passes: Any, opened: Opened) -> int | None:
 def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
     """Plan and run a fit of opened data."""
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
-    rng = asked.generator
+    rng = generator(asked.rng)  # rng=None uses a fixed seed, so that runs are reproducible
     source = opened.source_for(plan, asked.k)
     plan = plan.on(source.spec)
     if call.arguments.get("passes") is not None:
-        source.op.limit_passes(call.arguments["passes"])
+        source.op.most_passes = call.arguments["passes"]
     return finished(source, plan, run(source.op, plan, asked.k, rng), call)
 
 

@@ -41,12 +41,8 @@ class Sequence(Relaxed):
     multiplier: Multiplier | None = None
     every: tuple[int, ...] = ()
 
-    @property
-    def variables(self) -> int:
-        return self.p  # other components may load on the variables of one-variable components
-
-    def searched(self, c: int) -> bool:
-        return c < self.p and comb(self.p, c) <= 1_000_000  # most are excluded later by the multiplier
+    singles_alone = False
+    most_supports = 1_000_000  # most are excluded later by the multiplier
 
     def prepare(self, V: np.ndarray, threshold: float, clock: Clock) -> None:
         """Find a multiplier, and exclude the supports that no fit above the threshold can have.
@@ -88,7 +84,7 @@ class Sequence(Relaxed):
         return least_squares_frame(self.S, self.k).F
 
     def dense(self) -> float:
-        bound = super().dense()
+        bound = self.frame.dense
         return bound if self.multiplier is None else min(bound, self.multiplier.bound)
 
     def root(self, singles: np.ndarray) -> Root:

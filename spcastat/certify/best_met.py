@@ -58,7 +58,8 @@ class Leaves:
     def _climbed(self, tried: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
         """Yield fits on some of these supports of all components, with their values."""
         places = np.stack([np.concatenate(one) for one in tried])
-        starts = [np.stack([np.concatenate([self._leading(T) for T in one]) for one in tried])]
+        leading = [[np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1] for T in one] for one in tried]
+        starts = [np.stack([np.concatenate(one) for one in leading])]
         starts += [self.rng.standard_normal(places.shape) for _ in range(2)]
         fits = self.criterion.fits(np.concatenate([places] * len(starts)), np.concatenate(starts))
         # 60 steps of ascent
@@ -71,9 +72,6 @@ class Leaves:
         V = joint(op, len(cards), cards, self.measure, "quick", rule=rule).V
         value = float(MEASURES[self.measure](V, op)[-1]) if V.any(axis=0).all() else -np.inf
         return self.better(V, value)
-
-    def _leading(self, T: np.ndarray) -> np.ndarray:
-        return np.asarray(np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1])
 
 
 def placed(supports: list[np.ndarray], cards: tuple[int, ...], V: np.ndarray) -> list[np.ndarray] | None:

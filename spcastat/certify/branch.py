@@ -123,11 +123,15 @@ def prove(
         If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bounds proven until then.
     """
 
-    def search(steps: Steps) -> None:
-        _Search(S, min(c, len(S)), steps, np.arange(0) if must is None else must).run(support)
-
+    must = np.arange(0) if must is None else must
     proof = Proof(bound=known, argument="leading eigenvalue")
-    return searched(proof, search, time_limit, max_nodes, callback)
+    return searched(
+        proof,
+        lambda steps: _Search(S, min(c, len(S)), steps, must).run(support),
+        time_limit,
+        max_nodes,
+        callback,
+    )
 
 
 @dataclass
@@ -141,7 +145,7 @@ class Steps:
     advance: Advance
 
     def check(self) -> None:
-        if self.clock.over:
+        if not self.clock.runs():
             raise Stopped("time limit")
 
     def node(self) -> None:

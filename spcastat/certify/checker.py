@@ -100,11 +100,6 @@ def sparse(Q: Ball, c: int, ask: Any, key: str, taken: list[int], free: list[int
     positive(Ball(Q.mid[np.ix_(box, box)], Q.rad) + Ball(G), f"leaf {key!r} does not prove the bound")
 
 
-def submatrix(S: Ball, U: Any) -> Ball:
-    """Return S_UU."""
-    return Ball(S.mid[np.ix_(U, U)], S.rad)
-
-
 def root(S: Ball) -> np.ndarray:
     """Return R with R'R >= S, close to S; a larger covariance matrix has a larger adjusted variance."""
     R = np.linalg.cholesky(S.mid + SHIFT * np.eye(len(S.mid))).T
@@ -137,7 +132,7 @@ def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Any) -> No
 
     @cache
     def union(U: tuple[int, ...]) -> float:
-        return float(ky_fan(submatrix(S, U), k))
+        return float(ky_fan(Ball(S.mid[np.ix_(U, U)], S.rad), k))
 
     def expand(rows: tuple[int, ...]) -> None:
         supports, t = [listed[c][row] for c, row in zip(cards, rows, strict=False)], len(rows)
@@ -169,7 +164,7 @@ def leaf(S: Ball, measure: str, supports: list[Any], bound: float, ask: Any) -> 
     """Refuse unless all loadings on these supports have a measure of at most `bound`."""
     k, U = len(supports), sorted(set().union(*supports))
     key = ";".join(",".join(map(str, T)) for T in supports)
-    M, at = submatrix(S, U), [np.searchsorted(U, T) for T in supports]
+    M, at = Ball(S.mid[np.ix_(U, U)], S.rad), [np.searchsorted(U, T) for T in supports]
     R = root(M) if measure == "adjusted" else np.eye(len(U))
     node, bases, sums = ask(key, {"M": M.mid, "R": R, "at": at}), [Ball(R[:, T]) for T in at], [0.0]
     require(len(node) == k <= len(U), f"leaf {key!r} has too few components")

@@ -9,8 +9,8 @@ import numpy as np
 from spcastat.kernels.eig import symmetric
 from spcastat.operators import Operator
 
-#: Number of rows and columns of the matrices multiplied to measure the current speed of the machine.
-TRIAL = 256
+#: Number of columns of S computed at a time; order of the matrices multiplied to measure the speed.
+SLAB = 256
 #: No step should take longer than this, in seconds, so that Ctrl-C takes effect.
 STEP = 0.8
 #: The cost of a pass over the entries of a matrix, in operations of a matrix product per entry.
@@ -35,11 +35,6 @@ class Clock:
         """The seconds left, at least zero."""
         return max(self.deadline - time.perf_counter(), 0.0)
 
-    @property
-    def over(self) -> bool:
-        """Whether the time is up."""
-        return not self.runs()
-
     def runs(self) -> bool:
         """Return whether there is time left; a method, so that it can be passed as a callable."""
         return time.perf_counter() < self.deadline
@@ -48,11 +43,11 @@ class Clock:
     def rate(self) -> float:
         """Floating-point operations per second in matrix products."""
         if self._rate is None:
-            A = np.ones((TRIAL, TRIAL))
+            A = np.ones((SLAB, SLAB))
             A @ A
             begun = time.perf_counter()
             A @ A
-            self._rate = 2.0 * TRIAL**3 / max(time.perf_counter() - begun, 1e-6)
+            self._rate = 2.0 * SLAB**3 / max(time.perf_counter() - begun, 1e-6)
         return self._rate
 
     def until(self, deadline: float) -> Clock:
@@ -72,10 +67,6 @@ class Clock:
         return seconds <= self.left and seconds / steps <= STEP
 
 
-#: Number of columns of S computed at a time.
-SLAB = 256
-
-
 def formed(op: Operator, clock: Clock, share: float = 0.5) -> np.ndarray | None:
     """Return the covariance matrix; None if computing it takes longer than this share of the time left."""
     if op.p <= SLAB:
@@ -83,7 +74,7 @@ def formed(op: Operator, clock: Clock, share: float = 0.5) -> np.ndarray | None:
     part = clock.until(time.perf_counter() + share * clock.left)
     S = np.empty((op.p, op.p))
     for begin in range(0, op.p, SLAB):
-        if part.over:
+        if not part.runs():
             return None
         stop = min(begin + SLAB, op.p)
         S[:, begin:stop] = op.columns(np.arange(begin, stop))

@@ -220,7 +220,7 @@ class _Run:
     def _cheap(self, i: int, view: Operator) -> Proof:
         """Bound a component by the variances and, if there is time, the leading eigenvalue."""
         note = "too many variables for a search" if view.p > DENSE_VARIABLES else "time limit"
-        if not self.stopped and not np.isfinite(self.known) and not self.clock.over:
+        if not self.stopped and not np.isfinite(self.known) and self.clock.runs():
             try:
                 self.known = lanczos_bound(view.dot, view.p, self.clock.runs)
             except KeyboardInterrupt:

@@ -48,18 +48,16 @@ def first_two_bound(factors: list[np.ndarray], threshold: float, running: Runnin
     Q = union_basis([A[None] for A in factors])[0]
     factors = [Q.T @ A for A in factors]
     groups = [A @ A.T for A in factors]
-    without = [_most(groups[:j] + groups[j + 1 :]) for j in range(len(groups))]
+    without = []  # a bound on what the components other than j add together
+    for j in range(len(groups)):
+        rest = [N[None] for i, N in enumerate(groups) if i != j]
+        without.append(float(ordered_bounds(rest, [1] * len(rest), 0.0, LEAF)[0]))
     bound = threshold
     for first, second in permutations(range(len(factors)), 2):
         others = np.stack([N for j, N in enumerate(groups) if j not in (first, second)])
         least = bound - without[first], bound - without[second]
         bound = max(bound, _with_two(factors[first], factors[second], others, least, bound, running))
     return bound
-
-
-def _most(groups: list[np.ndarray]) -> float:
-    """Return a bound on what components with these N_T add together, without other components."""
-    return float(ordered_bounds([N[None] for N in groups], [1] * len(groups), 0.0, LEAF)[0])
 
 
 def _with_two(
@@ -117,11 +115,12 @@ class Boxes(Ascent):
         The intervals of the variances of the first two components, and of a.
     """
 
-    batched = ("E2", "H", "low", "high", "constant", "Y", "X", "Z", "m", "excess", "ahead")
+    batched = ("E2", "H", "low", "high", "middle", "constant", "Y", "X", "Z", "m", "excess", "ahead")
 
     def __init__(self, A: np.ndarray, B: np.ndarray, others: np.ndarray, ends: np.ndarray):
         D, t = zip(*(_spanned(C) for C in (A, B)), strict=True)
         least, most, below, above, self.low, self.high = ends.T
+        self.middle = 0.5 * (self.low + self.high)
         self.constant = least + most + below + above  # the constants of the chords; H has their linear terms
         self.H = -np.hstack([np.outer(least * most, t[0]), np.outer(below * above, t[1])])
         blank = np.zeros_like(D[0]), np.zeros_like(D[1])
@@ -137,10 +136,6 @@ class Boxes(Ascent):
         self.Y, self.X = np.zeros((N, n, n)) + np.eye(n) / n, np.zeros((N, m, d, d)) + np.eye(d) / d
         self.Z, self.m = np.zeros((N, d, d)), np.zeros((N, 3))
         self.excess = self.ahead = self._excess()
-
-    @property
-    def middle(self) -> np.ndarray:
-        return 0.5 * (self.low + self.high)
 
     def matrix(self, Z: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return M(a) in the middle, (N, n, n), for Z, (N, d, d), and m_1, m_2 and m_12, (N, 3)."""

@@ -162,10 +162,6 @@ class _Search:
     def __post_init__(self) -> None:
         self.ruled, self.best = self.rule is None, self.value
 
-    @property
-    def cards(self) -> tuple[int, ...]:
-        return cardinalities(self.V)
-
     def reorder(self) -> None:
         """Put the components in the order with the largest adjusted variance."""
         V = self.V[:, best_order(self.op.products(self.V))]
@@ -178,16 +174,16 @@ class _Search:
             raise Stopped("too many variables for a search")
         if not self.V.any(axis=0).all():
             raise Stopped("a component without loadings")
-        clock = steps.clock
+        clock, cards = steps.clock, cardinalities(self.V)
         S = formed(self.op, clock)
         if S is None:
             raise Stopped("time limit")
         S = S / self.op.total
-        if self.orthogonal or (self.measure == "adjusted" and len(self.cards) == 1):
-            self.root.lower(sparse_eigenvalues(S, self.cards, clock), "sum of sparse eigenvalues")
-        problem = relaxed(S, self.cards, self.measure, self.orthogonal)
+        if self.orthogonal or (self.measure == "adjusted" and len(cards) == 1):
+            self.root.lower(sparse_eigenvalues(S, cards, clock), "sum of sparse eigenvalues")
+        problem = relaxed(S, cards, self.measure, self.orthogonal)
         if self.rule is not None and not self.orthogonal:
-            self.ruled = problem.under(self.rule, self.cards)
+            self.ruled = problem.under(self.rule, cards)
         left_out = 0.0
         if isinstance(problem, Sequence) and not problem.free and problem.k > problem.m:
             level = self.best * (1.0 + TARGET)
@@ -209,7 +205,7 @@ class _Search:
             problem,
             max(self.value, self.leaves.value),
             TARGET,
-            lambda: not clock.over,
+            clock.runs,
             self.leaves.climb,
             steps.max_nodes,
             step,
@@ -218,7 +214,7 @@ class _Search:
         self.tuples.closed = max(self.tuples.closed, left_out)
         # with many choices of supports, a better fit lets the search exclude more of them
         if problem.choices > 10_000 and len(S) <= 60 and clock.left > 2.0:
-            self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, self.cards, self.rule))
+            self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, cards, self.rule))
         self.tuples.run()
 
     def finish(self) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import comb
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from spcastat.certify.best_met import Leaves
 from spcastat.certify.dual import ROUNDING, Bases, Running, ky_fan
 from spcastat.certify.orthogonal_search import climbed, searched
 from spcastat.certify.projection_bounds import Projection
-from spcastat.certify.relaxed import MOST_SUPPORTS, Root, Sums, alone
+from spcastat.certify.relaxed import Relaxed, Root, Sums, alone
 from spcastat.operators import Operator
 from spcastat.search.default import joint
 from spcastat.search.rule import SupportRule
@@ -31,9 +30,7 @@ class Orthogonal(Projection):
         super().__init__(S, cards, "pev")
         self.free = all(c >= self.p for c in cards)
 
-    def searched(self, c: int) -> bool:
-        """Return whether supports of c variables are searched; unlike for PEV in general, for any c < p."""
-        return c < self.variables and comb(self.variables, c) <= MOST_SUPPORTS
+    searched = Relaxed.searched  # unlike for PEV in general, any c < p is a constraint
 
     def root(self, singles: np.ndarray) -> Root:
         root = super().root(singles)

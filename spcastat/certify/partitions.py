@@ -54,7 +54,7 @@ def partition_bound(
     found: list[tuple[int, ...]] = []
     for groups in _above(first, best, value * (1.0 - len(S) * k * EPS), len(best[0]) - 1, k):
         found.append(groups)
-        if len(found) > 20_000 or clock.over:
+        if len(found) > 20_000 or not clock.runs():
             return bound, None
     if not found:
         return value, 0
@@ -64,7 +64,7 @@ def partition_bound(
     most = value
     for part in blocks(len(found), 1, 500):
         own = [np.einsum("ap,bp,cp->bac", F, inside[part, j].astype(float), F) for j in range(k)]
-        bounds = ordered_bounds(own, [1] * k, value, 400, running=lambda: not clock.over)
+        bounds = ordered_bounds(own, [1] * k, value, 400, running=clock.runs)
         sums = first[np.array(found[part])].sum(axis=1)
         most = max(most, float(np.minimum(bounds, enlarged(1.0, len(S) * k) * sums).max()))
     return min(bound, most), len(found)
@@ -79,7 +79,7 @@ def _first_eigenvalues(S: np.ndarray, clock: Clock) -> np.ndarray | None:
     for size in range(1, p + 1):
         of = np.flatnonzero(sizes == size)
         for part in blocks(len(of), size**2, 4_000_000):
-            if clock.over:
+            if not clock.runs():
                 return None
             J = np.nonzero(inside[of[part]])[1].reshape(-1, size)
             first[of[part]] = np.linalg.eigvalsh(S[J[:, :, None], J[:, None, :]])[:, -1]
@@ -100,7 +100,7 @@ def _sums(first: np.ndarray, p: int, k: int, clock: Clock) -> list[np.ndarray] |
     """Return the largest sums of first eigenvalues over partitions of every subset into 1, ..., k groups."""
     best = [first, *(np.full(1 << p, -np.inf) for _ in range(k - 1))]
     for mask in range(1, 1 << p):
-        if mask % 1024 == 0 and clock.over:
+        if mask % 1024 == 0 and not clock.runs():
             return None
         own = _subsets(mask)[:-1]
         if own.size:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import comb
 
 import numpy as np
 
 from spcastat.certify.dual import Running, planes, support_bounds, within_union
-from spcastat.certify.frame import Frame, least_squares_frame, pev_frame, without
+from spcastat.certify.frame import without
 from spcastat.certify.relaxed import MOST_SUPPORTS, MOST_VARIABLES, Relaxed, Root, reaches, union_table
 
 
@@ -26,11 +25,6 @@ class Projection(Relaxed):
         constraint.
         """
         return c < self.p - self.k + 1 and comb(self.variables, c) <= MOST_SUPPORTS
-
-    @cached_property
-    def frame(self) -> Frame:
-        build = pev_frame if self.measure == "pev" else least_squares_frame
-        return build(self.S, self.k)
 
     def root(self, singles: np.ndarray) -> Root:
         frame = without(self.frame, singles) if self.m else self.frame

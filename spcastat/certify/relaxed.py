@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations
 from math import comb, prod
+from typing import ClassVar
 
 import numpy as np
 
 from spcastat.certify.dual import ROUNDING, Running, ky_fan
-from spcastat.certify.frame import Frame, elimination_bounds, pev_frame
+from spcastat.certify.frame import Frame, elimination_bounds, least_squares_frame, pev_frame
 from spcastat.kernels.blocks import blocks
 from spcastat.search.rule import SupportRule
 
@@ -23,11 +24,6 @@ BATCH = 4_000_000
 #: Steps of the dual method: while supports are still to be chosen, when all are chosen, and in a last
 #: attempt.
 INNER, LEAF, LAST = 60, 120, 800
-
-
-def single_work(p: int) -> int:
-    """Return the number of operations for the bound of one choice of variables."""
-    return 12 * p**3
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +42,6 @@ class Alone:
     first: np.ndarray
     second: np.ndarray
     directions: np.ndarray
-
-    @property
-    def spread(self) -> np.ndarray:
-        return self.first - self.second
 
 
 def alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Alone:
@@ -84,7 +76,7 @@ def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> n
     """
     u, w = one.directions[rows], other.directions[columns]
     cosines = u @ w.T if columns.ndim == 1 else (u[:, None] * w).sum(axis=2)
-    a, b = one.spread[rows, None], other.spread[columns]
+    a, b = (one.first - one.second)[rows, None], (other.first - other.second)[columns]
     apart = np.sqrt((a - b) ** 2 + 4.0 * a * b * (1.0 - cosines**2).clip(min=0.0))
     return np.asarray((0.5 * (a + b - apart)).clip(min=0.0))
 
@@ -161,17 +153,33 @@ class Relaxed(ABC):
         The number of one-variable components.
     k : int
         The number of all components, including those treated as dense.
+    variables : int
+        The number of variables from which supports are chosen.
+    single_work : int
+        The number of operations for the bound of one choice of variables for one-variable components.
+    apart : bool
+        Whether no two supports share a variable.
     """
+
+    #: The name of the measure in MEASURES.
+    measure: str = "pev"
+    #: Whether other components have no loadings on the variables of one-variable components.
+    singles_alone: ClassVar[bool] = True
+    #: The largest number of supports of a component that are enumerated.
+    most_supports: ClassVar[int] = MOST_SUPPORTS
+    apart = False
 
     def __init__(self, S: np.ndarray, cards: tuple[int, ...]):
         self.S = S
         self.p = len(S)
         self.k = len(cards)
+        self.single_work = 12 * self.p**3
         ascending = sorted(min(c, self.p) for c in cards)
         self.m = sum(c == 1 for c in ascending)
         choices = comb(self.p, self.m)
-        if self.m and (choices > 100_000 or choices * single_work(self.p) > 3e11):
+        if self.m and (choices > 100_000 or choices * self.single_work > 3e11):
             self.m, ascending = 0, [self.p if c == 1 else c for c in ascending]
+        self.variables = self.p - self.m * self.singles_alone
         self.cards = tuple(c for c in ascending if c > 1 and self.searched(c))
         self.free = all(c > self.p - self.k for c in cards)
 
@@ -187,13 +195,8 @@ class Relaxed(ABC):
         """
         if self.variables < self.p or (rule.disjoint and self.p > 62):
             return False  # sets of variables are stored as the bits of an integer
-        self.rule = rule, cards
+        self.rule, self.apart = (rule, cards), rule.disjoint
         return True
-
-    @property
-    def apart(self) -> bool:
-        """Whether no two supports share a variable."""
-        return self.rule is not None and self.rule[0].disjoint
 
     def allowed(self, places: np.ndarray) -> np.ndarray:
         """Return the supports among `places`, shape (n, c), that the rule allows."""
@@ -205,19 +208,15 @@ class Relaxed(ABC):
                 kept |= may[places].all(axis=1) & (must[places].sum(axis=1) == must.sum())
         return places[kept]
 
-    @property
-    def variables(self) -> int:
-        """The number of variables from which supports are chosen."""
-        return self.p - self.m
-
-    @abstractmethod
     def searched(self, c: int) -> bool:
         """Return whether the supports of a component of c variables are searched."""
+        return c < self.variables and comb(self.variables, c) <= self.most_supports
 
     @cached_property
     def frame(self) -> Frame:
         """The frame of all variables."""
-        return pev_frame(self.S, self.k)
+        build = least_squares_frame if self.measure == "least_squares" else pev_frame
+        return build(self.S, self.k)
 
     def dense(self) -> float:
         """Return the bound before any support is chosen."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spcastat.certify.branch import Stopped
-from spcastat.certify.relaxed import INNER, LEAF, Relaxed, Root, single_work
+from spcastat.certify.relaxed import INNER, LEAF, Relaxed, Root
 from spcastat.kernels.blocks import blocks
 
 #: Children get no dual bound if nodes have on average at most FEW children and MANY grandchildren.
@@ -135,7 +135,7 @@ class Tuples:
         problem = self.problem
         singles = problem.singles()
         bounds = np.full(len(singles), problem.dense())
-        for part in blocks(len(singles) if problem.m else 0, single_work(problem.p), 1_000_000_000):
+        for part in blocks(len(singles) if problem.m else 0, problem.single_work, 1_000_000_000):
             self._check()
             bounds[part] = np.minimum(problem.single_bounds(singles[part]), bounds[part])
         kept = self._kept(bounds)

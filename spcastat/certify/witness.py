@@ -56,7 +56,7 @@ class Witnesses:
         self._started: dict[tuple[int, ...], np.ndarray] = {}
 
     def __call__(self, key: str, asked: dict[str, Any]) -> Any:
-        if self.clock.over:
+        if not self.clock.runs():
             raise UnwrittenError("time limit")
         if "Q" in asked:
             self.found[key] = self._node(**asked)
@@ -120,7 +120,7 @@ class Witnesses:
                     one["cuts"].append(high)
                     one["Z"].append(closed[0])
                     one["theta"].append(closed[1])
-                elif halved == 8 or self.clock.over:
+                elif halved == 8 or not self.clock.runs():
                     raise UnwrittenError("the bound is not tight on some supports")
                 else:
                     middle = (0.5 * (np.sqrt(low) + np.sqrt(high))) ** 2

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from spcastat.api import finished, spca, spca_cov
-from spcastat.choosing.data import is_wide, narrowed, refuse_early, request
+from spcastat.choosing.data import largest, near_fit, refuse_early, request
 from spcastat.choosing.number import require_early, standing_out
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import Plan, make_plan
 from spcastat.engine.inputs import opened
 from spcastat.engine.support_rules import RULE
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError
+from spcastat.operators import GRAM_ORDER
 from spcastat.progress import listening
 from spcastat.resample import seed_of, workers
-from spcastat.resample.folds import divided
+from spcastat.resample.folds import MOMENTS, divided
+from spcastat.resample.subsets import among
 from spcastat.results.call import Call, call_text
 from spcastat.results.choices import Choice, Chosen
 from spcastat.results.other_names import hint, refuse_controls
@@ -188,7 +190,8 @@ def choose(
                 f"k={shown(k)} was given for {entered.p} variables; the choice compares components with the "
                 f"residual variance, so give at most {max(entered.p - 1, 0)}."
             )
-        wide = is_wide(entered, by)
+        # whether rows come in chunks and have more columns than the criterion can use
+        wide = entered.stream is not None and entered.p > (MOMENTS if by == "cv" else GRAM_ORDER)
         if wide and ruled:
             raise OptionError(
                 f"{ruled[0]} was given to choose() with {entered.p} variables in chunks, among which a part "
@@ -221,7 +224,8 @@ def choose(
         keys, wanted = path_cards(_grid(entered.p) if cards is None else cards, k, entered.p)
         if wide:
             refuse_early(entered, fitting, k, wanted)
-            source = narrowed(source, k, wanted, seed)
+            # only the columns most relevant for the fit with the largest cardinality
+            source = among(source, near_fit(source.op, k, largest(wanted), seed))
         p = source.op.p
         if each == "free" and any(isinstance(key, tuple) for key in keys):
             raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")

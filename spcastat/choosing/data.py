@@ -13,7 +13,7 @@ from spcastat.engine.inputs import Opened, Source
 from spcastat.errors import OptionError
 from spcastat.operators import GRAM_ORDER, Operator
 from spcastat.resample.folds import MOMENTS
-from spcastat.resample.subsets import among, columns_near, half_of
+from spcastat.resample.subsets import columns_near, half_of
 from spcastat.select.fits_of_cardinalities import Cards
 
 # --- columns of wide chunks -----------------------------------------------------------------------
@@ -23,11 +23,6 @@ from spcastat.select.fits_of_cardinalities import Cards
 COLUMNS = MOMENTS
 #: The number of columns is at least this multiple of the number of nonzero loadings.
 ROOM = 2
-
-
-def is_wide(entered: Opened, by: str) -> bool:
-    """Return whether rows come in chunks and have more columns than the criterion can use."""
-    return entered.stream is not None and entered.p > (MOMENTS if by == "cv" else GRAM_ORDER)
 
 
 def request(fitting: Mapping[str, Any], k: int, card: Any) -> Request:
@@ -60,21 +55,6 @@ def refuse_early(entered: Opened, fitting: Mapping[str, Any], k: int, wanted: Se
 def largest(wanted: Sequence[Cards]) -> Cards:
     """Return the largest cardinality of each component."""
     return tuple(max(cards) for cards in zip(*wanted, strict=True))
-
-
-def narrowed(source: Source, k: int, wanted: Sequence[Cards], seed: int) -> Source:
-    """Return the source with only the columns most relevant for the fit with the largest cardinality.
-
-    Parameters
-    ----------
-    source : Source
-        The source of a stream.
-    k : int
-    wanted : sequence of tuples of k ints
-        The cardinalities to choose from.
-    seed : int
-    """
-    return among(source, near_fit(source.op, k, largest(wanted), seed))
 
 
 def near_fit(op: Operator, k: int, card: Cards, seed: int) -> np.ndarray:

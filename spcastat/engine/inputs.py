@@ -131,11 +131,6 @@ class Source:
             )
 
     @property
-    def has_rows(self) -> bool:
-        """Whether the rows are in memory, so that scores can be computed directly."""
-        return self.matrix is not None
-
-    @property
     def measured(self) -> Any:
         """The rows as given, with NaN for missing values; shape (n, p)."""
         if self.gaps is None or not self.gaps.missing.any():
@@ -146,11 +141,6 @@ class Source:
     def from_rows(self) -> bool:
         """Whether the fit is from rows (in memory or in chunks) rather than from a covariance matrix."""
         return self.matrix is not None or self.stream is not None
-
-    @property
-    def title(self) -> str | None:
-        """Description of a stream for headers; None for data in memory."""
-        return None if self.stream is None else self.stream.title
 
     @property
     def weighted(self) -> bool:

@@ -11,6 +11,7 @@ import pandas as pd
 from spcastat.errors import OptionError
 from spcastat.missing import PpcaModel, em_moments, pairwise_moments
 from spcastat.operators import Blocks, CrossProducts, Operator, Standardisation, from_products, prepare
+from spcastat.operators.scaling_groups import KINDS
 from spcastat.operators.standardisation import ColumnUnits, largest_of
 
 #: Largest number of variables for which a dense covariance matrix is formed.
@@ -118,7 +119,7 @@ def prepare_with_gaps(
     model, filling, matrix = None, None, X
     if how == "em":
         begin = None if start is None else _times(start, -units.exponents)
-        spread = divisor.within if isinstance(divisor, Blocks) else divisor
+        spread = KINDS[divisor.kind] if isinstance(divisor, Blocks) else divisor
         found = em_moments(Y, weights, rank, scale=spread, names=names, index=index, start=begin)
         model = _times(found.model, units.exponents)
         shrunk = found.model.shrunk(float(n) if weights is None else float(weights.sum()))

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from spcastat.config import LARGEST_SEED, generator, listed, one_of, plural, shown, whole_number
+from spcastat.config import LARGEST_SEED, listed, one_of, plural, shown, whole_number
 from spcastat.engine.options import CHECKS, MOST_STARTS
 from spcastat.engine.starts import Aim, Start, matched
 from spcastat.engine.support_rules import RULE, placed, refuse_rule, require_possible
@@ -77,11 +77,6 @@ class Request:
         if self.n_init is not None and whole_number("n_init", self.n_init, 1, MOST_STARTS) > 1:
             given["n_init"] = self.n_init
         return given
-
-    @property
-    def generator(self) -> np.random.Generator:
-        """The random generator; ``rng=None`` uses a fixed seed, so that runs are reproducible."""
-        return generator(self.rng)
 
     @property
     def seed(self) -> int:
@@ -305,7 +300,7 @@ def _check_starts(solver: Solver, k: int, n_init: int, start: Any) -> None:
             "start='ones' was given with a method that fits all components together, so that all would start "
             "equal; use 'pca' or 'column', or give loadings."
         )
-    if n_init > 1 and not solver.comparable:
+    if n_init > 1 and not solver.compares_penalties and getattr(solver, "penalty", None) is not None:
         raise OptionError(
             f"n_init={n_init} was given with penalty=, under which fits from several starts have different "
             "numbers of nonzeros, so that their variances cannot be compared; use card=, or leave n_init out."

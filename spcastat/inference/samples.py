@@ -82,11 +82,6 @@ class Resampling:
         """Return the loadings of a draw, shape (p, k), matched with those of the fit."""
         return align(V, self.refit.V, self.op, self.refit.kinds)
 
-    @property
-    def normal(self) -> bool:
-        """Whether samples are drawn as if the rows were normal."""
-        return isinstance(self.sampler, CovarianceSampler)
-
 
 @dataclass(frozen=True, eq=False)
 class SampleFits(ABC):
@@ -181,7 +176,7 @@ def bootstrap(given: Resampling, n: int, *, kind: str) -> Bootstrapped:
         select=not given.refit.fixed,
         asked=n,
         again=sum(again),
-        normal=given.normal,
+        normal=isinstance(given.sampler, CovarianceSampler),
         kind=kind,
     )
 
@@ -236,7 +231,7 @@ def split(given: Resampling, n: int) -> Split:
         len(drawn),
         n,
         again,
-        given.normal,
+        isinstance(given.sampler, CovarianceSampler),
     )
 
 
@@ -312,7 +307,7 @@ def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: floa
         groups,
         n_pairs,
         sum(again),
-        given.normal,
+        isinstance(given.sampler, CovarianceSampler),
     )
 
 

@@ -66,7 +66,7 @@ class OrthogonalSoft:
             return l1_bounded(g[:, None], bound)[:, 0]
         low, high = 0.0, float(np.abs(g).max())
         best = x = self.threshold(g, 0.0)
-        if not x.any() or _ratio(x) <= bound * (1.0 + CLOSE):
+        if not x.any() or np.abs(x).sum() / np.linalg.norm(x) <= bound * (1.0 + CLOSE):
             return _unit(x)
         level = self._level if low < self._level < high else _exact(g, self.Q, x, bound)
         for _ in range(200):
@@ -75,7 +75,7 @@ class OrthogonalSoft:
             if high - low <= 1e-12 * high or level in (low, high):
                 break
             x = self.threshold(g, level)
-            ratio = _ratio(x) if x.any() else 0.0
+            ratio = np.abs(x).sum() / np.linalg.norm(x) if x.any() else 0.0
             if ratio >= bound * (1.0 - CLOSE):
                 low, best = level, x
                 if ratio <= bound * (1.0 + CLOSE):
@@ -133,10 +133,6 @@ def _exact(g: np.ndarray, Q: np.ndarray, x: np.ndarray, bound: float) -> float:
         return np.nan
     rest = max(float(u @ u) - along * along / norm, 0.0)
     return (along - bound * np.sqrt(rest / (1.0 - bound * bound / norm))) / norm
-
-
-def _ratio(x: np.ndarray) -> float:
-    return float(np.abs(x).sum() / np.linalg.norm(x))
 
 
 def _unit(x: np.ndarray) -> np.ndarray:

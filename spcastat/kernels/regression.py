@@ -86,13 +86,6 @@ def regress(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Ite
     )
 
 
-def remainder(
-    Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Iterable[object]
-) -> np.ndarray:
-    """Return the residuals of Y after regression on Z, plus the means of Y; see :func:`regress`."""
-    return regress(Y, Z, weights, names).residuals(Y, Z)
-
-
 def rotated(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Rotate residuals to exchangeable rows with the same cross-products.
 

@@ -9,23 +9,13 @@ type of the rows. Values that are not finite or too large make the sums nonfinit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Protocol, Self
 
 import numpy as np
 
-from spcastat.kernels.blocks import blocks
+from spcastat.kernels.blocks import BLOCK, blocks
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.sparse_products import sparse_sums
-
-#: Rows are processed in blocks of about this many numbers (16 MB of float64).
-BLOCK = 2_000_000
-
-
-def row_blocks(n: int, p: int, size: int | None = None) -> Iterator[slice]:
-    """Split n rows of p numbers into slices of about `size` numbers, BLOCK by default."""
-    return blocks(n, p, size or BLOCK)
-
 
 #: SquareProducts stores the sizes of this many of the largest rows.
 LARGEST_ROWS = 500
@@ -74,7 +64,7 @@ class Sums:
         if is_sparse(X):
             self._join(*sparse_sums(X, weights))
             return
-        for rows in row_blocks(*X.shape):
+        for rows in blocks(*X.shape):
             w = None if weights is None else weights[rows]
             weight, mean, Y = centred(X[rows], w)
             self._join(weight, mean, np.einsum("ij,ij->j", Y, Y))
@@ -134,7 +124,7 @@ class CrossProducts:
         n, p = X.shape
         # blocks can be large if the rows need no copy: other types than float64 are converted block by block
         whole = weights is None and self._plain and X.dtype == np.float64
-        for rows in row_blocks(n, p, 50_000_000 if whole else None):
+        for rows in blocks(n, p, 50_000_000 if whole else BLOCK):
             self._add(X[rows], None if weights is None else weights[rows])
 
     @quiet
@@ -147,9 +137,9 @@ class CrossProducts:
         return 8 * len(self.mean) ** 2
 
     def pack(self) -> None:
-        """Store only one triangle of the products until :meth:`unpack`, which halves memory and transfer."""
+        """Store only the lower triangle of the products, row by row, which halves memory and transfer."""
         if self.products.ndim == 2:
-            self.products = packed(self.products)
+            self.products = self.products[np.tri(len(self.products), dtype=bool)]
 
     def unpack(self) -> None:
         """Undo :meth:`pack`."""
@@ -174,7 +164,7 @@ class CrossProducts:
         else:
             late = self.columns
         size = min(BLOCK, max(100_000, X.nnz // 2))
-        for rows in row_blocks(X.shape[0], len(self.mean), size):
+        for rows in blocks(X.shape[0], len(self.mean), size):
             slab = X[rows] if late is None else X[rows][:, late]
             self._add(slab.toarray(), None if weights is None else weights[rows])
 
@@ -189,7 +179,7 @@ class CrossProducts:
             if self._plain:
                 self._join(n, mean, products)
                 return
-        for rows in row_blocks(*X.shape):
+        for rows in blocks(*X.shape):
             w = None if weights is None else weights[rows]
             weight, mean, Y = centred(X[rows], w)
             self._join(weight, mean, Y.T @ Y)
@@ -238,7 +228,7 @@ class SquareProducts(CrossProducts):
         self._rank(other.sizes)
 
     def _add(self, X: np.ndarray, weights: np.ndarray | None) -> None:
-        for rows in row_blocks(*X.shape):
+        for rows in blocks(*X.shape):
             squares = ((X[rows] - self.centre) / self.divisor) ** 2
             if weights is not None:
                 squares *= weights[rows, None]
@@ -272,13 +262,8 @@ def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarra
     return weight, mean + left, Y
 
 
-def packed(S: np.ndarray) -> np.ndarray:
-    """Return the lower triangle of a symmetric matrix, row by row, as a vector."""
-    return S[np.tri(len(S), dtype=bool)]
-
-
 def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
-    """Return the symmetric matrix, shape (p, p), from the triangle of :func:`packed`, or from itself."""
+    """Return the symmetric matrix, shape (p, p), from its lower triangle, or from itself."""
     if triangle.ndim == 2:
         return triangle
     S, lower = np.empty((p, p)), np.tri(p, dtype=bool)
@@ -287,7 +272,7 @@ def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:
 
 
 def add_packed(triangle: np.ndarray, a: np.ndarray, factor: float) -> None:
-    """Add factor a a' to a symmetric matrix that is stored as :func:`packed` returns it."""
+    """Add factor a a' to a symmetric matrix of which the lower triangle is stored."""
     for i, value in enumerate(a):
         start = i * (i + 1) // 2
         triangle[start : start + i + 1] += factor * (value * a[: i + 1])
@@ -299,17 +284,17 @@ SOME = 30_000
 
 def add_outer(S: np.ndarray, a: np.ndarray, factor: float) -> None:
     """Add factor a a' to S, shape (p, p)."""
-    for rows in row_blocks(len(S), len(S), SOME):
+    for rows in blocks(len(S), len(S), SOME):
         S[rows] += factor * np.multiply.outer(a[rows], a)
 
 
 def add_outers(S: np.ndarray, a: np.ndarray, b: np.ndarray, factor: float) -> None:
     """Add factor (a b' + b a') to S, shape (p, p)."""
-    for rows in row_blocks(len(S), len(S), SOME):
+    for rows in blocks(len(S), len(S), SOME):
         S[rows] += factor * (np.multiply.outer(a[rows], b) + np.multiply.outer(b[rows], a))
 
 
 def scale_outer(S: np.ndarray, r: np.ndarray) -> None:
     """Multiply S, shape (p, p), elementwise by r r'."""
-    for rows in row_blocks(len(S), len(S), SOME):
+    for rows in blocks(len(S), len(S), SOME):
         S[rows] *= np.multiply.outer(r[rows], r)

@@ -16,7 +16,7 @@ from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import CrossProducts, Sums, centred, scale_outer
 from spcastat.operators.covariance_operator import Gram, Operator
 from spcastat.operators.row_operators import DenseRows, SparseRows
-from spcastat.operators.scaling_groups import Blocks, Mixed, Scale
+from spcastat.operators.scaling_groups import KINDS, Blocks, Mixed, Scale
 from spcastat.operators.standardisation import (
     ColumnUnits,
     Standardisation,
@@ -134,7 +134,7 @@ def _in_blocks(
     blocks: Blocks, find: Callable[[Any], tuple[Standardisation, Op]]
 ) -> tuple[Standardisation, Op]:
     """Return centre, scale and operator for scaling by blocks; `find` returns them for a given `scale`."""
-    standard, op = find(blocks.within)
+    standard, op = find(KINDS[blocks.kind])
     standard, op = find(standard.scale * blocks.divisors(op) * op.unit)
     return replace(standard, scaling=blocks.kind), op
 
@@ -198,10 +198,9 @@ def _sparse_rows(
 ) -> Operator:
     """Return the operator of sparse rows; `variances`, shape (p,), are those of the unscaled columns."""
     w = np.ones(X.shape[0]) if weights is None else weights
-    positive = int(np.count_nonzero(w))
     multiplier = np.where(is_constant(standard.mean, variances), 0.0, 1.0 / standard.scale)
     root = np.sqrt(w / (w.sum() - 1.0))
-    rank_limit = _rank_limit(positive, standard)
+    rank_limit = int(np.count_nonzero(w)) - int(standard.centring == "mean")
     rows = SparseRows(X, standard.mean, multiplier, root, rank_limit, variances * multiplier**2)
     return Gram(rows.gram(), rank_limit) if _forms_gram(X, keep_rows) else rows
 
@@ -210,16 +209,13 @@ def _dense_rows(Y: np.ndarray, w: np.ndarray, standard: Standardisation) -> Dens
     """Return the operator of centred rows times the roots of their weights; Y is overwritten."""
     divisor = w.sum() - 1.0
     Y /= np.sqrt(divisor) if standard.scaling == "none" else standard.scale * np.sqrt(divisor)
-    rows = DenseRows(Y, np.sqrt(w / divisor), _rank_limit(int(np.count_nonzero(w)), standard))
+    rank_limit = int(np.count_nonzero(w)) - int(standard.centring == "mean")
+    rows = DenseRows(Y, np.sqrt(w / divisor), rank_limit)
     still = is_constant(standard.mean, rows.diagonal() * standard.scale**2)
     if still.any():
         Y[:, still] = 0.0
         rows = DenseRows(Y, rows.root_weights, rows.rank_limit)
     return rows
-
-
-def _rank_limit(positive: int, standard: Standardisation) -> int:
-    return positive - int(standard.centring == "mean")
 
 
 def _gram(products: CrossProducts, positive: int, standard: Standardisation) -> Gram:
@@ -230,4 +226,4 @@ def _gram(products: CrossProducts, positive: int, standard: Standardisation) -> 
         scale_outer(S, 1.0 / standard.scale)
     if still.any():
         S[still], S[:, still] = 0.0, 0.0
-    return Gram(S, _rank_limit(positive, standard))
+    return Gram(S, positive - int(standard.centring == "mean"))

@@ -14,7 +14,6 @@ import numpy as np
 from spcastat.kernels.eig import top_dense, top_eigh, top_lanczos
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.powers import unit_of
-from spcastat.kernels.ties import ranked
 
 #: `residual` is formed for matrices up to this order.
 RESIDUAL_ORDER = 3000
@@ -53,6 +52,8 @@ class Operator(ABC):
     lanczos_basis: int = 20
     #: Whether every product needs a pass over rows that are not in memory.
     out_of_core: ClassVar[bool] = False
+    #: The largest number of passes over such rows for dense PCA, if the caller gave one.
+    most_passes: int | None = None
 
     @abstractmethod
     def diagonal(self) -> np.ndarray:
@@ -97,10 +98,6 @@ class Operator(ABC):
         """Return S[J, J]."""
         return self.columns(J)[J]
 
-    def rows_cost_less(self, m: int) -> bool:
-        """Whether products with the rows cost less than those with the covariance matrix of m variables."""
-        return False
-
     def forms(self, V: np.ndarray) -> np.ndarray:
         """Return v'Sv for each column of V, shape (k,)."""
         return np.einsum("ij,ij->j", V, self.dot(V))
@@ -109,10 +106,6 @@ class Operator(ABC):
         """Return the covariance matrix V'SV, shape (k, k), of the scores."""
         C = V.T @ self.dot(V)
         return 0.5 * (C + C.T)
-
-    def by_variance(self, V: np.ndarray) -> np.ndarray:
-        """Return the order of the columns of V by decreasing score variance; ties keep their order."""
-        return ranked(np.diag(self.products(V)))
 
     def residual(self, Q: np.ndarray) -> np.ndarray | None:
         """Return S after projecting out orthonormal columns Q, shape (p, k): (I - QQ') S (I - QQ').
@@ -138,10 +131,6 @@ class Operator(ABC):
             By how much each value may be too small; 0 if it is exact.
         """
         return *self.leading(k), np.zeros(k)
-
-    def limit_passes(self, passes: int) -> None:
-        """Set the largest number of passes over the rows for dense PCA; ignored by operators in memory."""
-        return
 
     def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the parts of the QR decomposition XV = QR of the scores that measures of variance use.

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
 from spcastat.kernels.eig import DENSE_ORDER, top_lanczos, whole_groups
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.ties import settled
-from spcastat.operators.accumulate import CrossProducts, add_outer, add_outers, row_blocks, scale_outer
+from spcastat.operators.accumulate import SOME, CrossProducts, add_outer, add_outers, scale_outer
 from spcastat.operators.covariance_operator import (
     RESIDUAL_ORDER,
     Operator,
@@ -38,8 +39,14 @@ class Rows(Operator):
 
     n: int
     root_weights: np.ndarray
+    _variances: np.ndarray
+    #: Cache of the eigenpairs that were computed last: (number, seed), values and vectors.
+    _last: tuple[tuple[int, int], np.ndarray, np.ndarray] | None = None
     #: Leading eigenpairs come from the smaller of Y'Y and Y Y' if its order is at most this.
     small_side: ClassVar[int] = 3 * DENSE_ORDER
+
+    def diagonal(self) -> np.ndarray:
+        return self._variances
 
     @abstractmethod
     def forward(self, V: np.ndarray) -> np.ndarray:
@@ -63,9 +70,6 @@ class Rows(Operator):
     def cross_products(self) -> np.ndarray:
         """Return the smaller of Y'Y and Y Y' as a dense array."""
 
-    def rows_cost_less(self, m: int) -> bool:
-        return 2 * self.n < m
-
     def forms(self, V: np.ndarray) -> np.ndarray:
         return (self.forward(V) ** 2).sum(axis=0)
 
@@ -82,16 +86,10 @@ class Rows(Operator):
         return self.adjoint(self.forward(V))
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        if (k, seed) not in self._pairs:
-            self._pairs.clear()
-            self._pairs[k, seed] = self._leading(k, seed)
-        values, vectors = self._pairs[k, seed]
+        if self._last is None or self._last[0] != (k, seed):
+            self._last = (k, seed), *self._leading(k, seed)
+        _, values, vectors = self._last
         return values.copy(), vectors.copy()
-
-    @cached_property
-    def _pairs(self) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
-        """Cache of the eigenpairs that were computed last: (number, seed) -> values and vectors."""
-        return {}
 
     def _leading(self, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if min(self.n, self.p) > self.small_side:
@@ -130,11 +128,8 @@ class DenseRows(Rows):
         self.n, self.p = Y.shape
         self.rank_limit = min(rank_limit, self.p)
 
-    def diagonal(self) -> np.ndarray:
-        return self._variances
-
     @cached_property
-    def _variances(self) -> np.ndarray:
+    def _variances(self) -> np.ndarray:  # type: ignore[override]
         return np.einsum("ij,ij->j", self.Y, self.Y)
 
     def forward(self, V: np.ndarray) -> np.ndarray:
@@ -206,9 +201,6 @@ class SparseRows(Rows):
         if variances is not None:
             self._variances = variances
 
-    def diagonal(self) -> np.ndarray:
-        return self._variances
-
     @cached_property
     def _row_weights(self) -> tuple[np.ndarray | None, float]:
         """Weights of the rows, None if all are equal, and the factor that multiplies weighted sums."""
@@ -217,7 +209,7 @@ class SparseRows(Rows):
         return self.root_weights**2, 1.0
 
     @cached_property
-    def _variances(self) -> np.ndarray:
+    def _variances(self) -> np.ndarray:  # type: ignore[override]
         weights, share = self._row_weights
         return sparse_squares(self.X, weights, self.mean) * share * self.multiplier**2
 
@@ -261,7 +253,7 @@ class SparseRows(Rows):
     def block(self, J: np.ndarray) -> np.ndarray:
         if self.X.format == "csr" and len(J) <= 50:  # a copy of so few columns costs less
             return self.take(J).gram()
-        return self._gram(np.asarray(J))
+        return self.gram(np.asarray(J))
 
     def take(self, J: np.ndarray) -> SparseRows:
         known = self.__dict__.get("_variances")
@@ -287,12 +279,9 @@ class SparseRows(Rows):
     def cross_products(self) -> np.ndarray:
         return self.gram() if self.p <= self.n else self._row_products()
 
-    def gram(self) -> np.ndarray:
-        """Return S as a dense array, shape (p, p)."""
-        return self._gram(np.arange(self.p))
-
-    def _gram(self, J: np.ndarray) -> np.ndarray:
-        """Return S[J, J], from sparse products or from dense blocks of rows (see `_as_dense`)."""
+    def gram(self, J: np.ndarray | None = None) -> np.ndarray:
+        """Return S, or S[J, J], as a dense array: from sparse products or dense rows (see `_as_dense`)."""
+        J = np.arange(self.p) if J is None else J
         weights, share = self._row_weights
         mean = self.mean[J]
         if self._as_dense(J):
@@ -306,7 +295,7 @@ class SparseRows(Rows):
                 heavy = heavy.multiply(weights[:, None]).tocsr()
             linear = product(heavy.T, np.ones(self.n))
             S = np.empty((len(J), len(J)))
-            for some in row_blocks(len(J), len(J), 30_000):
+            for some in blocks(len(J), len(J), SOME):
                 S[some] = (self.X[:, J[some]].T @ heavy).toarray()
             add_outers(S, linear, mean, -1.0)
             add_outer(S, mean, self.n if weights is None else float(weights.sum()))
@@ -331,7 +320,7 @@ class SparseRows(Rows):
         root = self.root_weights
         if self._far_from_zero():
             products = np.zeros((self.n, self.n))
-            for columns in row_blocks(self.p, self.n):
+            for columns in blocks(self.p, self.n):
                 block = (self.X[:, columns].toarray() - self.mean[columns]) * self.multiplier[columns]
                 products += block @ block.T
             return products * np.outer(root, root)

@@ -61,11 +61,6 @@ class Mixed(ScalingGroups):
     The groups are the factors. A factor with m levels then has inertia m - 1, and a number has inertia 1.
     """
 
-    @property
-    def indicators(self) -> np.ndarray:
-        """A mask of the columns that are indicators, shape (p,)."""
-        return self.of >= 0
-
     def divisors(self, mean: np.ndarray, variance: np.ndarray, weight: float) -> np.ndarray:
         """Return the scale of columns with these means and variances (divisor weight - 1), shape (p,).
 
@@ -73,7 +68,7 @@ class Mixed(ScalingGroups):
         by sqrt(f) it has inertia 1 - f. Here variances have divisor n - 1, and dividing by the root of ``f n
         / (n - 1)`` instead gives the same inertia.
         """
-        return np.sqrt(np.where(self.indicators, mean * (weight / (weight - 1.0)), variance))
+        return np.sqrt(np.where(self.of >= 0, mean * (weight / (weight - 1.0)), variance))
 
 
 #: Values of `scale` that take blocks, and whether variables are divided by their standard deviations first.
@@ -136,11 +131,6 @@ class Blocks(ScalingGroups):
                 "one of its own."
             )
         return cls(kind, tuple(str(name) for name in blocks), of)
-
-    @property
-    def within(self) -> bool:
-        """Whether the variables are scaled to unit variance before their blocks are scaled."""
-        return KINDS[self.kind]
 
     def divisors(self, op: Operator) -> np.ndarray:
         """Return the root of the first eigenvalue of each variable's block, shape (p,).

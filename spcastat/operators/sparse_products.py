@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-#: Stored entries are converted to float64 this many at a time.
-PIECE = 2_000_000
+from spcastat.kernels.blocks import BLOCK
 
 
 def product(X: Any, V: np.ndarray) -> np.ndarray:
@@ -37,10 +36,10 @@ def product(X: Any, V: np.ndarray) -> np.ndarray:
 
 
 def _slabs(X: Any) -> Iterator[tuple[slice, Any]]:
-    """Split X into slabs of rows (CSR) or columns (CSC) of about PIECE stored entries each, as float64."""
+    """Split X into slabs of rows (CSR) or columns (CSC) of about BLOCK stored entries each, as float64."""
     start, last = 0, len(X.indptr) - 1
     while start < last:
-        stop = int(np.searchsorted(X.indptr, X.indptr[start] + PIECE, side="right")) - 1
+        stop = int(np.searchsorted(X.indptr, X.indptr[start] + BLOCK, side="right")) - 1
         stop = min(max(stop, start + 1), last)
         low, high = X.indptr[start], X.indptr[stop]
         parts = (X.data[low:high].astype(float), X.indices[low:high], X.indptr[start : stop + 1] - low)

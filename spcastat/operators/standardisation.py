@@ -14,9 +14,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators.accumulate import row_blocks
-from spcastat.operators.scaling_groups import Blocks, Mixed, Scale, ScalingGroups
+from spcastat.operators.scaling_groups import KINDS, Blocks, Mixed, Scale, ScalingGroups
 
 #: A standard deviation below this share of the mean is rounding, not variation.
 CONSTANT = 1e-13
@@ -57,7 +57,7 @@ class Standardisation:
         if is_sparse(X):
             return np.asarray(X[:, used] @ weights) - self.mean[used] @ weights
         scores = np.empty((X.shape[0], V.shape[1]))
-        for rows in row_blocks(X.shape[0], max(used.size, 1)):
+        for rows in blocks(X.shape[0], max(used.size, 1)):
             block = X[rows][:, used]
             gaps = np.isnan(block)
             if gaps.any():
@@ -94,7 +94,7 @@ class Extremes:
             found = abs(X).max(axis=0).toarray().ravel()
             self.largest = np.maximum(self.largest, found)
             return
-        for rows in row_blocks(*X.shape):
+        for rows in blocks(*X.shape):
             if len(X[rows]):
                 self.largest = np.maximum(self.largest, np.abs(X[rows]).max(axis=0))
 
@@ -167,9 +167,9 @@ class ColumnUnits:
         if scale is True:
             return cls(sizes, 0)
         if isinstance(scale, Mixed):  # shares of the rows are means of columns of 0 and 1
-            return cls(np.where(scale.indicators, 0, sizes), 0)
+            return cls(np.where(scale.of >= 0, 0, sizes), 0)
         if isinstance(scale, Blocks):
-            found = cls.of(largest, scale.within)
+            found = cls.of(largest, KINDS[scale.kind])
             return found and replace(found, common=0)
         own = np.zeros(len(largest), dtype=int)
         if isinstance(scale, np.ndarray):

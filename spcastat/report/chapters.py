@@ -129,7 +129,7 @@ def chapters(
     row_groups: Any = None,
 ) -> Iterator[Chapter]:
     """Yield the chapters of a fit's report; `arrangement` and `digits` are for its tables of variables."""
-    in_memory = source is not None and source.has_rows
+    in_memory = source is not None and source.matrix is not None
     yield Chapter("Summary", (summarise(state, digits=digits, **vars(arrangement)).document,))
     yield Chapter("Equations", (formulas(state),))
     loadings = loadings_picture(state, arrangement.groups)

@@ -151,7 +151,7 @@ def explorer_data(
 def _rows(position: Position, max_rows: int) -> tuple[list[int] | None, Any, str]:
     """Return the positions of the rows drawn, the labels of all rows, and the reason, if none are drawn."""
     source = position.source
-    if source is None or not source.has_rows:
+    if source is None or source.matrix is None:
         from_rows = position.state.record.from_rows
         what = "The rows are not in memory" if from_rows else "A covariance matrix has no rows"
         return None, None, f"{what}, so there are no points."

@@ -181,9 +181,9 @@ def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame
         labels = pd.Index(["fit"] if joint else state.components, name="component")
         table = pd.DataFrame(proven.rows, index=labels)
         sheets[name] = table.drop(columns=["support", "supports"], errors="ignore")  # lists of variables
-    if state.scores is not None or (source is not None and source.has_rows):
+    if state.scores is not None or (source is not None and source.matrix is not None):
         sheets["scores"] = own(rows.scores(state, source))
-    if source is not None and source.has_rows:
+    if source is not None and source.matrix is not None:
         sheets["diagnostics"] = rows.diagnostics(state, source)
     return {name: _headed(frame, name) for name, frame in sheets.items()}
 

@@ -24,7 +24,7 @@ import pandas as pd
 
 from spcastat.engine.inputs import Source, open_streamed
 from spcastat.errors import NoRowsError, OptionError
-from spcastat.kernels.regression import remainder
+from spcastat.kernels.regression import regress
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.kernels.ties import top
 from spcastat.operators import Operator, Standardisation, prepare
@@ -133,7 +133,7 @@ def half_of(source: Source, half: int, seed: int, columns: np.ndarray | None = N
     weights = None if source.weights is None else source.weights[own]
     Z = None if source.covariates is None else source.covariates[own]
     if Z is not None:
-        X = remainder(X, Z, weights, source.spec.columns[some])
+        X = regress(X, Z, weights, source.spec.columns[some]).residuals(X, Z)
     spec = replace(source.spec, columns=source.spec.columns[some])
     standard, op = prepare(X, weights, center, scale, spec.columns)
     return Source(op.at_unit_size(), spec, len(own), standard, X, weights=weights, covariates=Z)

@@ -246,7 +246,7 @@ class Plotted(OfFit):
             )
         if not isinstance(given, str):
             return given
-        if source is None or call is None or not source.has_rows:
+        if source is None or call is None or source.matrix is None:
             raise NoRowsError(
                 f"{option}={shown(given)} names a column of the fitted data, and this fit does not have them "
                 "in memory; give the values themselves, one for each row."

@@ -72,7 +72,7 @@ def claim_of(proven: Proven, state: FitState, source: Source) -> dict[str, Any] 
     else:
         unit = total * op.unit**2
         bounds = [(row["upper_bound"] + ROOM * row["best_known"]) / unit + 1e-12 for row in rows]
-    standard = source.standard if source.has_rows else None
+    standard = source.standard if source.matrix is not None else None
     return {
         "S": op.block(np.arange(p)) / total,
         "V": state.V,

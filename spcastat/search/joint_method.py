@@ -75,7 +75,7 @@ class Joint(JointSolver):
     units = (("objective", 2), ("first eigenvalue", 2), ("second eigenvalue", 2))
 
     @property
-    def own_order(self) -> bool:
+    def own_order(self) -> bool:  # type: ignore[override]
         """Whether the search determines the order of the components."""
         return self.variance is not None or self.objective == "adjusted"
 
@@ -90,7 +90,7 @@ class Joint(JointSolver):
         return self.disjoint and self.card is None and self.variance is None
 
     @property
-    def ruled(self) -> bool:
+    def ruled(self) -> bool:  # type: ignore[override]
         return not self.grouped and any((self.include, self.exclude, self.disjoint, self.together))
 
     def rule(self, p: int, k: int) -> SupportRule | None:

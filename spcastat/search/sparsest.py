@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.orthonormal import varimax
-from spcastat.operators import Gram, Operator
+from spcastat.operators import Gram, Operator, Rows
 from spcastat.progress import stage
 from spcastat.search.default import HELD
 from spcastat.search.one_nonzero_less import Shrinking
@@ -167,7 +167,7 @@ class _Search:
         """Return the operator for which products are cheapest."""
         op = self.op
         # if there are more rows than variables
-        tall = op.p <= 3 * HELD and not op.rows_cost_less(op.p)
+        tall = op.p <= 3 * HELD and not (isinstance(op, Rows) and 2 * op.n < op.p)
         if op.p <= HELD or tall:
             if op.held is not None:
                 return op

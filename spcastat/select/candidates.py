@@ -241,7 +241,9 @@ class Candidates:
         model = self.models[card]
         if by == "is":
             zeros = 1.0 - counts.sum() / self.fits[card].size
-            return -sparseness_index(model.kept / model.total, self.dense, zeros)
+            # Gajjar, Kulahci and Palazoglu (2017), "Selection of non-zero loadings in sparse principal
+            # component analysis", Chemometrics and Intelligent Laboratory Systems 162
+            return -model.kept / model.total * self.dense * zeros
         assert self.n is not None
         if by == "bic":
             return bic(model, self.n, counts)
@@ -365,12 +367,3 @@ def bic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
     cells = n * model.p
     left = max(model.total - model.kept, np.finfo(float).tiny) / model.p
     return float(np.log(left) + nonzeros.sum() * np.log(cells) / cells)
-
-
-def sparseness_index(kept: float, dense: float, zeros: float) -> float:
-    """Return PEV of the fit x PEV of dense PCA x share of zeros; larger is better.
-
-    Gajjar, Kulahci and Palazoglu (2017), "Selection of non-zero loadings in sparse principal component
-    analysis", Chemometrics and Intelligent Laboratory Systems 162, after Trendafilov (2014).
-    """
-    return kept * dense * zeros

@@ -14,6 +14,7 @@ from spcastat.resample import draw_generator, run_jobs
 from spcastat.resample.folds import Folds
 from spcastat.resample.refit import Refit
 from spcastat.resample.sparse_model import SparseModel
+from spcastat.search.nearby_fits import together
 from spcastat.select.fits_of_cardinalities import Cards, Fitter
 
 
@@ -45,14 +46,10 @@ class Errors:
         unit = self.mean.sum(axis=1) / self.weight.sum(axis=1)
         return np.asarray(self.press / self.weight[:, :, None] / unit[:, None, None])
 
-    @cached_property
-    def shares(self) -> np.ndarray:
-        """Weight of each fold within its repeat, shape (repeats, folds)."""
-        return np.asarray(self.weight / self.weight.sum(axis=1, keepdims=True))
-
     def average(self, values: np.ndarray) -> np.ndarray:
         """Return the mean of values, shape (repeats, folds, m), over folds and repeats, shape (m,)."""
-        return np.asarray(np.einsum("rf,rfm->rm", self.shares, values).mean(axis=0))
+        shares = self.weight / self.weight.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("rf,rfm->rm", shares, values).mean(axis=0))
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Return the standard error of that mean, shape (m,).
@@ -150,7 +147,8 @@ def cross_validate(
     """
     paths = partial(_along_path, fitter, cards, near, dense)
     p = len(folds.rules.names)
-    return _errors(folds, paths, fitter.together(p), n_jobs, "cross-validation", fitter.groups(p))
+    at_once = together(p) if fitter.plan is None else 1
+    return _errors(folds, paths, at_once, n_jobs, "cross-validation", fitter.groups(p))
 
 
 def _along_path(

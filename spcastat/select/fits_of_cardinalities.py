@@ -22,7 +22,7 @@ from spcastat.search.component_order import reordered
 from spcastat.search.default import HELD
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
-from spcastat.search.nearby_fits import best_of_each, fits_at_starts, several, together
+from spcastat.search.nearby_fits import best_of_each, fits_at_starts, several
 from spcastat.search.objectives import products
 from spcastat.solvers import JointSolver, Solution
 from spcastat.solvers.greedy import Greedy, Growth
@@ -161,10 +161,6 @@ class Fitter:
         """Return the group of each of p variables, shape (p,), if variables enter together."""
         rule = None if self.solver is None else self.solver.rule(p, self.k)
         return rule.of if isinstance(rule, GroupRule) else None
-
-    def together(self, p: int) -> int:
-        """Return how many data sets with p variables to fit at once."""
-        return together(p) if self.plan is None else 1
 
     def paths(
         self,

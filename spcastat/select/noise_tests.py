@@ -186,11 +186,11 @@ def _deflated(noise: Noise, first: float, parallel: int, m: int, draws: Draws) -
         if p_values[j - 1] > draws.level:
             break
         left = noise.without(U[:, :j])
-
-        def largest(rngs: Sequence[np.random.Generator], left: Noise = left) -> Iterator[float]:
-            return (left.flipped(rng).leading(1)[0] for rng in rngs)
-
-        p_values[j] = draws.p_value(left.leading(1)[0], largest, (m + j) * draws.n_resample)
+        p_values[j] = draws.p_value(
+            left.leading(1)[0],
+            lambda rngs, left=left: (left.flipped(rng).leading(1)[0] for rng in rngs),  # type: ignore[misc]
+            (m + j) * draws.n_resample,
+        )
     return p_values
 
 

@@ -79,7 +79,8 @@ class Noise(ABC):
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         """Return variance and loadings, (p,), of a component of `card` variables by truncated power steps."""
-        return _first(sparse_components(self.S[None], card))
+        (variance,), (loadings,) = sparse_components(self.S[None], card)
+        return float(variance), loadings
 
     def sparse_flips(self, rngs: Sequence[np.random.Generator], card: int) -> np.ndarray:
         """Return the variances of the components that `sparse` finds in flips drawn from each generator."""
@@ -152,7 +153,8 @@ class RowNoise(Noise):
             W = (_cut(W, card) @ self.Z.T) @ self.Z
         places = _largest_places(W, card)
         blocks = np.stack([self.Z[:, some].T @ self.Z[:, some] for some in places])
-        return _first(_best(places[None], blocks[None], self.p))
+        (variance,), (loadings,) = _best(places[None], blocks[None], self.p)
+        return float(variance), loadings
 
     def whole(self, v: np.ndarray) -> np.ndarray:
         score = self.Z @ v
@@ -334,10 +336,6 @@ def _best(places: np.ndarray, blocks: np.ndarray, p: int) -> tuple[np.ndarray, n
     loadings = np.zeros((len(places), p))
     np.put_along_axis(loadings, places[every, best], vectors[every, best, :, -1], axis=1)
     return values[every, best, -1], loadings
-
-
-def _first(found: tuple[np.ndarray, np.ndarray]) -> tuple[float, np.ndarray]:
-    return float(found[0][0]), found[1][0]
 
 
 def _largest_places(W: np.ndarray, card: int) -> np.ndarray:

@@ -82,10 +82,6 @@ class Unequal:
         """The operators of all rows, and of the rows outside each fold."""
         return [self.found.op, *(op for op, _ in self._parted)]
 
-    @property
-    def tried(self) -> int:
-        return len(self.fits)
-
     def search(self, grid: list[int]) -> Cards:
         """Change one cardinality at a time until none changes or MOST_SETS were tried; return the result.
 
@@ -101,7 +97,7 @@ class Unequal:
         k, unchanged, number, seen = len(self.card), 0, 0, {self.card}
         with stage("unequal cardinalities", MOST_SETS, "sets") as advance:
             while unchanged < k:
-                j, before = number % k, self.tried
+                j, before = number % k, len(self.fits)
                 at = grid.index(self.card[j])
                 places = {at + step for step in STEPS} | {at - step for step in STEPS}
                 sizes = sorted({1, self.least, *(grid[i] for i in places if 0 <= i < len(grid))})
@@ -114,8 +110,8 @@ class Unequal:
                 else:
                     unchanged, self.card = 0, chosen
                     seen.add(chosen)
-                advance(self.tried - before)
-                if self.tried >= MOST_SETS:
+                advance(len(self.fits) - before)
+                if len(self.fits) >= MOST_SETS:
                     break
         return self.card
 
@@ -266,9 +262,9 @@ def select(
     unequal.search([card[0] for card in cards])
     unequal.settled(True)
     if each == "auto" and not unequal.preferred(cards[place]):
-        return replace(equal, tried=unequal.tried)
+        return replace(equal, tried=len(unequal.fits))
     card = unequal.settled(False)
     if card not in cards:
         keys, cards = [*keys, card], [*cards, card]
     best = choose(found, cards, by, "min", share)[1]
-    return replace(equal, keys=keys, cards=cards, place=cards.index(card), best=best, tried=unequal.tried)
+    return replace(equal, keys=keys, cards=cards, place=cards.index(card), best=best, tried=len(unequal.fits))

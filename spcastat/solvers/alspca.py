@@ -57,11 +57,7 @@ class ALSPCA(JointSolver):
 
     uses_starts = True
     at_once = False
-
-    @property
-    def comparable(self) -> bool:
-        return self.penalty is None
-
+    compares_penalties = False
     criterion = "penalised variance tr(V'SV) - penalty |V|_1"
     in_variance_units = False
     units = (("penalty", 2), ("objective", 2))

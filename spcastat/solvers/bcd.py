@@ -66,7 +66,7 @@ class BCD(JointSolver):
     uses_starts = True
 
     @property
-    def n_init(self) -> int:
+    def n_init(self) -> int:  # type: ignore[override]
         """One start, PCA's loadings; with "l1" and `card` also their varimax rotation.
 
         From PCA's loadings alone that iteration often stops at a support that is not the best: on Hastie's
@@ -75,7 +75,7 @@ class BCD(JointSolver):
         return 2 if self.norm == "l1" and self.t is None else 1
 
     @property
-    def screenable(self) -> bool:
+    def screenable(self) -> bool:  # type: ignore[override]
         return self.norm == "l0" and self.card is not None and not self.nonneg
 
     def updates(self) -> list[Update]:
@@ -191,19 +191,20 @@ class _State:
     def update(self, i: int, rule: Update, floor: float) -> None:
         """Replace column i of V, then of U, in every start: equations (5) and (6) of the paper."""
         V, A, G = self.V, self.A, self.G
-        u_products = _dots(A, G[:, i])  # u_j'u_i
+        u_products = (A @ G[:, i, :, None])[:, :, 0]  # u_j'u_i
         u_products[:, i] = 0.0
-        w = (G[:, i] - _combine(u_products, V)).T
+        w = (G[:, i] - (u_products[:, None] @ V)[:, 0]).T
         empty = np.abs(w).max(axis=0) <= floor
         w[:, empty] = V[empty, i].T  # the residual is zero: any direction is optimal, so keep this one
         v = rule(w)
         Sv = self.op.dot(v).T
-        v_products = _dots(V, v.T)  # v_j'v_i
+        v_products = (V @ v.T[:, :, None])[:, :, 0]  # v_j'v_i
         v_products[:, i] = 0.0
-        A_i = v.T - _combine(v_products, A)
+        v_products = v_products[:, None]
+        A_i = v.T - (v_products @ A)[:, 0]
         if self.SV is not None:
             self.SV[:, i] = Sv
-        V[:, i], A[:, i], G[:, i] = v.T, A_i, Sv - _combine(v_products, G)
+        V[:, i], A[:, i], G[:, i] = v.T, A_i, Sv - (v_products @ G)[:, 0]
 
     def criterion(self) -> np.ndarray:
         """Return ||X - U V'||_F^2 / (n - 1) of every start."""
@@ -245,13 +246,3 @@ def _met(V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float) -> I
                 break
         else:
             first.append(this)
-
-
-def _dots(M: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return the k inner products of every start: (m, k, p) with (m, p) gives (m, k)."""
-    return np.matmul(M, w[:, :, None])[:, :, 0]
-
-
-def _combine(c: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """Return the combinations sum_j c_j M_j of every start: (m, k) with (m, k, p) gives (m, p)."""
-    return np.matmul(c[:, None, :], M)[:, 0]

@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.kernels.descent import minimise
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import unit
-from spcastat.operators import GRAM_ORDER, Gram, Operator
+from spcastat.operators import GRAM_ORDER, Gram, Operator, Rows
 
 #: Values that differ by at most this share are equal up to rounding.
 ROUNDED = 1e-13
@@ -43,7 +43,7 @@ def fitted(
     """
     used = np.flatnonzero(V.any(axis=1))
     view: Operator = op.take(used)
-    if used.size <= GRAM_ORDER and not op.rows_cost_less(used.size):
+    if used.size <= GRAM_ORDER and not (isinstance(op, Rows) and 2 * op.n < used.size):
         S = view.block(np.arange(used.size))
         view = Gram(symmetric(S))
     W = V[used]

@@ -70,10 +70,6 @@ class GPower(Penalised):
         v, raw = renormalised(view, run.v)
         return replace(run, v=v, raw=raw)
 
-    @property
-    def exact_at_card(self) -> bool:
-        return self.norm == "l0"
-
 
 def longest_column(view: Operator) -> float:
     """Return max_i |a_i|, the largest standard deviation of the deflated data."""
@@ -92,10 +88,6 @@ class _Run:
     penalty: np.ndarray
     n_iter: int
     converged: bool
-
-    @property
-    def nonzeros(self) -> int:
-        return int(np.count_nonzero(self.Z))
 
     @property
     def whole(self) -> bool:
@@ -144,11 +136,7 @@ class GPowerBlock(JointSolver):
 
     uses_starts = True
     at_once = False
-
-    @property
-    def comparable(self) -> bool:
-        return self.penalty is None
-
+    compares_penalties = False
     criterion = "adjusted variance"
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
@@ -186,16 +174,14 @@ class GPowerBlock(JointSolver):
         return 2 if self.norm == "l0" else 1
 
     def _given(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray) -> _Run:
-        def at(share: float) -> _Run:
-            return self._run(op, V, mu, _above(share * penalty, self._power, op))
-
-        run = at(1.0)
+        run = self._run(op, V, mu, _above(penalty, self._power, op))
         if run.whole:
             return run
         low, high = 0.0, 1.0  # bracket of the largest share of the penalties without an empty component
         while high - low > 1e-6:
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if at(middle).whole else (low, middle)
+            found = self._run(op, V, mu, _above(middle * penalty, self._power, op))
+            low, high = (middle, high) if found.whole else (low, middle)
         empty = np.flatnonzero(~run.Z.any(axis=0))
         raise OptionError(
             f"penalty={tuple(float(x) for x in penalty)} leaves no loading in component "
@@ -206,23 +192,21 @@ class GPowerBlock(JointSolver):
     def _searched(self, op: Operator, V: np.ndarray, mu: np.ndarray, total: int) -> _Run | None:
         """Return the run at the smallest common penalty with `total` nonzeros, or None."""
         k = V.shape[1]
-
-        def at(penalty: float) -> _Run:
-            return self._run(op, V, mu, _above(np.full(k, penalty), self._power, op))
-
         best: _Run | None = None
         low, high = 0.0, 1.0
-        run = at(0.0)
-        if run.nonzeros <= total:
-            return run if run.nonzeros == total and run.whole else None
+        run = self._run(op, V, mu, _above(np.zeros(k), self._power, op))
+        nonzeros = np.count_nonzero(run.Z)
+        if nonzeros <= total:
+            return run if nonzeros == total and run.whole else None
         while high - low > (BRACKET if best is None else BRACKET_FOUND):
             middle = 0.5 * (low + high)
-            run = at(middle)
-            if run.whole and run.nonzeros > total:
+            run = self._run(op, V, mu, _above(np.full(k, middle), self._power, op))
+            nonzeros = np.count_nonzero(run.Z)
+            if run.whole and nonzeros > total:
                 low = middle
             else:
                 high = middle
-                if run.whole and run.nonzeros == total:
+                if run.whole and nonzeros == total:
                     best = run
         return best
 

@@ -40,11 +40,6 @@ class Growth:
         self._signed = np.zeros(view.p)  # S x (surrogate)
         self._columns = np.empty((view.p, 0)) if support is None else view.columns(support)  # exact
 
-    @property
-    def full(self) -> bool:
-        """Whether every variable is in the support."""
-        return self.support.size == self.view.p
-
     def to(self, size: int) -> np.ndarray:
         """Add one variable after another up to this size; return the support, in the order of entry."""
         while self.support.size < size:
@@ -152,12 +147,9 @@ class Controlled(ComponentSolver):
     deflation = "schur"  # since the target is for adjusted variance
     criterion = "adjusted variance"
 
-    def goal(self, pca: np.ndarray) -> float:
-        """Return the target for the adjusted variance, a share of the sum of the eigenvalues `pca`."""
-        return (self.variance - REACHED) * float(pca.sum())
-
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
-        goal = self.goal(earlier.pca[: earlier.done + 1]) - earlier.explained
+        largest = float(earlier.pca[: earlier.done + 1].sum())  # the adjusted variance of PCA
+        goal = (self.variance - REACHED) * largest - earlier.explained
         growth = Growth(view, self.exact)
         short, steps = 0, 0  # the largest number of steps known not to reach the goal, and the steps made
         while True:
@@ -165,10 +157,10 @@ class Controlled(ComponentSolver):
             for _ in range(1 if self.exact else 1 + int(0.2 * steps)):
                 growth.add(self.c)
                 steps += 1
-                if growth.full:
+                if growth.support.size == view.p:
                     break
             value, v = growth.leading()
-            if value >= goal or growth.full:
+            if value >= goal or growth.support.size == view.p:
                 break
             short = steps
         while steps - short > 1:

@@ -148,15 +148,13 @@ class _Ascent:
             change = 0.0
             for batch in range(0, rows.size, BATCH):
                 part = rows[batch : batch + BATCH]
-                for r, column in zip(part.tolist(), self._fetch(part), strict=True):
+                # for up to 4000 variables the columns of S are cached
+                columns = self.columns.rows(part) if self.op.p <= 4000 else self.op.columns(part).T
+                for r, column in zip(part.tolist(), columns, strict=True):
                     change = max(change, self._row(V[r], G, C, r, column, places[r]))
             if change <= tol and (full or rows.size == reach.size):
                 return V, sweep, True
         return V, self.max_iter, False
-
-    def _fetch(self, part: np.ndarray) -> np.ndarray:
-        # for up to 4000 variables the columns of S are cached
-        return self.columns.rows(part) if self.op.p <= 4000 else self.op.columns(part).T
 
     def _row(
         self, v: np.ndarray, G: np.ndarray, C: np.ndarray, r: int, column: np.ndarray, places: list[int]

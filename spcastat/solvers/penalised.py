@@ -67,10 +67,7 @@ class Penalised(ComponentSolver):
 
     criterion = "adjusted variance"
     uses_starts = True
-
-    @property
-    def comparable(self) -> bool:
-        return self.penalty is None
+    compares_penalties = False
 
     @abstractmethod
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
@@ -88,19 +85,15 @@ class Penalised(ComponentSolver):
         """Return the chosen run after the last step of the method, such as new loadings on the support."""
         return run
 
-    @property
-    def exact_at_card(self) -> bool:
-        """Whether thresholding at a cardinality is the exact solution of a step."""
-        return False
-
     def prefers(self, inside: Run, found: Run) -> bool:
         """Whether to prefer `inside`, which thresholds in each iteration, to `found`, with a fixed penalty.
 
         It is preferred if it has the same support at a smaller penalty: the iteration with a fixed penalty is
-        then very slow near a turning point, or has stopped before one. If its steps are exact for the
-        cardinality (:attr:`exact_at_card`), it is preferred if its support is different.
+        then very slow near a turning point, or has stopped before one. With the l0 norm, for which
+        thresholding at a cardinality is the exact solution of a step, it is preferred if its support is
+        different.
         """
-        if self.exact_at_card:
+        if getattr(self, "norm", None) == "l0":
             return inside.converged and bool(((inside.v != 0) != (found.v != 0)).any())
         return (
             bool(((inside.v != 0) == (found.v != 0)).all())

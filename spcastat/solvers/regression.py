@@ -53,10 +53,7 @@ class Regression(JointSolver):
 
     uses_starts = True
     at_once = False
-
-    @property
-    def comparable(self) -> bool:
-        return self.penalty is None
+    compares_penalties = False
 
     #: The l1 penalty of the criterion, divided by that of an elastic net with a factor 1/2 for the squares.
     factor: ClassVar[float]

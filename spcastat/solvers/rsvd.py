@@ -20,6 +20,17 @@ from spcastat.solvers.power import correlations, power
 SCAD_A = 3.7
 
 
+def scad_at(q: np.ndarray, level: float) -> np.ndarray:
+    """SCAD thresholding: as `soft_at` for small values, none for large ones (Shen and Huang 2008, 2.2)."""
+    size = np.abs(q)
+    between = ((SCAD_A - 1.0) * q - np.sign(q) * SCAD_A * level) / (SCAD_A - 2.0)
+    return np.where(size <= 2.0 * level, soft_at(q, level), np.where(size <= SCAD_A * level, between, q))
+
+
+#: Norm -> function of (values, level).
+THRESHOLDS = {"l0": hard_at, "l1": soft_at, "scad": scad_at}
+
+
 @dataclass(frozen=True)
 class RSVD(Penalised):
     """min |X - u v'|^2 + penalty(v) over unit scores u, one component after another.
@@ -41,32 +52,17 @@ class RSVD(Penalised):
 
     units = (("penalty", 1), ("objective", 2))
 
-    def shrink(self, q: np.ndarray, level: float) -> np.ndarray:
-        """Return `q` thresholded at `level`."""
-        return {"l0": hard_at, "l1": soft_at, "scad": scad_at}[self.norm](q, level)
-
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
-        limit = power(view, start, lambda q, v: self.shrink(q, penalty), self.tol, self.max_iter)
+        limit = power(view, start, lambda q, v: THRESHOLDS[self.norm](q, penalty), self.tol, self.max_iter)
         return Run.of(limit, penalty)
 
     def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
         def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             kept, level = level_for(q, card)
-            return np.where(kept, self.shrink(q, level), 0.0)
+            return np.where(kept, THRESHOLDS[self.norm](q, level), 0.0)
 
         limit = power(view, start, rule, self.tol, self.max_iter)
         return Run.of(limit, level_for(correlations(view, limit.v), card)[1])
 
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
         return float(np.abs(correlations(view, start)).max())
-
-    @property
-    def exact_at_card(self) -> bool:
-        return self.norm == "l0"
-
-
-def scad_at(q: np.ndarray, level: float) -> np.ndarray:
-    """SCAD thresholding: as `soft_at` for small values, none for large ones (Shen and Huang 2008, 2.2)."""
-    size = np.abs(q)
-    between = ((SCAD_A - 1.0) * q - np.sign(q) * SCAD_A * level) / (SCAD_A - 2.0)
-    return np.where(size <= 2.0 * level, soft_at(q, level), np.where(size <= SCAD_A * level, between, q))

@@ -71,14 +71,15 @@ class ScotLASS(ComponentSolver):
                     f"t={bound:g} is too small for component {earlier.done + 1}: orthogonality to the "
                     f"components before asks for t in [{shortest:.6g}, {np.sqrt(view.p):.6g}] there."
                 )
-            return Component(v, _status(converged), steps, details={"t": bound})
+            return Component(v, "converged" if converged else "max_iter", steps, details={"t": bound})
         assert self.card is not None
         card = self.card[earlier.done]
         found = self._run(view, start, partial(soft.sparse, card=card), np.inf, SETTLING)
         if not found[1]:
             found = self._searched(view, start, soft, card) or found
         v, converged, steps = found
-        return Component(v, _status(converged), steps, details={"t": float(np.abs(v).sum())})
+        status = "converged" if converged else "max_iter"
+        return Component(v, status, steps, details={"t": float(np.abs(v).sum())})
 
     def _run(
         self,
@@ -123,7 +124,3 @@ class ScotLASS(ComponentSolver):
 def _exceeds(v: np.ndarray, bound: float) -> bool:
     """Return whether the l1 norm exceeds the bound, so that no orthogonal vector satisfies it."""
     return float(np.abs(v).sum()) > bound * (1.0 + 1e-8)
-
-
-def _status(converged: bool) -> str:
-    return "converged" if converged else "max_iter"

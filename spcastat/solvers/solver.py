@@ -232,38 +232,18 @@ class Solver(ABC):
     in_variance_units: ClassVar[bool] = True
     #: Whether a few products are enough, so that each can be a pass over rows that are not in memory.
     out_of_core: ClassVar[bool] = False
-
-    @property
-    def screenable(self) -> bool:
-        """Whether a fit may be searched for among some of the variables and then verified for all.
-
-        This requires that ``card`` gives the number of nonzeros and that the solver maximises explained
-        variance.
-        """
-        return False
-
-    @property
-    def n_init(self) -> int:
-        """The default number of starts."""
-        return 1
-
-    @property
-    def comparable(self) -> bool:
-        """Whether fits from several starts can be compared by variance; not so for a given penalty."""
-        return True
-
-    @property
-    def own_order(self) -> bool:
-        """Whether the method defines the order of the components.
-
-        If it does and the criterion is a variance, that is the adjusted variance.
-        """
-        return False
-
-    @property
-    def ruled(self) -> bool:
-        """Whether a rule says which variables components may have."""
-        return False
+    #: Whether fits with a given penalty from several starts can be compared by variance.
+    compares_penalties: ClassVar[bool] = True
+    #: Whether a fit may be searched for among some of the variables and then verified for all. This requires
+    #: that ``card`` gives the number of nonzeros and that the solver maximises explained variance.
+    screenable: bool = False
+    #: The default number of starts.
+    n_init: int = 1
+    #: Whether the method defines the order of the components. If it does and the criterion is a variance,
+    #: that is the adjusted variance.
+    own_order: bool = False
+    #: Whether a rule says which variables components may have.
+    ruled: bool = False
 
     @property
     def measured_by_pca(self) -> bool:

@@ -138,7 +138,7 @@ class _Search:
         self.rows, self.root = _whole_rows(view)
         self.held: np.ndarray | None = None
         if len(self.rows) * view.p <= 4_000_000:  # small enough to keep all columns in memory
-            self.held = self._columns(np.arange(view.p))
+            self.held = self.columns(np.arange(view.p))
         scales = np.concatenate([self.variances(self.columns(J)) for J in self._chunks(np.arange(view.p), 1)])
         self.single = scales
         self.order = ranked(scales, np.abs(view.leading(1)[1][:, 0]))  # PCA breaks ties of scaled variables
@@ -154,9 +154,8 @@ class _Search:
 
     def columns(self, J: np.ndarray) -> np.ndarray:
         """Return the variables J of the view, shape (len(J), n)."""
-        return self._columns(J) if self.held is None else self.held[J]
-
-    def _columns(self, J: np.ndarray) -> np.ndarray:
+        if self.held is not None:
+            return self.held[J]
         return self.view.values(J)[self.rows].T / self.root
 
     def variances(self, Z: np.ndarray) -> np.ndarray:
@@ -204,7 +203,7 @@ class _Search:
         values: list[float] = []
         while len(values) <= self.sweeps:
             state.sweep(order, np.pi * 0.5 ** len(values), not values)
-            values.append(state.criterion())
+            values.append(float(self.variances(state.y)) - price * float(np.abs(state.a).sum()))
             # Sweeps end when one increases the criterion by at most this share of the largest variance of a
             # variable
             if len(values) > 2 and values[-1] - values[-2] <= 1e-6 * float(self.single.max()):
@@ -221,9 +220,6 @@ class _State:
         self.a = np.zeros(search.view.p)
         self.a[order[0]] = 1.0
         self.y = search.columns(order[:1])[0]
-
-    def criterion(self) -> float:
-        return float(self.search.variances(self.y)) - self.price * float(np.abs(self.a).sum())
 
     def sweep(self, order: np.ndarray, arc: float, first: bool) -> None:
         """Rotate a towards each variable in turn, by the best angle of the arc."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.kernels.ties import soft_at, unit
+from spcastat.kernels.ties import ranked, soft_at, unit
 from spcastat.operators import Rows
 
 
@@ -93,7 +93,7 @@ class SPCO:
             converged = bool(np.abs(A - last).max() <= self.tol)
         if self.zeros is not None:
             level = quantile(np.abs(op.forward(A)[used] / root[used, None]).ravel(), self.zeros)
-        order = op.by_variance(unit(A))
+        order = ranked(np.diag(op.products(unit(A))))
         return Coordinates(A[:, order], np.full(k, float(level)), values[-1], values, len(values), converged)
 
     def _criterion(self, op: Rows, T: np.ndarray, Z: np.ndarray, root: np.ndarray, level: float) -> float:

@@ -174,13 +174,11 @@ def _truncated_power(op: Operator, V: np.ndarray, c: int, go_on: Keep) -> np.nda
         done.append(marked[:, ~still])
         marked, V = marked[:, still], V[:, still]
         if marked.shape[1] == 0:
-            return _as_supports(np.hstack(done))
+            last = marked
+            break
         last, first = np.unique(marked, axis=1, return_index=True)
         V = V[:, first]
-    return _as_supports(np.hstack([*done, last]))
-
-
-def _as_supports(marked: np.ndarray) -> np.ndarray:
+    marked = np.hstack([*done, last])
     return np.nonzero(marked.T)[1].reshape(marked.shape[1], -1)
 
 

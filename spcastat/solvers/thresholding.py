@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.ties import hard, tie_width, unit
+from spcastat.kernels.ties import hard, ranked, tie_width, unit
 from spcastat.operators import Operator
 from spcastat.solvers.solver import JointSolver, Solution
 
@@ -47,16 +47,12 @@ class Threshold(JointSolver):
     criterion = "adjusted variance"
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
-        V = self.dense(op, starts[0].T)
+        V = starts[0].T
         sparse = np.column_stack([self._cut(V[:, i], i) for i in range(k)])
         value = float(op.score_basis(sparse)[0].sum())
         smallest = [float(np.abs(v[s != 0]).min()) for v, s in zip(V.T, sparse.T, strict=True)]
         details = {"smallest kept": smallest}
         return Solution(sparse, "exact", 1, value, np.array([value]), details)
-
-    def dense(self, op: Operator, V: np.ndarray) -> np.ndarray:
-        """Return the loadings before thresholding, shape (p, k)."""
-        return V
 
     def _cut(self, v: np.ndarray, i: int) -> np.ndarray:
         if self.threshold is None:
@@ -89,10 +85,12 @@ class Rotate(Threshold):
 
     rotation: str = "varimax"
 
-    def dense(self, op: Operator, V: np.ndarray) -> np.ndarray:
-        if V.shape[1] > 1:
+    def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
+        V = starts[0].T
+        if k > 1:
             from statsmodels.multivariate.factor_rotation import rotate_factors
 
             with np.errstate(divide="ignore"):  # statsmodels takes the logarithm of a possibly zero gradient
                 V = unit(np.asarray(rotate_factors(V, self.rotation)[0]))
-        return V[:, op.by_variance(V)]
+        V = V[:, ranked(np.diag(op.products(V)))]
+        return super().solve(op, k, V.T[None], rng)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
-from spcastat.operators.accumulate import row_blocks
 from spcastat.state.fit_moments import Moments
 
 #: Up to this many components, shares are averaged over all orders.
@@ -48,7 +48,7 @@ def distances(
     basis, W = orthonormalise(V)[0], whitener(C)
     t2, q = np.empty(n), np.empty(n)
     held = matrix.tocsr() if is_sparse(matrix) else matrix
-    for rows in row_blocks(n, p):
+    for rows in blocks(n, p):
         block = held[rows].toarray() if is_sparse(held) else held[rows]
         with np.errstate(over="ignore", invalid="ignore"):
             block = (block - standard.mean) / standard.scale

@@ -164,7 +164,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         dropped=source.dropped,
         weighted=source.weighted,
         effective_n=source.weight if source.from_rows else source.n,
-        title_of_data=source.title,
+        title_of_data=None if source.stream is None else source.stream.title,
         formula=source.spec.formula,
         centring=None if standard is None else standard.centring,
         scaling=None if standard is None else standard.scaling,

@@ -42,7 +42,7 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
     NoRowsError
         If they are not in memory; the message names an alternative.
     """
-    if source is not None and source.has_rows:
+    if source is not None and source.matrix is not None:
         source.require_same()
         return source
     if source is not None and source.stream is not None:
@@ -52,8 +52,8 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
             else "as a dask collection, and scores.compute() all of them"
         )
         raise NoRowsError(
-            f"{what} needs the rows in memory, and those of {source.title} come in chunks. Use some of them, "
-            f"e.g. transform(sample) or diagnostics(sample); `scores` gives the scores {every}."
+            f"{what} needs the rows in memory, and those of {source.stream.title} come in chunks. Use some "
+            f"of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores {every}."
         )
     if state.record.from_rows:
         raise NoRowsError(

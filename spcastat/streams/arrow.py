@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -171,10 +172,11 @@ def parquet_chunks(
         if not one.is_dir():
             parts.append(_file(one, f"Parquet file {one_line(one.name, 100)}"))
             continue
-        called = f"Parquet folder {_folder_name(one)}" if single else called
+        folder = one_line(one.resolve().name or str(one), 100)
+        called = f"Parquet folder {folder}" if single else called
         for file in _files_below(one):
             name = one_line(str(file.relative_to(one)), 100)
-            parts.append(_file(file, f"Parquet file {name} in folder {_folder_name(one)}"))
+            parts.append(_file(file, f"Parquet file {name} in folder {folder}"))
     files = [*paths, *(part.files[0] for part in parts)]
     title = f"{called} ({plural(len(parts), 'file')})"
     return Chunks(title, lambda needed: (), sum(part.total or 0 for part in parts), files, "", parts)
@@ -184,9 +186,8 @@ def _file(path: Path, title: str) -> Chunks:
     """Return the rows of one file."""
     from pyarrow import parquet
 
-    def opened() -> Any:
-        # Without pre_buffer and with a small buffer for each column, no whole row group is ever in memory.
-        return parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False, memory_map=False)
+    # Without pre_buffer and with a small buffer for each column, no whole row group is ever in memory.
+    opened = partial(parquet.ParquetFile, path, buffer_size=BUFFER, pre_buffer=False, memory_map=False)
 
     def batches(names: list[str] | None, size: int) -> Iterator[Any]:
         with opened() as file:
@@ -200,18 +201,13 @@ def _file(path: Path, title: str) -> Chunks:
     return arrow_chunks(batches, schema, title, rows, [path], "")
 
 
-def _folder_name(folder: Path) -> str:
-    return one_line(folder.resolve().name or str(folder), 100)
-
-
 def _files_below(folder: Path) -> list[Path]:
-    def hidden(path: Path) -> bool:
-        return any(part[0] in "._" for part in path.relative_to(folder).parts)
-
     try:
-        every = [path for path in folder.rglob("*") if path.is_file() and not hidden(path)]
+        below = [path for path in folder.rglob("*") if path.is_file()]
     except OSError as error:
         raise FileError(f"The folder {str(folder)!r} cannot be read: {error.strerror or error}.") from error
+    # without hidden files and files in hidden folders
+    every = [path for path in below if not any(part[0] in "._" for part in path.relative_to(folder).parts)]
     files = sorted(path for path in every if path.suffix.lower() in SUFFIXES)
     if not files:
         there = f"It holds {listed([path.name for path in sorted(every)], 3)}." if every else "It is empty."
@@ -278,11 +274,8 @@ def of_parquet_file(data: Any) -> Chunks:
 
 def of_ipc_file(data: Any) -> Chunks:
     """Open a ``pyarrow.ipc.RecordBatchFileReader``: an Arrow (Feather) file, whose batches can be indexed."""
-
-    def batches(names: list[str] | None, size: int) -> Iterable[Any]:
-        return (data.get_batch(i) for i in range(data.num_record_batches))
-
-    return arrow_chunks(batches, data.schema, "Arrow file")
+    every = range(data.num_record_batches)
+    return arrow_chunks(lambda names, size: (data.get_batch(i) for i in every), data.schema, "Arrow file")
 
 
 def of_relation(data: Any) -> Chunks:

@@ -140,6 +140,8 @@ class Stream(ABC):
         Whether this process reads the rows, rather than workers.
     anew : bool
         Whether a scheduler computes the rows again in each pass, although it could store them.
+    rows : int or None
+        Number of rows, including rows that will be dropped; None if it is unknown without a pass.
     """
 
     spec: Spec
@@ -147,11 +149,7 @@ class Stream(ABC):
     weighted: bool
     local: bool = True
     anew: bool = False
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows, including rows that will be dropped; None if it is unknown without a pass."""
-        return None
+    rows: int | None = None
 
     @property
     def p(self) -> int:
@@ -275,11 +273,7 @@ class ChangedStream(Stream):
     def __init__(self, stream: Stream, change: Callable[[Any], Any], spec: Spec):
         self.stream, self.change, self.spec = stream, change, spec
         self.title, self.weighted = stream.title, stream.weighted
-        self.local, self.anew = stream.local, stream.anew
-
-    @property
-    def rows(self) -> int | None:
-        return self.stream.rows
+        self.local, self.anew, self.rows = stream.local, stream.anew, stream.rows
 
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
         found = self.stream.reduce(partial(Changed, begin, self.change), what)

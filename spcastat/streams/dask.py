@@ -57,6 +57,7 @@ class DaskStream(Stream):
         self._data = data
         self._weights = weights
         self._reading = reading
+        self.rows = None if reading.starts is None else reading.starts[-1]
         self._framed = isinstance(data._meta, pd.DataFrame)
         self._rows: int | None = None
         self._prints: dict[int, Print] | None = None  # of the first pass; later passes are compared with them
@@ -148,11 +149,6 @@ class DaskStream(Stream):
             starts = tuple(int(start) for start in np.cumsum([0, *rows]))
         w = array_weights(reading.weights, data)
         return cls(data, w, spec, tasks.Reading(by_position, reading.na, title, exact, starts))
-
-    @property
-    def rows(self) -> int | None:
-        starts = self._reading.starts
-        return None if starts is None else starts[-1]
 
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
         """Pass over all partitions once; see :meth:`spcastat.streams.base.Stream.reduce`.

@@ -43,7 +43,7 @@ class LocalStream(Stream):
 
     def __init__(self, chunks: Chunks, reading: ReadOptions = PLAIN, spec: Spec | None = None):
         self.chunks = chunks
-        self.title = chunks.title
+        self.title, self.rows = chunks.title, chunks.total
         self._na = reading.na
         self._exact = spec is None
         named = isinstance(reading.weights, str)
@@ -58,10 +58,6 @@ class LocalStream(Stream):
         for name, chunk in self.chunks.walk(None):
             return spec_of(chunk, reading, name)
         raise TooFewRowsError(f"{self._start()} has no rows; at least two are needed.")
-
-    @property
-    def rows(self) -> int | None:
-        return self.chunks.total
 
     @property
     def tally(self) -> Tally:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.kernels.ties import settled
 from spcastat.operators import CrossProducts, Gram, Operator, Standardisation, Sums
-from spcastat.operators.accumulate import row_blocks
 from spcastat.operators.covariance_operator import unit_vectors
 from spcastat.operators.row_operators import FAR_MEAN
 from spcastat.operators.sparse_products import product
@@ -54,7 +54,7 @@ class Products:
             self.result += product(X.T, U) - np.outer(self.mean, U.sum(axis=0))
             return
         held = X.tocsr() if is_sparse(X) else X
-        for rows in row_blocks(*X.shape):
+        for rows in blocks(*X.shape):
             block = held[rows].toarray() if is_sparse(held) else held[rows]
             Y = block - self.mean
             U = Y @ self.V
@@ -106,7 +106,6 @@ class StreamRows(Operator):
         self._products: dict[tuple[tuple[int, ...], bytes], np.ndarray] = {}
         self._leading: tuple[int, int, np.ndarray, np.ndarray] | None = None
         self._sketch: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-        self._most: int | None = None
 
     def diagonal(self) -> np.ndarray:
         return self._variances
@@ -144,11 +143,12 @@ class StreamRows(Operator):
         Warns
         -----
         ConvergenceWarning
-            If they are not accurate to ten digits after thirty passes, or after the limit of
-            :meth:`limit_passes`.
+            If they are not accurate to ten digits after thirty passes, or after `most_passes`.
         """
         if self._leading is None or self._leading[1] != seed or self._leading[0] < k:
-            values, vectors = block_lanczos(self._direction, self.p, k, seed, self.stream.title, self._most)
+            product = partial(self._pass, what="leading components")
+            title, most = self.stream.title, self.most_passes
+            values, vectors = block_lanczos(product, self.p, k, seed, title, most)
             self._leading = (k, seed, *settled(values, vectors))
         _, _, values, vectors = self._leading
         return values[:k].copy(), vectors[:, :k].copy()
@@ -157,19 +157,14 @@ class StreamRows(Operator):
         if self._leading is not None and self._leading[0] >= k:
             return *self.leading(k, self._leading[1]), np.zeros(k)
         if self._sketch is None or len(self._sketch[0]) < k:
-            found = krylov(self._direction, self.p, k, 0, self._most or 4, WIDE)
+            product = partial(self._pass, what="leading components")
+            found = krylov(product, self.p, k, 0, self.most_passes or 4, WIDE)
             values, vectors = settled(found.values, found.vectors)
             if found.exact:
                 self._leading = (k, 0, values, vectors)
             self._sketch = values, vectors, np.zeros(k) if found.exact else found.errors
         values, vectors, errors = self._sketch
         return values[:k].copy(), vectors[:, :k].copy(), errors[:k].copy()
-
-    def limit_passes(self, passes: int) -> None:
-        self._most = passes
-
-    def _direction(self, V: np.ndarray) -> np.ndarray:
-        return self._pass(V, "leading components")
 
     def _pass(self, V: np.ndarray, what: str) -> np.ndarray:
         """Return S V after one pass."""

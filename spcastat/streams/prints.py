@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.kernels.blocks import blocks
 from spcastat.kernels.sparsity import is_sparse
-from spcastat.operators.accumulate import row_blocks
 
 #: Number of sums that are stored: columns beyond these are added to the sums of others, with alternating
 #: signs.
@@ -98,7 +98,7 @@ class Print:
                 sums += np.asarray(values.sum(axis=0, dtype=float)).ravel()
                 sizes += np.asarray(abs(values).sum(axis=0, dtype=float)).ravel()
         else:
-            for rows in row_blocks(m, p):
+            for rows in blocks(m, p):
                 sums += values[rows].sum(axis=0, dtype=float)
                 sizes += np.abs(values[rows]).sum(axis=0, dtype=float)
         if p > GROUPS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -171,10 +172,7 @@ def text_chunks(path: str | os.PathLike[str]) -> Chunks:
     """
     file = Path(path).absolute()  # the working directory may change before the next pass
     table = TextTable(str(file), usual_separator(path) or ",")
-
-    def read(needed: list[str] | None) -> Iterator[Any]:
-        return table.chunks(rows_at_once(len(table.columns)), needed)
-
+    read = partial(table.chunks, rows_at_once(len(table.columns)))
     return Chunks(f"text file {one_line(file.name, 100)}", read, table.rows, [file], article="")
 
 

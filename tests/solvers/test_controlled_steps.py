@@ -21,7 +21,7 @@ def step_by_step(S, k, variance, c, exact):
         while True:
             growth.add(c)
             value, v = growth.leading()
-            if value >= goal or growth.full:
+            if value >= goal or growth.support.size == len(S):
                 break
         sizes.append(int(np.count_nonzero(v)))
         explained += float(v @ view.dot(v))
