@@ -39,6 +39,12 @@ def full_names(names: Iterable[Hashable]) -> list[str]:
     return [name_text(name) for name in names]
 
 
+def some_of(names: Sequence[str], most: int = 8) -> str:
+    """Join the first `most` names, and say how many others there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def shorten(text: str, limit: int) -> str:
     """Return `text` with its middle replaced by "…" if it has more than `limit` characters."""
     if len(text) <= limit:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -221,9 +222,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         kept = float(np.sum(scores @ np.linalg.pinv(V.T @ V) * scores))
         return kept / (kept + lost) if kept + lost > 0 else float("nan")
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
+    _n_features_out = property(attrgetter("n_components_"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,6 +6,7 @@ import argparse
 
 from spcastat.cli import fit_command as fitting
 from spcastat.cli import output_files as output
+from spcastat.cli.fit_formats import given_of
 from spcastat.cli.input_tables import DATA
 from spcastat.cli.path_commands import cardinalities
 
@@ -53,8 +54,7 @@ def run(args: argparse.Namespace) -> str:
 
     table, marked = fitting.grouped(args)
     data, covariance, given = fitting.prepare(args, table)
-    given |= {name: getattr(args, name) for name in _OPTIONS if getattr(args, name) is not None}
-    given |= fitting.rule(args)
+    given |= given_of(args, _OPTIONS) | fitting.rule(args)
     choice = choosing.choose(data, covariance=covariance, **given)
     if args.save:
         choice.fit.save(args.save)

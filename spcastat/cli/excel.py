@@ -40,14 +40,15 @@ def workbook_table(
     OptionError
         If there is no such sheet.
     """
-    name, rows = _cells(path, sheet)
-    filled = sorted({j for row in rows for j, value in enumerate(row) if _text(value)})
-    cells = [[_text(row[j]) if j < len(row) else "" for j in filled] for row in rows]
+    name, found = _cells(path, sheet)
+    rows = [["" if value is None else str(value).strip() for value in row] for row in found]
+    filled = sorted({j for row in rows for j, text in enumerate(row) if text})
+    cells = [[row[j] if j < len(row) else "" for j in filled] for row in rows]
     full = [i for i, row in enumerate(cells) if any(row)] or [0]
-    text = io.StringIO()
-    csv.writer(text).writerows(cells[full[0] : full[-1] + 1] if filled else [])
+    lines = io.StringIO()
+    csv.writer(lines).writerows(cells[full[0] : full[-1] + 1] if filled else [])
     how: dict[str, Any] = {"sep": ",", "decimal": ".", "header": header, "labels": labels, "say": say}
-    return TextTable(name, content=text.getvalue().encode(), **how)
+    return TextTable(name, content=lines.getvalue().encode(), **how)
 
 
 def _cells(path: str, sheet: str | None) -> tuple[str, list[Sequence[Any]]]:
@@ -91,7 +92,3 @@ def _cells(path: str, sheet: str | None) -> tuple[str, list[Sequence[Any]]]:
     finally:
         book.close()
     return name, rows
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value).strip()

@@ -8,7 +8,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.fit_formats import arrangement_of, format_of, output_arguments, written
+from spcastat.cli.fit_formats import format_of, given_of, output_arguments, written
 from spcastat.cli.input_tables import DATA, LONGEST_FORMULA, columns_apart, load_table, reading_arguments
 from spcastat.cli.output_files import STDIN, refuse_overlap
 from spcastat.config import MISSING
@@ -204,8 +204,7 @@ def resampling_arguments(parser: argparse.ArgumentParser) -> None:
 
 def sparsity(args: argparse.Namespace) -> dict[str, Any]:
     """Return --card or --variance, and the rule for variables, as options of a fit."""
-    found = {name: getattr(args, name) for name in ("card", "variance") if getattr(args, name) is not None}
-    return found | rule(args)
+    return given_of(args, ("card", "variance")) | rule(args)
 
 
 def rule(args: argparse.Namespace) -> dict[str, Any]:
@@ -257,7 +256,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     # argparse sets an option that was not given to None, and a switch to its default
     optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
     optional += ["objective", "effort", "promise", "weights"]
-    given = {name: getattr(args, name) for name in optional if getattr(args, name, None) is not None}
+    given = given_of(args, optional)
     given |= {name: True for name in ("nonneg", "scale") if getattr(args, name)}
     if args.blocks:
         given |= {"scale": "blocks", "blocks": dict(args.blocks)}
@@ -336,7 +335,7 @@ def run(args: argparse.Namespace) -> str:
         fit.save(args.save)
     if args.report:
         title = f"Sparse PCA of {'standard input' if args.data == STDIN else args.data}"
-        fit.report(args.report, title=title, call=args.line, **arrangement_of(args), **marked)
+        fit.report(args.report, title=title, call=args.line, **given_of(args), **marked)
     return written(fit, further, kind, args)
 
 

@@ -29,7 +29,7 @@ ENDINGS = {
 #: Options for the layout of tables.
 _LAYOUT = ("digits", "caption", "label", "full_names")
 #: Options for which variables a table shows, and in which order.
-_ARRANGEMENT = ("sort", "max_rows", "cut")
+ARRANGEMENT = ("sort", "max_rows", "cut")
 
 
 def output_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,8 +65,7 @@ def format_of(args: argparse.Namespace) -> str:
         )
     if kind == "docx" and suffix != ".docx":
         raise OptionError("--format docx is a file for Word; name it: --out OUT.docx.")
-    names = (*_LAYOUT, *_ARRANGEMENT)
-    refused = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
+    refused = [f"--{name.replace('_', '-')}" for name in given_of(args, (*_LAYOUT, *ARRANGEMENT))]
     if kind == "json" and refused:
         raise OptionError(f"{', '.join(refused)}: for tables; --format json has the numbers in full.")
     if kind == "text" and args.label is not None:
@@ -74,15 +73,14 @@ def format_of(args: argparse.Namespace) -> str:
     return kind
 
 
-def arrangement_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options given by the user for which variables a table shows, and in which order."""
-    return {name: getattr(args, name) for name in _ARRANGEMENT if getattr(args, name) is not None}
+def given_of(args: argparse.Namespace, names: Sequence[str] = ARRANGEMENT) -> dict[str, Any]:
+    """Return those of the options that were given, by default those on the variables of a table."""
+    return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
 
 
 def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
     """Return a fit and results of resampling in a format, or write them to ``--out`` and return a message."""
-    given = {name: getattr(args, name) for name in _LAYOUT if getattr(args, name) is not None}
-    arranged = arrangement_of(args)
+    given, arranged = given_of(args, _LAYOUT), given_of(args)
     if args.describe and kind != "json":
         further = [*further, _described(fit)]
     if kind == "docx":

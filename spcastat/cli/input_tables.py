@@ -91,10 +91,6 @@ def as_option(option: str, value: Any) -> str:
     return f"--{option} {SEPARATORS.get(value, value) if option == 'sep' else value}"
 
 
-def _given(args: argparse.Namespace, name: str) -> Any:
-    return getattr(args, name, None)
-
-
 # --- tables -------------------------------------------------------------------------------------
 
 
@@ -126,7 +122,7 @@ def load_table(args: argparse.Namespace) -> Any:
             f"(bundled: {listed(datasets.BUNDLED)}).{_near_file(args.data, datasets.BUNDLED)}"
         )
     for_files = ("index_col", "columns", "drop", *_TEXT_OPTIONS, "header", "sheet")
-    used = [f"--{name.replace('_', '-')}" for name in for_files if _given(args, name) is not None]
+    used = [f"--{name.replace('_', '-')}" for name in for_files if getattr(args, name, None) is not None]
     if used:
         raise OptionError(f"{', '.join(used)}: for files only; a bundled data set is used whole.")
     return datasets.BUNDLED[args.data]()
@@ -140,7 +136,7 @@ def read_new(args: argparse.Namespace) -> pd.DataFrame:
 
 
 def _is_large(args: argparse.Namespace) -> bool:
-    if args.data == STDIN or _given(args, "in_memory") or _given(args, "covariance"):
+    if args.data == STDIN or getattr(args, "in_memory", None) or getattr(args, "covariance", None):
         return False
     from spcastat.textfiles import PACKED
 
@@ -247,7 +243,7 @@ def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
     if suffix in _PARQUET:
         unused["header"] = "tables of text"
     for name, kind in unused.items():
-        if _given(args, name) is not None:
+        if getattr(args, name, None) is not None:
             raise OptionError(f"--{name} is for {kind}, and {path} is none; leave it out.")
 
 
@@ -273,8 +269,8 @@ def is_saved_fit(path: str) -> bool:
 
 def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     """Return `data` with row labels and the selected columns."""
-    labels, weights = args.index_col, _given(args, "weights")
-    keep, leave = _given(args, "columns") or [], _given(args, "drop") or []
+    labels, weights = args.index_col, getattr(args, "weights", None)
+    keep, leave = getattr(args, "columns", None) or [], getattr(args, "drop", None) or []
     apart = {"--index-col": labels, "--weights": weights}
     _require_columns(data, [*(one for one in apart.values() if one is not None), *keep, *leave], args)
     for option, name in apart.items():
@@ -328,11 +324,11 @@ def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[s
     None stands for all columns: if neither --columns nor --formula is given, or if a named column does not
     exist, so that the error can list the columns that do.
     """
-    wanted = _given(args, "columns") or _in_formula(_given(args, "formula"), available)
+    wanted = getattr(args, "columns", None) or _in_formula(getattr(args, "formula", None), available)
     if wanted is None or len(set(available)) < len(available):
         return None
-    others = [_given(args, name) for name in ("index_col", "weights", "groups", "color")]
-    others += str(_given(args, "partial") or "").split(",")
+    others = [getattr(args, name, None) for name in ("index_col", "weights", "groups", "color")]
+    others += str(getattr(args, "partial", None) or "").split(",")
     named = {*wanted, *filter(None, others)}
     return [name for name in available if name in named] if named <= set(available) else None
 

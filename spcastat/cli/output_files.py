@@ -69,8 +69,12 @@ def refuse_overlap(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> 
     for (called, path), (other, there) in product(written.items(), read.items()):
         if _is_same(path, there):
             raise OptionError(f"{called} is {other}, which would be lost; give another name.")
+    # the same for all spellings of a path on a file system that ignores case
+    spelling = {
+        path: unicodedata.normalize("NFC", os.path.realpath(path)).casefold() for path in given.values()
+    }
     for (called, path), (other, there) in combinations(written.items(), 2):
-        if _is_same(path, there) or (path != _STANDARD_OUTPUT and _spelling(path) == _spelling(there)):
+        if _is_same(path, there) or spelling.get(path) == spelling[there]:
             raise OptionError(f"{other} is {called}: they are one file; give each its own name.")
 
 
@@ -103,11 +107,6 @@ def _status(name: str) -> os.stat_result | None:
     except (OSError, ValueError, AttributeError):  # no such file, or a replaced standard stream
         return None
     return found if stat.S_ISREG(found.st_mode) else None
-
-
-def _spelling(path: str) -> str:
-    """Return a normalised path, the same for all spellings on a file system that ignores case."""
-    return unicodedata.normalize("NFC", os.path.realpath(path)).casefold()
 
 
 # --- writing ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli import fit_command as fitting
+from spcastat.cli.fit_formats import given_of
 from spcastat.cli.input_tables import DATA, columns_apart, is_saved_fit, names
 from spcastat.cli.output_files import refuse_overlap, require_picture, save_figure
 from spcastat.config import listed, nearest, one_of
@@ -106,7 +107,7 @@ def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     from spcastat import api
 
     fitting.require_k(args)
-    wanted = {name: getattr(args, name) for name in ("groups", "color") if getattr(args, name) is not None}
+    wanted = given_of(args, ("groups", "color"))
     table, columns = (None, {}) if not wanted else columns_apart(args, wanted)
     data, covariance, given = fitting.prepare(args, table)
     given |= fitting.sparsity(args)

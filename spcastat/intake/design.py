@@ -194,11 +194,6 @@ class Design:
         """The p labels of the columns."""
         return self.spec.columns
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows used and number of columns."""
-        return self.matrix.shape
-
 
 @dataclass(frozen=True, eq=False)
 class Covariance:

@@ -73,11 +73,12 @@ def value_of(expression: Expression, given: Given) -> Any:
 # --- expressions of the safe language ---------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
 class _Walk:
     """Interpreter of a checked expression, node by node."""
 
-    def __init__(self, expression: Expression, given: Given):
-        self.expression, self.given = expression, given
+    expression: Expression
+    given: Given
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of a node of the tree."""
@@ -148,7 +149,7 @@ def _contrast(name: str) -> Any:
 def _combined(op: ast.AST, left: Any, right: Any) -> Any:
     """Apply an operator to two numbers or columns; integers that would overflow become floats."""
     compared = isinstance(op, (ast.Eq, ast.NotEq))
-    a, b = (value if compared and _is_text(value) else _numbers(value) for value in (left, right))
+    a, b = (_numbers(value, text=compared) for value in (left, right))
     function = safe.OPERATORS[type(op)]
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise TypeError(f"values of shapes {np.shape(a)} and {np.shape(b)} do not go together")
@@ -164,16 +165,15 @@ def _combined(op: ast.AST, left: Any, right: Any) -> Any:
     return made.to_numpy() if isinstance(made, pd.Series) else made
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, pd.Series) and not _is_number_type(value.dtype))
-
-
 def _is_number_type(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
 
 
-def _numbers(value: Any) -> Any:
-    """Return a number or an array of numbers; raise TypeError for anything else."""
+def _numbers(value: Any, text: bool = False) -> Any:
+    """Return a number or an array of numbers, or `text`, if allowed; raise TypeError for anything else."""
+    series = isinstance(value, pd.Series) and not _is_number_type(value.dtype)
+    if text and (series or isinstance(value, str)):
+        return value
     value = getattr(value, "__wrapped__", value)
     if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
         return value

@@ -122,7 +122,8 @@ def excess_of(expression: expressions.Expression) -> str | None:
         if not isinstance(node, ast.BinOp):
             continue
         text = _shown(expression, node) if isinstance(node.op, (ast.Pow, ast.Mult)) else ""
-        if isinstance(node.op, ast.Pow) and not _has_names(node) and not _small_power(node):
+        named = any(isinstance(part, ast.Name) for part in ast.walk(node))
+        if isinstance(node.op, ast.Pow) and not named and not _small_power(node):
             return f"the power {text}; {_POWERS}"
         if isinstance(node.op, ast.Mult):
             for many, times in ((node.left, node.right), (node.right, node.left)):
@@ -236,10 +237,6 @@ def _shown(expression: expressions.Expression, node: ast.AST) -> str:
     return expressions.shortened(expression.show(node), 120)
 
 
-def _has_names(node: ast.AST) -> bool:
-    return any(isinstance(part, ast.Name) for part in ast.walk(node))
-
-
 def _small_power(node: ast.BinOp) -> bool:
     """Whether the exponent is at most LARGEST_EXPONENT, and the base is a number or contains a name."""
     power = node.right
@@ -251,4 +248,4 @@ def _small_power(node: ast.BinOp) -> bool:
         and abs(power.value) <= LARGEST_EXPONENT
     )
     plain = isinstance(node.left, ast.Constant) and isinstance(node.left.value, (int, float))
-    return moderate and (plain or _has_names(node.left))
+    return moderate and (plain or any(isinstance(part, ast.Name) for part in ast.walk(node.left)))

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from spcastat.errors import FormulaError
 from spcastat.intake.expressions import shortened
+
+_shown = partial(shortened, length=120)
 
 #: NumPy functions that transform each row by itself -> smallest and largest number of arguments.
 NUMPY = {
@@ -201,10 +204,6 @@ def require_size(text: str, rows: int, columns: int, read: int) -> None:
         raise FormulaError(
             f"{_shown(text)} makes {columns} columns of {rows} rows; {allowed} numbers are allowed."
         )
-
-
-def _shown(text: str) -> str:
-    return shortened(text, 120)
 
 
 def _require_moderate(name: str, text: str, values: Any, options: Mapping[str, Any]) -> None:

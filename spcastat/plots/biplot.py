@@ -30,8 +30,8 @@ from spcastat.plots.axes_and_names import (
     write_legend,
     write_note,
 )
-from spcastat.plots.biplot_layout import FILLED, Content, enlarge, lay_out
-from spcastat.plots.label_placement import occupy, scene_of, write_names
+from spcastat.plots.biplot_layout import FILLED, Content, lay_out, resize, room_for
+from spcastat.plots.label_placement import scene_of, write_names
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import FURTHER, ink, line, need_coloured, shade, visible
 from spcastat.plots.plotted_rows import (
@@ -377,13 +377,11 @@ def draw_biplot(
         return [*sentences, *further]
 
     if own:
-        enlarge(ax, content)
+        resize(ax, room_for(ax, content, own))
     note = write_note(ax, explained())
     while True:
         layout, lists, told = lay_out(ax, content, own, write)
-        scene = scene_of(ax, tips, np.vstack([xy, *further]))
-        for text in lists:
-            occupy(ax, scene, text)
+        scene = scene_of(ax, tips, np.vstack([xy, *further]), around=lists)
         labelled = data.arrows.assign(label=layout.labels)
         written, key, lost = name_arrows(
             ax, scene, labelled, content.named, said, "biplot_data()", layout.fontsize, told

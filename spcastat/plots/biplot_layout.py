@@ -143,11 +143,6 @@ class Layout:
     rank: tuple[int, int, int]
 
 
-def enlarge(ax: Axes, content: Content) -> None:
-    """Set the size of a new figure so that the content has room on the axes."""
-    _resize(ax, _room(ax, content, True))
-
-
 def lay_out(
     ax: Axes, content: Content, own: bool, write_legend: Callable[[int], Legend] | None
 ) -> tuple[Layout, list[Text], list[tuple[str, str]]]:
@@ -168,7 +163,7 @@ def lay_out(
     """
     probe = ax.text(0, 0, "", parse_math=False)
     legend = None if write_legend is None else write_legend(0)
-    room = _room(ax, content, own)
+    room = room_for(ax, content, own)
     best = _best(content, room, probe, FILLED[own], None if legend is None else size_of(ax, legend))
     if write_legend is not None and legend is not None:
         if best.rank[:2] == (0, int(20 * FILLED[own])):
@@ -178,7 +173,7 @@ def lay_out(
             columns = max(int(1.2 * width / size_of(ax, legend)[0]), 1)
             while size_of(ax, write_legend(columns))[0] > width and columns > 1:
                 columns = (columns + 1) // 2
-            best = _best(content, _room(ax, content, own), probe, FILLED[own], None)
+            best = _best(content, room_for(ax, content, own), probe, FILLED[own], None)
     probe.remove()
     _apply(ax, best, own)
     texts: list[Text] = []
@@ -194,7 +189,7 @@ def lay_out(
     return best, texts, told
 
 
-def _room(ax: Axes, content: Content, own: bool) -> Array:
+def room_for(ax: Axes, content: Content, own: bool) -> Array:
     """Return the largest width and height of the axes, in points.
 
     In a new figure the longer side of the data has the length SIDE. On the user's axes the data fill the axes
@@ -304,13 +299,13 @@ def _ends(origin: Array, first: Array, last: Array) -> dict[str, Array]:
 def _apply(ax: Axes, layout: Layout, own: bool) -> None:
     """Set the limits of the axes as in the layout and, for a new figure (`own`), their size."""
     if own:
-        _resize(ax, layout.size)
+        resize(ax, layout.size)
     ax.set(xlim=(layout.low[0], layout.high[0]), ylim=(layout.low[1], layout.high[1]))
     ax.set_aspect("equal", adjustable="box")
     settle(ax)
 
 
-def _resize(ax: Axes, size: Array) -> None:
+def resize(ax: Axes, size: Array) -> None:
     """Set the size of the figure so that the axes have this size."""
     figure = figure_of(ax)
     for _ in range(2):

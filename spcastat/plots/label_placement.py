@@ -115,7 +115,7 @@ def _choices(name: Name, scene: Scene, radii: Array) -> _Choices:
     if scene.taken:
         good &= ~touching(boxes, np.array(scene.taken)).any(axis=1)
     if len(scene.shafts):
-        good &= ~crossing(_padded(boxes, 1.0), scene.shafts).any(axis=1)
+        good &= ~crossing(grown(boxes, 1.0), scene.shafts).any(axis=1)
     if len(scene.tips):
         away = distances(boxes, scene.tips)
         mine = np.zeros(len(scene.tips), dtype=bool)
@@ -131,7 +131,7 @@ def _choices(name: Name, scene: Scene, radii: Array) -> _Choices:
         good[np.flatnonzero(led)] = ~meeting(lines, others).any(axis=1)
     kept = np.flatnonzero(good)
     boxes, distance = boxes[kept], distance[kept]
-    dots = _count(_padded(boxes, 1.5), scene.dots)
+    dots = _count(grown(boxes, 1.5), scene.dots)
     cost = distance + 4.0 * turn[kept] + 4.0 * np.minimum(dots, 8)
     order = np.argsort(cost, kind="stable")
     order = order[dots[order] == 0] if name.clear else order
@@ -257,7 +257,7 @@ def to_points(ax: Axes, xy: Array) -> Array:
     return in_points(ax, ax.transData.transform(np.asarray(xy, dtype=float).reshape(-1, 2)))
 
 
-def scene_of(ax: Axes, tips: Array, dots: Array, shafts: bool = True) -> Scene:
+def scene_of(ax: Axes, tips: Array, dots: Array, shafts: bool = True, around: Sequence[Any] = ()) -> Scene:
     """Return what names on `ax` must not overlap; the axes must have their final limits and place.
 
     Parameters
@@ -266,25 +266,21 @@ def scene_of(ax: Axes, tips: Array, dots: Array, shafts: bool = True) -> Scene:
         In data units.
     shafts : bool
         Whether segments from the origin to the tips are drawn.
+    around : sequence of Artist
+        Further artists that names must not overlap.
     """
     ends, dots = to_points(ax, tips), to_points(ax, dots[np.isfinite(dots).all(axis=1)])
     start = np.broadcast_to(to_points(ax, np.zeros((1, 2))), ends.shape)
     segments = np.stack([start, ends], axis=1) if shafts else np.empty((0, 2, 2))
     scene = Scene(in_points(ax, ax.get_window_extent().extents), ends, segments, dots)
-    if (legend := ax.get_legend()) is not None:
-        occupy(ax, scene, legend)
+    for artist in filter(None, (ax.get_legend(), *around)):
+        scene.taken.append(grown(in_points(ax, artist.get_window_extent().extents)))
     return scene
 
 
-def occupy(ax: Axes, scene: Scene, artist: Any) -> None:
-    """Keep names away from an artist."""
-    scene.taken.append(grown(in_points(ax, artist.get_window_extent().extents)))
-
-
-def grown(box: Array) -> Array:
-    """Return the box of a list or a legend, shape (4,), with the space that names leave around it."""
-    # Points between a name and a list, or the legend
-    return box + 3.0 * np.array([-1.0, -1.0, 1.0, 1.0])
+def grown(boxes: Array, by: float = 3.0) -> Array:
+    """Return boxes, (..., 4), with space around them, by default that between names and lists or legends."""
+    return boxes + by * np.array([-1.0, -1.0, 1.0, 1.0])
 
 
 def write_names(
@@ -387,10 +383,6 @@ def meeting(lines: Array, segments: Array) -> NDArray[np.bool_]:
     a, b = lines[:, None, 0], lines[:, None, 1]
     c, d = segments[None, :, 0], segments[None, :, 1]
     return np.asarray((side(a, b, c) * side(a, b, d) < 0) & (side(c, d, a) * side(c, d, b) < 0))
-
-
-def _padded(boxes: Array, by: float) -> Array:
-    return boxes + by * np.array([-1.0, -1.0, 1.0, 1.0])
 
 
 def _count(boxes: Array, dots: Array) -> NDArray[np.intp]:

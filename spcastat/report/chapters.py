@@ -134,7 +134,7 @@ def chapters(
     yield Chapter("Equations", (formulas(state),))
     loadings = loadings_picture(state, arrangement.groups)
     yield Chapter("Loadings and variance", (loadings, scree_picture(state)))
-    if state.trust:
+    if any(vars(state.trust).values()):
         yield Chapter("How sure this is", tuple(sure_parts(state)))
     if len(state.components) > 1 and (in_memory or state.scores is not None):
         drawn = score_pictures(state, rows.scores(state, source), row_groups)
@@ -227,16 +227,12 @@ def picture_html(picture: Picture) -> str:
 def svg_address(svg: str) -> str:
     """Return an SVG as a data URL, its coordinates rounded to 0.01 points and metadata removed."""
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(?<= d=")[^"]*', lambda path: _rounded(path[0]), svg)
-    svg = re.sub(r'(?<= [xy]=")-?\d+\.\d+(?=")', lambda number: _rounded(number[0]), svg)
+    rounded = partial(re.sub, r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}")
+    svg = re.sub(r'(?<= d=")[^"]*', lambda path: rounded(path[0]), svg)
+    svg = re.sub(r'(?<= [xy]=")-?\d+\.\d+(?=")', lambda number: rounded(number[0]), svg)
     svg = re.sub(r">\s+<", "><", re.sub(r"\s*\n\s*", " ", svg))
     svg = svg.replace("'", "&apos;").replace('"', "'")
     return "data:image/svg+xml," + quote(svg, safe=PLAIN + "'")
-
-
-def _rounded(text: str) -> str:
-    """Round every number in a text to two decimals."""
-    return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text)
 
 
 # --- the figures ----------------------------------------------------------------------------------

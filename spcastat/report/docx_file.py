@@ -21,17 +21,6 @@ ENDING = ".docx"
 PAGE = 6.5
 
 
-def require_docx(what: str) -> Any:
-    """Import and return python-docx.
-
-    Raises
-    ------
-    ExtraError
-        If it is not installed; the message names `what`, the function that needs it.
-    """
-    return require_extra("docx", "docx", f"{what} for Word", "python-docx")
-
-
 def write_tables(
     path: str | PathLike[str], documents: Sequence[Document], layout: Layout, what: str = "as_docx()"
 ) -> None:
@@ -45,7 +34,7 @@ def write_tables(
         If the file cannot be written, or its name does not end in .docx.
     """
     target = file_path(path, (ENDING,))
-    require_docx(what)
+    require_extra("docx", "docx", f"{what} for Word", "python-docx")
     from spcastat.tables.docx_tables import add_tables
 
     def fill(word: WordDocument) -> None:

@@ -25,8 +25,7 @@ _JOINED = "\N{NO-BREAK SPACE}"
 class Text(str):
     """Text whose repr has its line breaks."""
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = str.__str__
 
 
 def equations(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
 from os import PathLike
@@ -60,7 +61,7 @@ def with_layout(*further: str) -> Callable[[Callable[..., Any]], Callable[..., A
     return dress
 
 
-class Advised:
+class Advised(ABC):
     """Something with advice in the errors for attributes that it does not have."""
 
     def __getattr__(self, name: str) -> Any:
@@ -69,17 +70,17 @@ class Advised:
             return object.__getattribute__(self, name)
         raise self._no_such(name)
 
+    @abstractmethod
     def _no_such(self, name: str) -> AttributeError:
         """Return the error for an attribute that does not exist."""
-        raise NotImplementedError
 
 
-class Shown:
+class Shown(ABC):
     """Base of what prints as tables, in a console, in notebooks, and in their exports to PDF and Word."""
 
+    @abstractmethod
     def _tables(self, notebook: bool) -> Renderings:
         """Return what is shown, in a notebook or in a console."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return self._tables(False).as_text()
@@ -118,9 +119,9 @@ class Renderings(Shown):
     """
 
     @property
+    @abstractmethod
     def document(self) -> Document:
         """The printed content, as tables of text."""
-        raise NotImplementedError
 
     @with_layout("width")
     def as_text(self, layout: Layout) -> str:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from spcastat.config import flag, text, whole_number
+from spcastat.config import flag, require_extra, text, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.labels import printable
 from spcastat.report.chapters import Chapter, Content, Lines, Picture, chapters
-from spcastat.report.docx_file import ENDING, PAGE, require_docx, write_word
+from spcastat.report.docx_file import ENDING, PAGE, write_word
 from spcastat.report.html_page import ENDINGS, chapters_page
 from spcastat.report.summary import summarise
 from spcastat.report.workbook import fit_sheets, write_workbook
@@ -93,7 +93,7 @@ def write_report(
     call = None if call is None else text("call", call)
     word = target.suffix.lower() == ENDING
     if word:
-        require_docx("report()")
+        require_extra("docx", "docx", "report() for Word", "python-docx")
     heading = title or f"{'Sparse PCA' if record.sparse else 'PCA'} by {record.method}"
     parts = [*before, *chapters(state, source, call or record.call, arrangement, digits, row_groups)]
     if not flag("full_names", full_names):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
-from spcastat.labels import full_names, name_text
+from spcastat.labels import full_names, name_text, some_of
 from spcastat.state import FitState
 from spcastat.state import resampling_frames as trust
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
@@ -311,8 +311,7 @@ def _groups(frame: pd.DataFrame, found: Halved) -> Iterator[Table]:
             names = full_names(members)
             # The first member of a cluster is listed, and one or two more if they fit in 36 characters
             some = next((i for i in (3, 2) if len(", ".join(names[:i])) <= 36), 1)
-            text = ", ".join(names[:some]) + (f" and {len(names) - some} more" if names[some:] else "")
-            rows.append(Row(f"{component}: {text}", (f"{often:.2f}", f"{largest:.2f}")))
+            rows.append(Row(f"{component}: {some_of(names, some)}", (f"{often:.2f}", f"{largest:.2f}")))
         yield Table(
             f"Clusters, |r| >= {found.groups:g}",
             ("any member", "most selected"),

@@ -12,7 +12,7 @@ import pandas as pd
 from spcastat.config import plural, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.intake.design import Partial
-from spcastat.labels import full_names, name_text
+from spcastat.labels import full_names, name_text, some_of
 from spcastat.measures.adjusted import best_order, totals_in_orders
 from spcastat.operators.scaling_groups import stored
 from spcastat.report.loading_columns import loading_columns
@@ -284,8 +284,7 @@ def _split_factors(state: FitState) -> Iterator[str]:
             if 0 < used < levels:
                 split.append(f"{component} has {used} of the {levels} levels of {factors.names[number]}")
     if split:
-        more = f" and {len(split) - FEW_NAMES} more" if len(split) > FEW_NAMES else ""
-        yield f"Levels of a factor are selected one by one: {', '.join(split[:FEW_NAMES])}{more}."
+        yield f"Levels of a factor are selected one by one: {some_of(split, FEW_NAMES)}."
 
 
 def describe_data(record: Record) -> str:

@@ -25,7 +25,7 @@ from spcastat.resample import seed_of, workers
 from spcastat.resample.folds import divided, require_foldable
 from spcastat.resample.refit import plan_of, refit_of
 from spcastat.results.call import Call, source_for
-from spcastat.results.plotted import drawn
+from spcastat.results.plotted import plot_of
 from spcastat.results.result import SpcaResult
 from spcastat.search.settings import OBJECTIVES
 from spcastat.select.crossvalidation import Errors, held_out
@@ -67,10 +67,7 @@ class Comparison(Summary):
         between their loadings.
     """
 
-    @drawn(plots.plot_compare, "measures")
-    def plot(self) -> Any:
-        return {"measures": self.frames["measures"]}
-
+    plot = plot_of(plots.plot_compare, "plot", measures=lambda comparison: comparison.frames["measures"])
     plot_data = plot.data
 
 

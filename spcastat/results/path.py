@@ -76,7 +76,13 @@ class SpcaPath(FitPath[Any, SpcaResult]):
 
     @drawn(plots.plot_path, "table", measures=MAXIMISED)
     def plot(self, *, measures: str | Sequence[str] | None = None) -> Any:
-        return {"table": self.table, "measures": self._measures(measures)}
+        if measures is None:
+            first = next(iter(self._fits.values()))
+            options = first.options
+            searched = first.method == "joint" or options.get("search") == "joint"
+            maximised = options.get("objective") if searched else None
+            measures = maximised if maximised in MEASURES else "adjusted"
+        return {"table": self.table, "measures": measures}
 
     plot_data = plot.data
 
@@ -118,14 +124,6 @@ class SpcaPath(FitPath[Any, SpcaResult]):
 
         positions = [Position(card, fit._state, fit._source) for card, fit in self._fits.items()]
         write_explorer(path, positions, self._table, self._document, title, max_rows)
-
-    def _measures(self, given: str | Sequence[str] | None) -> str | Sequence[str]:
-        if given is not None:
-            return given
-        first = next(iter(self._fits.values()))
-        options = first.options
-        searched = first.method == "joint" or options.get("search") == "joint"
-        return str(options["objective"]) if searched and options.get("objective") in MEASURES else "adjusted"
 
 
 def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:

@@ -100,18 +100,21 @@ def drawn(draw: Plot[..., Any], *filled: str, **entries: str) -> Callable[[Calla
     return make
 
 
-def plot_of(draw: Plot[..., Any], name: str, *filled: str, **places: str) -> Any:
-    """Return a plot method called `name`, without options of its own; see `drawn`.
+def plot_of(
+    draw: Plot[..., Any], method_name: str, *filled: str, **sources: str | Callable[[Any], Any]
+) -> Any:
+    """Return a plot method called `method_name`, without options of its own; see `drawn`.
 
-    `places` are the attributes of the result that are passed to parameters of `draw`, by their paths.
+    `sources` of the parameters of `draw` are paths of attributes of the result, or functions of it; the
+    parameters `filled` keep their defaults.
     """
-    read = {parameter: attrgetter(path) for parameter, path in places.items()}
+    read = {name: attrgetter(one) if isinstance(one, str) else one for name, one in sources.items()}
 
     def method(self: Any) -> dict[str, Any]:
-        return {parameter: get(self) for parameter, get in read.items()}
+        return {name: get(self) for name, get in read.items()}
 
-    method.__name__, method.__annotations__ = name, {}
-    return drawn(draw, *places, *filled)(method)
+    method.__name__, method.__annotations__ = method_name, {}
+    return drawn(draw, *sources, *filled)(method)
 
 
 class Plotted(OfFit):

@@ -21,13 +21,12 @@ from spcastat.operators import Operator, Removed, deflate
 from spcastat.progress import listening
 from spcastat.report.renderings import Renderings
 from spcastat.results.call import OfFit
-from spcastat.results.delegation import documented
+from spcastat.results.delegation import attribute
 from spcastat.results.other_names import answered
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
-from spcastat.state.copies import own
 from spcastat.state.fit_moments import Moments
-from spcastat.state.proof_sentences import told, with_proof
+from spcastat.state.proof_sentences import percent_text, told, with_proof
 from spcastat.state.record import JOINT, Proven, Record
 from spcastat.state.support_rule import forced, grouped, groups_of, rule_of, rule_words
 from spcastat.storage.atomic import file_path, write_bytes
@@ -86,55 +85,6 @@ def claim_of(proven: Proven, state: FitState, source: Source) -> dict[str, Any] 
     }
 
 
-def save(claim: dict[str, Any] | str, path: str | PathLike[str], time_limit: float = 60.0) -> None:
-    """Write a proof that can be checked without a new search: ``spcastat verify proof.json data.csv``.
-
-    The file contains the multipliers from which every bound is recomputed from the data (see docs/proven.md).
-    The bounds for single components are those of the certificate plus 2e-9 of the value, for rounding. A
-    joint bound is that of the certificate, or 0.01 % above the best known fit if that is larger. The proof is
-    computed again for the file.
-
-    Parameters
-    ----------
-    claim : dict or str
-        See `claim_of`.
-    path : str or PathLike
-        Path of the file, whose name must end in .json.
-    time_limit : float
-        Limit in seconds.
-
-    Raises
-    ------
-    OptionError
-        If the proof cannot be written to a file: with orthogonal=True, for least squares of two or more
-        components, under a rule for supports, with a formula, weights or missing values, or for rows in
-        chunks; and if no proof was found, because the bound is not based on supports or time ran out.
-    """
-    from spcastat.certify.verify import LAYOUT, attained
-    from spcastat.certify.witness import UnwrittenError, witnesses
-
-    if isinstance(claim, str):
-        raise OptionError(
-            f"save() has no proof for {claim}. Files have proofs of single components, and joint proofs of "
-            "adjusted variance and PEV, and of least squares with one component, for complete rows or a "
-            "covariance matrix."
-        )
-    target = file_path(path, (".json",))
-    limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
-    try:
-        what = claim["S"], claim["V"], claim["measure"]
-        found = witnesses(*what, claim["bounds"], limit)
-    except UnwrittenError as error:
-        raise OptionError(
-            f"save() found no proof of the bound that a file can have: {error}. Files do not have the bound "
-            "that closes adjusted variance of three components. Otherwise give more than "
-            f"time_limit={limit:g}, or certify with a longer time_limit or fewer components."
-        ) from None
-    stated = {name: value for name, value in claim.items() if name not in ("S", "V")}
-    proof = {"layout": LAYOUT, **stated, "values": attained(*what), "witness": found}
-    write_bytes(target, json.dumps(proof, separators=(",", ":")).encode())
-
-
 class Certificate(Renderings, pd.DataFrame):
     """Proven bounds: a data frame with one row per component, or one row for all components jointly.
 
@@ -178,17 +128,58 @@ class Certificate(Renderings, pd.DataFrame):
     def _constructor(self) -> Any:
         return pd.DataFrame
 
-    @property
-    def sentence(self) -> str:
-        return told(self._proven, self._nonneg, self._names, self._rule)
+    sentence: str = attribute(
+        lambda proof: told(proof._proven, proof._nonneg, proof._names, proof._rule), "Summary of the proof."
+    )
+    loadings: pd.DataFrame = attribute("_found", "The best loadings found during the proof, p x k.")
 
-    @property
-    def loadings(self) -> pd.DataFrame:
-        return own(self._found)
-
-    @documented(save, "claim")
+    @answered
     def save(self, path: str | PathLike[str], time_limit: float = 60.0) -> None:
-        save(self._claim, path, time_limit)
+        """Write a proof that can be checked without a new search: ``spcastat verify proof.json data.csv``.
+
+        The file contains the multipliers from which every bound is recomputed from the data (see
+        docs/proven.md). The bounds for single components are those of the certificate plus 2e-9 of the value,
+        for rounding. A joint bound is that of the certificate, or 0.01 % above the best known fit if that is
+        larger. The proof is computed again for the file.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            Path of the file, whose name must end in .json.
+        time_limit : float
+            Limit in seconds.
+
+        Raises
+        ------
+        OptionError
+            If the proof cannot be written to a file: with orthogonal=True, for least squares of two or more
+            components, under a rule for supports, with a formula, weights or missing values, or for rows in
+            chunks; and if no proof was found, because the bound is not based on supports or time ran out.
+        """
+        from spcastat.certify.verify import LAYOUT, attained
+        from spcastat.certify.witness import UnwrittenError, witnesses
+
+        claim = self._claim
+        if isinstance(claim, str):
+            raise OptionError(
+                f"save() has no proof for {claim}. Files have proofs of single components, and joint proofs "
+                "of adjusted variance and PEV, and of least squares with one component, for complete rows or "
+                "a covariance matrix."
+            )
+        target = file_path(path, (".json",))
+        limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
+        try:
+            what = claim["S"], claim["V"], claim["measure"]
+            found = witnesses(*what, claim["bounds"], limit)
+        except UnwrittenError as error:
+            raise OptionError(
+                f"save() found no proof of the bound that a file can have: {error}. Files do not have the "
+                "bound that closes adjusted variance of three components. Otherwise give more than "
+                f"time_limit={limit:g}, or certify with a longer time_limit or fewer components."
+            ) from None
+        stated = {name: value for name, value in claim.items() if name not in ("S", "V")}
+        proof = {"layout": LAYOUT, **stated, "values": attained(*what), "witness": found}
+        write_bytes(target, json.dumps(proof, separators=(",", ":")).encode())
 
     @property
     def document(self) -> Document:
@@ -200,8 +191,8 @@ class Certificate(Renderings, pd.DataFrame):
             label, value, bound = name_text(name), f"{row['value']:.6g}", f"{row['upper_bound']:.6g}"
             if joint:
                 label, value = OBJECTIVES[self._proven.measure], f"{100.0 * row['value']:.3f}"
-                bound = _rounded_up(100.0 * row["upper_bound"], 1e-7)
-            gap = _rounded_up(row["gap"], 1e-6) if np.isfinite(row["gap"]) else ""
+                bound = percent_text(row["upper_bound"], up=True)
+            gap = percent_text(row["gap"] / 100.0, up=True, rounding=1e-6) if np.isfinite(row["gap"]) else ""
             rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
         if joint:
             row = self.iloc[0]
@@ -217,11 +208,6 @@ class Certificate(Renderings, pd.DataFrame):
         return Document(title, tuple(facts), (Table("", headings, tuple(rows)),), (self.sentence,))
 
     __str__ = Renderings.__repr__
-
-
-def _rounded_up(percent: float, rounding: float) -> str:
-    """Return a percentage with three decimals, rounded up unless it exceeds them by rounding errors only."""
-    return f"{np.ceil(1e3 * percent - rounding) / 1e3 + 0.0:.3f}"
 
 
 def _named(places: Any, columns: pd.Index) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -44,9 +45,9 @@ class Resampled(Carried, Summary, Generic[Found]):
         self._found: Found = found
         super().__init__(*self._shown())
 
+    @abstractmethod
     def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
         """Return the printout and the frames."""
-        raise NotImplementedError
 
     interrupted: bool = attribute(
         lambda result: result._found.draws < result._found.asked,

@@ -35,7 +35,7 @@ def score_correlation(state: FitState) -> pd.DataFrame:
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = (C / np.outer(sd, sd)).clip(-1.0, 1.0)
     np.fill_diagonal(correlation, np.where(sd > 0, 1.0, np.nan))
-    return state.by_component(correlation)
+    return pd.DataFrame(correlation, index=state.components, columns=state.components)
 
 
 def largest_correlation(state: FitState) -> float:
@@ -53,7 +53,7 @@ def measure_if_known(state: FitState, name: str) -> float:
 
 def loading_products(state: FitState) -> pd.DataFrame:
     """Inner products V'V of the loadings, k x k; zero off the diagonal for orthogonal loadings."""
-    return state.by_component(state.V.T @ state.V)
+    return pd.DataFrame(state.V.T @ state.V, index=state.components, columns=state.components)
 
 
 def correlations(state: FitState) -> pd.DataFrame:

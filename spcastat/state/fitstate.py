@@ -77,10 +77,6 @@ class FitState:
         """Return a copy of values of shape (p, k) as a frame of variables and components."""
         return pd.DataFrame(np.array(values), index=own(self.spec.columns), columns=self.components)
 
-    def by_component(self, values: Any) -> pd.DataFrame:
-        """Return a copy of values of shape (k, k) as a frame of components."""
-        return pd.DataFrame(np.array(values), index=self.components, columns=self.components)
-
     def no_data(self, what: str) -> NoRowsError:
         """Return the error for the operation `what`, which needs the data, on a fit from a file."""
         return NoRowsError(

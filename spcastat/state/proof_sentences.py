@@ -7,14 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from spcastat.labels import full_names
+from spcastat.labels import full_names, some_of
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state.fitstate import FitState
 from spcastat.state.record import PARTITIONS, UNRULED, Proven
 from spcastat.state.support_rule import EVERY, rule_words
-
-#: Largest number of components whose gaps are listed in a sentence.
-FEW = 8
 
 
 def with_proof(state: FitState, new: Proven) -> FitState:
@@ -55,7 +52,7 @@ def told(proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "") -> 
 def _joint(proven: Proven, nonneg: bool) -> str:
     (row,) = proven.rows
     name = OBJECTIVES[proven.measure]
-    value, bound = _percent(row["value"]), _percent(row["upper_bound"], up=True)
+    value, bound = percent_text(row["value"]), percent_text(row["upper_bound"], up=True)
     whose = f"{'orthogonal ' * proven.orthogonal}loadings with these cardinalities"
     if row["proof"].startswith(PARTITIONS):
         whose = "disjoint components of all variables"
@@ -63,13 +60,13 @@ def _joint(proven: Proven, nonneg: bool) -> str:
         return f"Proven optimal: no {whose} have a larger {name} than this fit, {value} %."
     text = (
         f"No {whose} have a larger {name} than {bound} %; this fit has {value} %: "
-        f"the best is at most {_percent(row['gap'] / 100.0, up=True)} % above it."
+        f"the best is at most {percent_text(row['gap'] / 100.0, up=True)} % above it."
     )
     if row["upper_bound"] >= row["pca_bound"]:
         text += " The bound is that of dense PCA, so nothing was gained over it."
     if row["best_known"] > row["value"] * (1.0 + 1e-9):
         how = ", with loadings of either sign" if nonneg else ": adopt() returns it"
-        text += f" A fit with {_percent(row['best_known'])} % was found{how}."
+        text += f" A fit with {percent_text(row['best_known'])} % was found{how}."
     return text
 
 
@@ -80,24 +77,20 @@ def _components(proven: Proven, names: Sequence[str]) -> str:
         return "Each component is proven optimal, given the earlier ones."
     open_ = [(name, row) for name, row in zip(names, proven.rows, strict=True) if not row["optimal"]]
     gaps = [
-        f"{name} {_percent(row['gap'] / 100.0, up=True)} %"
+        f"{name} {percent_text(row['gap'] / 100.0, up=True)} %"
         if np.isfinite(row["gap"])
         else f"{name} (which adds nothing) by a variance of {row['upper_bound']:.3g}"
         for name, row in open_
     ]
-    more = f" and {len(gaps) - FEW} more" if len(gaps) > FEW else ""
     first = f"Proven optimal, given the earlier components: {', '.join(best)}. " if best else ""
     last = " Only one component changes at a time; certify(joint=True) bounds all together."
-    return (
-        f"{first}The best can exceed the others by at most: {', '.join(gaps[:FEW])}{more}."
-        f"{last * (len(names) > 1)}"
-    )
+    return f"{first}The best can exceed the others by at most: {some_of(gaps)}.{last * (len(names) > 1)}"
 
 
-def _percent(share: float, up: bool = False) -> str:
-    """Return a share in percent with three digits; a bound is rounded up."""
+def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:
+    """Return a share in percent with three digits, rounded up if `up`, unless it exceeds them by rounding."""
     scaled = 1e5 * share
-    return f"{(np.ceil(scaled - 1e-7) if up else np.round(scaled)) / 1e3:.3f}"
+    return f"{(np.ceil(scaled - rounding) if up else np.round(scaled)) / 1e3 + 0.0:.3f}"
 
 
 def _kind(proven: Proven) -> tuple[str, str, bool]:

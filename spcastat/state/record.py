@@ -145,6 +145,8 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
     """Return the record of a fit."""
     method, solution, standard = plan.method, fit.solution, source.standard
     total, start = source.op.total * source.op.unit**2, plan.start if isinstance(plan.start, str) else "given"
+    solver: Any = plan.solver
+    options = {one.name: _plain(getattr(solver, one.name)) for one in dataclasses.fields(solver)}
     return Record(
         method=method.name,
         title=method.title,
@@ -152,7 +154,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         criterion=solution.criterion or plan.solver.criterion,
         sparse=bool(method.controls),
         options={
-            **_ordered(options_of(plan.solver), fit.order),
+            **_ordered(options, fit.order),
             "n_init": plan.n_init,
             **({"start": start} if plan.solver.uses_starts else {}),
             **({} if plan.aim is None else dataclasses.asdict(plan.aim)),
@@ -189,11 +191,6 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         matrix=dict(source.about) or None,
         groups=None if source.groups is None else source.groups.told,
     )
-
-
-def options_of(solver: Any) -> dict[str, Any]:
-    """Return the fields of a solver, arrays as lists."""
-    return {one.name: _plain(getattr(solver, one.name)) for one in dataclasses.fields(solver)}
 
 
 def _ordered(options: dict[str, Any], order: np.ndarray) -> dict[str, Any]:

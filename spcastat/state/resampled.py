@@ -160,7 +160,3 @@ class Trust:
     stability: Halved | None = None
     split: Split | None = None
     tests: Tested | None = None
-
-    def __bool__(self) -> bool:
-        """Whether there is any result."""
-        return any(part is not None for part in (self.bootstrap, self.stability, self.split, self.tests))

@@ -48,10 +48,10 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.Da
     estimate = state.V.T.ravel()[found.places]
     error = spread(found.values)
     if found.kind == "normal":
-        half = _normal(level) * error
+        half = ndtri(0.5 + level / 2.0) * error
         bounds: Any = estimate - half, estimate + half
     else:
-        bounds = _quantiles(found.values, level)
+        bounds = np.quantile(found.values, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
     frame = _intervals(state, found.places, estimate, error, bounds)
     frame.loc[estimate == 0, ["lower", "upper"]] = np.nan
     frame["selected"] = (found.values != 0).mean(axis=0)
@@ -87,10 +87,10 @@ def variance_ci(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd
     positive = (found.variances > 0).all(axis=0) & (estimate > 0)
     logs = np.log(np.where(positive, found.variances, 1.0))
     if found.kind == "normal":
-        half = np.exp(_normal(level) * spread(logs))
+        half = np.exp(ndtri(0.5 + level / 2.0) * spread(logs))
         lower, upper = estimate / half, estimate * half
     else:
-        lower, upper = _quantiles(found.variances, level)
+        lower, upper = np.quantile(found.variances, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
     return pd.DataFrame(
         {
             "component": state.components,
@@ -108,14 +108,6 @@ def spread(values: np.ndarray) -> np.ndarray:
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1], np.nan)
 
 
-def _normal(level: float) -> float:
-    return float(ndtri(0.5 + level / 2.0))
-
-
-def _quantiles(values: np.ndarray, level: float) -> np.ndarray:
-    return np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
-
-
 # --- stability ------------------------------------------------------------------------------------
 
 
@@ -130,22 +122,22 @@ def bound(state: FitState, found: Halved) -> pd.Series:
     The bound is c^2 / ((2 threshold - 1) p), where c is the mean number of variables selected by the fits of
     halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to c.
     """
-    p, k = state.V.shape
-    counts = _counts(found, p, k)
-    values = np.minimum(counts**2 / ((2.0 * found.threshold - 1.0) * (found.considered or p)), counts)
+    counts, most = _counts(state, found)
+    values = np.minimum(counts**2 / most, counts)
     return pd.Series([*values, values.sum()], index=[*state.components, "all"], name="bound")
 
 
 def informative(state: FitState, found: Halved) -> np.ndarray:
     """Return whether each component's bound is below the number of selected variables, shape (k,)."""
+    counts, most = _counts(state, found)
+    return counts < most
+
+
+def _counts(state: FitState, found: Halved) -> tuple[np.ndarray, float]:
+    """Return the mean numbers of variables selected by fits of halves, (k,), and (2 threshold - 1) p."""
     p, k = state.V.shape
-    counts = _counts(found, p, k)
-    return counts < (2.0 * found.threshold - 1.0) * (found.considered or p)
-
-
-def _counts(found: Halved, p: int, k: int) -> np.ndarray:
-    """Return the mean number of variables selected by fits of halves, shape (k,)."""
-    return np.bincount(found.places // p, weights=found.chosen.mean(axis=0), minlength=k)
+    counts = np.bincount(found.places // p, weights=found.chosen.mean(axis=0), minlength=k)
+    return counts, (2.0 * found.threshold - 1.0) * (found.considered or p)
 
 
 def similarity(state: FitState, found: Bootstrapped | Halved | Split) -> pd.Series:
@@ -214,7 +206,7 @@ def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.Dat
     DataFrame
         "component", "term", "estimate", "std_error", "lower", "upper": normal intervals, within [-1, 1].
     """
-    half = _normal(checked_level(level)) * found.std_error
+    half = ndtri(0.5 + checked_level(level) / 2.0) * found.std_error
     bounds = found.estimate - half, found.estimate + half
     return _intervals(state, found.places, found.estimate, found.std_error, bounds)
 
@@ -226,7 +218,7 @@ def split_variance_ci(state: FitState, found: Split, level: float = 0.95) -> pd.
     ----------
     level : float in [0.5, 0.9999]
     """
-    half = np.exp(_normal(checked_level(level)) * found.variance_errors / found.variances)
+    half = np.exp(ndtri(0.5 + checked_level(level) / 2.0) * found.variance_errors / found.variances)
     return pd.DataFrame(
         {
             "component": state.components,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.labels import full_names
+from spcastat.labels import full_names, some_of
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.search.rule import SupportRule
@@ -15,8 +15,6 @@ from spcastat.state.record import Record
 
 #: A forced loading whose square is below this is reported as negligible.
 NEXT_TO_NOTHING = 0.01
-#: Largest number of variables named per component.
-FEW = 8
 #: The rule of disjoint components of all variables, in words.
 EVERY = "every variable is in one component"
 
@@ -67,7 +65,9 @@ def rule_words(state: FitState) -> str:
         groups = state.record.options["together"]
         names, noun = [str(name) for name, _ in groups], "group"
         several = [str(name) for name, members in groups if len(members) > 1]
-        parts = [f"card counts groups, {len(names)} in all; the variables of {_few(several)} enter together"]
+        parts = [
+            f"card counts groups, {len(names)} in all; the variables of {some_of(several)} enter together"
+        ]
         rule = rule.groups
     common = len(rule.may) > 1 and (rule.may == rule.may[0]).all()
     parts += _each(state, names, rule.must, "must have")
@@ -83,8 +83,4 @@ def _each(
     if len(components) > 1 and (asked == asked[0]).all():
         components, asked = [common], asked[:1]
     named = [[name for name, one in zip(names, own, strict=True) if one] for own in asked]
-    return [f"{name} {verb} {_few(some)}" for name, some in zip(components, named, strict=True) if some]
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
+    return [f"{name} {verb} {some_of(some)}" for name, some in zip(components, named, strict=True) if some]

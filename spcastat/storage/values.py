@@ -10,7 +10,7 @@ import datetime
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ _DTYPES = re.compile(
 )
 
 
+@dataclass
 class Packer:
     """Converts values to JSON; arrays are collected under names.
 
@@ -42,8 +43,7 @@ class Packer:
     arrays : dict of str to ndarray
     """
 
-    def __init__(self) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
     def array(self, values: Any) -> dict[str, Any]:
         """Add an array to `arrays`; return a reference to it."""
@@ -183,6 +183,7 @@ class Packer:
         }
 
 
+@dataclass
 class Unpacker:
     """Converts the result of a `Packer` back to values.
 
@@ -196,8 +197,7 @@ class Unpacker:
         By every method, for values that a `Packer` does not make.
     """
 
-    def __init__(self, arrays: Mapping[str, np.ndarray]):
-        self.arrays = arrays
+    arrays: Mapping[str, np.ndarray]
 
     def each(self, packed: Mapping[str, Any] | None) -> Any:
         """Return a dict from names to values; None for None."""

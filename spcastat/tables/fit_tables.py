@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -19,7 +18,7 @@ from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import full_names, short_names
 from spcastat.state.variance import VARIANCE, Column
-from spcastat.tables.grid import Figures, Row, Table, alike, each, fixed, interval, percents
+from spcastat.tables.grid import Figures, Row, Table, alike, each, fixed, percents
 
 #: Shown for a nonzero loading below the cut.
 HIDDEN = "."
@@ -161,7 +160,10 @@ def loadings_table(
             raise ShapeError(
                 "stars of something else than text were given; they are a data frame of strings."
             )
-        cells = _starred(cells, _alike(marks, values, "stars")[kept])
+        pairs = zip(cells.ravel(), _alike(marks, values, "stars")[kept].ravel(), strict=True)
+        for place, (cell, mark) in enumerate(pairs):
+            if isinstance(cell, Figures):
+                cells.flat[place] = Figures.of(cell.numbers, cell.digits, stars=mark)
     headings, step = full_names(loadings.columns), 1
     if dense is not None and others is not None:
         cells = np.stack([cells, _fixed(others[kept], digits)], axis=2).reshape(len(cells), -1)
@@ -187,7 +189,8 @@ def loadings_table(
         bounds = (frame_values(bound, "bounds of intervals") for bound in intervals)
         lower, upper = (_alike(bound, values, "intervals")[kept] for bound in bounds)
         below = np.full_like(cells, "")
-        below[:, : step * values.shape[1] : step] = _intervals(kept_values, lower, upper, digits)
+        for i, j in np.argwhere(kept_values != 0).tolist():
+            below[i, step * j] = Figures.of((lower[i, j], upper[i, j]), digits)
         under = [Row("", tuple(line), group) for line, group in zip(below, groups, strict=True)]
         rows = [row for pair in zip(rows, under, strict=True) for row in pair]
     return Table(
@@ -208,18 +211,6 @@ def _alike(others: NDArray[Any], values: NDArray[np.float64], what: str) -> NDAr
             "equal."
         )
     return others
-
-
-@partial(np.vectorize, otypes=[object])
-def _starred(cell: str, mark: str) -> str:
-    """Return a cell with stars added, if it is a number."""
-    return Figures.of(cell.numbers, cell.digits, stars=mark) if isinstance(cell, Figures) else cell
-
-
-@partial(np.vectorize, otypes=[object])
-def _intervals(value: float, low: float, high: float, digits: int) -> str:
-    """Return the interval of a loading; blank if the loading is zero."""
-    return interval(low, high, digits) if value else ""
 
 
 def _cells(shown: NDArray[np.float64], digits: int, cut: float, contributions: bool) -> NDArray[np.object_]:

@@ -81,11 +81,6 @@ def fixed(value: float, digits: int) -> Figures:
     return Figures.of((value,), digits)
 
 
-def interval(low: float, high: float, digits: int) -> Figures:
-    """Return an interval as "[0.123, 0.456]"."""
-    return Figures.of((low, high), digits)
-
-
 def _written(value: float, digits: int, scientific: bool) -> str:
     if not math.isfinite(value):
         return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"

@@ -178,7 +178,8 @@ def width_of(tables: tuple[Table, ...], place: int) -> int:
 
 def _shape(tables: tuple[Table, ...], place: int) -> str:
     """Return siunitx's table-format for the numbers of a column; "" if it has none."""
-    found = [match for match in map(_read, _cells(tables, place)) if match]
+    cells = (row.cells[place] for table in tables for row in table.rows)
+    found = [match for match in map(_read, cells) if match]
     if not found:
         return ""
     sign = "-" * any(match[1] for match in found)
@@ -190,12 +191,10 @@ def _shape(tables: tuple[Table, ...], place: int) -> str:
     return shape
 
 
-def _cells(tables: tuple[Table, ...], place: int) -> list[str]:
-    return [row.cells[place] for table in tables for row in table.rows]
-
-
 def _stars(tables: tuple[Table, ...], place: int) -> str:
-    return max((without_stars(cell)[1] for cell in _cells(tables, place)), key=len, default="")
+    """Return the longest stars in a column."""
+    cells = (row.cells[place] for table in tables for row in table.rows)
+    return max((without_stars(cell)[1] for cell in cells), key=len, default="")
 
 
 def cell_of(cell: str) -> str:
@@ -276,11 +275,6 @@ class Panel:
     siunitx: bool
 
     @property
-    def width(self) -> int:
-        """Number of columns, including the label column."""
-        return len(self.tables[0].headings) + 1
-
-    @property
     def height(self) -> float:
         """Approximate height in points."""
         lines = 3
@@ -316,7 +310,7 @@ class Panel:
             if row.rule:
                 yield r"\midrule"
             if group:
-                yield rf"\multicolumn{{{self.width}}}{{l}}{{\textit{{{escape(group)}}}}} \\"
+                yield rf"\multicolumn{{{len(table.headings) + 1}}}{{l}}{{\textit{{{escape(group)}}}}} \\"
             yield " & ".join([r"\quad " * bool(row.group) + label, *map(cell, row.cells)]) + r" \\"
 
     def _labels(self, rows: tuple[Row, ...]) -> Iterator[str]:
@@ -395,7 +389,11 @@ def _long(part: Panel, document: Document, again: bool, below: list[str]) -> Ite
     yield from (*heads, r"\endfirsthead")
     yield from [rf"\caption[]{{{escape(document.heading)} (continued)}} \\"] * bool(caption)
     yield from (*heads, r"\endhead")
-    yield from (r"\midrule", rf"\multicolumn{{{part.width}}}{{r}}{{\footnotesize continued}} \\", r"\endfoot")
+    yield from (
+        r"\midrule",
+        rf"\multicolumn{{{len(table.headings) + 1}}}{{r}}{{\footnotesize continued}} \\",
+        r"\endfoot",
+    )
     yield from (r"\bottomrule", r"\endlastfoot")
     yield from part.body(table)
     yield from (r"\end{longtable}", r"\endgroup")

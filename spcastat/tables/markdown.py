@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from math import ceil
 
@@ -82,12 +82,11 @@ def _table(table: Table) -> Iterator[str]:
     dashes = [max(LINE - sum(columns), LABELS), *columns]
     widths = list(map(max, needed, dashes))
     for number, line in enumerate(lines):
-        yield _pipes(_pad(cell, size, side) for cell, size, side in zip(line, widths, align, strict=True))
+        cells = (_pad(cell, size, side) for cell, size, side in zip(line, widths, align, strict=True))
+        yield f"| {' | '.join(cells)} |"
         if number == 0:
-            ends = (_RULES[side] for side in align)
-            yield _pipes(
-                left + "-" * (size - 2) + right for (left, right), size in zip(ends, dashes, strict=True)
-            )
+            ends = zip((_RULES[side] for side in align), dashes, strict=True)
+            yield f"| {' | '.join(left + '-' * (size - 2) + right for (left, right), size in ends)} |"
 
 
 def _grid(table: Table) -> Iterator[tuple[str, ...]]:
@@ -102,7 +101,3 @@ def _grid(table: Table) -> Iterator[tuple[str, ...]]:
 def _pad(cell: str, width: int, side: str) -> str:
     space = " " * (width - display_width(cell))
     return space + cell if side == "r" else cell + space
-
-
-def _pipes(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -23,7 +23,6 @@ from spcastat.tables.table_layout import (
     display_width,
     label_room,
     label_width,
-    lines_width,
     panels,
     short,
     wrapped,
@@ -180,7 +179,7 @@ def _header(document: Document, width: int) -> str:
 
 
 def _block(block: tuple[Table, ...], width: int) -> Iterator[str]:
-    columns = column_widths(block, lines_width)
+    columns = column_widths(block, lambda text: max(map(display_width, text.split("\n"))))
     natural = label_width(block, display_width)
     for label, parts, widths in panels(block, natural, columns, width, GAP, NAME_WIDTH):
         whole = label + sum(GAP + column for column in widths)
@@ -195,7 +194,7 @@ def _table(table: Table, label: int, widths: list[int], whole: int) -> Iterator[
         yield from textwrap.wrap(title, max(whole, 40))
     heads = list(zip_longest(*(reversed(text.split("\n")) for text in table.headings), fillvalue=""))
     for number, line in reversed(list(enumerate(heads or [()]))):
-        yield _line("" if number else head, line, label, widths, table.align)
+        yield _line(("" if number else head, *line), [label, *widths], f"l{table.align}")
     yield "-" * whole
     for group, row in below_headings(table.rows):
         if row.rule:
@@ -204,20 +203,18 @@ def _table(table: Table, label: int, widths: list[int], whole: int) -> Iterator[
             yield group
         indent = 2 * bool(row.group)
         first, *rest = wrapped(row.label, label - indent, display_width)
-        yield _line(" " * indent + first, row.cells, label, widths, table.align)
+        yield _line((" " * indent + first, *row.cells), [label, *widths], f"l{table.align}")
         yield from (" " * (indent + 2) + line for line in rest)
 
 
-def _line(label: str, cells: tuple[str, ...], width: int, widths: list[int], align: str) -> str:
-    return (" " * GAP).join(_padded((label, *cells), [width, *widths], f"l{align}")).rstrip()
-
-
-def _padded(texts: Iterable[str], widths: Iterable[int], align: Iterable[str]) -> Iterator[str]:
-    """Yield texts padded to their widths; `align` has "l", "c" or "r" for each."""
-    for text, width, side in zip(texts, widths, align, strict=True):
+def _line(cells: tuple[str, ...], widths: list[int], align: str) -> str:
+    """Return cells padded to their widths; `align` has "l", "c" or "r" for each."""
+    padded = []
+    for text, width, side in zip(cells, widths, align, strict=True):
         space = width - display_width(text)
         left = {"l": 0, "c": space // 2, "r": space}[side]
-        yield " " * left + text + " " * (space - left)
+        padded.append(" " * left + text + " " * (space - left))
+    return (" " * GAP).join(padded).rstrip()
 
 
 def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:

@@ -32,11 +32,6 @@ def display_width(text: str) -> int:
     return cells
 
 
-def lines_width(text: str) -> int:
-    """Return the number of console cells of the longest line."""
-    return max(map(display_width, text.split("\n")))
-
-
 def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
     """Yield runs of consecutive tables with equal headings and alignment, which share their columns."""
     for _, run in groupby(tables, key=lambda table: (table.headings, table.align)):

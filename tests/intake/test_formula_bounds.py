@@ -76,6 +76,6 @@ def test_terms_of_many_rows_are_counted_before_they_are_made():
 
 def test_usual_formulas_are_not_refused():
     df = pd.DataFrame(np.random.default_rng(1).normal(size=(4, 60)), columns=[f"v{j}" for j in range(60)])
-    assert read_data(df, ReadOptions("~ .**2")).shape == (4, 60 * 61 // 2)
-    assert read_data(df, ReadOptions("~ (v1 + v2 + v3)**3")).shape == (4, 7)
-    assert read_data(df, ReadOptions("~ I(" + " + ".join(df.columns) + ")")).shape == (4, 1)
+    assert read_data(df, ReadOptions("~ .**2")).matrix.shape == (4, 60 * 61 // 2)
+    assert read_data(df, ReadOptions("~ (v1 + v2 + v3)**3")).matrix.shape == (4, 7)
+    assert read_data(df, ReadOptions("~ I(" + " + ".join(df.columns) + ")")).matrix.shape == (4, 1)

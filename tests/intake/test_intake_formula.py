@@ -103,7 +103,7 @@ def test_dot_of_thousands_of_columns():
     X = np.random.default_rng(0).normal(size=(5, 4000))
     df = pd.DataFrame(X, columns=[f"v{j}" for j in range(4000)])
     design = read_data(df, ReadOptions("~ . - v1 - v3"))
-    assert design.shape == (5, 3998)
+    assert design.matrix.shape == (5, 3998)
     np.testing.assert_array_equal(design.matrix[:, :3], X[:, [0, 2, 4]])
 
 

@@ -39,7 +39,7 @@ def test_frame_keeps_its_labels_and_numbers():
     assert design.spec.kind == "frame"
     assert list(design.columns) == ["a", "b"]
     assert list(design.index) == ["u", "v", "w"]
-    assert design.shape == (3, 2)
+    assert design.matrix.shape == (3, 2)
     assert design.dropped == 0
     assert design.weights is None
     np.testing.assert_array_equal(design.matrix, before.to_numpy())
@@ -416,7 +416,7 @@ def test_sparse_is_never_densified():
     n = p = 200_000
     S = sps.coo_array((np.ones(3), ([0, 5, n - 1], [1, 5, p - 1])), shape=(n, p))
     design = read_data(S)
-    assert design.shape == (n, p)
+    assert design.matrix.shape == (n, p)
     assert design.matrix.nnz == 3
 
 

@@ -87,7 +87,7 @@ def test_bad_weights(w, phrase):
 
 def test_rows_of_weight_zero_stay():
     design = read_data(frame(), ReadOptions(weights=[0, 1, 2]))
-    assert design.shape == (3, 2)
+    assert design.matrix.shape == (3, 2)
     np.testing.assert_array_equal(design.weights, [0, 1, 2])
 
 

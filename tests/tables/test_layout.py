@@ -11,7 +11,7 @@ import pytest
 import spcastat as sp
 from spcastat.errors import OptionError
 from spcastat.tables import Arrangement, Document, Layout, Row, Table, loadings_table, render, variance_table
-from spcastat.tables.grid import Figures, fixed, interval
+from spcastat.tables.grid import Figures, fixed
 from spcastat.tables.table_layout import wrapped
 
 LANGUAGES = [f"household_language_{one}_as_percentage_of_total" for one in ("english", "other", "asian")]
@@ -147,8 +147,8 @@ def test_numbers_are_written_anew_from_what_they_are():
     assert cell == "0.123**"
     assert cell.again(2) == "0.12346**"
     assert cell.again(-9) == "<1**"
-    assert interval(-0.5, 1e-9, 2) == "[-0.50, <.01]"
-    assert interval(-0.5, 0.25, 2).again(1, ",") == "[-0,500; 0,250]"
+    assert Figures.of((-0.5, 1e-9), 2) == "[-0.50, <.01]"
+    assert Figures.of((-0.5, 0.25), 2).again(1, ",") == "[-0,500; 0,250]"
     assert fixed(float("nan"), 2).again(1, ",") == "NA"
 
 
