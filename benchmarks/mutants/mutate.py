@@ -39,7 +39,7 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
 }
 #: Functions of two arguments that may change places; Python's own take more of them.
-SYMMETRIC = {"maximum", "minimum", "max", "min", "hypot", "add", "multiply", "array_equal", "allclose"}
+SYMMETRIC = {"maximum", "minimum", "max", "min", "hypot", "multiply", "array_equal", "allclose", "union1d"}
 #: Functions that make messages, which nothing computes with.
 WORDS = {"one_line", "shown", "shortened", "listed", "plural", "short_name", "warn", "stage"}
 #: One more in a whole number of this size or above, a bound of memory or of steps, changes no result.

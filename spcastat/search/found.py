@@ -73,7 +73,7 @@ def found_of(
         unseen=evidence.unseen(),
         optima=tuple(optima),
         settled=settled,
-        proven=min(criterion.cards) >= op.p,
+        proven=False,
         variables=None if variables is None else len(variables),
         sufficient=sufficient,
     )
