@@ -60,6 +60,8 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> None:
 SHORT, LONG = 12, 300
 #: Exchanges of a component that are evaluated before a fit counts as settled.
 VALUED = 40
+#: Entries of the covariance matrices of ascents that follow exchanges, in all.
+ENTRIES = 2**23
 
 
 def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
@@ -110,7 +112,11 @@ def deepened(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
 
 
 def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
-    """Return the best fit that one exchange and a short ascent reach."""
+    """Return the best fit that one exchange and a short ascent reach.
+
+    The ascents from all exchanges may need covariance matrices of more than ENTRIES entries; then only the
+    best exchanges are followed by one.
+    """
     places, x = [], []
     for i, part in enumerate(criterion.parts):
         new_places, new_x, values = trials(criterion, fits, i, width, valued)
@@ -129,10 +135,12 @@ def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits
             x.append(all_x)
     if not places:
         return fits
+    B, N = fits.x.shape
     found = criterion.fits(np.concatenate(places), np.concatenate(x), np.tile(fits.of, len(places)))
-    found = refined(criterion, found, SHORT)
-    values = found.value.reshape(len(places), len(fits))
-    return found.some(np.argmax(values, axis=0) * len(fits) + np.arange(len(fits)))
+    best = np.argsort(-found.value.reshape(-1, B), axis=0, kind="stable")[: max(ENTRIES // (B * N**2), 4)]
+    found = refined(criterion, found.some((np.sort(best, axis=0) * B + np.arange(B)).ravel()), SHORT)
+    values = found.value.reshape(-1, B)
+    return found.some(np.argmax(values, axis=0) * B + np.arange(B))
 
 
 def settled(criterion: Criterion, fit: Fits) -> Fits:

@@ -18,11 +18,10 @@ from spcastat.operators import GRAM_ORDER, Gram, Operator
 from spcastat.search.adjusted_variance import inverse, triangle
 from spcastat.search.best_predictor import best_predictor
 from spcastat.search.chains import search
-from spcastat.search.climbing import SHORT, climbed, settled, swept
+from spcastat.search.climbing import climbed, settled, swept
 from spcastat.search.component_order import reordered
 from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.exchange import GAIN, trials
-from spcastat.search.fixed_supports import refined
 from spcastat.search.found import Found, found_of
 from spcastat.search.local_optima import Evidence
 from spcastat.search.new_component import rebuild
@@ -36,8 +35,8 @@ from spcastat.solvers.support_search import best_support
 
 #: Up to ALL variables, all are searched; otherwise the working set has SOME variables, or EACH per nonzero.
 ALL, SOME, EACH = 2500, 1000, 3
-#: Rows of the covariance matrix examined for groups: in all, by a quick search, and at once.
-ROWS, QUICK, AT_ONCE = 8000, 1000, 250
+#: Rows of the covariance matrix examined for groups, half as many by a quick search, and at once.
+ROWS, AT_ONCE = 8000, 250
 #: Entries of these rows at once and, above 100,000 variables, in all, which bounds memory and time.
 ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
 #: Groups considered for a component.
@@ -123,16 +122,39 @@ def greedy_from(criterion: Criterion, groups: Groups, B: int, rng: np.random.Gen
     """
     fits = empty(criterion, B)
     for i in range(criterion.k):
-        Z = inverse(fits.G)
-        seeds = np.empty((B, SEEDS), dtype=int)
-        for b in range(B):
-            scores = groups.scores(fits.first[b], Z[b])
-            if b:
-                # standard deviation of log scores
-                scores = scores * np.exp(0.15 * rng.standard_normal(len(scores)))
-            seeds[b] = np.resize(groups.rows[groups.best(scores, SEEDS)], SEEDS)
-        rebuild(criterion, fits, np.arange(B), i, seeds, np.zeros(B, dtype=int))
+        _build(criterion, groups, fits, i, rng)
+    return rebuilt(criterion, groups, fits)
+
+
+def rebuilt(criterion: Criterion, groups: Groups, fits: Fits) -> Fits:
+    """Return the fits with every component in turn rebuilt from a group, if that raises the value.
+
+    The first component of a greedy fit may explain what several others explain better.
+    """
+    fits = reordered(criterion, fits)
+    for i in range(criterion.k):
+        other = fits.some(slice(None))
+        criterion.empty(other, np.arange(len(fits)), i)
+        _build(criterion, groups, other, i)
+        better = np.flatnonzero(other.value > fits.value * (1.0 + GAIN))
+        fits.put(better, other.some(better))
     return fits
+
+
+def _build(
+    criterion: Criterion, groups: Groups, fits: Fits, i: int, rng: np.random.Generator | None = None
+) -> None:
+    """Build component i, which is empty, from the groups with the largest scores given the others."""
+    B = len(fits)
+    Z = inverse(fits.G)
+    seeds = np.empty((B, SEEDS), dtype=int)
+    for b in range(B):
+        scores = groups.scores(fits.first[b], Z[b])
+        if b and rng is not None:
+            # standard deviation of log scores
+            scores = scores * np.exp(0.15 * rng.standard_normal(len(scores)))
+        seeds[b] = np.resize(groups.rows[groups.best(scores, SEEDS)], SEEDS)
+    rebuild(criterion, fits, np.arange(B), i, seeds, np.zeros(B, dtype=int))
 
 
 def restricted(
@@ -161,9 +183,10 @@ def restricted(
     # for rows on disk, exactly k directions are already known
     values, vectors, _ = op.sketched(k if few_products else min(2 * k, p, max(op.rank_limit, k)))
     explained = vectors**2 @ values
-    turned = [vectors[:, :k], varimax(vectors[:, :k])]
-    turned += [varimax(vectors)[:, :k]] if vectors.shape[1] > k else []
-    groups = groups_of(op, max(card), explained, ROWS if settings.rounds else QUICK, rng)
+    # starts need no converged rotation
+    turned = [vectors[:, :k], varimax(vectors[:, :k], max_iter=30)]
+    turned += [varimax(vectors, max_iter=30)[:, :k]] if vectors.shape[1] > k else []
+    groups = groups_of(op, max(card), explained, ROWS if settings.rounds else ROWS // 2, rng)
     whole = None if few_products else products(op, card, "pev" if objective == "pev" else "adjusted")
     if whole is None:
         known = [*starts, *(_cut(D, card) for D in turned)]
@@ -174,8 +197,9 @@ def restricted(
         best = np.argsort(-fits.value, kind="stable")
         known = list(whole.dense(fits.some(best[: settings.climbs])))
     size = p if p <= ALL else min(p, max(SOME, EACH * sum(card)))
-    if whole is not None and not settings.rounds:
-        known, size = known[:1], 0
+    quick = whole is not None and not settings.rounds
+    if quick:
+        known, size = known[:1], SOME // 2
     within = replace(
         settings,
         chains=1 + settings.chains // 4,
@@ -191,17 +215,19 @@ def restricted(
         variables = _chosen(known, images, explained, groups, card, size, entering)
         criterion = inside(op, variables, card, objective)
         start = from_directions(criterion, [one[variables] for one in known])
-        if count and k > 1 and within.chains == 1:  # searching again raises the value by .1 % at most
-            fit = climbed(criterion, start, settings.width, settings.valued)
+        # searching again raises the value by .1 % at most
+        if quick or (count and k > 1 and within.chains == 1):
+            fit = climbed(criterion, start, settings.width, settings.valued, 1e-3 if quick else 1e-5)
             evidence.add(fit.value)
         else:
-            fit, evidence = _searched(criterion, vectors[variables], within, rng, start, size)
+            fit, evidence = _searched(criterion, vectors[variables], within, rng, start)
         now = float(fit.value[0])
         rose, value = now > value * (1.0 + 2e-5), now
-        if whole is not None and rose and entering.size == 0 and 0 < size < p:
+        if whole is not None and not quick and rose and entering.size == 0 and size < p:
             known = [_of_all(criterion, fit, variables, p)]
             if objective != "least_squares":  # its sweeps would take products of products
-                again = reordered(whole, swept(whole, from_directions(whole, known), SWEEPS))
+                again = rebuilt(whole, groups, from_directions(whole, known))
+                again = reordered(whole, swept(whole, again, SWEEPS))
                 known = list(whole.dense(again))
             images = op.dot(known[0]) / op.total
             continue
@@ -232,12 +258,8 @@ def _searched(
     settings: Effort,
     rng: np.random.Generator,
     start: Fits,
-    size: int,
 ) -> tuple[Fits, Evidence]:
-    """Search on a working set; with size 0 it holds the supports only, and the loadings are optimised."""
-    if not size:
-        end = reordered(criterion, refined(criterion, start, SHORT))
-        return end, Evidence(end.value.tolist(), end.value.tolist())
+    """Search on a working set."""
     if criterion.k > 1:
         return search(criterion, vectors, settings, rng, start)
     if isinstance(criterion, Projected) and not criterion.rugged:
