@@ -421,7 +421,7 @@ def spca_path(
         asked = Request(k, None, None, method, nonneg, *how)
         what = "fits a range of cardinalities"
         refuse_controls("spca_path", what, options, "such as cards=[1, 4, 7], ")
-        refuse_other_names("spca_path", options, _options_of(method))
+        refuse_other_names("spca_path", options, method)
         entered, covariance, described = opened(data, covariance, options, None, asked.k)
         function = spca_cov if covariance else spca
         options = {name: value for name, value in options.items() if name not in described}
@@ -448,17 +448,13 @@ def spca_path(
 
 def _number(function: str, k: int | None, method: Any, options: Mapping[str, Any]) -> int:
     """Return k; raise if it is missing, or if an option has a different name in this package."""
-    refuse_other_names(function, options, _options_of(method))
+    refuse_other_names(function, options, method)
     if k is None:
         raise ComponentsError(
             f"{function}() was given no k, the number of components: {function}(data, k=3, card=5). If it is "
             "not known, choose(data) chooses k and card."
         )
     return k
-
-
-def _options_of(method: Any) -> tuple[str, ...]:
-    return SOLVERS[method].options if isinstance(method, str) and method in SOLVERS else ()
 
 
 def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str:

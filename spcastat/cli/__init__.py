@@ -212,9 +212,6 @@ def prepare(parser: argparse.ArgumentParser) -> None:
 
     from spcastat.datasets import BUNDLED
 
-    def data(prefix: str, **_: object) -> list[str]:
-        return [*FilesCompleter()(prefix), *(name for name in BUNDLED if name.startswith(prefix))]
-
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
@@ -222,7 +219,10 @@ def prepare(parser: argparse.ArgumentParser) -> None:
         elif action.dest in (known := names()):
             action.completer = ChoicesCompleter(tuple(known[action.dest]))  # type: ignore
         elif action.dest in ("data", "files"):
-            action.completer = data  # type: ignore[attr-defined]
+            action.completer = lambda prefix, **_: [  # type: ignore[attr-defined]
+                *FilesCompleter()(prefix),
+                *(name for name in BUNDLED if name.startswith(prefix)),
+            ]
 
 
 def names() -> dict[str, Iterable[str]]:

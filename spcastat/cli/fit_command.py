@@ -9,7 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.fit_formats import format_of, given_of, output_arguments, written
-from spcastat.cli.input_tables import DATA, LONGEST_FORMULA, columns_apart, load_table, reading_arguments
+from spcastat.cli.input_tables import DATA, columns_apart, load_table, reading_arguments
 from spcastat.cli.output_files import STDIN, refuse_overlap
 from spcastat.config import MISSING
 from spcastat.errors import FormulaError, OptionError
@@ -202,11 +202,6 @@ def resampling_arguments(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=int, metavar="N", help="processes that share these fits; -1 for all processors")
 
 
-def sparsity(args: argparse.Namespace) -> dict[str, Any]:
-    """Return --card or --variance, and the rule for variables, as options of a fit."""
-    return given_of(args, ("card", "variance")) | rule(args)
-
-
 def rule(args: argparse.Namespace) -> dict[str, Any]:
     """Return the rule for variables as options of a fit."""
     found: dict[str, Any] = {"disjoint": True} if args.disjoint else {}
@@ -328,7 +323,7 @@ def run(args: argparse.Namespace) -> str:
 
     table, marked = grouped(args)
     data, covariance, given = prepare(args, table)
-    given |= sparsity(args)
+    given |= given_of(args, ("card", "variance")) | rule(args)
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
     further = resample(fit, args)
     if args.save:
@@ -341,10 +336,10 @@ def run(args: argparse.Namespace) -> str:
 
 def _checked(formula: str, columns: pd.Index) -> dict[str, object]:
     """Return the functions a formula may call; raise if it calls anything else."""
-    from spcastat.intake.expressions import formula_name
+    from spcastat.intake.expressions import LONGEST, formula_name
     from spcastat.intake.safe import require_safe, safe_context
 
-    if len(formula) > LONGEST_FORMULA:
+    if len(formula) > LONGEST:
         raise FormulaError(f"--formula has {len(formula)} characters; use --columns for so many columns.")
     require_safe(formula, {formula_name(column) for column in columns})
     return safe_context()

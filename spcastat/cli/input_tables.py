@@ -29,8 +29,6 @@ DATA = (
 LARGE = 100_000_000
 #: Rows of a chunk of a text file.
 ROWS = 20_000
-#: The largest number of characters of a formula.
-LONGEST_FORMULA = 100_000
 
 _PARQUET = (".parquet", ".pq")
 _TABLES = (".csv", ".tsv", ".tab", ".xlsx", *_PARQUET)
@@ -335,13 +333,14 @@ def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[s
 
 def _in_formula(formula: str | None, available: Sequence[str]) -> list[str] | None:
     """Return the columns that a formula uses; None if the formula is invalid and will be refused."""
-    if formula is None or len(formula) > LONGEST_FORMULA:
-        return None
     import pandas as pd
 
     from spcastat.intake import formula as formulas
+    from spcastat.intake.expressions import LONGEST
     from spcastat.intake.safe import safe_context
 
+    if formula is None or len(formula) > LONGEST:
+        return None
     try:
         parsed = formulas.parse(formula, pd.Index(list(available)), safe_context())
     except SpcaError:

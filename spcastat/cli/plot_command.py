@@ -110,7 +110,7 @@ def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     wanted = given_of(args, ("groups", "color"))
     table, columns = (None, {}) if not wanted else columns_apart(args, wanted)
     data, covariance, given = fitting.prepare(args, table)
-    given |= fitting.sparsity(args)
+    given |= given_of(args, ("card", "variance")) | fitting.rule(args)
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
     fitting.resample(fit, args)
     return fit, columns

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.config import LARGEST
 from spcastat.errors import FormulaError
 from spcastat.intake import safe, transforms
 from spcastat.intake.expressions import Expression, parts_of, shortened
@@ -99,7 +100,7 @@ class _Walk:
         if isinstance(node, ast.UnaryOp):
             return safe.OPERATORS[type(node.op)](_numbers(self.value(node.operand)))
         if isinstance(node, ast.Attribute):
-            return _contrast(str(safe.contrast_of(node)))
+            return getattr(_formulaic()["contr"], str(safe.contrast_of(node)).removeprefix("contr."))
         if isinstance(node, ast.Call):
             return self.called(node)
         raise FormulaError(f"{self.expression.show(node)!r} is not run.")
@@ -122,7 +123,8 @@ class _Walk:
         kind, _, own = name.rpartition(".")
         if kind == "contr":
             options = transforms.bound(text, transforms.CONTRASTS[own], tuple(values), named)
-            return _contrast(name)(**{key: _option(value, text) for key, value in options.items()})
+            coding = getattr(_formulaic()["contr"], own)
+            return coding(**{key: _option(value, text) for key, value in options.items()})
         if own in transforms.NUMPY:
             return transforms.plain_function(own)(*(_numbers(value) for value in values))
         first, rest = values[0], [_option(value, text) for value in values[1:]]
@@ -142,10 +144,6 @@ def _formulaic() -> Mapping[str, Any]:
     return TRANSFORMS
 
 
-def _contrast(name: str) -> Any:
-    return getattr(_formulaic()["contr"], name.removeprefix("contr."))
-
-
 def _combined(op: ast.AST, left: Any, right: Any) -> Any:
     """Apply an operator to two numbers or columns; integers that would overflow become floats."""
     compared = isinstance(op, (ast.Eq, ast.NotEq))
@@ -159,7 +157,7 @@ def _combined(op: ast.AST, left: Any, right: Any) -> Any:
         floats = function(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
         if isinstance(op, ast.Pow) and np.any(np.asarray(b) < 0):
             return floats
-        if not (np.abs(floats) < safe.LARGEST_NUMBER).all():
+        if not (np.abs(floats) < LARGEST).all():
             return floats
     made = function(a, b)
     return made.to_numpy() if isinstance(made, pd.Series) else made

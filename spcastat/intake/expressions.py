@@ -6,7 +6,7 @@ import ast
 import keyword
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 #: Largest number of characters of an expression.
@@ -53,7 +53,11 @@ class Expression:
 
     def show(self, node: ast.AST) -> str:
         """Return the text of a part of the tree, in the form of `text`."""
-        return _written(node, self.quoted)
+        text = ast.unparse(node).replace("\n", " ")
+        if not self.quoted:
+            return text
+        words = re.compile("|".join(re.escape(word) for word in self.quoted))
+        return words.sub(lambda match: f"`{self.quoted[match[0]]}`", text)
 
 
 def formula_name(label: Any) -> str:
@@ -101,14 +105,14 @@ def read_expression(text: str) -> Expression:
         tree = ast.parse("".join(parts).strip(), mode="eval").body
         if any(isinstance(node, ast.Constant) and stem in str(node.value) for node in ast.walk(tree)):
             raise ExpressionError("it spells a name by its codes")
-        written = _written(tree, quoted)
+        found = Expression("", tree, quoted, *_names_in(tree, quoted), odd)
+        return replace(found, text=found.show(tree))
     except SyntaxError as error:
         raise ExpressionError(error.msg) from None
     except (RecursionError, MemoryError):
         raise ExpressionError("it is nested too deeply") from None
     except ValueError as error:  # a null character, or a number with thousands of digits
         raise ExpressionError(str(error)) from None
-    return Expression(written, tree, quoted, *_names_in(tree, quoted), odd)
 
 
 def _names_in(tree: ast.expr, quoted: Mapping[str, str]) -> tuple[frozenset[str], frozenset[str]]:
@@ -200,11 +204,3 @@ def _end(text: str, start: int) -> int:
             return at
         at += 2 if text[at] == "\\" and text[start] != "`" else 1
     raise ExpressionError(f"the {text[start]} is not closed")
-
-
-def _written(node: ast.AST, quoted: Mapping[str, str]) -> str:
-    text = ast.unparse(node).replace("\n", " ")
-    if not quoted:
-        return text
-    words = re.compile("|".join(re.escape(word) for word in quoted))
-    return words.sub(lambda match: f"`{quoted[match[0]]}`", text)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.config import LARGEST as LARGEST_NUMBER
 from spcastat.config import listed, nearest, one_line
 from spcastat.errors import FormulaError
 from spcastat.intake import expressions
@@ -31,8 +32,6 @@ OPERATORS: dict[type[ast.AST], Any] = {
     ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Invert: operator.invert,
 }  # fmt: skip
-#: Largest integer: up to here integers are exact as floating-point numbers.
-LARGEST_NUMBER = 2**53
 
 #: Names of all functions that are allowed.
 FUNCTIONS = frozenset({*TRANSFORMS, *NUMPY})

@@ -71,9 +71,7 @@ class Content:
     components: tuple[str, str]
     most: int | None = None
 
-    @cached_property
-    def tips(self) -> Array:
-        return self.arrows[["x", "y"]].to_numpy(dtype=float)
+    tips = cached_property[Array](lambda content: content.arrows[["x", "y"]].to_numpy(dtype=float))
 
     @cached_property
     def limits(self) -> tuple[Array, Array]:
@@ -241,25 +239,20 @@ def _layouts(
             unit = scale * largest
             free = FreeSpace(room, GAP, (high - low) * unit)
             first, last = free.low, free.high
-            zero = (first + last) / 2 - middle * unit
-
-            def to_points(xy: Array, unit: float = unit, zero: Array = zero) -> Array:
-                return np.asarray(xy * unit + zero)
-
-            tips, origin = to_points(content.tips), to_points(np.zeros((1, 2)))[0]
-            points = to_points(content.points)
-            shafts = np.stack([np.broadcast_to(origin, tips.shape), tips], axis=1)
+            zero = (first + last) / 2 - middle * unit  # the origin of the data, in points
+            tips, points = content.tips * unit + zero, content.points * unit + zero
+            shafts = np.stack([np.broadcast_to(zero, tips.shape), tips], axis=1)
             free.block_points(points, 3.0)
             free.block_segments(shafts)
-            boxes = {} if legend is None else free.take({"legend": legend}, {"legend": last}, origin)
-            boxes |= free.take(sizes, _ends(origin, first, last), origin, angle)
+            boxes = {} if legend is None else free.take({"legend": legend}, {"legend": last}, zero)
+            boxes |= free.take(sizes, _ends(zero, first, last), zero, angle)
             unlisted = len(sizes) + (legend is not None) - len(boxes)
             taken = [grown(box) for box in boxes.values()]
             centre = (free.low + free.high) / 2
             frame = np.concatenate([centre - room / 2, centre + room / 2])
             scene = Scene(frame, tips, shafts, points, taken)
             wanted = (
-                Name(tips[i], tips[i] - origin, size, (i,))
+                Name(tips[i], tips[i] - zero, size, (i,))
                 for i, size in zip(content.named, names, strict=True)
             )
             placed = [] if unlisted else place(list(wanted), scene)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
 ENDING = ".docx"
-#: The width of the text on a page, in inches.
-PAGE = 6.5
 
 
 def write_tables(
@@ -49,12 +47,14 @@ def write_word(target: PathLike[str], title: str, fill: Callable[[WordDocument],
     from datetime import UTC, datetime
 
     import docx
-    from docx.shared import Inches
+    from docx.shared import Pt
+
+    from spcastat.tables.docx_tables import PAGE
 
     word = docx.Document()
     section: Any
     for section in word.sections:
-        section.left_margin = section.right_margin = (section.page_width - Inches(PAGE)) // 2
+        section.left_margin = section.right_margin = (section.page_width - Pt(PAGE)) // 2
     properties = word.core_properties
     properties.title, properties.author, properties.comments = name_text(title)[:255], "spcastat", ""
     properties.created = properties.modified = datetime.now(UTC).replace(tzinfo=None, microsecond=0)

@@ -36,8 +36,6 @@ from spcastat.tables import Document, variance_table
 
 #: The scripts of the page: placement of labels, and everything else.
 SCRIPTS = ("placing.js", "explorer.js")
-#: The default for the largest number of rows drawn.
-ROWS = 1000
 #: The largest number of components that the biplot offers: each pair has its own scale.
 MOST_COMPONENTS = 12
 
@@ -64,8 +62,8 @@ def write_explorer(
     positions: Sequence[Position],
     table: pd.DataFrame,
     document: Document,
-    title: str | None = None,
-    max_rows: int = ROWS,
+    title: str | None,
+    max_rows: int,
 ) -> None:
     """Write the page; see :meth:`spcastat.results.path.SpcaPath.explore`.
 

@@ -12,7 +12,7 @@ from spcastat.config import flag, require_extra, text, whole_number
 from spcastat.engine.inputs import Source
 from spcastat.labels import printable
 from spcastat.report.chapters import Chapter, Content, Lines, Picture, chapters
-from spcastat.report.docx_file import ENDING, PAGE, write_word
+from spcastat.report.docx_file import ENDING, write_word
 from spcastat.report.html_page import ENDINGS, chapters_page
 from spcastat.report.summary import summarise
 from spcastat.report.workbook import fit_sheets, write_workbook
@@ -22,9 +22,6 @@ from spcastat.tables import Arrangement, Document, Layout
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
-
-#: The font size of code and formulas in Word, in points.
-CODE = 8.5
 
 
 def write_report(
@@ -158,7 +155,7 @@ def _write_word(target: PathLike[str], title: str, chapters: Iterable[Chapter]) 
 
 
 def _add(word: WordDocument, part: Content) -> None:
-    from spcastat.tables.docx_tables import add_tables, add_text
+    from spcastat.tables.docx_tables import NOTES, add_tables, add_text
 
     if isinstance(part, Picture):
         _add_picture(word, part)
@@ -166,9 +163,9 @@ def _add(word: WordDocument, part: Content) -> None:
         if part.before:
             word.add_paragraph(printable(part.before)).paragraph_format.keep_with_next = True
         for line in part.lines:
-            add_text(word, line, CODE, name="Courier New")
+            add_text(word, line, NOTES, name="Courier New")
         for text in part.after:
-            add_text(word, text, CODE)
+            add_text(word, text, NOTES)
     else:
         add_tables(word, part)
 
@@ -177,11 +174,11 @@ def _add_picture(word: WordDocument, picture: Picture) -> None:
     """Add a picture of 300 dpi with its caption and its text alternative."""
     from docx.shared import Inches
 
-    from spcastat.tables.docx_tables import add_caption
+    from spcastat.tables.docx_tables import PAGE, add_caption
 
     # The resolution of figures in Word, in dots per inch
     file = io.BytesIO(picture.saved("png", 300))
-    shape = word.add_picture(file, width=Inches(min(picture.width, PAGE)))
+    shape = word.add_picture(file, width=Inches(min(picture.width, PAGE / 72)))
     word.paragraphs[-1].paragraph_format.keep_with_next = True
     about = shape._inline.docPr
     about.set("descr", printable(picture.alt))

@@ -136,7 +136,7 @@ def _copied(value: Any) -> Any:
     return value.copy() if isinstance(value, pd.Series) or type(value) in (list, dict) else value
 
 
-def call_text(function: Callable[..., Any], call: Mapping[str, Any], data: str = "") -> str:
+def call_text(function: Callable[..., Any], call: Mapping[str, Any]) -> str:
     """Return ``spca(data, k=3, card=[7, 4, 4])`` for a call with these arguments.
 
     Parameters
@@ -144,11 +144,9 @@ def call_text(function: Callable[..., Any], call: Mapping[str, Any], data: str =
     function : callable
     call : mapping
         Its arguments. Defaults, `progress` and `context` are left out of the text.
-    data : str
-        Text for the first argument; its name by default.
     """
     parameters = inspect.signature(function).parameters
-    parts = [data or next(iter(parameters))]
+    parts = [next(iter(parameters))]
     further = [name for name in call if name not in parameters]
     for name in [*(name for name in parameters if name in call), *further]:
         value = call[name]

@@ -82,21 +82,16 @@ class Chosen:
     call: str
     groups: int | None = None
 
-    @property
-    def unit(self) -> str:
-        """What cardinalities count."""
-        return "group" if self.groups else "loading"
-
+    #: What cardinalities count.
+    unit = property(lambda how: "group" if how.groups else "loading")
     #: The column of the table with the sums of cardinalities.
     _counted = property(lambda how: "groups" if how.groups else "nonzeros")
     #: The candidate that was chosen, and the one with the best value of the criterion.
     _line = property(lambda how: how.table[how.table["chosen"]].iloc[0])
     _best = property(lambda how: how.table.iloc[how.selected.best])
 
-    @property
-    def worth(self) -> bool:
-        """Whether the rule "worth" was applied, which only these two criteria use."""
-        return self.rule == "worth" and self.by in ("cv", "ebic")
+    #: Whether the rule "worth" was applied, which only these two criteria use.
+    worth = property(lambda how: how.rule == "worth" and how.by in ("cv", "ebic"))
 
     def document(self) -> Document:
         """Return the full document for a report: all candidates, criteria and reasons."""

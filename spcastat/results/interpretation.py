@@ -127,7 +127,7 @@ class Interpreted(OfFit):
             For rows, if the fit does not have them in memory.
         """
         if one_of("of", of, component_frames.OF) == "variables":
-            return component_frames.contributions(self._state)
+            return self._state.by_variable(self._state.V**2)
         source = row_scores.need_rows(self._state, self._source, "contributions('rows')")
         return component_frames.row_contributions(own(self._scores), source.weights)
 
@@ -148,7 +148,7 @@ class Interpreted(OfFit):
             For rows, if the fit does not have them in memory.
         """
         if one_of("of", of, component_frames.OF) == "variables":
-            return component_frames.cos2(self._state)
+            return component_frames.correlations(self._state) ** 2
         row_scores.need_rows(self._state, self._source, "cos2('rows')")
         return component_frames.row_cos2(self._state, own(self._scores), self._distances["Q"].to_numpy())
 

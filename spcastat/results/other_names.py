@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from spcastat.config import nearest
 from spcastat.errors import UnknownOptionError
-from spcastat.registry import CONTROLS
+from spcastat.registry import CONTROLS, SOLVERS
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -87,7 +87,7 @@ ATTRIBUTES = {
 }
 
 
-def refuse_other_names(function: str, options: Mapping[str, Any], taken: tuple[str, ...] = ()) -> None:
+def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = None) -> None:
     """Raise UnknownOptionError for an argument that has a different name here.
 
     Parameters
@@ -96,9 +96,10 @@ def refuse_other_names(function: str, options: Mapping[str, Any], taken: tuple[s
         The function that was called.
     options : mapping
         The arguments that are not parameters of the function.
-    taken : tuple of str
-        Names in `options` that are options of the requested method.
+    method : object
+        The requested method, whose options are allowed.
     """
+    taken = SOLVERS[method].options if isinstance(method, str) and method in SOLVERS else ()
     for name in options:
         if name in ARGUMENTS and name not in taken:
             raise UnknownOptionError(f"{function}() has no argument {name}=; {ARGUMENTS[name]}.")

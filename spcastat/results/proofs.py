@@ -124,9 +124,7 @@ class Certificate(Renderings, pd.DataFrame):
         table._claim = claim_of(proven, state, source)
         return table
 
-    @property
-    def _constructor(self) -> Any:
-        return pd.DataFrame
+    _constructor: Any = pd.DataFrame  # of its subsets
 
     sentence: str = attribute(
         lambda proof: told(proof._proven, proof._nonneg, proof._names, proof._rule), "Summary of the proof."

@@ -69,7 +69,12 @@ class Bootstrap(Resampled[Bootstrapped]):
 
     conf_int = delegated(tables.conf_int)
     variance_ci = delegated(tables.variance_ci)
-    selected = computed(tables.selected)
+    selected: pd.DataFrame = attribute(
+        lambda result: tables.spread_out(
+            result._state, result._found.places, (result._found.values != 0).mean(axis=0)
+        ),
+        "Return the share of draws that selected each variable in each component, p x k.",
+    )
 
     similarity = computed(tables.similarity)
     n: int = attribute("_found.draws", "Number of draws made.")

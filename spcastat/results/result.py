@@ -142,7 +142,10 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
         return float(self._state.moments.measure(one_of("name", name, MEASURES))[-1])
 
     score_correlation = computed(frames.score_correlation)
-    loading_products = computed(frames.loading_products)
+    loading_products: pd.DataFrame = attribute(
+        lambda fit: pd.DataFrame(fit._state.V.T @ fit._state.V, fit.components, fit.components),
+        "Inner products V'V of the loadings, k x k; zero off the diagonal for orthogonal loadings.",
+    )
 
     # --- how it was fitted ----------------------------------------------------------------------
 
@@ -160,7 +163,10 @@ class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown
         "Value of the method's own criterion, in variance units; `summary()` names it.",
     )
     optima = computed(frames.optima)
-    details = computed(frames.details)
+    details: pd.DataFrame = attribute(
+        lambda fit: pd.DataFrame(fit._state.record.details, index=fit.components),
+        "What the method reports about each component, such as its penalty; may have no columns.",
+    )
 
     # --- rows of the fit and new rows -----------------------------------------------------------
 

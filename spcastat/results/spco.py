@@ -53,11 +53,10 @@ class SpcoResult(Carried, Shown):
         lambda fit: pd.Index([f"PC{i + 1}" for i in range(fit._A.shape[1])]), "The labels PC1, ..., PCk."
     )
 
-    @property
-    def loadings(self) -> pd.DataFrame:
-        """The loadings A, p x k: dense and orthonormal, the largest absolute entry of a column positive."""
-        return pd.DataFrame(self._A.copy(), index=own(self._source.spec.columns), columns=self.components)
-
+    loadings: pd.DataFrame = attribute(
+        lambda fit: pd.DataFrame(fit._A, index=fit._source.spec.columns, columns=fit.components),
+        "The loadings A, p x k: dense and orthonormal, the largest absolute entry of a column positive.",
+    )
     coordinates: pd.DataFrame = attribute(
         "_coordinates",
         "The sparse coordinates Z, n x k, in the order and with the labels of the fitted rows.",

@@ -51,11 +51,6 @@ def measure_if_known(state: FitState, name: str) -> float:
     return float(state.moments.measure(name)[-1]) if known else float("nan")
 
 
-def loading_products(state: FitState) -> pd.DataFrame:
-    """Inner products V'V of the loadings, k x k; zero off the diagonal for orthogonal loadings."""
-    return pd.DataFrame(state.V.T @ state.V, index=state.components, columns=state.components)
-
-
 def correlations(state: FitState) -> pd.DataFrame:
     """Correlations of the variables with the scores, p x k; NaN if either is constant."""
     moments = state.moments
@@ -133,11 +128,6 @@ def optima(state: FitState) -> pd.DataFrame:
     return found.astype({"objective": float, "hits": int})
 
 
-def details(state: FitState) -> pd.DataFrame:
-    """What the method reports about each component, such as its penalty; may have no columns."""
-    return pd.DataFrame(own(state.record.details), index=state.components)
-
-
 # --- the tidy frames of R's broom ----------------------------------------------------------------
 
 
@@ -199,16 +189,6 @@ def facts(state: FitState) -> dict[str, Any]:
 
 #: Objects with contributions and squared cosines.
 OF = ("variables", "rows")
-
-
-def contributions(state: FitState) -> pd.DataFrame:
-    """Squared loadings, p x k: the contribution of each variable to a component; columns sum to 1."""
-    return state.by_variable(state.V**2)
-
-
-def cos2(state: FitState) -> pd.DataFrame:
-    """Squared correlations of variables and scores, p x k: the variance share a single score explains."""
-    return correlations(state) ** 2
 
 
 def row_contributions(scores: pd.DataFrame, weights: np.ndarray | None) -> pd.DataFrame:

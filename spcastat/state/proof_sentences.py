@@ -15,9 +15,10 @@ from spcastat.state.support_rule import EVERY, rule_words
 
 
 def with_proof(state: FitState, new: Proven) -> FitState:
-    """Return the state with a new proof; of two proofs of the same kind, the smaller bound is kept."""
+    """Return the state with a new proof; of two of one kind, that with the smaller bounds is kept."""
     alike = [one for one in state.proofs if _kind(one) == _kind(new)]
-    if any(one.bound <= new.bound for one in alike):
+    bounds = [sum(row["upper_bound"] for row in one.rows) for one in (new, *alike)]
+    if any(bound <= bounds[0] for bound in bounds[1:]):
         return state
     kept = tuple(one for one in state.proofs if _kind(one) != _kind(new))
     return replace(state, proofs=(*kept, new))
@@ -25,8 +26,8 @@ def with_proof(state: FitState, new: Proven) -> FitState:
 
 def joint_gap(state: FitState, measure: str) -> float:
     """Return the gap of the joint proof of a measure, in percent; NaN without such a proof."""
-    gaps = [one.gap for one in state.proofs if _kind(one) == ("joint", measure, False)]
-    return gaps[0] if gaps else float("nan")
+    gaps = [one.rows[0]["gap"] for one in state.proofs if _kind(one) == ("joint", measure, False)]
+    return float(gaps[0]) if gaps else float("nan")
 
 
 def proof_sentences(state: FitState) -> Iterator[str]:

@@ -255,18 +255,3 @@ class Proven:
     measure: str
     rows: list[dict[str, Any]]
     orthogonal: bool = False
-
-    @property
-    def optimal(self) -> bool:
-        """Whether the whole fit is proven optimal."""
-        return all(row["optimal"] for row in self.rows)
-
-    @property
-    def gap(self) -> float:
-        """The largest gap, as a percentage of the value."""
-        return float(np.max([row["gap"] for row in self.rows]))
-
-    @property
-    def bound(self) -> float:
-        """The sum of the bounds, by which proofs are compared; a smaller bound proves more."""
-        return float(sum(row["upper_bound"] for row in self.rows))

@@ -47,10 +47,8 @@ class Bootstrapped:
     normal: bool
     kind: str
 
-    @property
-    def draws(self) -> int:
-        """Number of draws made."""
-        return len(self.values)
+    #: Number of draws made.
+    draws = property(lambda found: len(found.values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +86,8 @@ class Halved:
     normal: bool
     considered: int | None = None
 
-    @property
-    def draws(self) -> int:
-        """Number of pairs of halves fitted."""
-        return len(self.chosen) // 2
+    #: Number of pairs of halves fitted.
+    draws = property(lambda found: len(found.chosen) // 2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,11 +58,6 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.Da
     return frame
 
 
-def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
-    """Return the share of draws that selected each variable in each component, p x k."""
-    return spread_out(state, found.places, (found.values != 0).mean(axis=0))
-
-
 def variance_ci(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.DataFrame:
     """Return an interval for the variance of each component's scores.
 

@@ -27,14 +27,12 @@ from spcastat.intake.terms import MOST_TERMS, Model, Part
 from spcastat.intake.transforms import CONTRASTS, LARGEST, NUMPY
 from spcastat.kernels.regression import Regression
 from spcastat.storage.schema import Array, Kind, List, Map, Real, Sizes, Whole, require
-from spcastat.storage.values import Packer, Unpacker
+from spcastat.storage.values import LARGEST_RANGE, Packer, Unpacker
 
 #: Class of a coding of factors in formulaic, such as TreatmentContrasts -> its attributes.
 CODINGS = {f"{name[0].upper()}{name[1:]}Contrasts": options for name, options in CONTRASTS.items()}
 #: Stored for an attribute of a coding that was not set.
 _OPEN = {"open": True}
-#: Largest number of columns that a formula reads, and of levels of a factor.
-_MOST = 1_000_000
 
 
 def level(value: Any, sizes: Sizes) -> str:
@@ -44,7 +42,7 @@ def level(value: Any, sizes: Sizes) -> str:
     return "" if text or isinstance(value, kinds) else "it holds what is not text, a number or a date"
 
 
-_LEVELS = List(level, most=_MOST)
+_LEVELS = List(level, most=LARGEST_RANGE)
 _VALUE = (None, Array("i", ("n",)), Array("f", ("n",)), List((None, level), most=LARGEST), level)
 _NUMBERS = Array("f", ("columns",))
 _MOMENT = (None, _NUMBERS, Array("f", ()), Real())
@@ -59,18 +57,14 @@ _CUBIC: Kind = {
 }
 
 
-def _packed(value: Any, sizes: Sizes) -> str:
-    """Allow any value, which is checked when it is unpacked."""
-    return ""
-
-
-#: Schema of a formula; a term has at most 100 factors, and the context at most 100 values.
+#: Schema of a formula, before its labels, levels and states are unpacked; a term has at most 100 factors, and
+#: the context at most 100 values.
 _MODEL: dict[str, Kind] = {
-    "terms": List(List(List(str, 2), most=100), most=MOST_TERMS + _MOST),
+    "terms": List(List(List(str, 2), most=100), most=MOST_TERMS + LARGEST_RANGE),
     "widths?": List(Whole()),
-    "inputs": List(List(_packed, 2), most=_MOST),
-    "context": List(List(_packed, 2), most=100),
-    "encodings": List(List(_packed, 3)),
+    "inputs": List(List(object, 2), most=LARGEST_RANGE),
+    "context": List(List(object, 2), most=100),
+    "encodings": List(List(object, 3)),
 }
 _REGRESSION = {
     "mean": Array("f", ("q",)),
@@ -290,7 +284,7 @@ def states_of(parts: Iterable[Part], learned: Any) -> dict[str, Any]:
     FileError
         If a state is missing, not valid, or belongs to no transform.
     """
-    require(Map(_packed), learned, {}, "formula: states of transforms")
+    require(Map(object), learned, {}, "formula: states of transforms")
     states, waiting = {}, dict(learned)
     for part in parts:
         if part.method != "python":

@@ -3,6 +3,7 @@
 ===================  =====================================================================================
 `bool`, `str`        True or False; valid Unicode text (without unpaired surrogates)
 `None`               None
+`object`             anything
 a set of texts       one of them
 a tuple of kinds     one of these kinds; errors are those of the last
 a dict               a mapping with these names, and a kind for each. A key may list names,
@@ -94,7 +95,7 @@ def problem(kind: Kind, value: Any, sizes: Sizes) -> str:
         case None:
             return "" if value is None else "it is not empty"
         case type():
-            right = type(value) is kind
+            right = kind is object or type(value) is kind
             if kind is str:
                 right = right and len(value) <= LONGEST and value.encode("utf-8", "replace").decode() == value
             return "" if right else "it is not text" if kind is str else "it is neither true nor false"

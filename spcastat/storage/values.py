@@ -20,7 +20,8 @@ from spcastat.errors import FileError
 
 #: Kinds (`dtype.kind`) of arrays that are stored as arrays.
 _KINDS = "biufmM"
-#: Largest length of a range of levels, categories or interval ends, which nothing else in the file confirms.
+#: Largest length of a range of levels, categories or interval ends, which nothing else in the file confirms;
+#: and largest number of columns that a formula reads, and of levels of a factor.
 LARGEST_RANGE = 1_000_000
 #: Largest depth of nested lists, and largest number of bits of an integer.
 DEEPEST, LARGEST_INTEGER = 40, 4096

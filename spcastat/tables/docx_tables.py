@@ -18,8 +18,9 @@ from spcastat.tables.grid import Document, Figures, Table, below_headings, witho
 from spcastat.tables.latex import points
 from spcastat.tables.table_layout import Layout, blocks, label_width, panels, wrapped
 
-#: In points: width of the text of a page, margins on both sides of a cell together, font size.
-PAGE, GAP, SIZE = 468, 11, 9
+#: In points: width of the text of a page, margins on both sides of a cell together, and font sizes of tables,
+#: and of notes and code.
+PAGE, GAP, SIZE, NOTES = 468, 11, 9, 8.5
 #: Name of the paragraph style in tables.
 STYLE = "Table Text"
 _SIDES = {"l": WD_ALIGN_PARAGRAPH.LEFT, "c": WD_ALIGN_PARAGRAPH.CENTER, "r": WD_ALIGN_PARAGRAPH.RIGHT}
@@ -89,11 +90,11 @@ def add_text(word: WordDocument, text: str, size: float, **font: Any) -> Any:
 
 
 def _small(word: WordDocument, label: str, text: str) -> None:
-    paragraph = add_text(word, label, SIZE - 0.5, italic=True) if label else add_text(word, "", SIZE - 0.5)
+    paragraph = add_text(word, label, NOTES, italic=True) if label else add_text(word, "", NOTES)
     paragraph.paragraph_format.space_after = Pt(2)
     if label:
         paragraph.runs[0].text = printable(label) + " "
-    paragraph.add_run(printable(text)).font.size = Pt(SIZE - 0.5)
+    paragraph.add_run(printable(text)).font.size = Pt(NOTES)
 
 
 # --- a table ------------------------------------------------------------------------------------
