@@ -12,6 +12,8 @@ from spcastat.operators import Gram, prepare
 
 from .conftest import matrices, values_of_supports
 
+PAIRS = {name: [f"x{i}", f"x{i + 4}"] for i, name in enumerate("abcd", 1)}
+
 
 def sparse_loadings(S: np.ndarray, cards: list[int], rng: np.random.Generator) -> np.ndarray:
     """Unit columns with the given numbers of nonzeros: the best on random supports, and random signs."""
@@ -229,3 +231,21 @@ def test_ctrl_c_before_a_component_has_any_bound_leaves_cheap_ones(rng, monkeypa
             assert one.upper_bound == pytest.approx(np.sort(np.diag(left))[-3:].sum(), rel=1e-10)
         s = left @ V[:, j]
         left = left - np.outer(s, s) / (V[:, j] @ s)
+
+
+@pytest.mark.parametrize(
+    ("card", "given", "joint", "bound", "nodes"),
+    [
+        ([5], {}, False, 3.49883, 5),
+        ([3], {"together": PAIRS}, False, 2.9288, 3),
+        ([4], {"include": ["x1"]}, False, 3.02258, 3),
+        ([4, 4], {}, True, 0.39382, 41),
+    ],
+)
+def test_one_node_bounds_as_tightly_and_a_proof_takes_no_more_nodes_than_before(
+    card, given, joint, bound, nodes
+):
+    R = sp.datasets.load_pitprops().to_numpy()
+    fit = sp.spca_cov(R, len(card), card, effort="quick", **given)
+    assert fit.certify(joint=joint, max_nodes=1)["upper_bound"].iloc[0] <= bound * (1.0 + 1e-4)
+    assert fit.certify(joint=joint)["nodes"].iloc[0] <= nodes

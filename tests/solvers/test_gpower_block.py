@@ -60,15 +60,6 @@ def test_each_component_has_the_maximum_at_its_cardinality(rows, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_planted_supports_are_found(rows, method):
-    fit = sp.spca(rows, 2, [5, 4], method=method)
-    assert [tuple(np.flatnonzero(column)) for column in fit.loadings.to_numpy().T] == [
-        (0, 1, 2, 3, 4),
-        (5, 6, 7, 8),
-    ]
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_the_criterion_never_falls(pitprops, method):
     S, penalty = pitprops.to_numpy(), 0.1
     op = Gram(S)
