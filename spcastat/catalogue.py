@@ -156,10 +156,10 @@ class Option:
 
 def options_of(method: Method) -> list[Option]:
     """Return the options of a method in the order of its fields."""
-    told = _told(method.solver)
+    described = _described(method.solver)
     found = []
     for name in method.options:
-        kind, meaning = told.get(name) or SERVED.get(name) or ("", "")
+        kind, meaning = described.get(name) or SERVED.get(name) or ("", "")
         text = _with_names(meaning or _COMMON[name])
         kind = kind.removesuffix(" or None")
         found.append(Option(name, _KINDS.get(kind, kind), _default(method, name), text))
@@ -198,7 +198,7 @@ def goal_of(method: Method) -> str:
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def _told(solver: type) -> dict[str, tuple[str, str]]:
+def _described(solver: type) -> dict[str, tuple[str, str]]:
     """Return type and meaning of each attribute that the docstrings of a class and its bases describe."""
     found: dict[str, tuple[str, str]] = {}
     for base in solver.__mro__:

@@ -267,7 +267,7 @@ def user_frame() -> FrameType | None:
 
 
 #: The function that receives warnings in this thread instead of Python's warnings.
-_told: ContextVar[Callable[[str], None] | None] = ContextVar("_told", default=None)
+_receiver: ContextVar[Callable[[str], None] | None] = ContextVar("_receiver", default=None)
 
 
 @contextmanager
@@ -283,18 +283,18 @@ def warnings_told(to: Callable[[str], None]) -> Iterator[None]:
             seen.add(message)
             to(message)
 
-    before = _told.set(tell)
+    before = _receiver.set(tell)
     try:
         yield
     finally:
-        _told.reset(before)
+        _receiver.reset(before)
 
 
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that refers to the user's line, at any depth of the call stack in the package."""
-    told = _told.get()
-    if told is not None:
-        told(message)
+    receiver = _receiver.get()
+    if receiver is not None:
+        receiver(message)
         return
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "spcastat":

@@ -38,14 +38,10 @@ examples:
   spcastat fit trees.csv --k 2 --card 5 --bootstrap --stability --report trees.html
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
+#: Options that need rows -> how they are written, if not as they are called.
 _ROWS_ONLY = {
-    "scale": "--scale",
-    "weights": "--weights",
-    "center": "--no-center",
-    "na": "--na",
-    "k_em": "--k-em",
-    "formula": "--formula",
-    "categorical": "--dummy",
+    **dict.fromkeys(("scale", "weights", "na", "k_em", "formula"), ""),
+    **{"center": "--no-center", "categorical": "--dummy"},
 }
 #: Names that --option refuses, since the command has its own option for them.
 _NO_OPTIONS = {
@@ -275,7 +271,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
             given["context"] = _checked(given["formula"], (next(data()) if chunked else data).columns)
         return data, False, given
     rows_only = [name for name in _ROWS_ONLY if not (name == "scale" and (args.blocks or args.mixed))]
-    refused = [_ROWS_ONLY[name] for name in rows_only if name in given]
+    refused = [_ROWS_ONLY[name] or f"--{name.replace('_', '-')}" for name in rows_only if name in given]
     if refused:
         verb = "needs" if len(refused) == 1 else "need"
         raise OptionError(

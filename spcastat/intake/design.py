@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -189,10 +190,8 @@ class Design:
         """Raise MissingValuesError or InfiniteValuesError if a value is not finite."""
         rows_to_keep(self.matrix, self.columns, "raise")
 
-    @property
-    def columns(self) -> pd.Index:
-        """The p labels of the columns."""
-        return self.spec.columns
+    #: The p labels of the columns.
+    columns = property(attrgetter("spec.columns"))
 
 
 @dataclass(frozen=True, eq=False)

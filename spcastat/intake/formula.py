@@ -269,7 +269,3 @@ class Inputs:
             else:
                 columns[name] = series.astype(object) if self.kinds[name] == "levels" else series
         return pd.DataFrame(columns, index=pd.RangeIndex(len(self.frame)))
-
-    def levels(self, name: Any) -> tuple[Any, ...] | None:
-        """Return the levels of a column without missing values; None for a column that has none."""
-        return tuple(self.plain([name])[name].unique()) if self.kinds[name] == "levels" else None

@@ -78,10 +78,11 @@ def learnt(
     require_unique(labels)
     if not missing:  # with missing values, terms were tested one by one
         require_rowwise(model, matrix, names, data, index)
-    levels = {
-        columns[position]: inputs.rows(~kept[name] if kept else None).levels(name)
-        for name, position in inputs.used.items()
-    }
+    levels: dict[Any, Any] = {}
+    for name, position in inputs.used.items():
+        there = inputs.rows(~kept[name] if kept else None)
+        text = inputs.kinds[name] == "levels"
+        levels[columns[position]] = tuple(there.plain([name])[name].unique()) if text else None
     kept_model = replace(model, context={})  # the spec stores the context
     return matrix, Spec("formula", labels, model.text, kept_model, model.context, levels)
 

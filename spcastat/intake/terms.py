@@ -139,7 +139,7 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
     available = [words[name, "lookup"] for name in columns]
     context = {"__formulaic_variables_available__": available}
 
-    def told(error: Exception) -> FormulaError:
+    def failed(error: Exception) -> FormulaError:
         known = _WORD.sub(lambda match: parts[match[0]].text if match[0] in parts else match[0], str(error))
         return unreadable(formula, known)
 
@@ -149,7 +149,7 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
     except FormulaError:
         raise
     except Exception as error:
-        raise told(error) from None
+        raise failed(error) from None
     if not isinstance(parsed, SimpleFormula):
         raise FormulaError(
             f"formula={formula!r} has two sides or several parts; give one, such as '~ a + b + log(c)'."
@@ -166,9 +166,9 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
 
 def unreadable(formula: str, reason: str) -> FormulaError:
     """Return the error for a formula that cannot be read."""
-    told = one_line(" ".join(_ANSI.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split()), 300)
+    why = one_line(" ".join(_ANSI.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split()), 300)
     return FormulaError(
-        f"formula={shortened(formula)} cannot be read: {told.rstrip('.')}. A formula looks like "
+        f"formula={shortened(formula)} cannot be read: {why.rstrip('.')}. A formula looks like "
         "'~ a + b + log(c)' or '~ . - id'."
     )
 

@@ -13,18 +13,7 @@ from spcastat.config import listed, one_of, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_names
-from spcastat.plots.axes_and_names import (
-    axes_for,
-    axis_names,
-    cross,
-    frame_of,
-    note_has_room,
-    pair_of,
-    rewrite_note,
-    settle,
-    value_text,
-    write_note,
-)
+from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.label_placement import Scene, scene_of, write_names
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import FURTHER, ink, line, shade, visible
@@ -152,23 +141,23 @@ def name_arrows(
             (missed if one is None else named).append(i)
     numbers, entries = _numbered(ax, scene, tips, labels, colours, missed, named)
     entries = [*lists, *entries]
-    told = len(entries)
-    while told and not note_has_room(ax, [*said, _key(entries, told, source)]):
-        told = 7 * told // 8
-    heads = {head for head, _ in entries[:told]}
+    most = len(entries)
+    while most and not helpers.note_has_room(ax, [*said, _key(entries, most, source)]):
+        most = 7 * most // 8
+    heads = {head for head, _ in entries[:most]}
     for number in [one for one in numbers if one.get_text() not in heads]:
         number.remove()
         numbers.remove(number)
-    return written + numbers, _key(entries, told, source), len(entries) - told
+    return written + numbers, _key(entries, most, source), len(entries) - most
 
 
-def _key(entries: Sequence[tuple[str, str]], told: int, source: str) -> str:
-    """Return a sentence with the first `told` entries and, if there are more, their number and `source`."""
+def _key(entries: Sequence[tuple[str, str]], most: int, source: str) -> str:
+    """Return a sentence with the first `most` entries and, if there are more, their number and `source`."""
     shown: dict[str, list[str]] = {}
-    for head, name in entries[:told]:
+    for head, name in entries[:most]:
         shown.setdefault(head, []).append(name)
     parts = [f"{head} {', '.join(names)}".strip() for head, names in shown.items()]
-    parts += [f"{'and ' * bool(told)}{len(entries) - told} more: {source}"] * (told < len(entries))
+    parts += [f"{'and ' * bool(most)}{len(entries) - most} more: {source}"] * (most < len(entries))
     return "Names without room: " + "; ".join(parts) + "." if parts else ""
 
 
@@ -265,7 +254,7 @@ def markers_of(
     nonzero = (weights != 0).any(axis=1)
     frame = _marker_frame(loadings.index, weights * spread, nonzero, weights, side_of(*weights.T))
     if correlations is not None:
-        known = frame_of(correlations, "correlations")
+        known = helpers.frame_of(correlations, "correlations")
         same_components(scores, correlations, "correlations")
         if len(known) != len(weights):
             raise ShapeError(
@@ -316,7 +305,7 @@ def _with_supplementary(
     """Return the frame with the tips of supplementary variables, if any, below the others."""
     if supplementary is None:
         return frame
-    further = frame_of(supplementary, what := "supplementary variables")
+    further = helpers.frame_of(supplementary, what := "supplementary variables")
     same_components(scores, supplementary, what)
     return pd.concat([frame, _marker_frame(supplementary.index, further[:, pair], False, supplementary=True)])
 
@@ -380,12 +369,12 @@ def plot_correlations(
     two components; "length"; the "label"; whether the loading is "nonzero" on either component, and whether
     the variable is a "supplementary" one.
     """
-    values = frame_of(correlations, "correlations")
+    values = helpers.frame_of(correlations, "correlations")
     names = list(correlations.columns)
-    pair = pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
+    pair = helpers.pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
     nonzero = np.ones(len(values), dtype=bool)
     if loadings is not None:
-        weights = frame_of(loadings)
+        weights = helpers.frame_of(loadings)
         if weights.shape != values.shape or list(loadings.columns) != names:
             raise ShapeError("correlations and loadings must have the same variables and components.")
         nonzero = (weights[:, pair] != 0).any(axis=1)
@@ -393,7 +382,7 @@ def plot_correlations(
     frame = _with_supplementary(frame, correlations, supplementary, pair)
     r = 0.0
     if score_correlation is not None:
-        together = frame_of(score_correlation, "correlations of scores")
+        together = helpers.frame_of(score_correlation, "correlations of scores")
         if any(list(labels) != names for labels in score_correlation.axes):
             raise ShapeError("score_correlation must have the components as rows and as columns.")
         r = float(together[pair[0], pair[1]])
@@ -402,15 +391,15 @@ def plot_correlations(
     columns = ["x", "y", "length", "label", "nonzero", "supplementary"]
     frame = frame.loc[np.isfinite(frame["length"].to_numpy()), columns]
     data = frame.iloc[longest(frame, variables, 1)]
-    x_name, y_name = axis_names([names[i] for i in pair], shares)
+    x_name, y_name = helpers.axis_names([names[i] for i in pair], shares)
     yield data
-    ax = axes_for(ax, 6.2, 6.2)
+    ax = helpers.axes_for(ax, 6.2, 6.2)
     ax.set_xlabel(x_name, parse_math=False)
     ax.set_ylabel(y_name, parse_math=False)
     from matplotlib.patches import Circle
 
     ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=shade(ax, 0.45), linewidth=line(0.9), zorder=1))
-    cross(ax)
+    helpers.cross(ax)
     tips = data[["x", "y"]].to_numpy(dtype=float)
     reach = max(1.3, 1.12 * float(np.abs(tips).max(initial=0.0)))
     ticks = [-1, -0.5, 0, 0.5, 1]
@@ -419,13 +408,13 @@ def plot_correlations(
     arrows = data.assign(side="")
     draw_arrows(ax, arrows)
     sentences = _sentences(data, len(correlations), r)
-    note = write_note(ax, sentences or [" "])
+    note = helpers.write_note(ax, sentences or [" "])
     while True:
-        settle(ax)
+        helpers.settle(ax)
         scene = scene_of(ax, tips, np.empty((0, 2)))
         every = range(len(arrows))
         written, key, _ = name_arrows(ax, scene, arrows, every, sentences, "plot_correlations_data()")
-        if rewrite_note(ax, note, [*sentences, key]):
+        if helpers.rewrite_note(ax, note, [*sentences, key]):
             return ax
         for label in written:  # a longer note leaves less room for the axes: place the names again
             label.remove()
@@ -433,7 +422,9 @@ def plot_correlations(
 
 def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:
     """Return the sentences of the note."""
-    said = [f"Scores are correlated (r = {value_text(r)}): arrows may leave the circle."] * (abs(r) > 0.1)
+    said = [f"Scores are correlated (r = {helpers.value_text(r)}): arrows may leave the circle."] * (
+        abs(r) > 0.1
+    )
     if not data["nonzero"].all():
         faint = "; faint: loading zero on both" if (~data["nonzero"] & ~data["supplementary"]).any() else ""
         coloured = "; coloured: supplementary" if data["supplementary"].any() else ""

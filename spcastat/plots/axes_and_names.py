@@ -205,11 +205,11 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
 # --- numbers as text ------------------------------------------------------------------------------
 
 
-def value_text(value: float, digits: int = 2) -> str:
+def value_text(value: float) -> str:
     """Return a number as text with a minus sign; a nonzero number that rounds to zero becomes "<.01"."""
-    text = f"{value:.{digits}f}"
+    text = f"{value:.2f}"
     if value != 0 and not text.strip("-0."):
-        text = ("-" if value < 0 else "") + "<." + "0" * (digits - 1) + "1"
+        text = "-<.01" if value < 0 else "<.01"
     return text.replace("-", "−")
 
 

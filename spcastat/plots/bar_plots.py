@@ -12,15 +12,7 @@ from spcastat.config import one_of, real_number, text, whole_number
 from spcastat.errors import ComponentsError, DataError, ShapeError
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_name, short_names
-from spcastat.plots.axes_and_names import (
-    ROWS_ONLY,
-    axes_for,
-    frame_of,
-    name_rows,
-    positions,
-    settle,
-    write_note,
-)
+from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import accents, colours_of, ink, line, shade
 
@@ -79,8 +71,8 @@ def plot_contributions(
     """
     one_of("kind", kind, KINDS)
     of = text("of", of)
-    frame_of(values, "values")
-    chosen = positions(components, list(values.columns))  # type: ignore[arg-type]
+    helpers.frame_of(values, "values")
+    chosen = helpers.positions(components, list(values.columns))  # type: ignore[arg-type]
     if len(chosen) > 6:
         raise ComponentsError(f"{len(chosen)} components were chosen; at most 6 fit beside one another.")
     every = np.nan_to_num(values.iloc[:, chosen].to_numpy(dtype=float))
@@ -95,10 +87,10 @@ def plot_contributions(
     rows, k = data.shape
     factor = 100.0 if kind == "contributions" else 1.0
     width, height = 3.6 + 0.075 * max(map(len, names)), 1.2 + (0.16 + 0.1 * k) * max(rows, 4)
-    ax = axes_for(ax, width, height, ROWS_ONLY)
+    ax = helpers.axes_for(ax, width, height, helpers.ROWS_ONLY)
     _draw_bars(ax, factor * every[order], list(data.columns))
     equal = _equal_lines(ax, every, factor) if kind == "contributions" else []
-    name_rows(ax, names)
+    helpers.name_rows(ax, names)
     ax.set_xlim(0, max(1.04 * factor * float(every[order].max()), 1.1 * max(equal, default=0.0)))
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
@@ -109,9 +101,9 @@ def plot_contributions(
     if k > 1 or equal:  # above the bars, since there is no room next to them
         above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": min(k, 3)}
         ax.legend(frameon=False, fontsize="small", **above)
-    settle(ax)
+    helpers.settle(ax)
     unseen = int((every > 0).any(axis=1).sum()) - rows
-    write_note(ax, [f"The largest {rows}; {unseen} more {of} have a nonzero value." * (unseen > 0)])
+    helpers.write_note(ax, [f"The largest {rows}; {unseen} more {of} have a nonzero value." * (unseen > 0)])
     return ax
 
 
@@ -182,7 +174,7 @@ def plot_frequency(
     Its table, `plot_frequency_data`, has the frequencies drawn, variables in the order of the data.
     """
     threshold = None if threshold is None else real_number("threshold", threshold, 0.0, 1.0)
-    values, weights = frame_of(frequency, "frequencies"), frame_of(loadings)
+    values, weights = helpers.frame_of(frequency, "frequencies"), helpers.frame_of(loadings)
     if values.shape != weights.shape or list(frequency.columns) != list(loadings.columns):
         raise ShapeError(
             f"frequency has the shape {values.shape}, loadings {weights.shape}; both must have the same "
@@ -190,7 +182,7 @@ def plot_frequency(
         )
     if not np.isfinite(values).all():
         raise DataError(f"{int((~np.isfinite(values)).sum())} frequencies are missing or infinite.")
-    chosen = positions(components, list(frequency.columns))
+    chosen = helpers.positions(components, list(frequency.columns))
     values, loaded = values[:, chosen], weights[:, chosen] != 0
     met = np.any(loaded | (values >= 0.1), axis=1, keepdims=True)
     which = leading(np.where(met, values, 0.0), whole_number("max_rows", max_rows, 1))
@@ -199,8 +191,8 @@ def plot_frequency(
     values, (rows, k) = values[which], data.shape
     names = [short_name(name) for name in data.index]
     width = 0.9 + 0.075 * max(map(len, names)) + 1.1 * max(k, 2)
-    ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)), 1.1 + 0.24 * max(rows, 4), ROWS_ONLY)
-    name_rows(ax, names, components_above=True)
+    ax = helpers.axes_for(ax, float(np.clip(width, 4.0, 14.0)), 1.1 + 0.24 * max(rows, 4), helpers.ROWS_ONLY)
+    helpers.name_rows(ax, names, components_above=True)
     ax.set_xlim(-0.05, k)
     foot, top = -0.6, rows - 0.4
     ticks = {0.0: "0"} if threshold is None else {0.0: "0", FULL * threshold: f"{threshold:g}"}
@@ -214,5 +206,5 @@ def plot_frequency(
     ax.set_xticks([c + at for c in range(k) for at in ticks], [*ticks.values()] * k, minor=True)
     ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
     ax.set_xlabel("Share of fits of half of the rows that select it\n(grey: not in the fit)")
-    settle(ax)
+    helpers.settle(ax)
     return ax

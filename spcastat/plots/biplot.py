@@ -13,42 +13,13 @@ from numpy.typing import NDArray
 from spcastat.config import flag, one_of, plural, real_number
 from spcastat.errors import DataError, OptionError
 from spcastat.labels import short_name, short_names
+from spcastat.plots import axes_and_names as helpers
+from spcastat.plots import plotted_rows
 from spcastat.plots.arrows import draw_arrows, longest, markers_of, name_arrows, same_components
-from spcastat.plots.axes_and_names import (
-    BESIDE,
-    axes_for,
-    axis_names,
-    correlation_of,
-    cross,
-    frame_of,
-    note_has_room,
-    pair_of,
-    rewrite_note,
-    size_of,
-    title_of,
-    value_text,
-    write_legend,
-    write_note,
-)
 from spcastat.plots.biplot_layout import FILLED, Content, lay_out, resize, room_for
 from spcastat.plots.label_placement import scene_of, write_names
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import FURTHER, ink, line, need_coloured, shade, visible
-from spcastat.plots.plotted_rows import (
-    MISSING,
-    OUTLINES,
-    Group,
-    dots,
-    draw_centroid,
-    draw_outline,
-    group_rows,
-    groups_of,
-    outline_of,
-    row_labels,
-    row_numbers,
-    scatter_groups,
-    scatter_numbers,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,16 +136,16 @@ def biplot(
     Its table, `biplot_data`, is a BiplotData.
     """
     if outline is not None:
-        one_of("outline", outline, OUTLINES)
+        one_of("outline", outline, plotted_rows.OUTLINES)
     level = real_number("level", level, 0.0, 1.0 - 1e-9, open_low=True)
     centroids = flag("centroids", centroids)
     need_coloured(palette, groups is not None or color is not None, "groups= or color")
-    values = frame_of(scores, "scores")
-    frame_of(loadings)
+    values = helpers.frame_of(scores, "scores")
+    helpers.frame_of(loadings)
     same_components(scores, loadings, "loadings")
     names = list(scores.columns)
     advice = "Fit with k=2 or more, or take plot_scores() for the scores and plot_loadings() for loadings."
-    pair = pair_of(components, names, "a biplot", advice)
+    pair = helpers.pair_of(components, names, "a biplot", advice)
     one_of("arrows", arrows, ARROWS)
     scale = real_number("scale", scale, 0.0, 1.0)
     if groups is not None and color is not None:
@@ -184,10 +155,10 @@ def biplot(
     xy = values[:, pair] / spread
     points = pd.DataFrame({"x": xy[:, 0], "y": xy[:, 1]}, index=scores.index)
     if groups is not None:
-        points["group"] = group_rows(groups, scores.index)
+        points["group"] = plotted_rows.group_rows(groups, scores.index)
     if color is not None:
-        points["color"] = row_numbers(color, scores.index)
-    points["label"] = row_labels(labels, scores.index, np.hypot(*xy.T))
+        points["color"] = plotted_rows.row_numbers(color, scores.index)
+    points["label"] = plotted_rows.row_labels(labels, scores.index, np.hypot(*xy.T))
     markers = markers_of(loadings, correlations, arrows, pair, spread, supplementary, scores)
     stretch = stretch_of(xy, markers[["x", "y"]].to_numpy())
     drawn, undrawn = arrows_of(markers, variables, stretch)
@@ -199,18 +170,18 @@ def biplot(
         points,
         drawn,
         stretch,
-        correlation_of(*values[:, pair].T),
+        helpers.correlation_of(*values[:, pair].T),
         short,
         points_of(new, "new", scores, pair, spread),
         points_of(levels, "levels", scores, pair, spread),
         undrawn,
         f"Points: {of_points}. Arrows: {of_arrows} × {stretch:.3g}.",
     )
-    axis_labels = axis_names([names[i] for i in pair], shares)
+    axis_labels = helpers.axis_names([names[i] for i in pair], shares)
     yield data
     own = ax is None
-    ax = axes_for(ax, 6.0, 6.0, bar=color is not None)
-    title = title_of(groups if groups is not None else color)
+    ax = helpers.axes_for(ax, 6.0, 6.0, bar=color is not None)
+    title = helpers.title_of(groups if groups is not None else color)
     draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own)
     return ax
 
@@ -307,7 +278,7 @@ def points_of(
     """Return "x", "y" and "label" of further points, on the scale of the scores."""
     if frame is None:
         return pd.DataFrame({"x": [], "y": [], "label": []}, dtype=float)
-    values = frame_of(frame, what)
+    values = helpers.frame_of(frame, what)
     same_components(scores, frame, what)
     xy = values[:, pair] / spread
     return pd.DataFrame(
@@ -348,18 +319,26 @@ def draw_biplot(
     ax.set_ylabel(axis_labels[1], parse_math=False)
     xy = data.points[["x", "y"]].to_numpy()
     tips = data.arrows[["x", "y"]].to_numpy(dtype=float)
-    cross(ax)
+    helpers.cross(ax)
     grouped = data.points["group"].array if "group" in data.points else None
-    clouds = [one for one in groups_of(ax, grouped, len(xy), palette) if one.name != MISSING]
-    corners = [] if outline is None else [outline_of(xy[cloud.rows], outline, level) for cloud in clouds]
+    clouds = [
+        one
+        for one in plotted_rows.groups_of(ax, grouped, len(xy), palette)
+        if one.name != plotted_rows.MISSING
+    ]
+    corners = (
+        []
+        if outline is None
+        else [plotted_rows.outline_of(xy[cloud.rows], outline, level) for cloud in clouds]
+    )
     for cloud, found in zip(clouds, corners, strict=False):
-        draw_outline(ax, found, cloud.colour)
+        plotted_rows.draw_outline(ax, found, cloud.colour)
     further = [data.new[["x", "y"]].to_numpy(dtype=float), data.levels[["x", "y"]].to_numpy(dtype=float)]
     write = _points(ax, data, title, palette, own)
     _further(ax, data)
     draw_arrows(ax, data.arrows)
     for cloud in clouds if centroids else []:
-        draw_centroid(ax, np.nanmean(xy[cloud.rows], axis=0), cloud.colour, cloud.marker)
+        plotted_rows.draw_centroid(ax, np.nanmean(xy[cloud.rows], axis=0), cloud.colour, cloud.marker)
     said = _sentences(data, outline, level)
     everything = np.vstack([xy, *(one for one in corners if one is not None), *further])
     content = Content(everything[np.isfinite(everything).all(axis=1)], data.arrows, data.components)
@@ -372,30 +351,30 @@ def draw_biplot(
         """Return the sentences of the note, without explanations that would need more than two lines."""
         sentences = said
         for word in words:
-            if note_has_room(ax, [*sentences, word, *further], 2):
+            if helpers.note_has_room(ax, [*sentences, word, *further], 2):
                 sentences = [*sentences, word]
         return [*sentences, *further]
 
     if own:
         resize(ax, room_for(ax, content, own))
-    note = write_note(ax, explained())
+    note = helpers.write_note(ax, explained())
     while True:
-        layout, lists, told = lay_out(ax, content, own, write)
+        layout, lists, unplaced = lay_out(ax, content, own, write)
         scene = scene_of(ax, tips, np.vstack([xy, *further]), around=lists)
         labelled = data.arrows.assign(label=layout.labels)
         written, key, lost = name_arrows(
-            ax, scene, labelled, content.named, said, "biplot_data()", layout.fontsize, told
+            ax, scene, labelled, content.named, said, "biplot_data()", layout.fontsize, unplaced
         )
         rows, missed = _name_points(ax, scene, data, clouds if centroids else [], layout.fontsize)
         unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)
         most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
         # lists are shortened if the data would be too small, or if the note has no room for their names
         crowded = layout.rank[1] + 1 < int(20 * FILLED[own])
-        if told:
-            crowded = bool(lost) or not note_has_room(ax, [*said, key], 3)
+        if unplaced:
+            crowded = bool(lost) or not helpers.note_has_room(ax, [*said, key], 3)
         if crowded and most > 2:
             content = replace(content, most=2 * most // 3)
-        elif rewrite_note(ax, note, explained(key, unnamed)):
+        elif helpers.rewrite_note(ax, note, explained(key, unnamed)):
             break
         for label in [*lists, *written, *rows]:  # again: lists are shorter, or a longer note leaves less room
             label.remove()
@@ -405,7 +384,7 @@ def _sentences(data: BiplotData, outline: str | None, level: float) -> list[str]
     """Return the sentences of the note."""
     said = [data.scaling]
     if abs(data.correlation) > 0.1:
-        r = value_text(data.correlation)
+        r = helpers.value_text(data.correlation)
         said.append(f"Correlated scores (r = {r}): inner products are approximate.")
     if data.undrawn:
         drawn = int(data.arrows["nonzero"].sum())
@@ -429,29 +408,31 @@ def _points(
     from matplotlib.lines import Line2D
 
     xy = data.points[["x", "y"]].to_numpy()
-    how = {**dots(len(xy)), "zorder": 2}
-    how["s"] *= float(np.clip(size_of(ax).min() / 300.0, 0.4, 1.0))  # smaller points on small axes
+    how = {**plotted_rows.dots(len(xy)), "zorder": 2}
+    how["s"] *= float(np.clip(helpers.size_of(ax).min() / 300.0, 0.4, 1.0))  # smaller points on small axes
     if "color" in data.points:
-        scatter_numbers(ax, xy, data.points["color"].to_numpy(), title, palette=palette, **how)
+        plotted_rows.scatter_numbers(ax, xy, data.points["color"].to_numpy(), title, palette=palette, **how)
         return None
     groups = data.points["group"].array if "group" in data.points else None
-    artists, names = scatter_groups(ax, xy, groups, palette=palette, **how)
+    artists, names = plotted_rows.scatter_groups(ax, xy, groups, palette=palette, **how)
     if not names:
         return None
     if own:
-        write_legend(ax, artists, names, title=title, **BESIDE)
+        helpers.write_legend(ax, artists, names, title=title, **helpers.BESIDE)
         return None
 
     def write(columns: int) -> Legend:
         how: dict[str, Any] = {"borderaxespad": 0, "borderpad": 0, "handletextpad": 0.2}
         if columns == 0:
-            return write_legend(ax, artists, names, title=title, loc="lower left", **how)
+            return helpers.write_legend(ax, artists, names, title=title, loc="lower left", **how)
         how |= {"loc": "lower center", "bbox_to_anchor": (0.5, 1.02), "ncols": columns, "columnspacing": 1.0}
         how["fontsize"] = "x-small"
         if title is None or columns < len(names):
-            return write_legend(ax, artists, names, title=title, **how)
+            return helpers.write_legend(ax, artists, names, title=title, **how)
         how["ncols"] += 1  # the title is on the same line as the groups
-        return write_legend(ax, [Line2D([], [], linestyle="none"), *artists], [f"{title}:", *names], **how)
+        return helpers.write_legend(
+            ax, [Line2D([], [], linestyle="none"), *artists], [f"{title}:", *names], **how
+        )
 
     return write
 
@@ -460,13 +441,17 @@ def _further(ax: Axes, data: BiplotData) -> None:
     """Draw new rows as crosses and means of levels as diamonds."""
     for frame, marker, name in ((data.new, "x", "new rows"), (data.levels, "D", "levels")):
         colour = ink(ax) if marker == "x" else visible(ax, FURTHER)
-        style: dict[str, Any] = {"s": dots(len(frame), 30.0)["s"], "linewidths": line(1.1), "zorder": 4.5}
+        style: dict[str, Any] = {
+            "s": plotted_rows.dots(len(frame), 30.0)["s"],
+            "linewidths": line(1.1),
+            "zorder": 4.5,
+        }
         if len(frame):
             ax.scatter(frame["x"], frame["y"], color=[colour], marker=marker, gid=name, **style)
 
 
 def _name_points(
-    ax: Axes, scene: Any, data: BiplotData, clouds: list[Group], fontsize: str
+    ax: Axes, scene: Any, data: BiplotData, clouds: list[plotted_rows.Group], fontsize: str
 ) -> tuple[list[Any], int]:
     """Name centroids, levels, rows and new rows, in this order; return the names and how many had no room.
 

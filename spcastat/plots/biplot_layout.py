@@ -156,7 +156,7 @@ def lay_out(
     layout : Layout
     texts : list of Text
         The lists on the axes.
-    told : list of (str, str)
+    unplaced : list of (str, str)
         Heading and entry, for the note, of each variable of the lists that have no room on the axes.
     """
     probe = ax.text(0, 0, "", parse_math=False)
@@ -175,7 +175,7 @@ def lay_out(
     probe.remove()
     _apply(ax, best, own)
     texts: list[Text] = []
-    told: list[tuple[str, str]] = []
+    unplaced: list[tuple[str, str]] = []
     for side in content.lists:
         if side in best.boxes:
             lines = content.list_lines(side, best.labels, best.weighted)
@@ -183,8 +183,8 @@ def lay_out(
         else:
             whole = replace(content, most=None)
             head, *entries = whole.list_lines(side, content.labels(NAME_WIDTH))
-            told += [(f"{head}:", entry.replace("  ", " ")) for entry in entries]
-    return best, texts, told
+            unplaced += [(f"{head}:", entry.replace("  ", " ")) for entry in entries]
+    return best, texts, unplaced
 
 
 def room_for(ax: Axes, content: Content, own: bool) -> Array:

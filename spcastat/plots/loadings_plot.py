@@ -15,18 +15,7 @@ from spcastat.intake.checks import real_array
 from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_name, short_names
-from spcastat.plots.axes_and_names import (
-    ROWS_ONLY,
-    axes_for,
-    frame_of,
-    name_rows,
-    positions,
-    settle,
-    size_of,
-    stacked,
-    value_text,
-    write,
-)
+from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import accents, area, ink, line, shade
 
@@ -99,8 +88,8 @@ def plot_loadings(
     """
     one_of("kind", kind, ["dots", "heatmap", *MAPS])
     _check(kind, groups, intervals, shape)
-    values = frame_of(loadings)
-    chosen = positions(components, list(loadings.columns))
+    values = helpers.frame_of(loadings)
+    chosen = helpers.positions(components, list(loadings.columns))
     loadings, values = loadings.iloc[:, chosen], values[:, chosen]
     loaded = int((values != 0).any(axis=1).sum())
     if not loaded:
@@ -124,13 +113,13 @@ def plot_loadings(
     margin = 0.9 + 0.075 * max(map(len, names)) + 1.2 * bool(heads)
     width = margin + (0.95 if kind == "dots" else 0.7) * max(k, 2) + (kind == "heatmap")
     height = 1.1 + 0.24 * max(rows, 4)
-    ax = axes_for(ax, float(np.clip(width, 4.0, 14.0)), height, ROWS_ONLY, kind == "heatmap")
-    name_rows(ax, names, components_above=True)
+    ax = helpers.axes_for(ax, float(np.clip(width, 4.0, 14.0)), height, helpers.ROWS_ONLY, kind == "heatmap")
+    helpers.name_rows(ax, names, components_above=True)
     left_out = f"\n{rows} of {loaded} variables: the\nlargest of each component"
     ax.set_xlabel("Loading" + left_out * (rows < loaded))
-    settle(ax)
+    helpers.settle(ax)
     # names of variables are smaller if rows are close
-    pitch = 0.85 * float(size_of(ax)[1]) / rows
+    pitch = 0.85 * float(helpers.size_of(ax)[1]) / rows
     full = ax.yaxis.get_ticklabels()[0].get_fontsize()
     ax.tick_params(axis="y", labelsize=float(np.clip(pitch, 4.5, full)))
     if heads:
@@ -170,12 +159,12 @@ def _draw_map(loadings: pd.DataFrame, shape: tuple[int, int] | None, ax: Axes | 
     """Draw an image of this shape for each component, or without a shape a line over the columns."""
     k = loadings.shape[1]
     if shape is None:
-        ax = axes_for(ax, 7.0, 0.7 + 1.3 * k)
+        ax = helpers.axes_for(ax, 7.0, 0.7 + 1.3 * k)
         draw_lines(ax, loadings)
         return ax
     columns = min(k, 4)
     tall = float(np.clip(shape[0] / shape[1], 0.3, 3.0))
-    ax = axes_for(ax, 2.0 * columns + 0.9, 2.0 * tall * -(-k // columns) + 0.5, bar=True)
+    ax = helpers.axes_for(ax, 2.0 * columns + 0.9, 2.0 * tall * -(-k // columns) + 0.5, bar=True)
     draw_images(ax, loadings, shape, columns)
     return ax
 
@@ -188,7 +177,7 @@ def _head_groups(ax: Axes, heads: list[str]) -> None:
             ax.axhline(begin - 0.5, color=shade(ax, 0.55), linewidth=line(0.9), zorder=3)
         style: dict[str, Any] = {"fontsize": "small", "fontstyle": "italic", "color": ink(ax), "gid": "group"}
         style |= {"xycoords": ("axes fraction", "data"), "va": "center"}
-        write(ax, heads[begin], (1.0, (begin + end - 1) / 2), (6, 0), **style)
+        helpers.write(ax, heads[begin], (1.0, (begin + end - 1) / 2), (6, 0), **style)
 
 
 # --- dots and intervals ----------------------------------------------------------------------------
@@ -278,7 +267,7 @@ def _value_ticks(ax: Axes, largest: float, k: int) -> None:
     power = 10.0 ** np.floor(np.log10(largest))
     value = float(max(step for step in (1, 2, 5) if step * power <= largest * (1 + 1e-12)) * power)
     text = f"{value:g}"
-    band = float(size_of(ax)[0]) / k
+    band = float(helpers.size_of(ax)[0]) / k
     if band < 10 * len(text) + 24:
         what, *rest = ax.get_xlabel().split("\n")
         end = f"{largest / FILL / 2:.2g}"
@@ -335,10 +324,10 @@ def _print_values(ax: Axes, values: np.ndarray, colours: np.ndarray) -> None:
 
     Without the minus, negative and positive cells could not be distinguished in a greyscale print.
     """
-    settle(ax)
+    helpers.settle(ax)
     inks = np.where(colours[..., :3] @ np.array([0.299, 0.587, 0.114]) > 0.53, "black", "white")
     texts = [
-        ax.text(j, i, value_text(values[i, j]), fontsize="small", color=inks[i, j], ha="center")
+        ax.text(j, i, helpers.value_text(values[i, j]), fontsize="small", color=inks[i, j], ha="center")
         for i, j in np.argwhere(values != 0).tolist()
     ]
     corners = ax.transData.transform([(0, 0), (1, 1)])
@@ -365,7 +354,7 @@ def draw_lines(ax: Axes, loadings: pd.DataFrame) -> None:
     room = 0.01 * float(np.ptp(x)) or 0.5
     blue, orange = accents(ax)
     stem = line(float(np.clip(400 / p, 0.6, 3.0)))
-    for panel, column in zip(stacked(ax, loadings.columns, 0.86), values.T, strict=True):
+    for panel, column in zip(helpers.stacked(ax, loadings.columns, 0.86), values.T, strict=True):
         colours = [blue if v > 0 else orange for v in column]
         panel.axhline(0, color=shade(ax, 0.3), linewidth=line(0.7), zorder=1)
         panel.vlines(x, 0, column, colors=colours, linewidth=stem, zorder=2)

@@ -14,16 +14,7 @@ from spcastat.intake.checks import real_array
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.labels import short_name, short_names
 from spcastat.measures import MEASURES, measures_of
-from spcastat.plots.axes_and_names import (
-    BESIDE,
-    OPEN,
-    ROWS_ONLY,
-    axes_for,
-    need_columns,
-    size_of,
-    write,
-    write_legend,
-)
+from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import MARKERS, accents, colours_of, ink, line, shade
 
@@ -55,7 +46,7 @@ CRITERIA = {
 
 def _percent_axes(ax: Axes | None, width: float, height: float, data: pd.DataFrame) -> Axes:
     """Return axes for fractions drawn as percentages, with a vertical axis that starts at zero."""
-    ax = axes_for(ax, width, height, OPEN)
+    ax = helpers.axes_for(ax, width, height, helpers.OPEN)
     top = 100 * float(np.nanmax(data.to_numpy()))
     ax.set_ylim(0, 1.05 * top if top > 0 else 1.0)
     return ax
@@ -124,7 +115,7 @@ def plot_path(
     one_of("x", x, ("nonzeros", "card"))
     if not chosen:
         raise OptionError("measures is empty; name one or more of " + listed(DRAWN) + ".")
-    need_columns(table, ["nonzeros", *chosen, "pca"], "The table of a path")
+    helpers.need_columns(table, ["nonzeros", *chosen, "pca"], "The table of a path")
     if x == "card" and not ("card" in table and pd.api.types.is_numeric_dtype(table["card"])):
         raise OptionError(
             "x='card' was given, and the cardinalities of this path are not one number for all "
@@ -173,7 +164,7 @@ def plot_coordinates_path(
     Its table, `plot_coordinates_path_data`, is indexed by "cpzc" and has "cpev", "fit" and "pca".
     """
     needed = ["cpzc", *_COORDINATES, "pca"]
-    need_columns(table, needed, "The table of a path")
+    helpers.need_columns(table, needed, "The table of a path")
     data = table.set_index("cpzc")[needed[1:]].astype(float)
     yield data
     ax = _percent_axes(ax, 5.4, 3.7, data)
@@ -217,7 +208,7 @@ def plot_reconstruction(
     Its table, `plot_reconstruction_data`, is indexed by the number of components and has "error" and "dense".
     """
     sparse, needed = flag("sparse", sparse), ["error", "dense"]
-    need_columns(errors, needed, "The frame of errors")
+    helpers.need_columns(errors, needed, "The frame of errors")
     data = errors[needed].astype(float)
     yield data
     ax = _percent_axes(ax, 4.8, 3.5, data)
@@ -261,7 +252,7 @@ def plot_choice(
     nonzeros and has "value", "lower", "upper", "chosen" and "unequal".
     """
     column, label = CRITERIA[one_of("by", by, CRITERIA)]
-    need_columns(table, ["nonzeros", "chosen", column], "The table of a choice")
+    helpers.need_columns(table, ["nonzeros", "chosen", column], "The table of a choice")
     dense = None if dense is None else real_number("dense", dense, -1e300, 1e300)
     value = table[column].to_numpy()
     spread = table["se"].to_numpy() if by == "cv" and "se" in table else np.zeros(len(table))
@@ -271,7 +262,7 @@ def plot_choice(
     data["unequal"] = False if all(several) else several
     data = data.sort_index(kind="stable")
     yield data
-    ax = axes_for(ax, 5.6, 3.8, OPEN)
+    ax = helpers.axes_for(ax, 5.6, 3.8, helpers.OPEN)
     blue, orange = accents(ax)
     x = data.index.to_numpy(dtype=float)
     curve = data[~data["unequal"]]
@@ -304,7 +295,7 @@ def plot_choice(
 def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
     """Return values for the ticks of a logarithmic axis whose labels have room."""
     label = 0.64 * (len(f"{x.max():g}") + 1) * float(ax.xaxis.get_ticklabels()[0].get_fontsize())
-    apart = (x.max() / x.min()) ** (label / size_of(ax)[0])
+    apart = (x.max() / x.min()) ** (label / helpers.size_of(ax)[0])
     kept: list[float] = []
     for place in np.unique(x).tolist():
         if not kept or place >= apart * kept[-1]:
@@ -346,13 +337,13 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
     -----
     Its table, `plot_compare_data`, has one row for each fit and one column for each measure, as fractions.
     """
-    need_columns(measures, list(ROWS), "The frame of measures")
+    helpers.need_columns(measures, list(ROWS), "The frame of measures")
     data = measures[list(ROWS)].astype(float)
     yield data
     fits, counted = short_names(list(data.index), 24), "nonzeros" in measures.columns
     if counted:
         fits = [f"{name} ({int(count)})" for name, count in zip(fits, measures["nonzeros"], strict=True)]
-    ax = axes_for(ax, 6.6, 1.1 + max(0.62, 0.14 * len(fits)) * len(ROWS), ROWS_ONLY)
+    ax = helpers.axes_for(ax, 6.6, 1.1 + max(0.62, 0.14 * len(fits)) * len(ROWS), helpers.ROWS_ONLY)
     places = np.arange(len(ROWS), dtype=float)
     # within the band of a measure, fits are shown one below the other, so that equal values do not overlap
     offsets = np.linspace(-0.3, 0.3, len(fits)) if len(fits) > 1 else np.zeros(1)
@@ -369,7 +360,9 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
-    write_legend(ax, None, fits, title="fit (nonzeros)" if counted else None, alignment="left", **BESIDE)
+    helpers.write_legend(
+        ax, None, fits, title="fit (nonzeros)" if counted else None, alignment="left", **helpers.BESIDE
+    )
     return ax
 
 
@@ -442,7 +435,7 @@ def screeplot(
     sparse = flag("sparse", sparse)
     one_of("kind", kind, KINDS)
     needed = ["adjusted variance", "share of total", "cumulative PCA"]
-    need_columns(variance, needed, "The frame of variances")
+    helpers.need_columns(variance, needed, "The frame of variances")
     adjusted, share, cumulative = (variance[column].to_numpy(dtype=float) for column in needed)
     k, usable = len(adjusted), share > 0
     total = float(np.median(adjusted[usable] / share[usable])) if usable.any() else np.nan
@@ -469,7 +462,7 @@ def screeplot(
     data = data.set_axis(names).iloc[: max(k, count)]
     yield data
     count = len(data)
-    ax = axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, OPEN)
+    ax = helpers.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, helpers.OPEN)
     blue, orange = accents(ax)
     place, drawn = np.arange(1, count + 1), data if kind == "variance" else 100 * data
     label = "sparse PCA (adjusted)" if sparse else "PCA"
@@ -500,9 +493,9 @@ def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
     labelled = max(k, 10)
     for i, (sparse, dense) in enumerate(zip(data["sparse"], data["dense"], strict=True)):
         if i < k and np.isfinite(sparse):
-            write(ax, f"{sparse:.1f}", (i + 1, 0.0), (0, 2), ha="center", **how)
+            helpers.write(ax, f"{sparse:.1f}", (i + 1, 0.0), (0, 2), ha="center", **how)
         if i < labelled and np.isfinite(dense):
-            write(ax, f"{dense:.1f}", (i + 1, dense), (3, 3), ha="left", **how)
+            helpers.write(ax, f"{dense:.1f}", (i + 1, dense), (3, 3), ha="left", **how)
 
 
 def _ticks(ax: Axes, names: list[Any], k: int) -> None:
@@ -581,12 +574,12 @@ def plot_components(
     Its table, `plot_components_data`, is indexed by component and has "eigenvalue" and "noise".
     """
     alpha = real_number("alpha", alpha, 0.0, 1.0)
-    need_columns(spectrum, ["eigenvalue"], "spectrum, as choose_k gives it,")
-    need_columns(table, ["noise"], "table, as choose_k gives it,")
+    helpers.need_columns(spectrum, ["eigenvalue"], "spectrum, as choose_k gives it,")
+    helpers.need_columns(table, ["noise"], "table, as choose_k gives it,")
     data = spectrum[["eigenvalue"]].assign(noise=table["noise"].reindex(spectrum.index))
     yield data
     data = data.iloc[: max(20, len(table))]
-    ax = axes_for(ax, 5.6, 3.8, OPEN)
+    ax = helpers.axes_for(ax, 5.6, 3.8, helpers.OPEN)
     blue = accents(ax)[0]
     x, values = np.arange(1, len(data) + 1), data["eigenvalue"].to_numpy()
     # components before the first one that does not exceed the threshold have filled marks

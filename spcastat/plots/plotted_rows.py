@@ -205,16 +205,16 @@ def outline_of(xy: np.ndarray, kind: str, level: float) -> np.ndarray | None:
     return np.asarray(centre + radius * circle @ np.linalg.cholesky(scatter).T)
 
 
-def fit_t(xy: np.ndarray, freedom: float = FREEDOM) -> tuple[np.ndarray, np.ndarray]:
+def fit_t(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Fit the centre and scatter of a bivariate t distribution by ML (Kent, Tyler and Vardi 1994).
 
-    By iterative reweighting: a point has the weight (freedom + 2) / (freedom + its squared distance).
+    By iterative reweighting: a point has the weight (FREEDOM + 2) / (FREEDOM + its squared distance).
     """
     centre, scatter = xy.mean(axis=0), np.cov(xy.T)
     for _ in range(200):
         away = xy - centre
         distance = np.einsum("ij,ij->i", away, np.linalg.solve(scatter, away.T).T)
-        weights = (freedom + 2.0) / (freedom + distance)
+        weights = (FREEDOM + 2.0) / (FREEDOM + distance)
         moved = weights @ xy / weights.sum()
         away = xy - moved
         # dividing by the sum of the weights instead of n has the same limit, and converges faster

@@ -13,23 +13,7 @@ from spcastat.config import flag, listed, whole_number
 from spcastat.errors import ComponentsError, DataError, ShapeError
 from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import short_name
-from spcastat.plots.axes_and_names import (
-    BESIDE,
-    OPEN,
-    axes_for,
-    axis_names,
-    correlation_of,
-    cross,
-    frame_of,
-    positions,
-    settle,
-    stacked,
-    title_of,
-    value_text,
-    write,
-    write_legend,
-    write_note,
-)
+from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.label_placement import scene_of, write_names
 from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import accents, area, line, need_coloured, shade
@@ -90,23 +74,25 @@ def plot_scores(
     Its table, `plot_scores_data`, has the chosen columns of scores, and "group" if groups were given.
     """
     need_coloured(palette, groups is not None)
-    frame_of(scores, "scores")
+    helpers.frame_of(scores, "scores")
     densities, every = flag("densities", densities), list(scores.columns)
-    chosen = positions(range(1, min(len(every), MOST) + 1) if components is None else components, every)
+    chosen = helpers.positions(
+        range(1, min(len(every), MOST) + 1) if components is None else components, every
+    )
     if len(chosen) > MOST:
         raise ComponentsError(
             f"{len(chosen)} of {len(every)} components were chosen; pairs of up to {MOST} fit on one figure."
         )
     values = scores.iloc[:, chosen]
     found = None if groups is None else group_rows(groups, scores.index)
-    names = axis_names(list(values.columns), shares)
+    names = helpers.axis_names(list(values.columns), shares)
     yield values.copy() if found is None else values.assign(group=found)
     xy, k = values.to_numpy(dtype=float), values.shape[1]
     densities = densities or k == 1
     side = k if densities else k - 1
-    beside = found is not None and side == 1  # a single panel leaves no corner free for the legend
+    aside = found is not None and side == 1  # a single panel leaves no corner free for the legend
     size = {1: 4.6, 2: 5.4, 3: 6.6, 4: 7.8, 5: 8.8}[side]
-    ax = axes_for(ax, size + 1.3 * beside, 0.75 * size if k == 1 else size)
+    ax = helpers.axes_for(ax, size + 1.3 * aside, 0.75 * size if k == 1 else size)
     ax.set_axis_off()
     artists: list[Any] = []
     labels: list[str] = []
@@ -134,11 +120,13 @@ def plot_scores(
             shown = list(groups_of(ax, found, len(xy), palette))
             artists = [ax.scatter([], [], color=[one.colour], marker=one.marker) for one in shown]
             labels = [one.name for one in shown]
-        corner = "upper left" if beside else "upper right"
-        write_legend(ax, artists, labels, title=title_of(groups), loc=corner, bbox_to_anchor=(1.0, 1.0))
+        corner = "upper left" if aside else "upper right"
+        helpers.write_legend(
+            ax, artists, labels, title=helpers.title_of(groups), loc=corner, bbox_to_anchor=(1.0, 1.0)
+        )
     if components is None and len(every) > k:
         shown_names = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
-        note = write_note(
+        note = helpers.write_note(
             ax, [f"{shown_names} of {len(every)} components are shown; components= chooses others."]
         )
         if note is not None:  # below the labels of the last panels
@@ -149,12 +137,12 @@ def plot_scores(
 
 def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any) -> tuple[list[Any], list[str]]:
     """Draw the points of two components; return artists and names of the groups."""
-    cross(panel, 0.18, 0.7)
+    helpers.cross(panel, 0.18, 0.7)
     drawn = scatter_groups(panel, xy, groups, palette=palette, **dots(len(xy), 16.0), zorder=2)
     panel.margins(x=0.06, y=0.12)
     panel.spines[["top", "right"]].set_visible(False)
-    r = correlation_of(*xy.T)
-    title = f"r = {value_text(r)}" if np.isfinite(r) else ""
+    r = helpers.correlation_of(*xy.T)
+    title = f"r = {helpers.value_text(r)}" if np.isfinite(r) else ""
     panel.set_title(title, fontsize="x-small", color=shade(panel, 0.75), pad=2)
     return drawn
 
@@ -268,13 +256,15 @@ def plot_diagnostics(
         points["group"] = group_rows(groups, diagnostics.index)
     yield DiagnosticsData(points, limits)
     new = ax is None
-    ax = axes_for(ax, 6.0 + 1.2 * (groups is not None), 4.4, OPEN)
+    ax = helpers.axes_for(ax, 6.0 + 1.2 * (groups is not None), 4.4, helpers.OPEN)
     xy = points[["T2", "Q"]].to_numpy(dtype=float)
     _scales(ax, xy, limits)
     how: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
     if groups is not None:
         artists, names = scatter_groups(ax, xy, points["group"].array, **how)
-        write_legend(ax, artists, names, title=title_of(groups), **(BESIDE if new else {"loc": "best"}))
+        helpers.write_legend(
+            ax, artists, names, title=helpers.title_of(groups), **(helpers.BESIDE if new else {"loc": "best"})
+        )
     else:
         out = (points["beyond"] != "").to_numpy()
         blue, orange = accents(ax)
@@ -283,7 +273,7 @@ def plot_diagnostics(
     _limit_lines(ax, limits)
     ax.set_xlabel("Hotelling T² (distance within the components)")
     ax.set_ylabel("Q (squared residual)")
-    settle(ax)
+    helpers.settle(ax)
     chosen = np.flatnonzero(points["labelled"].to_numpy())
     chosen = chosen[np.argsort(-(xy[chosen] / xy.max(axis=0).clip(min=1e-300)).max(axis=1), kind="stable")]
     scene = scene_of(ax, xy[chosen], xy, shafts=False)
@@ -348,10 +338,14 @@ def _limit_lines(ax: Axes, limits: pd.Series) -> None:
     level = _level_text(limits.name)
     if np.isfinite(limits["T2"]):
         ax.axvline(limits["T2"], **style)
-        write(ax, level, (limits["T2"], 1), (2, -2), xycoords=("data", "axes fraction"), va="top", **text)
+        helpers.write(
+            ax, level, (limits["T2"], 1), (2, -2), xycoords=("data", "axes fraction"), va="top", **text
+        )
     if np.isfinite(limits["Q"]):
         ax.axhline(limits["Q"], **style)
-        write(ax, level, (1, limits["Q"]), (-2, 2), xycoords=("axes fraction", "data"), ha="right", **text)
+        helpers.write(
+            ax, level, (1, limits["Q"]), (-2, 2), xycoords=("axes fraction", "data"), ha="right", **text
+        )
 
 
 def _level_text(level: Any) -> str:
@@ -404,15 +398,15 @@ def plot_coordinates(
     Its table, `plot_coordinates_data`, has the chosen columns, and "group" if groups were given.
     """
     need_coloured(palette, groups is not None)
-    frame_of(coordinates, "coordinates")
-    values = coordinates.iloc[:, positions(components, list(coordinates.columns))]
+    helpers.frame_of(coordinates, "coordinates")
+    values = coordinates.iloc[:, helpers.positions(components, list(coordinates.columns))]
     found = None if groups is None else group_rows(groups, coordinates.index)
     yield values.copy() if found is None else values.assign(group=found)
     n, k = values.shape
-    ax = axes_for(ax, 7.0, 0.7 + 1.5 * k)
+    ax = helpers.axes_for(ax, 7.0, 0.7 + 1.5 * k)
     kinds = list(groups_of(ax, found, n, palette))
     row = np.arange(1, n + 1)
-    for j, panel in enumerate(stacked(ax, values.columns, 0.84)):
+    for j, panel in enumerate(helpers.stacked(ax, values.columns, 0.84)):
         column = values.iloc[:, j].to_numpy(dtype=float)
         zero = column == 0
         panel.axhline(0, color=shade(panel, 0.35), linewidth=line(0.7), zorder=1)
@@ -425,7 +419,7 @@ def plot_coordinates(
             style: dict[str, Any] = {"s": area(12), "color": [kind.colour], "marker": kind.marker}
             marks.append(panel.scatter(x, y, zorder=3, linewidths=0, **style))
         if j == 0 and found is not None:
-            write_legend(panel, marks, [kind.name for kind in kinds], **BESIDE)
+            helpers.write_legend(panel, marks, [kind.name for kind in kinds], **helpers.BESIDE)
         title = f"{int((~zero).sum())} of {n} nonzero"
         panel.set_title(title, fontsize="x-small", color=shade(panel, 0.75), pad=2)
         panel.set_xlim(0.5 - 0.01 * n, n + 0.5 + 0.01 * n)

@@ -18,15 +18,9 @@ from spcastat import plots
 from spcastat.config import plural
 from spcastat.engine.inputs import Source
 from spcastat.labels import full_names, short_name
+from spcastat.report import resampling_tables as words
 from spcastat.report.equations import equations
 from spcastat.report.methods_text import describe
-from spcastat.report.resampling_tables import (
-    UNSAID,
-    bootstrap_document,
-    split_document,
-    stability_document,
-    test_document,
-)
 from spcastat.report.summary import summarise
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
@@ -254,15 +248,15 @@ def loadings_picture(state: FitState, groups: Any = None) -> Picture:
 
 def _leaders(loadings: pd.DataFrame) -> str:
     """Return a sentence with the number of nonzeros of each component, and its largest loading."""
-    told = []
+    parts = []
     for name in loadings.columns[:MOST_NAMED]:
         column = loadings[name].to_numpy(dtype=float)
         largest = int(np.argmax(np.abs(column)))
         count = plural(int((column != 0).sum()), "nonzero")
         first = f", the largest {fixed(column[largest], 2)} of {short_name(loadings.index[largest])}"
-        told.append(f"{short_name(name)} has {count}{first if column.any() else ''}")
-    rest = loadings.shape[1] - len(told)
-    return "; ".join(told) + (f"; {rest} more are in the table" if rest else "") + "."
+        parts.append(f"{short_name(name)} has {count}{first if column.any() else ''}")
+    rest = loadings.shape[1] - len(parts)
+    return "; ".join(parts) + (f"; {rest} more are in the table" if rest else "") + "."
 
 
 def sure_parts(state: FitState) -> Iterator[Picture | Document]:
@@ -278,9 +272,9 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
             1.2 + 0.24 * max(shown, 4),
             "intervals",
             "Loadings with bootstrap intervals; the table below holds them as numbers.",
-            f"Nonzero loadings with 95 % bootstrap intervals. {UNSAID['interval']}",
+            f"Nonzero loadings with 95 % bootstrap intervals. {words.UNSAID['interval']}",
         )
-        yield bootstrap_document(state, known.bootstrap, 0.95)
+        yield words.bootstrap_document(state, known.bootstrap, 0.95)
     if known.stability is not None:
         found = known.stability
         frequency = trust.frequency(state, found)
@@ -292,13 +286,13 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
             "frequency",
             "How often fits of half of the rows select each variable; the table below holds the shares.",
             f"Share of {len(found.chosen)} fits of half of the rows that select each variable; dotted is the "
-            f"threshold. {UNSAID['frequency']}",
+            f"threshold. {words.UNSAID['frequency']}",
         )
-        yield stability_document(state, found)
+        yield words.stability_document(state, found)
     if known.split is not None:
-        yield split_document(state, known.split, 0.95)
+        yield words.split_document(state, known.split, 0.95)
     if known.tests is not None:
-        yield test_document(state, known.tests)
+        yield words.test_document(state, known.tests)
 
 
 def scree_picture(state: FitState) -> Picture:
@@ -358,14 +352,14 @@ def diagnostics_picture(state: FitState, source: Source | None) -> Picture:
     found = rows.diagnostics(state, source)
     known = [name for name in ("T2", "Q") if np.isfinite(limits[name])]
     beyond = [f"{int((found[name] > limits[name]).sum())} beyond that of {name}" for name in known]
-    told = f"of {len(found)} rows, {' and '.join(beyond) or 'none can be judged'}."
+    counted = f"of {len(found)} rows, {' and '.join(beyond) or 'none can be judged'}."
     farthest = short_name(found["Q"].idxmax())
     return Picture(
         lambda ax: plots.plot_diagnostics(found, limits, ax=ax),
         5.0,
         3.9,
         "diagnostics",
-        f"Squared residual Q of every row against its Hotelling T2. {told[0].upper() + told[1:]} The largest "
-        f"Q is that of row {farthest}.",
-        f"Limits that 95 % of new rows would stay below if rows were normal: {told}",
+        f"Squared residual Q of every row against its Hotelling T2. {counted[0].upper() + counted[1:]} The "
+        f"largest Q is that of row {farthest}.",
+        f"Limits that 95 % of new rows would stay below if rows were normal: {counted}",
     )

@@ -168,7 +168,7 @@ def _position(
     card = position.card
     correlation = frames.score_correlation(state)
     largest = largest_with_another(correlation) if len(state.components) > 1 else None
-    told = variance_table(table, largest)
+    grid = variance_table(table, largest)
     spread = np.sqrt(np.diag(state.moments.scores).clip(min=0.0))
     found: dict[str, Any] = {
         "card": ", ".join(map(str, card)) if isinstance(card, tuple) else str(card),
@@ -181,7 +181,7 @@ def _position(
         ],
         "shares": _numbers(table["share of total"]),
         "correlation": [_numbers(line) for line in correlation.to_numpy()],
-        "variance": [told.title, list(told.headings), [[r.group, r.label, list(r.cells)] for r in told.rows]],
+        "variance": [grid.title, list(grid.headings), [[r.group, r.label, list(r.cells)] for r in grid.rows]],
         "equations": equations(state, max_terms=MOST_TERMS, width=100_000).splitlines(),
         "raw": None  # original units need the means, which a covariance matrix may lack
         if state.standard is None

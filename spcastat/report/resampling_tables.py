@@ -100,11 +100,7 @@ def stability_document(state: FitState, found: Halved, screen: bool = False) -> 
     return Document(
         title=f"Stability: {halves} fits of half of the rows ({draws}), threshold {found.threshold:g}",
         facts=tuple(_considered(state, found)),
-        tables=(
-            _frequencies(state, found),
-            *_groups(groups, found),
-            *(() if screen else _associates(pairs)),
-        ),
+        tables=(_frequencies(state, found), *_groups(groups, found), *(() if screen else _associates(pairs))),
         notes=tuple(notes),
     )
 
@@ -272,7 +268,7 @@ def _frequencies(state: FitState, found: Halved) -> Table:
     frequency, bound = trust.frequency(state, found), trust.bound(state, found)
     values = frequency.to_numpy()
     stable = (values >= found.threshold).sum(axis=0)
-    told = trust.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
+    bounded = trust.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
     sizes = np.where(met[:, None], values + np.abs(state.V), 0.0)
     rows, _ = Arrangement(max_rows=ROWS).rows(sizes, frequency.index)
@@ -281,7 +277,7 @@ def _frequencies(state: FitState, found: Halved) -> Table:
         for row, name in zip(rows, full_names(frequency.index[rows]), strict=True)
     ]
     ratios = zip(stable, np.count_nonzero(state.V, axis=0), strict=True)
-    false = zip(bound[:-1], told, strict=True)
+    false = zip(bound[:-1], bounded, strict=True)
     lines += [
         Row("Stable, of selected", tuple(f"{one} of {all_}" for one, all_ in ratios), rule=True),
         Row("False, at most", tuple(fixed(most, 2) if sure else "-" for most, sure in false)),
@@ -296,7 +292,7 @@ def _frequencies(state: FitState, found: Halved) -> Table:
     about = "False, at most: the number expected (Shah and Samworth, for exchangeable noise variables)"
     if bound["all"] < MOST_FALSE * stable.sum():
         about += f"; {bound['all']:.2f} of the {plural(int(stable.sum()), 'stable loading')} in all"
-    if not told.all():
+    if not bounded.all():
         about += '; "-": no guarantee, the bound is half of the stable loadings or more'
     heading = tuple(full_names(state.components))
     return Table("Selected in", heading, tuple(lines), notes=(*notes, f"{about}."))

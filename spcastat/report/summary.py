@@ -349,33 +349,33 @@ def standardisation(record: Record) -> tuple[str, str]:
 
 def describe_missing(record: Record) -> str:
     """Return one line on the treatment of missing values."""
-    told = record.missing or {}
+    about = record.missing or {}
     cells = (record.n or 0) * record.p
-    some = f"{100.0 * told['cells'] / cells:.2g} % of the values" if cells else ""
-    where = f"{some}, in {told['rows']} of {plural(record.n or 0, 'row')}"
-    if not told["cells"]:
-        kept = f"; a model of rank {told['rank']} is kept for new rows" if told["how"] == "em" else ""
+    some = f"{100.0 * about['cells'] / cells:.2g} % of the values" if cells else ""
+    where = f"{some}, in {about['rows']} of {plural(record.n or 0, 'row')}"
+    if not about["cells"]:
+        kept = f"; a model of rank {about['rank']} is kept for new rows" if about["how"] == "em" else ""
         return f"no value{kept}"
-    if told["how"] == "em":
-        ended = "converged after" if told["converged"] else "stopped before it converged, after"
+    if about["how"] == "em":
+        ended = "converged after" if about["converged"] else "stopped before it converged, after"
         return (
-            f"{where}; estimated by EM for probabilistic PCA of rank {told['rank']} (k_em) "
-            f"over {plural(told['patterns'], 'pattern')} of missing values, {ended} "
-            f"{plural(told['iterations'], 'iteration')}"
+            f"{where}; estimated by EM for probabilistic PCA of rank {about['rank']} (k_em) "
+            f"over {plural(about['patterns'], 'pattern')} of missing values, {ended} "
+            f"{plural(about['iterations'], 'iteration')}"
         )
-    text = f"{where}; correlations of the rows that have both variables, {told['fewest']:g} at least"
-    if told["moved"] == 0.0:
+    text = f"{where}; correlations of the rows that have both variables, {about['fewest']:g} at least"
+    if about["moved"] == 0.0:
         return text
-    return f"{text}; {describe_nearest(told)}"
+    return f"{text}; {describe_nearest(about)}"
 
 
-def describe_nearest(told: Mapping[str, Any]) -> str:
+def describe_nearest(about: Mapping[str, Any]) -> str:
     """Return one line on how much an indefinite matrix was changed to the nearest correlation matrix."""
-    pair = f" ({' and '.join(told['pair'])})" if "pair" in told else ""
+    pair = f" ({' and '.join(about['pair'])})" if "pair" in about else ""
     return (
-        f"no sample has such correlations (smallest eigenvalue {told['smallest']:.2g}), so the nearest "
-        f"correlation matrix is taken: it differs by {told['moved']:.2g} in Frobenius norm, in one "
-        f"correlation by {told['largest']:.2g} at most{pair}"
+        f"no sample has such correlations (smallest eigenvalue {about['smallest']:.2g}), so the nearest "
+        f"correlation matrix is taken: it differs by {about['moved']:.2g} in Frobenius norm, in one "
+        f"correlation by {about['largest']:.2g} at most{pair}"
     )
 
 

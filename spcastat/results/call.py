@@ -21,7 +21,7 @@ from spcastat.intake.replay import formula_inputs, replay_both, replay_table
 from spcastat.operators import prepare
 from spcastat.operators.scaling_groups import stored
 from spcastat.registry import CONTROLS, SOLVERS
-from spcastat.results.carried import packed_names
+from spcastat.results.pickling import packed_names
 from spcastat.state import FitState
 
 #: Sequences with more values than this are not printed in full.

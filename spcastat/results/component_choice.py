@@ -86,8 +86,7 @@ class ComponentChoice(Summary):
     k: int = attribute("_found.k", "The number of components: max(min(parallel, deflated), sequential).")
     parallel: int = attribute("_found.parallel", "The number that parallel analysis keeps.")
     deflated: int = attribute(
-        "_found.deflated",
-        "The number whose eigenvalues stand out after projecting out earlier components.",
+        "_found.deflated", "The number whose eigenvalues stand out after projecting out earlier components."
     )
     sequential: int = attribute("_found.sequential", "The number that the sequential sparse test keeps.")
 

@@ -173,12 +173,12 @@ class Plotted(OfFit):
         further = None if supplement is None else checked(supplement)
         scores = None if new is None else rows.scores_of_new(self._state, new)
         parts = [part for part in (None if further is None else further.rows, scores) if part is not None]
-        beside = further is not None and one_of("arrows", arrows, ARROWS) == "correlations"
+        extra = further is not None and one_of("arrows", arrows, ARROWS) == "correlations"
         return {
             "groups": self._by_row(groups, "groups"),
             "color": self._by_row(color, "color"),
             "new": pd.concat(parts) if len(parts) > 1 else next(iter(parts), None),
-            "supplementary": further.correlations if beside else None,  # type: ignore[union-attr]
+            "supplementary": further.correlations if extra else None,  # type: ignore[union-attr]
             "levels": None if further is None else further.levels,
         }
 

@@ -26,8 +26,8 @@ from spcastat.results.other_names import answered
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.fit_moments import Moments
-from spcastat.state.proof_sentences import percent_text, told, with_proof
-from spcastat.state.record import JOINT, Proven, Record
+from spcastat.state.proof_sentences import percent_text, proof_sentence, with_proof
+from spcastat.state.record import JOINT, Proven, Record, plain_value
 from spcastat.state.support_rule import forced, grouped, groups_of, rule_of, rule_words
 from spcastat.storage.atomic import file_path, write_bytes
 from spcastat.tables import Document, Row, Table
@@ -127,7 +127,8 @@ class Certificate(Renderings, pd.DataFrame):
     _constructor: Any = pd.DataFrame  # of its subsets
 
     sentence: str = attribute(
-        lambda proof: told(proof._proven, proof._nonneg, proof._names, proof._rule), "Summary of the proof."
+        lambda proof: proof_sentence(proof._proven, proof._nonneg, proof._names, proof._rule),
+        "Summary of the proof.",
     )
     loadings: pd.DataFrame = attribute("_found", "The best loadings found during the proof, p x k.")
 
@@ -494,14 +495,8 @@ def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
 
 def _plain(certificate: Any, scaled: tuple[str, ...] = (), factor: float = 1.0) -> dict[str, Any]:
     """Return the fields of a certificate as numbers, text and lists; those in `scaled` times `factor`."""
-    row: dict[str, Any] = {}
-    for one in dataclasses.fields(certificate):
-        value: Any = getattr(certificate, one.name)
-        if isinstance(value, np.ndarray | np.generic):
-            value = value.tolist()
-        value = list(value) if isinstance(value, tuple) else value
-        row[one.name] = value * factor if one.name in scaled else value
-    return row
+    row = {one.name: plain_value(getattr(certificate, one.name)) for one in dataclasses.fields(certificate)}
+    return {name: value * factor if name in scaled else value for name, value in row.items()}
 
 
 def _one_after_another(op: Operator, supports: list[np.ndarray]) -> np.ndarray:

@@ -15,9 +15,9 @@ from spcastat.progress import listening
 from spcastat.report import resampling_tables as words
 from spcastat.report.summary import Summary
 from spcastat.results.call import OfFit, frame_of, source_for
-from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute, computed, delegated
 from spcastat.results.other_names import answered
+from spcastat.results.pickling import Picklable
 from spcastat.results.plotted import LEVEL, drawn, plot_of
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
@@ -35,7 +35,7 @@ Result = TypeVar("Result", bound="Resampled[Any]")
 MOST_PERMUTATIONS, MOST_DRAWS = 1_000_000, 100_000
 
 
-class Resampled(Carried, Summary, Generic[Found]):
+class Resampled(Picklable, Summary, Generic[Found]):
     """A result of resampling."""
 
     _kind: ClassVar[str]  # its name among the results that a fit stores
@@ -296,13 +296,7 @@ class Inferred(OfFit):
 
     @answered
     def split_inference(
-        self,
-        n: int = 999,
-        *,
-        data: Any = None,
-        rng: Any = None,
-        n_jobs: int = 1,
-        progress: Any = False,
+        self, n: int = 999, *, data: Any = None, rng: Any = None, n_jobs: int = 1, progress: Any = False
     ) -> SplitInference:
         """Select variables on one half of the rows, and return intervals for their loadings from the other.
 

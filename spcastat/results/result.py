@@ -23,10 +23,10 @@ from spcastat.report.renderings import Advised, Shown
 from spcastat.report.report_file import to_excel, write_report
 from spcastat.report.summary import NOTEBOOK, SCREEN, Summary, summarise
 from spcastat.results.call import Call, card_by_number, names_for
-from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute, computed, delegated, documented
 from spcastat.results.interpretation import Interpreted
 from spcastat.results.other_names import no_such_attribute
+from spcastat.results.pickling import Picklable
 from spcastat.results.plotted import Plotted
 from spcastat.results.proofs import Proved
 from spcastat.results.resampling import Inferred
@@ -40,7 +40,7 @@ from spcastat.storage.fits import save as save_fit
 from spcastat.storage.score_files import transform_to as write_transformed
 
 
-class SpcaResult(Inferred, Proved, Carried, Interpreted, Plotted, Advised, Shown):
+class SpcaResult(Inferred, Proved, Picklable, Interpreted, Plotted, Advised, Shown):
     """A fitted sparse PCA.
 
     The most important methods, by topic:

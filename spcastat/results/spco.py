@@ -20,9 +20,9 @@ from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
 from spcastat.report.renderings import Shown
 from spcastat.report.summary import Summary
-from spcastat.results.carried import Carried
 from spcastat.results.delegation import attribute
 from spcastat.results.path import FitPath
+from spcastat.results.pickling import Picklable
 from spcastat.results.plotted import plot_of
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates, soft
@@ -34,7 +34,7 @@ from spcastat.tables import Arrangement, Document, Row, Table, loadings_table
 MOST_VALUES = 1000
 
 
-class SpcoResult(Carried, Shown):
+class SpcoResult(Picklable, Shown):
     """Sparse principal coordinates, the result of :func:`spcastat.spco`.
 
     Coordinates are the soft-thresholded scores of the rows on orthonormal, dense loadings, so that small ones

@@ -16,27 +16,27 @@ from spcastat.state.support_rule import EVERY, rule_words
 
 def with_proof(state: FitState, new: Proven) -> FitState:
     """Return the state with a new proof; of two of one kind, that with the smaller bounds is kept."""
-    alike = [one for one in state.proofs if _kind(one) == _kind(new)]
+    alike = [one for one in state.proofs if one.kind == new.kind]
     bounds = [sum(row["upper_bound"] for row in one.rows) for one in (new, *alike)]
     if any(bound <= bounds[0] for bound in bounds[1:]):
         return state
-    kept = tuple(one for one in state.proofs if _kind(one) != _kind(new))
+    kept = tuple(one for one in state.proofs if one.kind != new.kind)
     return replace(state, proofs=(*kept, new))
 
 
 def joint_gap(state: FitState, measure: str) -> float:
     """Return the gap of the joint proof of a measure, in percent; NaN without such a proof."""
-    gaps = [one.rows[0]["gap"] for one in state.proofs if _kind(one) == ("joint", measure, False)]
+    gaps = [one.rows[0]["gap"] for one in state.proofs if one.kind == ("joint", measure, False)]
     return float(gaps[0]) if gaps else float("nan")
 
 
 def proof_sentences(state: FitState) -> Iterator[str]:
     """Yield every proof of a fit in words."""
     nonneg, names = bool(state.record.options.get("nonneg")), list(state.components)
-    return (told(one, nonneg, names, rule_words(state)) for one in state.proofs)
+    return (proof_sentence(one, nonneg, names, rule_words(state)) for one in state.proofs)
 
 
-def told(proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "") -> str:
+def proof_sentence(proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "") -> str:
     """Return a proof in words, given the names of the components and a description of the support rule."""
     text = _joint(proven, nonneg) if proven.scope == "joint" else _components(proven, names)
     if nonneg:
@@ -92,7 +92,3 @@ def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:
     """Return a share in percent with three digits, rounded up if `up`, unless it exceeds them by rounding."""
     scaled = 1e5 * share
     return f"{(np.ceil(scaled - rounding) if up else np.round(scaled)) / 1e3 + 0.0:.3f}"
-
-
-def _kind(proven: Proven) -> tuple[str, str, bool]:
-    return proven.scope, proven.measure, proven.orthogonal

@@ -6,6 +6,7 @@ import dataclasses
 import platform
 import sys
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -135,10 +136,8 @@ class Record:
     matrix: dict[str, Any] | None = None
     groups: dict[str, Any] | None = None
 
-    @property
-    def converged(self) -> bool:
-        """Whether the fit converged before reaching `max_iter`."""
-        return self.status != "max_iter"
+    #: Whether the fit converged before reaching `max_iter`.
+    converged = property(lambda record: record.status != "max_iter")
 
 
 def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
@@ -146,7 +145,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
     method, solution, standard = plan.method, fit.solution, source.standard
     total, start = source.op.total * source.op.unit**2, plan.start if isinstance(plan.start, str) else "given"
     solver: Any = plan.solver
-    options = {one.name: _plain(getattr(solver, one.name)) for one in dataclasses.fields(solver)}
+    options = {one.name: plain_value(getattr(solver, one.name)) for one in dataclasses.fields(solver)}
     return Record(
         method=method.name,
         title=method.title,
@@ -179,7 +178,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         n_init=plan.n_init,
         # a start has reached the best objective if its value is within this share of it
         reached=int(np.isclose(solution.objectives, solution.objective, rtol=1e-6, atol=0.0).sum()),
-        details={name: [_plain(value) for value in values] for name, values in solution.details.items()},
+        details={name: [plain_value(value) for value in values] for name, values in solution.details.items()},
         screening=None if fit.screening is None else dataclasses.asdict(fit.screening),
         call=call,
         versions=versions(),
@@ -210,12 +209,12 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """Return a value as a number, text, or nested lists of these."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, (tuple, list)):
-        return [_plain(one) for one in value]
+        return [plain_value(one) for one in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)
@@ -255,3 +254,6 @@ class Proven:
     measure: str
     rows: list[dict[str, Any]]
     orthogonal: bool = False
+
+    #: A fit has at most one proof of each kind.
+    kind = property(attrgetter("scope", "measure", "orthogonal"))

@@ -7,18 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat import errors
 from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
 from spcastat.engine.inputs import Source
-from spcastat.errors import (
-    ComponentsError,
-    DataError,
-    DuplicateNamesError,
-    MissingValuesError,
-    NoRowsError,
-    NotImputedError,
-    OptionError,
-    ShapeError,
-)
 from spcastat.intake import ReadOptions, replay
 from spcastat.intake.checks import rows_of
 from spcastat.intake.frames import open_table
@@ -51,17 +42,17 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
             if source.stream.local
             else "as a dask collection, and scores.compute() all of them"
         )
-        raise NoRowsError(
+        raise errors.NoRowsError(
             f"{what} needs the rows in memory, and those of {source.stream.title} come in chunks. Use some "
             f"of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores {every}."
         )
     if state.record.from_rows:
-        raise NoRowsError(
+        raise errors.NoRowsError(
             f"{what} needs the rows, and a fit from a file does not have them: use transform(data) or "
             "diagnostics(data) with the data, save with scores=True to keep the scores, or fit again: "
             f"{state.record.call}."
         )
-    raise NoRowsError(
+    raise errors.NoRowsError(
         f"{what} needs rows, and this is a fit of a covariance matrix. Fit the rows with "
         "spca(data, ...), or give mean= (and scale=) to spca_cov and use transform(rows)."
     )
@@ -157,11 +148,11 @@ def inverse_transform(state: FitState, scores: Any, components: int | None = Non
     """
     standard = state.need_centre("inverse_transform()")
     k = state.V.shape[1]
-    used = k if components is None else whole_number("components", components, 0, k, ComponentsError)
+    used = k if components is None else whole_number("components", components, 0, k, errors.ComponentsError)
     T = rows_of(scores, "scores", k, fewer=used)
     names = list(state.components[: T.shape[1]])
     if isinstance(scores, pd.DataFrame) and list(scores.columns) != names:
-        raise ShapeError(
+        raise errors.ShapeError(
             f"scores has the columns {list(scores.columns)}; they must be {names} in this order (or "
             "give an array)."
         )
@@ -191,7 +182,7 @@ def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
     n, p = matrix.shape
     if is_sparse(matrix):
         if n * p > MOST_RESIDUALS:
-            raise DataError(
+            raise errors.DataError(
                 f"The residuals of these sparse data would be a dense table of {n} x {p}; q_statistic "
                 "has the squared length of each row of it."
             )
@@ -244,7 +235,7 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
         far &= ~np.isnan(matrix).any(axis=1)  # na="pairwise": incomplete rows have no distances
     if far.any():
         first = shown(index[int(np.argmax(far))])
-        raise DataError(
+        raise errors.DataError(
             f"T2 or Q of {plural(int(far.sum()), 'row')}, the first {first}, are too large for "
             "floating-point numbers (beyond 1e308). They are not in the units of the fit: leave them out."
         )
@@ -289,10 +280,10 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
         found = np.full((len(frame), len(names)), np.nan)
         found[kept.index.to_numpy()] = kept.to_numpy()
     if frame.columns.nlevels > 1:
-        raise ShapeError("augment() needs columns with one level of names; flatten them first.")
+        raise errors.ShapeError("augment() needs columns with one level of names; flatten them first.")
     taken = [name for name in names if name in frame.columns]
     if taken:
-        raise DuplicateNamesError(
+        raise errors.DuplicateNamesError(
             f"The data have a column called {shown(taken[0])} already; rename it, or use transform(data)."
         )
     for name, column in zip(names, found.T, strict=True):  # keeps the type of the labels
@@ -336,10 +327,12 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) ->
         return matrix
     model = state.need_model(f"{what} with na='em'")
     if is_sparse(matrix):
-        raise OptionError("na='em' was given with sparse data; give a dense table, such as X.toarray().")
+        raise errors.OptionError(
+            "na='em' was given with sparse data; give a dense table, such as X.toarray()."
+        )
     blank = np.isnan(matrix).all(axis=1)
     if blank.any():
-        raise MissingValuesError(
+        raise errors.MissingValuesError(
             f"{plural(int(blank.sum()), 'row')} without any value: {listed(index[blank])}. "
             "Leave such rows out, e.g. df.dropna(how='all')."
         )
@@ -364,7 +357,9 @@ def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
         For a fit from a file, which has no data.
     """
     if state.model is None:
-        raise NotImputedError("imputed is for fits with na='em'; this one has no model of missing values.")
+        raise errors.NotImputedError(
+            "imputed is for fits with na='em'; this one has no model of missing values."
+        )
     if source is None or source.gaps is None:
         raise state.no_data("imputed")
     columns = own(state.spec.columns)

@@ -75,19 +75,19 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
     target = file_path(path)
     mode = _mode_of(target)
     target = Path(os.path.realpath(target)) if os.path.islink(target) else target
-    beside = _part_of(target)
+    part = _part_of(target)
     try:
         try:
-            with open(beside, "xb") as file:
+            with open(part, "xb") as file:
                 if mode is not None:
-                    os.chmod(beside, mode)
+                    os.chmod(part, mode)
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(beside, target)
+            os.replace(part, target)
         finally:
             with suppress(OSError):  # it was renamed, or never created
-                beside.unlink()
+                part.unlink()
     except FileError:  # the rows could not be read
         raise
     except OSError as error:

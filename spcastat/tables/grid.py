@@ -117,9 +117,9 @@ def percent(share: float, digits: int = 2) -> Figures:
     return fixed(100 * share, digits)
 
 
-def percents(shares: Iterable[float], digits: int = 2) -> tuple[Figures, ...]:
+def percents(shares: Iterable[float]) -> tuple[Figures, ...]:
     """Return every fraction in percent; see :func:`percent`."""
-    return tuple(percent(share, digits) for share in shares)
+    return tuple(map(percent, shares))
 
 
 # --- rows, tables, documents ---------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 import spcastat as sp
 from spcastat.errors import FileError, NoRowsError, OptionError
 from spcastat.results.proofs import Certificate
-from spcastat.state.proof_sentences import told
+from spcastat.state.proof_sentences import proof_sentence
 from spcastat.state.record import Proven
 from tests.storage.test_archive import seal
 
@@ -198,7 +198,7 @@ def test_what_was_proven_names_the_components_as_the_fit_does(R):
 
 def test_a_gap_is_rounded_up_in_words_as_in_the_table():
     rows = [{"optimal": False, "gap": 0.01231}, {"optimal": True, "gap": 0.0}]
-    text = told(Proven("components", "adjusted", rows), False, ["size", "moisture"])
+    text = proof_sentence(Proven("components", "adjusted", rows), False, ["size", "moisture"])
     assert text.startswith("Proven optimal, given the earlier components: moisture.")
     assert "at most: size 0.013 %. Only one" in text
 

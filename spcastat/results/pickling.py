@@ -37,7 +37,7 @@ def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     }
 
 
-class Carried:
+class Picklable:
     """Mixin for results that can be copied and pickled.
 
     The data are in `_source`, the specification for new data in `_source` and `_state`, and the call in
@@ -46,7 +46,7 @@ class Carried:
 
     def __getstate__(self) -> dict[str, Any]:
         # cached values are not pickled
-        kept = {name: self.__dict__[name] for name in self.__dict__ if name not in _WORKED_OUT}
+        kept = {name: self.__dict__[name] for name in self.__dict__ if name not in _CACHED}
         if _local_stream(self) is not None:
             kept |= {"_source": None, "_call": None}
             if "_state" in kept:
@@ -72,7 +72,7 @@ class Carried:
 #: Attributes that contain a Spec, and with it the names used by a formula.
 _SPECS = ("_source", "_state")
 #: Cached attributes.
-_WORKED_OUT = ("_coordinates", "_distances", "_drawn", "_scores", "_variance")
+_CACHED = ("_coordinates", "_distances", "_drawn", "_scores", "_variance")
 
 
 def _packed(spec: Spec) -> Spec:
