@@ -123,7 +123,7 @@ def greedy_from(criterion: Criterion, groups: Groups, B: int, rng: np.random.Gen
     fits = empty(criterion, B)
     for i in range(criterion.k):
         _build(criterion, groups, fits, i, rng)
-    return rebuilt(criterion, groups, fits)
+    return fits
 
 
 def rebuilt(criterion: Criterion, groups: Groups, fits: Fits) -> Fits:
@@ -188,16 +188,18 @@ def restricted(
     turned += [varimax(vectors, max_iter=30)[:, :k]] if vectors.shape[1] > k else []
     groups = groups_of(op, max(card), explained, ROWS if settings.rounds else ROWS // 2, rng)
     whole = None if few_products else products(op, card, "pev" if objective == "pev" else "adjusted")
+    quick = whole is not None and not settings.rounds
     if whole is None:
         known = [*starts, *(_cut(D, card) for D in turned)]
     else:
-        fits = greedy_from(whole, groups, 1 + settings.climbs * (settings.rounds > 0), rng)
+        fits = greedy_from(whole, groups, 1 if quick else 1 + settings.climbs, rng)
+        if quick:
+            fits = rebuilt(whole, groups, fits)
         fits = joined([fits, from_directions(whole, [*starts, *turned])])
         fits = reordered(whole, swept(whole, fits, SWEEPS))
         best = np.argsort(-fits.value, kind="stable")
         known = list(whole.dense(fits.some(best[: settings.climbs])))
     size = p if p <= ALL else min(p, max(SOME, EACH * sum(card)))
-    quick = whole is not None and not settings.rounds
     if quick:
         known, size = known[:1], SOME // 2
     within = replace(

@@ -161,3 +161,17 @@ def test_leading_pairs_of_rows_are_found_once(counts):
     np.testing.assert_array_equal(again, values)
     np.testing.assert_allclose(kept.T @ kept, np.eye(2), atol=1e-12)
     np.testing.assert_allclose(op.dot(kept), kept * values, atol=1e-9 * values[0])
+
+
+def test_components_that_one_group_explains_in_part_are_found():
+    # ten variables are the sum of four orthogonal factors, whose own ten variables each have more variance
+    # together; PCA of all 1200 variables shows the ten other factors, of which no ten variables have much
+    rng = np.random.default_rng(0)
+    F = np.linalg.qr(rng.standard_normal((200, 14)))[0] * np.sqrt(200)
+    X = rng.standard_normal((200, 1200))
+    X[:, :10] = F[:, :4].sum(axis=1, keepdims=True) / 2 + 0.05 * X[:, :10]
+    X[:, 10:50] = 0.95 * np.repeat(F[:, :4], 10, axis=1) + 0.3 * X[:, 10:50]
+    X[:, 50:] += 0.5 * F[:, 4:] @ rng.standard_normal((10, 1150))
+    V = sp.spca(X, 4, 10, scale=True, effort="quick").loadings.to_numpy()
+    found = sorted(np.flatnonzero(v).tolist() for v in V.T)
+    assert found == [list(range(a, a + 10)) for a in range(10, 50, 10)]
