@@ -242,7 +242,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self._named(self._validated(X, reset=False))
 
     def _validated(self, X: Any, **how: Any) -> Any:
-        """Check rows by scikit-learn; its errors are raised as errors of this package, with its message."""
+        """Validate rows with scikit-learn and return them.
+
+        An error of scikit-learn is raised as ColumnTypeError or DataError, with the same message on one line.
+        """
         if isinstance(X, np.ma.MaskedArray):  # scikit-learn would use the masked values
             X = np.ma.filled(X.astype(float), np.nan)
         try:

@@ -37,22 +37,27 @@ CLOSE, CHUNK = 0.8, 50_000
 class Sequence(Relaxed):
     """The relaxed problem for adjusted variance, in any order of the components."""
 
-    #: `prepare` sets both; `every` has the cardinalities of all components.
+    #: `prepare` sets both: the Lagrange multiplier (see :mod:`spcastat.certify.multiplier`), and the
+    #: cardinalities of all components, including those whose supports are not enumerated.
     multiplier: Multiplier | None = None
     every: tuple[int, ...] = ()
 
     singles_alone = False
-    most_supports = 1_000_000  # most are excluded later by the multiplier
+    most_supports = 1_000_000  # `prepare` excludes most of them
 
     def prepare(self, V: np.ndarray, threshold: float, clock: Clock) -> None:
-        """Find a multiplier, and exclude the supports that no fit above the threshold can have.
+        """Find a Lagrange multiplier, and drop the supports that no fit above the threshold can have.
+
+        Sets `multiplier` and `every`, and reduces `kept` and `cards`.
 
         Parameters
         ----------
         V : ndarray of shape (p, k)
-            A fit.
+            The loadings of a known fit; the search for the multiplier starts from their supports.
         threshold : float
+            An adjusted variance: a support is dropped if no fit that has it can exceed this value.
         clock : Clock
+            The search for the multiplier takes at most half of the time left.
         """
         self.cards = tuple(
             c
@@ -73,7 +78,8 @@ class Sequence(Relaxed):
         )
         room = found.bound - threshold
         for c, places in self.kept.items():
-            # a support loses at least theta (1 - eigenvalue of G_TT) from the bound of the multiplier
+            # for fits with the support T, the bound of the multiplier is lower by theta (1 - g), where g is
+            # the largest eigenvalue of G_TT
             G = gram(self.factor, found.Z, found.thresholds[c])
             self.kept[c] = places[found.thresholds[c] * (1.0 - eigenvalues(G, places)) <= room]
         self.cards = tuple(c for c in self.cards if len(self.kept[c]) <= MOST_SUPPORTS)
@@ -96,7 +102,7 @@ class Sequence(Relaxed):
 
     @property
     def _unsearched(self) -> float:
-        """Bound on the adjusted variance of components with unsearched supports, beyond the multiplier."""
+        """The sum of theta (see `multiplier`) over the components whose supports are not enumerated."""
         assert self.multiplier is not None
         left = list(self.every)
         for c in (*self.cards, *(1,) * self.m):
@@ -105,7 +111,7 @@ class Sequence(Relaxed):
 
     @cached_property
     def _beyond(self) -> tuple[Alone, ...]:
-        """Bounds on what the searched supports add beyond the multiplier."""
+        """For each component with enumerated supports T, bounds on q'(N_T - Z)q over unit vectors q."""
         assert self.multiplier is not None
         found = {}
         for c in dict.fromkeys(self.cards):
@@ -118,7 +124,7 @@ class Sequence(Relaxed):
 
     @cached_property
     def _singly(self) -> np.ndarray:
-        """Bounds on what a one-variable component on each variable adds beyond the multiplier, shape (p,)."""
+        """For each variable, bounds on q'(N_T - Z)q over unit vectors q, with T this variable, shape (p,)."""
         assert self.multiplier is not None
         columns = self.factor.T[:, :, None]
         return np.asarray(alone(columns @ columns.mT - self.multiplier.Z).first)
@@ -150,7 +156,7 @@ class Sequence(Relaxed):
         return exact[: 2 if self.k == 3 <= len(self.factor) else 1]
 
     def _first(self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running) -> np.ndarray:
-        """Return bounds in which the variance of the first component is exact."""
+        """Return bounds as in `LeafBounds` that have the exact variance of the first component."""
         columns = self._columns(roots, chosen)
         each = 2**HALVINGS * self.k * sum(A.shape[2] for A in columns) ** 2
         found = [
@@ -162,7 +168,7 @@ class Sequence(Relaxed):
     def _first_two(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
     ) -> np.ndarray:
-        """Return bounds in which the variances of the first two components are exact."""
+        """Return bounds as in `LeafBounds` that have the exact variances of the first two components."""
         columns = self._columns(roots, chosen)
         return np.array(
             [first_two_bound([A[b] for A in columns], threshold, running) for b in range(len(roots))]
@@ -187,15 +193,17 @@ class Sequence(Relaxed):
 
 
 def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> tuple[float, np.ndarray]:
-    """Return a bound on the eigenvalues of G_TT over all T of c variables, and supports with large values.
+    """Return a bound on the eigenvalues of G_TT over all supports T, and supports with large eigenvalues.
 
     Parameters
     ----------
     G : ndarray of shape (p, p)
     c : int
+        The number of variables in T.
     places : ndarray of int, shape (n, c), or None
-        All supports; if None, the bound comes from branch and bound.
+        All supports T; if None, the bound comes from branch and bound.
     clock : Clock
+        If the time is up, the bound is the largest eigenvalue of G, and no supports are returned.
     """
     if c == 1:
         values = np.diag(G)
@@ -215,7 +223,10 @@ def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> t
 
 
 def eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the largest eigenvalue of G_TT for each support, (n,), or a bound if that is at most CLOSE."""
+    """Return the largest eigenvalue of G_TT for each support T, (n,).
+
+    If the Frobenius norm of G_TT is at most CLOSE, this norm is returned, which is an upper bound.
+    """
     squares = G * G
     bound = np.zeros(len(places))
     for i, j in combinations_with_replacement(range(places.shape[1]), 2):

@@ -48,7 +48,10 @@ class Leaves:
         return self.value
 
     def climb(self, tuples: list[list[np.ndarray]]) -> float:
-        """Optimise loadings on given supports, a list for each fit in any order; return the best value."""
+        """Optimise loadings on given supports, store the best fit, and return the best known value.
+
+        Each list in `tuples` has the supports of one fit, in any order.
+        """
         tried = [found for one in tuples if (found := placed(one, self.cards, self.V)) is not None]
         if tried:
             for V, value in self._climbed(tried):
@@ -56,7 +59,7 @@ class Leaves:
         return self.value
 
     def _climbed(self, tried: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
-        """Yield fits on some of these supports of all components, with their values."""
+        """Yield the best fits, with their values, on choices of supports; each choice has one a component."""
         places = np.stack([np.concatenate(one) for one in tried])
         leading = [[np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1] for T in one] for one in tried]
         starts = [np.stack([np.concatenate(one) for one in leading])]
@@ -68,14 +71,17 @@ class Leaves:
         yield self.criterion.dense(fits.some(np.array([best])))[0], float(fits.value[best])
 
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
-        """Run the quick search and store its result if it is better; return the best value."""
+        """Run the quick search and store its result if it is better; return the best known value."""
         V = joint(op, len(cards), cards, self.measure, "quick", rule=rule).V
         value = float(MEASURES[self.measure](V, op)[-1]) if V.any(axis=0).all() else -np.inf
         return self.better(V, value)
 
 
 def placed(supports: list[np.ndarray], cards: tuple[int, ...], V: np.ndarray) -> list[np.ndarray] | None:
-    """Assign supports to components by cardinality; components without one keep theirs from V."""
+    """Assign supports to components by cardinality; components that get none keep their support in V.
+
+    Return None if a support is left over or a component gets none of its cardinality.
+    """
     free = sorted(range(len(supports)), key=lambda j: len(supports[j]))
     found = []
     for i, card in enumerate(cards):

@@ -65,7 +65,7 @@ def lanczos_bound(product: Callable[[np.ndarray], np.ndarray], p: int, running: 
 
 
 def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a matrix whose largest eigenvalue bounds those of all supports of at most c variables.
+    """Return a matrix whose largest eigenvalue, the split bound, bounds those of all blocks of c variables.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def cut_off(S: np.ndarray, share: float) -> np.ndarray:
 
 
 def improved(S: np.ndarray, U: np.ndarray, c: int, level: float) -> tuple[np.ndarray, float]:
-    """Take one subgradient step from `U` towards a split bound of `level`.
+    """Take one subgradient step from `U` towards a split bound (see `split`) of `level`.
 
     Returns
     -------
@@ -156,7 +156,12 @@ def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def split_bound(S: np.ndarray, c: int, shares: np.ndarray) -> float:
-    """Return the smallest split bound for U = S clipped at each of these shares."""
+    """Return a bound on the largest eigenvalue of all blocks of c variables: the smallest over `shares`.
+
+    For each share, U is the off-diagonal part of S, clipped at this share of its largest absolute value, and
+    the bound is the largest eigenvalue of the matrix that `split` makes of S and U. For c = 1 and c >= p the
+    bound is exact and does not use the shares.
+    """
     if c == 1 or c >= len(S):
         return trace_bound(S, 1) if c == 1 else eigenvalue_bound(S)
     return min(eigenvalue_bound(split(S, cut_off(S, float(share)), c)[0]) for share in shares)

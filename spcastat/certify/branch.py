@@ -27,7 +27,8 @@ from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve
 OPTIMAL = 1e-9
 #: The relative tolerance that the search aims for, slightly smaller.
 TARGET = 8e-10
-#: Up to order SMALL a support is always searched for; above it only if time allows FEW starts.
+#: A heuristic search for a good support always runs with up to SMALL variables; with more, only if there is
+#: time for FEW starts.
 SMALL, FEW = 1000, 10
 
 Callback = Callable[[int], None]
@@ -170,9 +171,9 @@ def searched(
     callback: Callback | None,
     name: str = "branch and bound",
 ) -> Proof:
-    """Run a search until it ends, or a limit or Ctrl-C stops it; return its proof.
+    """Run a search until it ends, or a limit or Ctrl-C stops it; return `proof`, which the search updates.
 
-    The other arguments are those of `prove`, and the name of the stage for progress reports.
+    `name` is the name of the stage in progress reports; `prove` describes the limits and `callback`.
     """
     begun = time.perf_counter()
     most = np.inf if max_nodes is None else max_nodes
@@ -261,7 +262,7 @@ class _Search:
         self.proof.raise_to(value * self.scale, support)
 
     def _deepen(self) -> None:
-        """Try to rule out improvements with more and more nodes; tighten the bound in between."""
+        """Try to prove, with more and more nodes, that no support is better; lower the bound in between."""
         proof, budget = self.proof, 64.0
         while True:
             target = proof.value * (1.0 + TARGET)
@@ -280,7 +281,10 @@ class _Search:
                 budget *= 4
 
     def _refute(self, bound: float, budget: float) -> bool | None:
-        """Return True if no support exceeds `bound`, False if undecided, None if a better one was found."""
+        """Return True if no support exceeds `bound`, None if a better support was found and stored.
+
+        Return False if this is still undecided after `budget` nodes.
+        """
         c, p = self.c, len(self.S)
         level = (bound / self.scale + self.shift) * (1.0 - 1e-13 * (c + 1) - 4.0 * EPS * c * c)
         stack = [Node(self.must, np.setdiff1d(np.arange(p), self.must))]

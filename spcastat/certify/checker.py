@@ -81,7 +81,11 @@ def ky_fan(A: Ball, k: int) -> np.ndarray:
 
 
 def sparse(Q: Ball, c: int, ask: Any, key: str, taken: list[int], free: list[int]) -> None:
-    """Refuse unless x'Qx >= 0 for all x on at most c variables: all of `taken` and any of `free`."""
+    """Refuse unless x'Qx >= 0 for all x on at most c variables: all of `taken` and any of `free`.
+
+    `ask` returns the witness of this node of the search tree, which has the key `key`: the variable on which
+    the node branches, or, for a leaf, a matrix U (see `spcastat.certify.bounds.split`).
+    """
     free = free if len(taken) < c else []
     node = ask(key, {"Q": Q, "c": c, "taken": taken, "free": free})
     if "split" in node:
@@ -140,7 +144,7 @@ def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Any) -> No
         total = own + second + spread + sum((alone[d][0] + alone[d][1]).max() for d in cards[t + 1 :])
         for d, row in zip(cards, rows, strict=False):
             total += alone[d][0][row] + alone[d][1][row]
-        if measure == "adjusted" and t:  # the first component and this one add less than the sum of both
+        if measure == "adjusted" and t:  # the first component and this one add less than their bounds' sum
             _, b, w = (one[rows[0]] for one in alone[cards[0]])
             cosines = np.abs(1.0 - (u @ w) ** 2)
             total -= 0.5 * (b + spread - np.sqrt((b - spread) ** 2 + 4.0 * b * spread * cosines))
@@ -169,7 +173,7 @@ def leaf(S: Ball, measure: str, supports: list[Any], bound: float, ask: Any) -> 
     node, bases, sums = ask(key, {"M": M.mid, "R": R, "at": at}), [Ball(R[:, T]) for T in at], [0.0]
     require(len(node) == k <= len(U), f"leaf {key!r} has too few components")
     for D, one in zip(bases, node, strict=True):
-        if measure == "pev":  # M + YY', and a lower bound on v'YY'v
+        if measure == "pev":  # add YY' to M, and subtract a lower bound on v'YY'v from the bound for M
             Y = Ball(np.reshape(one["Y"], (len(U), -1)))
             positive(D.T @ Y @ Y.T @ D - D.T @ D * one["least"], f"leaf {key!r} does not hold")
             M, sums[0] = M + Y @ Y.T, sums[0] - one["least"]

@@ -13,7 +13,7 @@ from spcastat.operators import Operator
 SLAB = 256
 #: No step should take longer than this, in seconds, so that Ctrl-C takes effect.
 STEP = 0.8
-#: The cost of a pass over the entries of a matrix, in operations of a matrix product per entry.
+#: The time of a pass over the entries of a matrix: as many operations of a matrix product for each entry.
 PASS = 20.0
 
 

@@ -119,7 +119,7 @@ def certify(
 
 @dataclass(eq=False)
 class _Run:
-    """The certificates so far, and the covariance matrix deflated by as many components."""
+    """One run of `certify`: the certificates so far, and the deflated covariance matrix."""
 
     op: Operator
     V: np.ndarray
@@ -135,6 +135,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.floor = 1e-13 * float(self.op.diagonal().max())  # smaller variances after deflation are rounding
+        # the deflated matrix, and the number of components removed from it
         self.left: tuple[Operator, int] = (self.op, 0)
 
     @cached_property

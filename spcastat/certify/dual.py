@@ -5,7 +5,8 @@ orthonormal columns of D_g:
 
     max sum_g <C_g, X_g>  over  0 <= X_g <= I, tr X_g = n_g,  sum_g s_cg D_g X_g D_g' <= room I  for all c.
 
-For any matrices Z_c >= 0, with KF_n the sum of the n largest eigenvalues (Ky Fan), the dual objective
+Here <A, B> = tr A'B, the signs s_cg are -1, 0 or 1, and room is a number. For any matrices Z_c >= 0, with
+KF_n the sum of the n largest eigenvalues (Ky Fan), the dual objective
 
     room sum_c tr Z_c + sum_g KF_n_g(C_g - D_g' (sum_c s_cg Z_c) D_g)
 
@@ -40,8 +41,8 @@ ROUNDING = 1e-10
 EVERY = 10
 #: Ratio of primal to dual step length; 2 worked best for random supports of pitprops.
 RATIO = 2.0
-#: A matrix times FIRST, projected on a fantope, gives the projection on its leading eigenvectors, unless they
-#: tie.
+#: A matrix times FIRST has as nearest matrix in `fantope` the projection on its leading eigenvectors, unless
+#: eigenvalues tie.
 FIRST = 1e6
 #: Directions with singular values up to this share of the largest are dropped from a span.
 NOTHING = 1e-12
@@ -138,10 +139,11 @@ class Relaxation(Ascent):
     ----------
     C : list of g ndarrays of shape (B, c, c)
     bases : list of g ndarrays of shape (B, d, c) or None
-        The columns are orthonormal or zero; None, with c = d, for the identity.
+        D_g, with orthonormal or zero columns; None, with c = d, for the identity.
     counts : list of g ints
-        The traces.
+        The traces n_g.
     signs : ndarray of shape (m, g)
+        The signs s_cg of m constraints.
     room : float
     scale : ndarray of shape (B,)
         The scale of C.
@@ -210,9 +212,10 @@ class Relaxation(Ascent):
 
 
 def _unspanned(C: np.ndarray, D: np.ndarray | None, count: int) -> np.ndarray:
-    """Return a penalty: 10 on the diagonal for zero columns of D, which are not in the span, (B, c, c).
+    """Return a penalty on the use of zero columns of D: 10 in their places on the diagonal, (B, c, c).
 
-    If fewer than `count` columns are nonzero, the penalty is zero: the constraint has no effect there.
+    If fewer than `count` columns are nonzero, the penalty is zero, since a matrix of trace `count` with
+    eigenvalues of at most one must use zero columns.
     """
     if D is None:
         return np.zeros((len(C), 1, 1))
@@ -287,7 +290,7 @@ def planes(bases: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def union_basis(columns: list[np.ndarray]) -> np.ndarray:
-    """Return orthonormal columns that span all those given, shape (B, d, c); unused ones are zero."""
+    """Return an orthonormal basis of the joint span of the matrices, shape (B, d, c), padded with zeros."""
     Q, sizes, _ = np.linalg.svd(np.concatenate(columns, axis=2), full_matrices=False)
     return np.asarray(Q * (sizes > NOTHING * sizes[:, :1])[:, None, :])
 

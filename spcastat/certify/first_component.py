@@ -1,6 +1,7 @@
 """Upper bounds on adjusted variance for given supports, with the exact variance of the first component.
 
-Let S = F'F, N_T = F_T F_T' and q_1, ..., q_k be the orthonormal directions of the scores. The first component
+Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, ..., q_k be the orthonormal
+directions of the scores. T1, ..., Tk are the supports of the components in their order. The first component
 has variance 1 / (q_1' N_T1^+ q_1), with q_1 in the span of F_T1. This is at most q_1' N_T1 q_1 (Jensen's
 inequality), the bound that is used for the other components. Relaxed to matrices X_j of trace one:
 
@@ -21,8 +22,8 @@ from spcastat.search.small_matrices import SMALLEST
 
 #: The largest number of times that an interval is halved.
 HALVINGS = 6
-#: Eigenvalues of N_T1 are raised to these shares of the largest in turn, which still gives bounds: inverses
-#: of small eigenvalues slow the dual method down.
+#: Smaller eigenvalues of N_T1 are raised to a floor, since their inverses slow the dual method down. These
+#: floors, as shares of the largest eigenvalue, are tried in turn; each gives a valid bound.
 FLOORS = (0.15, 0.02, 1e-4)
 
 
@@ -61,9 +62,10 @@ def first_component_bounds(
 def _with_first(
     A: np.ndarray, others: list[np.ndarray], threshold: np.ndarray, steps: int, running: Running
 ) -> np.ndarray:
-    """Return bounds for the orders that begin with the component that has the columns `A`.
+    """Return upper bounds on the adjusted variance over all orders in which a given component comes first.
 
-    A bound below its threshold is raised to it.
+    `A`, shape (B, d, c), has the columns of F on the support of that component, and `others` those of the
+    other components. A bound below `threshold` is raised to it. The result has shape (B,).
     """
     D, sizes, _ = np.linalg.svd(A, full_matrices=False)
     values = sizes**2
@@ -96,11 +98,14 @@ def _with_first(
 def interval_relaxation(
     ends: np.ndarray, values: np.ndarray, D: np.ndarray, rest: list[np.ndarray], floor: float
 ) -> Relaxation:
-    """Return the linear problems for intervals of the variance of the first component.
+    """Return relaxations in which the variance of the first component is in an interval [l, u].
+
+    The chord takes the place of 1/t, see the module's docstring.
 
     Parameters
     ----------
     ends : ndarray of shape (B, 2)
+        l and u.
     values : ndarray of shape (B, c)
         The eigenvalues of N_T1 whose eigenvectors are the columns of D, descending.
     D : ndarray of shape (B, d, c)

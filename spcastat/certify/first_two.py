@@ -1,6 +1,7 @@
 """Upper bounds on adjusted variance for given supports, with the exact variances of the first two components.
 
-Let S = F'F, N_T = F_T F_T' and q_1, ..., q_k be the orthonormal directions of the scores. The first component
+Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, ..., q_k be the orthonormal
+directions of the scores. T1, ..., Tk are the supports of the components in their order. The first component
 has variance 1 / (q_1' N_T1^+ q_1), see `first_component`. The second has scores b y with y = q_2 + a q_1 in
 the span of F_T2, so that its variance given the first is b^2 = 1 / (y' N_T2^+ y). The sign of q_1 is free:
 let a >= 0. The other components add at most q_j' N_Tj q_j, which is exact for the last one.
@@ -95,7 +96,7 @@ def _with_two(
         bound, widest = np.tile(bound, 2), np.tile(widest, 2)
         half = 0.5 * (ends[rows, widest] + ends[rows, widest + 1])
         ends[rows, widest + (rows < len(rows) // 2)] = half
-        # the variance of the second component alone, b^2 (1 + a^2), is at most its largest eigenvalue
+        # the variance of the second component alone, b^2 (1 + a^2), is at most the largest eigenvalue of N_T2
         ends[:, 5] = np.minimum(ends[:, 5], np.sqrt((two / ends[:, 2] - 1.0).clip(min=0.0)))
         kept = ends[:, 4] <= ends[:, 5]
         ends, bound = ends[kept], bound[kept]
@@ -190,9 +191,9 @@ class Boxes(Ascent):
 
 
 def _spanned(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an orthonormal basis D of the span of A, and t with N^+ approximately D diag(t) D'.
+    """Return an orthonormal basis D of the span of A, and t with (A A')^+ approximately D diag(t) D'.
 
-    Small eigenvalues of N are raised, which still gives a bound: their inverses slow the dual method down.
+    Small eigenvalues of A A' are raised, as their inverses slow the dual method down; bounds remain valid.
     """
     D, sizes, _ = np.linalg.svd(A, full_matrices=False)
     return D, 1.0 / np.maximum(sizes**2, 1e-3 * sizes[0] ** 2)

@@ -50,7 +50,7 @@ class Frame:
         return self.offset + float(ky_fan(self.M, self.k)) + ROUNDING * float(np.trace(self.M))
 
     def bases(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return orthonormal bases of the spans of supports, and whether each is reliable.
+        """Return orthonormal bases of the columns of F on each support, and whether each basis is reliable.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Frame:
 
 
 def doubtful(sizes: np.ndarray) -> np.ndarray:
-    """Return whether the rank of columns with these singular values is uncertain due to rounding, (...)."""
+    """Return whether columns with these singular values have a rank that is in doubt due to rounding."""
     largest = sizes[..., :1]
     return np.asarray(((sizes > DEPENDENT * largest) & (sizes < CLEAR * largest)).any(axis=-1))
 

@@ -191,7 +191,7 @@ class _Search:
             self.root.lower(problem.dense(), "multiplier of orthogonality")
             if self.root.bound <= level:
                 return
-            left_out = level
+            left_out = level  # supports that `prepare` excluded can reach this value
         if not (problem.m or problem.cards):
             raise Stopped("free components" if problem.free else "too many supports")
 

@@ -1,7 +1,8 @@
 """An upper bound on adjusted variance over all supports: a Lagrange multiplier of orthogonality.
 
-Let S = F'F, N_T = F_T F_T' and q_1, ..., q_k be the orthonormal directions of the scores. Component j adds at
-most q_j' N_Tj q_j. For every Z >= 0 the sum of q_j' Z q_j is at most tr Z, so that the adjusted variance is
+Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, ..., q_k be the orthonormal
+directions of the scores. Component j, with support Tj, adds at most q_j' N_Tj q_j. For every Z >= 0 the sum
+of q_j' Z q_j is at most tr Z, so that the adjusted variance is
 
     A <= tr Z + sum_j theta_j  with  theta_j >= lambda_max(N_T - Z) for all supports T of c_j variables.
 
@@ -24,7 +25,7 @@ from spcastat.certify.dual import EVERY, RATIO, ROUNDING, Running, capped_simple
 
 #: In each round: the largest number of supports added, and the number of steps of the dual method.
 ADDED, STEPS = 12, 60
-#: Thresholds theta are at least this share of the largest eigenvalue; the bound stays valid.
+#: Thresholds theta are raised to at least this share of the largest eigenvalue, which keeps the bound valid.
 LEAST = 1e-6
 
 #: Takes a matrix G (p, p) and c; returns an upper bound on the largest eigenvalue of G_TT over all supports T
@@ -97,7 +98,7 @@ def multiplier(
 
 @dataclass(eq=False)
 class _State:
-    """The iterates of Chambolle and Pock's method: Z, and X_T of the current supports by cardinality."""
+    """The iterates of the method of Chambolle and Pock (2011): Z, and X_T for each support in use."""
 
     F: np.ndarray
     counts: dict[int, int]
@@ -118,7 +119,7 @@ class _State:
         return cls(F, counts, dict(supports), X, Z, dict.fromkeys(counts, max(rest, LEAST * scale)), scale)
 
     def proven(self, largest: Largest) -> Multiplier:
-        """Return the multiplier scaled to be valid for all supports; add the supports that violated it."""
+        """Return the multiplier, scaled to be valid for all supports; add supports that violated it."""
         bounds = {}
         for c, threshold in self.thresholds.items():
             bounds[c], large = largest(gram(self.F, self.Z, threshold), c)

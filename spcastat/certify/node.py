@@ -20,7 +20,8 @@ import numpy as np
 from spcastat.certify.bounds import cut_off, improved, largest_others, leading_pairs, split
 from spcastat.kernels.eig import EPS, below
 
-#: Shares of the largest |S_ij| at which the initial U of the split bound may be clipped.
+#: Shares of the largest off-diagonal |S_ij| at which the initial U of the split bound may be clipped; see
+#: `spcastat.certify.bounds.split`.
 SHARES = np.array([0.85, 0.72, 0.6, 0.5, 0.42, 0.35, 0.28, 0.22, 0.16, 0.11, 0.07])
 #: Above this order the split bound is not used, since its factorisations take too long.
 SPLIT_ORDER = 2000
@@ -34,7 +35,7 @@ class Node:
     ----------
     taken, free : ndarray of int
     U : ndarray of shape (len(free), len(free)) or None
-        The U of the split bound of the parent.
+        The matrix U of the parent's split bound, see `spcastat.certify.bounds.split`.
     """
 
     taken: np.ndarray
@@ -43,7 +44,7 @@ class Node:
 
 
 def complement(S: np.ndarray, node: Node, level: float) -> np.ndarray | None:
-    """Return T, or None if the taken variables alone reach the level."""
+    """Return the T of the module's docstring; None if the taken variables alone reach the level."""
     T = S[np.ix_(node.free, node.free)]
     if node.taken.size:
         values, vectors = np.linalg.eigh(S[np.ix_(node.taken, node.taken)])
@@ -120,6 +121,7 @@ def _best_pair(T: np.ndarray, level: float) -> np.ndarray | None:
 
 
 def _closed_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -> bool:
+    """Return whether sums of variances or of rows prove that no r variables reach the level."""
     variances = np.diag(T)
     f = len(T)
     safe = level * (1.0 - 4.0 * r * EPS)
@@ -131,10 +133,10 @@ def _closed_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -> 
 def _possible_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -> np.ndarray:
     """Mark the variables that may be in a support that reaches the level.
 
-    If j is in the support, the other r - 1 variables have a value of at most b, and together they reach the
+    If j is in the support and b bounds the largest eigenvalue of the other r - 1 variables, all r reach the
     level only if (level - T_jj)(level - b) <= the sum of the r - 1 largest T_jk^2. Also, after j is taken,
-    the variances of the others become T_kk + T_jk^2 / (level - T_jj), and r - 1 of them must sum to the
-    level.
+    the variances of the others become T_kk + T_jk^2 / (level - T_jj), and r - 1 of these must sum to at least
+    the level.
     """
     variances = np.diag(T)
     f = len(T)
@@ -153,13 +155,16 @@ def _possible_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -
 
 
 def first_split(T: np.ndarray, r: int, level: float) -> np.ndarray:
-    """Return the best U among T clipped at several shares."""
+    """Return the U with the smallest split bound (see `spcastat.certify.bounds.split`), to start from.
+
+    The candidates are the off-diagonal part of T, clipped at each of SHARES of its largest absolute value.
+    """
     candidates = [cut_off(T, float(share)) for share in SHARES]
     return min(candidates, key=lambda U: float(leading_pairs(split(T, U, r)[0], 1)[0][0]))
 
 
 def closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple[bool, np.ndarray]:
-    """Search for a U whose split bound excludes the node; return whether there is one, and the best U."""
+    """Return whether some U has a split bound below the level, which excludes the node, and the best U."""
     best, lowest = U, np.inf
     for _ in range(6):
         if below(split(T, U, r)[0], level):
@@ -172,7 +177,9 @@ def closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple
 
 
 def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np.ndarray:
-    """Mark the variables j that the split bound of the node with j taken does not exclude, for all j at once.
+    """Mark the variables j for which the node with j taken is not excluded by its split bound.
+
+    All j are tested at once.
 
     Taking j adds w w', w = T_.j / (level - T_jj)^(1/2), to the matrix of the others and lowers r by one. If
     A = level - (split matrix for r - 1 variables) is positive definite, all eigenvalues of the new split
@@ -193,7 +200,10 @@ def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np
 
 
 def branching_variable(T: np.ndarray, others: np.ndarray, U: np.ndarray | None, r: int) -> int:
-    """Return the variable with the largest weight in the split bound; if U is None, the largest row sum."""
+    """Return the variable with the largest entry in the leading eigenvector of the split matrix.
+
+    If U is None, return the variable with the largest row sum.
+    """
     if U is None:
         return int(np.argmax(np.diag(T) + others.sum(axis=1)))
     return int(np.argmax(np.abs(leading_pairs(split(T, U, r)[0], 1)[1])))

@@ -1,8 +1,9 @@
 """Upper bounds on sums over orthonormal directions, such as adjusted variance, for batches of problems.
 
-Let S = F'F, N_T = F_T F_T' and q_1, ..., q_k be the orthonormal directions of the successive scores of a fit
-(Gram-Schmidt). Component j adds at most q_j' N_Tj q_j, in any order. The components of one variable, with
-variables I, together add at most tr S_II minus the sum of q_j' N_I q_j over the other components j, so that
+Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, ..., q_k be the orthonormal
+directions of the successive scores of a fit (Gram-Schmidt). Component j, with support Tj, adds at most
+q_j' N_Tj q_j, in any order. The components of one variable, with variables I, together add at most tr S_II
+minus the sum of q_j' N_I q_j over the other components j, so that
 
     A <= tr S_II + max over orthonormal q_j of sum_j q_j' (N_Tj - N_I) q_j,
 

@@ -57,7 +57,7 @@ def searched(
 
 
 def _largest(V: np.ndarray, cards: tuple[int, ...]) -> np.ndarray:
-    """Return the supports of the largest loadings, shape (p, k)."""
+    """Return a bool array of shape (p, k) that marks the largest loadings of each column, `cards` of them."""
     held = np.zeros(V.shape, dtype=bool)
     for j, card in enumerate(cards):
         held[np.argsort(-np.abs(V[:, j]), kind="stable")[:card], j] = True
@@ -69,8 +69,8 @@ def _exchanged(
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """Exchange variables while that raises PEV; return loadings, PEV and supports.
 
-    The ascent from leading eigenvectors may end in a poor local optimum, so there are `climbs` more, from
-    random loadings, on each choice of supports.
+    On each choice of supports, loadings are found by ascent from leading eigenvectors and, as this may end in
+    a poor local optimum, by `climbs` further ascents from random loadings.
     """
     value, V = -np.inf, np.zeros(held.shape)
     tried = held[None]
@@ -107,7 +107,7 @@ def _promising(S: np.ndarray, V: np.ndarray, held: np.ndarray, j: int) -> np.nda
 
 
 def _room(others: np.ndarray) -> np.ndarray:
-    """Return projections on the orthogonal complement of `others`, (B, c, k - 1), shape (B, c, c)."""
+    """Return the projections, (B, c, c), on the orthogonal complements of `others`, (B, c, k - 1)."""
     U, sizes, _ = np.linalg.svd(others, full_matrices=False)
     U = U * (sizes > DEPENDENT)[:, None, :]
     return np.eye(others.shape[1]) - U @ U.mT

@@ -1,4 +1,4 @@
-"""Relaxation of PEV and the least-squares share: frames, tables of unions, and problems that separate."""
+"""Relaxation of PEV and the least-squares share for the joint search; see `frame`, `dual` and `relaxed`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Projection(Relaxed):
         super().__init__(S, cards)
 
     def searched(self, c: int) -> bool:
-        """Return whether supports of c variables are searched.
+        """Return whether supports of c variables are enumerated.
 
         Every k-dimensional subspace contains vectors with p - k + 1 nonzeros, so c >= p - k + 1 is no
         constraint.
@@ -90,10 +90,13 @@ class Projection(Relaxed):
 def spanned_bounds(
     M: np.ndarray, bases: list[np.ndarray], k: int, level: np.ndarray | float, steps: int, running: Running
 ) -> np.ndarray:
-    """Return the bounds for chosen supports, with constraints for each pair of them, shape (B,)."""
+    """Return the dual bounds for chosen supports, with a constraint for each pair of them, shape (B,).
+
+    `planes` has the bases for these constraints.
+    """
     found = support_bounds(M, bases, k, level, steps, running=running)
     at = np.flatnonzero(found > level)
-    if steps and at.size and len(bases) > 1 and k > 2:  # two components span P
+    if steps and at.size and len(bases) > 1 and k > 2:  # if k = 2, the plane of a pair is P
         parts = [D[at] for D in bases]
         pairs = planes(parts)
         ranks = [1] * len(parts) + [2] * len(pairs)
@@ -123,7 +126,10 @@ def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
 
 
 def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the basis of a support for each root; roots that share a frame are computed together."""
+    """Return for each root the basis of one support, and whether it is reliable; see `Frame.bases`.
+
+    The bases of roots that share a frame are computed together.
+    """
     d = len(roots[0].frame.M)
     D, sound = np.empty((len(roots), d, places.shape[1])), np.empty(len(roots), dtype=bool)
     groups: dict[int, list[int]] = {}

@@ -30,8 +30,9 @@ INNER, LEAF, LAST = 60, 120, 800
 class Alone:
     """Bounds on what a component adds for each of n supports, whatever the other components are.
 
-    A component with direction q, a unit vector, adds at most q'Nq, and
-    N <= second I + (first - second) u u' with the two largest eigenvalues of N and its leading eigenvector u.
+    A component with direction q, a unit vector, adds at most q'Nq, where N is a matrix of its support, such
+    as N_T - Z in :mod:`spcastat.certify.multiplier`. N <= second I + (first - second) u u' with the two
+    largest eigenvalues of N and its leading eigenvector u.
 
     Attributes
     ----------
@@ -45,7 +46,10 @@ class Alone:
 
 
 def alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Alone:
-    """Return the leading eigenvalues and vectors of N: `matrices` (n, c, c) in the `bases` (n, d, c)."""
+    """Return the bounds for N = D A D', where A are the `matrices` (n, c, c) and D the `bases` (n, d, c).
+
+    Without bases, D is the identity.
+    """
     values, vectors = np.linalg.eigh(matrices)
     first, u = values[:, -1], vectors[:, :, -1]
     second = values[:, -2] if values.shape[1] > 1 else np.minimum(first, 0.0)
@@ -83,7 +87,7 @@ def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> n
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """A bound: a constant plus what each searched component adds alone."""
+    """A bound: the constant `own` plus what each component with enumerated supports adds alone."""
 
     own: float
     parts: tuple[Alone, ...]
@@ -94,6 +98,7 @@ class Sums:
         Parameters
         ----------
         chosen : ndarray of int, shape (B, m)
+            Indices of the supports of the components before that one; the other entries are not used.
         level : int
             The index of that component.
         threshold : float
@@ -109,8 +114,8 @@ class Sums:
             known = [(t, chosen[:, t], s, chosen[:, s, None]) for s in range(level) for t in range(s)]
             pairs = [*known, *((t, chosen[:, t], level, at) for t in range(level))]
             less = [losses(self.parts[t], rows, self.parts[s], columns) for t, rows, s, columns in pairs]
-            # losses of pairs overlap: use the largest, or their sum divided by the number of pairs per
-            # component
+            # Losses of different pairs overlap and cannot be added. The largest one is valid, and so is their
+            # sum divided by the number of pairs that each component is in: subtract the larger of the two.
             bound[:, at] -= np.maximum(reduce(np.maximum, less), sum(less) / level)
         return np.asarray(bound)
 
@@ -124,9 +129,9 @@ class Root:
     frame : Frame
     singles : ndarray of int, shape (m,)
     reach : ndarray of shape (r + 1, 2^q) or None
-        Bounds by sets of variables, see :func:`spcastat.certify.relaxed.reaches`.
+        Bounds by sets of variables, see `reaches`.
     taken : int
-        The variables that are in every such set, as bits.
+        The variables of the one-variable components as bits, if other components may use these variables.
     sums : Sums or None
         Bounds that are sums over components.
     """
@@ -138,7 +143,8 @@ class Root:
     sums: Sums | None = None
 
 
-#: Takes roots, chosen supports, a threshold and `running`; returns bounds.
+#: Bounds for leaves, in which the supports of all searched components are chosen: takes roots, chosen
+#: supports, a threshold and `running`, as in `Relaxed.bounds`; returns an array of shape (B,).
 LeafBounds = Callable[[list[Root], np.ndarray, float, Running], np.ndarray]
 
 
@@ -148,7 +154,8 @@ class Relaxed(ABC):
     Attributes
     ----------
     cards : tuple of int
-        The cardinalities, ascending, of the components with several variables whose supports are searched.
+        The cardinalities, ascending, of the components with several variables whose supports are enumerated,
+        in short "searched".
     m : int
         The number of one-variable components.
     k : int
@@ -159,6 +166,8 @@ class Relaxed(ABC):
         The number of operations for the bound of one choice of variables for one-variable components.
     apart : bool
         Whether no two supports share a variable.
+    free : bool
+        Whether all cardinalities are too large to restrict the components.
     """
 
     #: The name of the measure in MEASURES.
@@ -189,9 +198,8 @@ class Relaxed(ABC):
     def under(self, rule: SupportRule, cards: tuple[int, ...]) -> bool:
         """Use a rule to exclude supports, and return whether it is used.
 
-        This method must be called before supports are listed.
-
-        For each cardinality, the supports are kept that some component with this cardinality may have.
+        A support is kept if the rule allows it for some component with its cardinality. This method must be
+        called before supports are listed.
         """
         if self.variables < self.p or (rule.disjoint and self.p > 62):
             return False  # sets of variables are stored as the bits of an integer
@@ -209,7 +217,7 @@ class Relaxed(ABC):
         return places[kept]
 
     def searched(self, c: int) -> bool:
-        """Return whether the supports of a component of c variables are searched."""
+        """Return whether the supports of c variables are enumerated: c is a constraint and they are few."""
         return c < self.variables and comb(self.variables, c) <= self.most_supports
 
     @cached_property
@@ -233,7 +241,7 @@ class Relaxed(ABC):
 
     @cached_property
     def kept(self) -> dict[int, np.ndarray]:
-        """The supports searched for each cardinality, as indices of shape (n, c)."""
+        """The enumerated supports of each cardinality c, as indices of shape (n, c)."""
         different = dict.fromkeys(self.cards)
         return {c: self.allowed(np.array(list(combinations(range(self.variables), c)))) for c in different}
 
@@ -312,7 +320,9 @@ MOST_VARIABLES = 14
 
 
 def union_table(frame: Frame) -> np.ndarray:
-    """Return the bound for every set of variables, shape (2^q,); bit i of the index stands for variable i.
+    """Return, for every set of variables, the bound on fits with loadings on this set only, shape (2^q,).
+
+    Bit i of the index stands for variable i.
 
     Sets whose rank is doubtful due to rounding have the bound of all variables.
     """
@@ -329,7 +339,10 @@ def union_table(frame: Frame) -> np.ndarray:
 
 
 def reaches(table: np.ndarray, most: int) -> np.ndarray:
-    """Return the largest bound of a set with up to r variables added, for r up to `most`, (most + 1, 2^q)."""
+    """Return, for r = 0, ..., `most` and every set, the largest bound after up to r variables are added.
+
+    `table` is that of `union_table`; the result has shape (most + 1, 2^q).
+    """
     q = table.size.bit_length() - 1
     found = np.empty((most + 1, table.size))
     found[0] = table

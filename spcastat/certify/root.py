@@ -59,10 +59,11 @@ def root_bound(op: Operator, cards: tuple[int, ...], measure: str, eigenvalues: 
 
 
 def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> float:
-    """Return a bound on the sum over components of the largest sparse eigenvalue for their cardinality.
+    """Return a bound on the sum of the largest sparse eigenvalue for the cardinality of each component.
 
-    It bounds adjusted variance, since that of a component is at most its variance, and PEV of orthogonal
-    loadings, which is the sum of their variances.
+    A sparse eigenvalue is the largest eigenvalue of a block of as many variables. The sum bounds adjusted
+    variance, since a component's adjusted variance is at most its variance, and PEV of orthogonal loadings,
+    which is the sum of the variances of the components.
 
     Parameters
     ----------

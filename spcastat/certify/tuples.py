@@ -22,6 +22,7 @@ class Open:
     Attributes
     ----------
     root : ndarray of int
+        The index of the choice of variables for the one-variable components.
     chosen : ndarray of int, shape (N, m)
         Indices of the chosen supports; entries from `level` on are not used.
     level : ndarray of int
@@ -64,6 +65,13 @@ class Tuples:
     climb : callable
         Takes a list of leaves, each with supports for all components; optimises loadings on them and returns
         the best known value.
+    max_nodes : float
+    step : callable
+        Called with the number of nodes of each batch that is examined.
+    nodes : int
+        The number of nodes examined.
+    closed : float
+        The largest bound of the closed nodes.
     """
 
     problem: Relaxed
@@ -159,7 +167,7 @@ class Tuples:
         return self._made[index]
 
     def _advance(self) -> None:
-        """Examine the open nodes with the largest bounds: lower the bounds, or replace nodes by children."""
+        """Examine a batch of open nodes with large bounds: lower the bounds, or replace nodes by children."""
         assert self.open is not None
         nodes = self.open
         done = (nodes.level == len(self.problem.cards)) & (nodes.stage > len(self.problem.leaf_bounds))
@@ -188,6 +196,7 @@ class Tuples:
         self.open = found
 
     def _bounded(self, batch: Open, roots: list[Root], level: int, leaf: bool) -> Open:
+        """Return the batch after the next bound; after the first bound of leaves, climb from the best."""
         stage = int(batch.stage[0])
         chosen = batch.chosen[:, :level]
         if leaf and stage:
@@ -207,6 +216,7 @@ class Tuples:
         return batch
 
     def _children(self, batch: Open, roots: list[Root], level: int) -> Open:
+        """Return the children of the nodes, one for each support of the next component that stays open."""
         problem = self.problem
         cards, count = problem.cards, len(problem.supports[level])
         bounds = np.repeat(batch.bound[:, None], count, axis=1)
@@ -229,12 +239,13 @@ class Tuples:
             if sums is not None:
                 ceilings = sums.ceilings(batch.chosen[members], level, self.threshold)
                 bounds[members] = np.minimum(bounds[members], ceilings)
-        if cards[level] == cards[level - 1]:  # at level 0 this compares with index 0, which excludes none
+        # with equal cardinalities the index may not be smaller than the one before; at level 0 all remain
+        if cards[level] == cards[level - 1]:
             bounds[np.arange(count) < batch.chosen[:, level - 1][:, None]] = -np.inf
         which, row = np.nonzero(self._kept(bounds))
         chosen = batch.chosen[which]
         chosen[:, level] = row
-        # nodes with few children, or children with cheap bounds, get no dual bound
+        # children that are few, or have cheap bounds, start at stage 1: they branch without a dual bound
         paired = len(cards) == 2 and roots[0].sums is not None
         few = level + 1 < len(cards) and (paired or roots[0].reach is not None)
         if few and not paired:

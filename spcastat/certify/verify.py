@@ -44,9 +44,9 @@ def covariance(proof: dict[str, Any], data: str | PathLike[str], separator: str)
 
 
 def attained(S: np.ndarray, V: np.ndarray, measure: str) -> list[float]:
-    """Return the share of the total variance that each component explains, or all of them together.
+    """Return shares of the total variance: of each component, or one share of all components together.
 
-    The share of a component is what it adds to the earlier components.
+    For the measure "component", the share of a component is what it adds to the earlier components.
     """
     V = V / np.linalg.norm(V, axis=0)
     if measure == "pev":

@@ -90,7 +90,7 @@ class Witnesses:
         return {"split": free[int(np.argmax(np.diag(T)))]}
 
     def _root(self, R: np.ndarray, places: dict[int, np.ndarray], cards: list[int]) -> list[list[float]]:
-        """Return a factor of a multiplier of orthogonality for all supports."""
+        """Return the rows of X, where Z = XX' is a multiplier for all supports; see `multiplier`."""
         part = self.clock.until(time.perf_counter() + 0.3 * self.clock.left)
         found = multiplier(
             R,
@@ -103,7 +103,7 @@ class Witnesses:
         return factor(found.Z)
 
     def _ordered(self, R: np.ndarray, at: list[np.ndarray]) -> list[dict[str, Any]]:
-        """Return intervals of the variance of each component that may come first, and their multipliers."""
+        """Return, with each component in the first place, intervals of its variance and their multipliers."""
         found = []
         for first, T in enumerate(at):
             rest = [R[:, S] @ R[:, S].T for j, S in enumerate(at) if j != first]
@@ -131,7 +131,10 @@ class Witnesses:
     def _interval(
         self, A: np.ndarray, rest: list[np.ndarray], low: float, high: float
     ) -> tuple[list[list[float]], list[float]] | None:
-        """Return a factor of a multiplier that closes an interval, and its thresholds; None if none does."""
+        """Return a multiplier that proves the bound for an interval of the variance of the first component.
+
+        It is returned as the rows of X, where Z = XX', with its thresholds theta; None if none was found.
+        """
         D, sizes, _ = np.linalg.svd(A, full_matrices=False)
         ends, others = np.array([[low, high]]), [N[None] for N in rest]
         for floor in FLOORS:
@@ -147,7 +150,7 @@ class Witnesses:
         return None
 
     def _projected(self, M: np.ndarray, at: list[np.ndarray]) -> list[dict[str, Any]]:
-        """Return a factor of a multiplier for each component, and its smallest eigenvalue on the support."""
+        """Return, for each component, the rows of X, and a lower bound on v'XX'v for v on its support."""
         bases, level = [np.eye(len(M))[None][:, :, T] for T in at], self.bound - ROOM
         problem = supports_relaxation(M[None], bases, len(at))
         bound, Y = problem.bounds(level, LAST, self.clock.runs)
@@ -190,7 +193,7 @@ def witnesses(
 
 
 def leaf_proven(Q: Ball, c: int, taken: list[int], free: list[int], values: list[float]) -> bool:
-    """Return whether the U with these `values` closes a node."""
+    """Return whether the matrix U with these `values` below its diagonal proves the bound of a node."""
     try:
         sparse(Q, c, lambda key, asked: {"U": values}, "", taken, free)
     except RefusedError:
@@ -199,7 +202,7 @@ def leaf_proven(Q: Ball, c: int, taken: list[int], free: list[int], values: list
 
 
 def factor(Z: np.ndarray) -> list[list[float]]:
-    """Return the rows of X, where X X' is close to Z."""
+    """Return the rows of X, where XX' is close to Z and has only its larger eigenvalues."""
     values, vectors = np.linalg.eigh(Z)
     kept = values > SMALL * max(float(values[-1]), ROOM)
     kept[-1] = True

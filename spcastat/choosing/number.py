@@ -50,7 +50,7 @@ def choose_k(
     alpha : float
         Level of parallel analysis; the two sequential tests use a fifth of it.
     n_resample : int
-        Number of draws.
+        Largest number of draws of simulated noise for each test.
     rng : None, int or numpy Generator
         Seed of the draws; None uses a fixed seed.
     covariance : bool, optional
@@ -65,8 +65,9 @@ def choose_k(
     Returns
     -------
     ComponentChoice
-        ``.k``, ``.parallel``, ``.deflated``, ``.sequential``, ``.table``, ``.reason``, ``.spectrum``,
-        ``.plot()``.
+        ``.k``, the number of components; ``.parallel``, ``.deflated`` and ``.sequential``, the numbers P, D
+        and Q of the three tests (see Notes); ``.table``, eigenvalues and p-values of the components;
+        ``.reason``, the choice in words; ``.spectrum``, all eigenvalues; ``.plot()``.
 
     Raises
     ------
@@ -80,8 +81,8 @@ def choose_k(
     tests, k = max(min(P, D), Q):
 
     - P, parallel analysis, keeps the leading components whose eigenvalues are exceeded by the eigenvalue of
-      the same rank in at most a share `alpha` of the draws. If there are real components, rows of very
-      unequal norms may appear as further ones.
+      the same rank in at most a share `alpha` of the draws. Rows of very unequal norms do not appear as
+      components if all is noise, but beside real components P may count them as further ones.
     - D compares the first eigenvalue of the residuals given the earlier components with sign flips of these
       residuals, at the level `alpha` / 5.
     - Q does the same with sparse components, each extended to all variables correlated with it, and so
@@ -93,8 +94,8 @@ def choose_k(
 
     A covariance matrix is treated as the sample covariance matrix of normal rows. For rows in chunks, and for
     more than 20 million cells, draws are made from the covariance matrix by the central limit theorem, with
-    the fourth moments of the rows (one more pass) and the norms of the largest rows, so that rows of very
-    unequal norms do not appear as components here either. The signs of a weighted row are flipped together.
+    the fourth moments of the rows (one more pass) and the norms of the largest rows, so that these draws also
+    allow for rows of very unequal norms. The signs of a weighted row are flipped together.
     Correlated noise, as between neighbours in time or space, is not noise in this sense: all tests find
     components in it.
 

@@ -38,7 +38,7 @@ files:
   An input file is never overwritten, by any path or link. An output file is replaced once it is complete.
 """
 _HINTS: dict[type[SpcaError], str] = {
-    # messages of the package name its own options; these name the corresponding ones of the command
+    # Messages of the package name Python options. These hints name the corresponding options of the command.
     ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels, --sep and "
     "--decimal say how numbers are written, --dummy makes columns of text in a --formula.)",
     MissingValuesError: " (Here: --na drop or --na em.)",

@@ -148,15 +148,15 @@ Optimum = tuple[float, int]
 
 @dataclass(frozen=True)
 class Aim:
-    """The objective of a choice between fits.
+    """How the best of several fits is chosen.
 
     Attributes
     ----------
     objective : {"pev", "adjusted", "least_squares"}
-        The measure that the best start maximises.
+        The measure that is maximised over the starts.
     screen : bool, int or None
-        Whether the search runs on the variables of largest variance and is then verified against all. A
-        number is the number of variables to start with; None decides by the size of the data.
+        Whether to search among the variables of largest variance first and then check the result against all
+        variables. An int is the number of variables to begin with; None decides by the size of the data.
     """
 
     objective: str = "pev"

@@ -60,14 +60,14 @@ class Model:
     text : str
         The formula as the user wrote it.
     context : Mapping
-        The names that the terms use in addition to columns. A :class:`spcastat.intake.safe.Closed` one allows
-        only the safe language.
+        The names that the terms use in addition to columns. If it is a :class:`spcastat.intake.safe.Closed`,
+        only expressions in the restricted language of that module are evaluated.
     states : dict
-        Text of the call of a transform -> its learned state.
+        The learned state of each transform; the key is the text of its call.
     encodings : dict
-        Text of a factor with levels -> its kind and state in formulaic.
+        The kind and the state, in formulaic, of each factor with levels; the key is the text of the factor.
     widths : tuple of int
-        The number of columns of each term, once these were computed.
+        The number of columns of each term; empty until the columns are computed.
     """
 
     terms: tuple[tuple[Part, ...], ...]

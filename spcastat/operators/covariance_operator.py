@@ -1,6 +1,7 @@
 """The interface between the data and the solvers and measures: products with the covariance matrix.
 
-Solvers and measures do not know where these come from. `Gram`, the simplest operator, has the matrix itself.
+Solvers and measures need not know how these products are computed. `Gram`, the simplest operator, stores the
+matrix itself.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ DEPENDENT = 1e-7
 
 
 class Operator(ABC):
-    """The p x p covariance matrix S of centred, scaled and weighted rows, given by products with it.
+    """The p x p covariance matrix S of centred, scaled and weighted rows, accessed through products S V.
 
     Everything is in units of variance (divisor: the sum of the weights minus one).
 
@@ -41,7 +42,8 @@ class Operator(ABC):
     stored : int
         Number of stored entries of sparse rows, which every product reads; 0 for other operators.
     lanczos_basis : int
-        Number of stored Lanczos vectors; more of them pay off if a product is much more expensive.
+        Number of Lanczos vectors to store. More of them take more memory and fewer products with S, which
+        pays off if products are expensive.
     """
 
     p: int

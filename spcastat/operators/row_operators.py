@@ -22,7 +22,8 @@ from spcastat.operators.covariance_operator import (
 )
 from spcastat.operators.sparse_products import product, sparse_squares
 
-#: They are also converted, and centred block by block, if a mean exceeds this many standard deviations.
+#: Cross-products of sparse rows are computed from dense blocks, which are centred, if a mean exceeds this
+#: many standard deviations, since raw products would lose digits.
 FAR_MEAN = 100.0
 
 

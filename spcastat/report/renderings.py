@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from spcastat.tables import Document
 
-#: Plain rules for LaTeX without booktabs, which a notebook may not load.
+#: Defines the rules of booktabs as \hline, for notebooks exported to PDF without that package.
 PLAIN_RULES = "".join(rf"\providecommand{{\{name}rule}}{{\hline}}" for name in ("top", "mid", "bottom"))
 #: Layout options that every format has.
 COMMON = ("digits", "decimal", "full_names", "caption", "notes")

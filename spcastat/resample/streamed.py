@@ -35,7 +35,7 @@ MOST, MOST_DISTRIBUTED = 64_000_000, 8_000_000
 ROOM = 3
 #: Distribution function of a Poisson variable with mean one; larger counts have a probability of 1e-18.
 COUNTS = np.cumsum(stats.poisson.pmf(np.arange(20), 1.0))
-#: Takes a number and returns uniform random numbers, one for each row.
+#: Takes the number of a draw and returns uniform random numbers, one per row; draws are independent.
 Uniform = Callable[[int], np.ndarray]
 
 
@@ -74,7 +74,7 @@ class DrawSums(PartSums):
     def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
         """Yield for every sample how often it contains each row, shape (n,).
 
-        `uniform` takes a number and returns uniform random numbers, one per row, independent for each number.
+        `uniform` takes the number of a draw, see `Uniform`.
         """
         for pair in range(self.pairs):
             halves = _halved(uniform(pair), weights)

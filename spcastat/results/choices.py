@@ -82,7 +82,7 @@ class Chosen:
     call: str
     groups: int | None = None
 
-    #: What cardinalities count.
+    #: The unit in which cardinalities are counted: "group" or "loading".
     unit = property(lambda how: "group" if how.groups else "loading")
     #: The column of the table with the sums of cardinalities.
     _counted = property(lambda how: "groups" if how.groups else "nonzeros")
@@ -377,7 +377,7 @@ class Choice(Summary):
         super().__init__(chosen.screen(components), frames)
 
     def _no_such(self, name: str) -> AttributeError:
-        """Return an error that names the attribute of the fit."""
+        """Return the AttributeError for a missing attribute; if the fit has it, the message says so."""
         if not name.startswith("_") and hasattr(type(self._fit), name):
             return AttributeError(f"A choice has no {name}; it is choice.fit.{name} here.")
         return super()._no_such(name)

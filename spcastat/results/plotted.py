@@ -58,11 +58,11 @@ level : float in (0, 1)
 
 
 def drawn(draw: Plot[..., Any], *filled: str, **entries: str) -> Callable[[Callable[..., Any]], Any]:
-    """Decorator that turns a method, which returns arguments of the plot function `draw`, into a plot method.
+    """Decorate a method that returns arguments of the plot function `draw`: the new method draws the plot.
 
-    The new method has the options of the old one and the other parameters of `draw`, except those that the
-    fit provides (FILLED and `filled`). Its docstring is that of `draw`, with the `entries` of `documented`.
-    Its attribute `data` returns the table.
+    It has the parameters of the old method and of `draw`, except those that the fit provides: those in FILLED
+    and those named in `filled`. Its docstring is that of `draw`, changed by `entries` as in `documented`. Its
+    attribute `data` is a method that returns the plotted values as a table.
     """
 
     def make(method: Callable[..., Any]) -> Any:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found", Bootstrapped, Halved, Split, Tested)
 Result = TypeVar("Result", bound="Resampled[Any]")
-#: Largest numbers of permutations, and of draws or pairs, whose Monte Carlo error is below 0.2 %.
+#: Upper limits on the numbers of permutations, and of draws or pairs. At these limits the Monte Carlo error
+#: of a probability is below 0.2 %.
 MOST_PERMUTATIONS, MOST_DRAWS = 1_000_000, 100_000
 
 

@@ -82,8 +82,8 @@ class Errors:
         return np.stack([(away > se)[:m] for away, se in differences], axis=1)
 
 
-#: Takes the operators of the rows outside several folds and the numbers of the folds; returns for each fold
-#: the loadings to be evaluated.
+#: Takes a list of operators, one per fold and each of the rows outside that fold, and the numbers of these
+#: folds. Returns for each fold the loadings to be evaluated on it.
 Fitted = Callable[[list[Operator], Sequence[int]], Sequence[Sequence[np.ndarray]]]
 
 

@@ -257,7 +257,10 @@ def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
 
 
 def _above(penalty: np.ndarray, power: int, op: Operator) -> Rule:
-    """Return the rule that keeps entries above the thresholds of given relative penalties, shape (k,)."""
+    """Return the rule that keeps the entries above one threshold for each component.
+
+    `penalty`, (k,), is relative: the thresholds are penalty^(1 / power) times the largest column norm.
+    """
     level = penalty ** (1.0 / power) * longest_column(op)
     return lambda size: (size > level, level)
 

@@ -246,10 +246,10 @@ def _pair_exchange(
     value: float,
     go_on: Keep,
 ) -> tuple[np.ndarray, float] | None:
-    """Return an improved support with two variables exchanged, and its value; None if none is found.
+    """Replace two variables of the support; return the better support and its value, or None without one.
 
-    Let B be the block of the variables kept and T = S + S_FB (value - B)^-1 S_BF on the free variables F. A
-    pair a, b improves the value if (value - T_aa)(value - T_bb) < T_ab^2.
+    Let R be the variables that remain, F those outside the support, and T = S_FF + S_FR (value I - S_RR)^-1
+    S_RF. Adding a and b of F raises the value if (value - T_aa)(value - T_bb) < T_ab^2.
     """
     c = support.size
     if c < 3:

@@ -97,18 +97,24 @@ class Split:
     Attributes
     ----------
     places : ndarray of int, shape (m,)
-        Places of the loadings that the first half selected.
+        Indices, in the flattened (k, p) loadings, of those that were selected on the first half.
     estimate, std_error : ndarray of shape (m,)
-        Leading eigenvector on each support, from the other half, and its standard errors.
+        These loadings computed from the other half (the leading eigenvector on each support), and their
+        standard errors.
     variances, variance_errors : ndarray of shape (k,)
         Variances of the scores on the other half, and their standard errors.
     similarity : ndarray of shape (k,)
         Absolute correlations of the scores of the selected components with those of the fit.
     rows : tuple of (int, int)
         Number of rows in the selecting half, and in the other.
-    draws, asked, again : int
-        Number of bootstrap samples of the other half, of samples requested, and of splits redrawn.
+    draws : int
+        Number of bootstrap samples drawn from the other half.
+    asked : int
+        Number of bootstrap samples requested.
+    again : int
+        Number of splits that were drawn again.
     normal : bool
+        Whether the rows are normal ones simulated from the covariance matrix of the fit.
     """
 
     places: np.ndarray

@@ -47,14 +47,17 @@ def shares(state: FitState) -> np.ndarray:
 
 
 def groups_of(state: FitState) -> dict[str, np.ndarray]:
-    """Return, by name of a group that enters together, which components contain it, shape (k,)."""
+    """Return a dict: name of a group of variables that enter together -> components with it, bool (k,)."""
     given = (state.V != 0) | forced(state)
     groups = state.record.options.get("together") or ()
     return {str(name): given[list(members)].any(axis=0) for name, members in groups}
 
 
 def rule_words(state: FitState) -> str:
-    """Return the rule in words, e.g. "PC1 must have clear; no variable is in two components", or ""."""
+    """Return the rule in words, or "" without a rule.
+
+    For example, "PC1 must have length; no variable is in two components", where length is a variable.
+    """
     rule = rule_of(state.record)
     if rule is None:
         return ""

@@ -211,7 +211,7 @@ class _Reader:
         return Archive(found, writer, content, arrays)
 
     def _measured(self) -> dict[str, zipfile.ZipInfo]:
-        """Check the sizes of the members and return these by name."""
+        """Return the members by name, after a check of their names and of their total size."""
         every = self.archive.infolist()
         members = {one.filename: one for one in every}
         if len(members) != len(every):

@@ -100,7 +100,10 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def _part_of(target: Path) -> Path:
-    """Return a unique name in the same folder, with 64 random bits; below the limit of 255 bytes."""
+    """Return a unique path for a temporary file in the folder of `target`.
+
+    Its name has 64 random bits and at most 100 bytes of the name of `target`, to stay below the limit of 255.
+    """
     known = os.fsencode(target.name)[:100].decode(errors="ignore")
     return target.with_name(f".{known}.{secrets.token_hex(8)}.part")
 

@@ -87,7 +87,7 @@ class Layout:
 
         index = self._stored.index(lambda name: table.column(name).to_pandas(), table.num_rows, start)
         table = table.drop_columns([name for name in table.column_names if name in self.labels])
-        for place, field in enumerate(table.schema):  # pandas would convert these to objects
+        for place, field in enumerate(table.schema):  # booleans with nulls and decimals would become objects
             gaps = pyarrow.types.is_boolean(field.type) and table.column(place).null_count
             if gaps or pyarrow.types.is_decimal(field.type):
                 table = table.set_column(place, field.name, table.column(place).cast(pyarrow.float64()))
