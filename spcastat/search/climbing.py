@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spcastat.operators import GRAM_ORDER
 from spcastat.search.component_order import reordered
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.exchange import GAIN, exchange, trials
@@ -60,8 +61,6 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> None:
 SHORT, LONG = 12, 300
 #: Exchanges of a component that are evaluated before a fit counts as settled.
 VALUED = 40
-#: Entries of the covariance matrices of ascents that follow exchanges, in all.
-ENTRIES = 2**23
 
 
 def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
@@ -114,8 +113,8 @@ def deepened(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
 def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
     """Return the best fit that one exchange and a short ascent reach.
 
-    The ascents from all exchanges may need covariance matrices of more than ENTRIES entries; then only the
-    best exchanges are followed by one.
+    If the ascents from all exchanges would need more memory for covariance matrices than GRAM_ORDER
+    variables do, only the best exchanges are followed by an ascent.
     """
     places, x = [], []
     for i, part in enumerate(criterion.parts):
@@ -137,7 +136,8 @@ def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits
         return fits
     B, N = fits.x.shape
     found = criterion.fits(np.concatenate(places), np.concatenate(x), np.tile(fits.of, len(places)))
-    best = np.argsort(-found.value.reshape(-1, B), axis=0, kind="stable")[: max(ENTRIES // (B * N**2), 4)]
+    most = max(GRAM_ORDER**2 // (B * N**2), 4)
+    best = np.argsort(-found.value.reshape(-1, B), axis=0, kind="stable")[:most]
     found = refined(criterion, found.some((np.sort(best, axis=0) * B + np.arange(B)).ravel()), SHORT)
     values = found.value.reshape(-1, B)
     return found.some(np.argmax(values, axis=0) * B + np.arange(B))

@@ -11,10 +11,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from spcastat.search.criterion import Criterion, Expansion, Fits
-from spcastat.search.small_matrices import divisor
+from spcastat.search.small_matrices import DEPENDENT, divisor
 
-#: Directions with a curvature below this share of the largest count as flat.
-FLAT = 1e-9
 #: Values that differ by less than this share count as equal.
 ROUNDING = 1e-14
 
@@ -91,7 +89,7 @@ def _direction(here: Expansion, V: np.ndarray) -> np.ndarray:
     A[zero, zero] = scale
     try:
         factor = cho_factor(A, lower=True)
-        sound = np.diag(factor[0]).min() ** 2 > FLAT * scale
+        sound = np.diag(factor[0]).min() ** 2 > DEPENDENT * scale
     except LinAlgError:
         sound = False
     if sound:
@@ -102,5 +100,5 @@ def _direction(here: Expansion, V: np.ndarray) -> np.ndarray:
     values, turn = np.linalg.eigh(A)
     sizes = np.abs(values)
     inner = turn.T @ slope
-    curved = sizes > FLAT * sizes.max()
+    curved = sizes > DEPENDENT * sizes.max()
     return turn @ np.where(curved, inner / divisor(sizes, curved), 0.0)

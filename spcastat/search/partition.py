@@ -13,14 +13,12 @@ from spcastat.measures import MEASURES, best_order
 from spcastat.operators import Gram
 from spcastat.search.nearby_fits import near
 from spcastat.search.rule import SupportRule
-from spcastat.search.variance_target import VarianceTarget
+from spcastat.search.variance_target import REACHED, VarianceTarget
 
 #: effort -> random starts, in addition to those from varimax and from the largest loadings of PCA.
 RANDOM = {"quick": 2, "auto": 8, "thorough": 32}
 #: Up to this many variables a climb ends only after every move and every swap has been evaluated.
 ALL_TRIED = 60
-#: A value must rise by this share of the total variance.
-RISE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +173,7 @@ class Climber:
             groups, better = better, None
             for trial in self._trials(groups):
                 found = self.value(trial) if self.allowed(trial) else -np.inf
-                if found > value + RISE:
+                if found > value + REACHED:
                     value, better = found, trial
                     break
         return value, groups
@@ -228,7 +226,7 @@ class Climber:
         G = V.T @ SV
         # t is the angle of the leading eigenvector of [[G_hh, b], [b, s]]
         t = 0.5 * np.arctan2(2.0 * SV[j, h], G[h, h] - self.S[j, j])
-        length = np.sqrt(np.maximum(1.0 - V[j, g] ** 2, RISE))
+        length = np.sqrt(np.maximum(1.0 - V[j, g] ** 2, REACHED))
         changes = (g, 1.0 / length, -V[j, g] / length), (h, np.cos(t), np.sin(t))
         N = None
         if self.square is not None:
@@ -252,7 +250,7 @@ class Climber:
             most = variances[at, first].clip(min=0.0)
             added[i] = most
             column = left[at, :, first]
-            left = left - column[:, :, None] * column[:, None, :] / np.maximum(most, RISE)[:, None, None]
+            left = left - column[:, :, None] * column[:, None, :] / np.maximum(most, REACHED)[:, None, None]
         return added.sum(axis=0) if self.target is None else self.target.reached(added.T)
 
 

@@ -88,7 +88,8 @@ def mixtures(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) 
     """Return random rotations of the leading directions, half of them rotated to simple structure."""
     found = []
     for draw in range(count):
-        mixed = vectors @ _rotation(vectors.shape[1], rng)[:, :k]
+        order = vectors.shape[1]
+        mixed = vectors @ np.linalg.qr(rng.standard_normal((order, order)))[0][:, :k]
         found.append(varimax(mixed) if draw % 2 else mixed)
     return found
 
@@ -103,17 +104,13 @@ def bases(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> 
     found = []
     for draw in range(count):
         if draw % 4 == 0:
-            found.append(vectors[:, :k] @ _rotation(k, rng))
+            found.append(vectors[:, :k] @ np.linalg.qr(rng.standard_normal((k, k)))[0])
         elif draw % 4 == 3:
             found += mixtures(vectors, k, 1, rng)
         else:
             of = k if draw % 4 == 1 else more
             found.append(vectors[:, :of] @ rng.standard_normal((of, k)))
     return found
-
-
-def _rotation(order: int, rng: np.random.Generator) -> np.ndarray:
-    return np.linalg.qr(rng.standard_normal((order, order)))[0]
 
 
 def pool(criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Generator, first: bool) -> Fits:
