@@ -123,6 +123,7 @@ def test_names_that_there_are_not_are_refused_with_the_nearest():
 def test_rules_that_nothing_obeys_are_refused_by_component_and_variable():
     refused("include and exclude both name clear for PC2", include="clear", exclude={"PC2": "clear"})
     refused(r"include gives PC1 5 variables \(topdiam, .*its card is 4", include={"PC1": NAMES[:5]})
+    refused(rf"\({', '.join(NAMES[:8])} and more\)", include={"PC1": NAMES[:9]})
     refused(r"exclude leaves PC1 3 variables \(clear, knots, diaknot\)", exclude=NAMES[:10])
     refused("include gives clear to PC1, PC2, and disjoint=True", include="clear", disjoint=True)
     refused(r"card=\[7, 7\] asks for 14 nonzeros", 2, 7, disjoint=True)

@@ -307,7 +307,7 @@ def _function(path: Path, source: str, mutant: Mutant) -> Callable[[], None] | N
     changed = {
         (code.co_qualname, code.co_firstlineno): other
         for code, other in zip(old, new, strict=True)
-        if "<locals>" not in code.co_qualname and code.co_firstlineno < mutant.line + 1 and code != other
+        if code.co_firstlineno < mutant.line + 1 and code != other
     }
     found = [
         (function, changed[place])

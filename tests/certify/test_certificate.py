@@ -245,7 +245,6 @@ def test_ctrl_c_before_a_component_has_any_bound_leaves_cheap_ones(rng, monkeypa
 def test_one_node_bounds_as_tightly_and_a_proof_takes_no_more_nodes_than_before(
     card, given, joint, bound, nodes
 ):
-    R = sp.datasets.load_pitprops().to_numpy()
-    fit = sp.spca_cov(R, len(card), card, effort="quick", **given)
+    fit = sp.spca_cov(sp.datasets.load_pitprops().to_numpy(), len(card), card, effort="quick", **given)
     assert fit.certify(joint=joint, max_nodes=1)["upper_bound"].iloc[0] <= bound * (1.0 + 1e-4)
     assert fit.certify(joint=joint)["nodes"].iloc[0] <= nodes

@@ -86,13 +86,17 @@ def test_the_model_of_one_column_has_the_value_and_slope_of_the_criterion(proble
     for i, part in enumerate(criterion.parts):
         support = fits.places[:, part]
         rest = np.array([np.setdiff1d(every, one) for one in support])
-        parts = criterion.model(fits, i).bordered(support, rest)
-        x = fits.x[:, part]
+        model, x = criterion.model(fits, i), fits.x[:, part]
+        parts = model.bordered(support, rest)
         c = support.shape[1]
         pull, scale = criterion.pull(fits, i)
         half = np.take_along_axis(pull, np.hstack([support, rest]), axis=1)
         half[:, :c] -= scale[:, None] * x
         Av = np.einsum("bc,bcw->bw", x, parts.A)
+        whole = model.products(support[:, None], x[:, None])[:, 0]
+        np.testing.assert_allclose(
+            np.take_along_axis(whole, np.hstack([support, rest]), axis=1), Av, atol=1e-12
+        )
         Mv = np.hstack([x, np.zeros(rest.shape)])
         if parts.M is not None:
             Mv = np.einsum("bc,bcw->bw", x, parts.M)

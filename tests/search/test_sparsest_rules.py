@@ -10,6 +10,7 @@ import pytest
 from spcastat.operators import Gram
 from spcastat.search.one_nonzero_less import Shrinking
 from spcastat.search.one_penalty import loaded, penalised, polished, room, trimmed
+from spcastat.search.rule import SupportRule
 from spcastat.search.settings import EFFORTS
 from spcastat.search.sparsest import sparsest
 from spcastat.search.sparsest_proposals import one_by_one, one_price
@@ -221,6 +222,14 @@ def test_what_is_proposed_depends_on_target_components_and_effort(k, promise, ef
     assert found.winner in found.proposals
     assert found.nonzeros <= min(found.proposals.values())
     assert found.searched is (effort != "quick")
+
+
+@pytest.mark.parametrize("disjoint", [False, True])
+def test_under_a_rule_one_price_is_proposed_unless_components_are_disjoint(disjoint):
+    may = np.arange(8) != np.array([[1], [2]])
+    rule = SupportRule(may, np.zeros_like(may), disjoint)
+    found = sparsest(Gram(draw(8, 3)), 2, 0.4, "every", "quick", rule=rule)
+    assert ("one price" in found.proposals) is not disjoint
 
 
 def test_many_nonzeros_are_not_searched_jointly():

@@ -104,6 +104,9 @@ def test_a_cardinality_that_no_penalty_gives_says_so() -> None:
     fit = sp.spca_cov(equal, 1, 2, method="dspca")
     assert fit.card.tolist() == [2]
     assert fit.details["by penalty"].tolist() == [False]
+    equal[:2, 2:] = equal[2:, :2] = 0.0  # without a penalty two loadings are not zero
+    details = sp.spca_cov(equal * np.outer([2, 2, 1, 1], [2, 2, 1, 1]), 1, 3, method="dspca").details
+    assert details[["penalty", "by penalty"]].to_numpy().tolist() == [[0.0, False]]
 
 
 def test_the_penalty_of_a_cardinality_is_the_smallest_but_for_one_percent() -> None:

@@ -85,17 +85,6 @@ def test_the_step_against_a_general_solver(seed: int) -> None:
     assert g @ x == pytest.approx(-best.fun, rel=1e-5)
 
 
-def test_rows_sparse_rows_and_covariance_agree() -> None:
-    X = sp.datasets.pitprops_sample(n=60) * np.linspace(1, 2, 13)
-    fits = [
-        sp.spca(X, 2, method="scotlass", t=1.6),
-        sp.spca(scipy.sparse.csr_array(X.to_numpy()), 2, method="scotlass", t=1.6),
-        sp.spca_cov(X.cov(), 2, method="scotlass", t=1.6),
-    ]
-    for fit in fits[1:]:
-        np.testing.assert_allclose(fit.loadings.to_numpy(), fits[0].loadings.to_numpy(), atol=1e-6)
-
-
 def test_an_infeasible_bound_is_refused_with_the_range() -> None:
     with pytest.raises(OptionError, match=r"t=1 is too small for component 2: .* t in \["):
         sp.spca_cov(np.array([[2.0, 1.9], [1.9, 2.0]]), 2, method="scotlass", t=[np.sqrt(2), 1.0])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import NoRowsError, OptionError
@@ -98,20 +97,6 @@ def test_whole_weights_are_repeated_rows_and_others_are_refused():
     np.testing.assert_allclose(weighted.loadings, repeated.loadings, atol=1e-8)
     with pytest.raises(OptionError, match="whole numbers"):
         sp.spca(X, 2, card=2, method="spcagrid", weights=weights + 0.5)
-
-
-def test_sparse_input_gives_what_dense_input_gives():
-    rng = np.random.default_rng(9)
-    X = rng.standard_normal((40, 6)) * (rng.random((40, 6)) < 0.8)
-    dense = sp.spca(X, 2, card=3, method="spcagrid")
-    sparse = sp.spca(scipy.sparse.csc_array(X), 2, card=3, method="spcagrid")
-    np.testing.assert_allclose(sparse.loadings, dense.loadings, atol=1e-8)
-
-
-def test_two_runs_agree_to_the_last_bit():
-    X = contaminated(10)
-    one, two = (sp.spca(X, 3, card=2, method="spcagrid").loadings for _ in range(2))
-    assert (one.to_numpy() == two.to_numpy()).all()
 
 
 def test_refusals_say_why():

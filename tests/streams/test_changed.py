@@ -79,12 +79,14 @@ def test_a_change_is_told_with_its_chunk_and_rows(change, walk, tmp_path):
 def test_no_wrong_scores_are_handed_out_before_the_error():
     source = Source(pieces(X))
     fit = sp.spca(source, 2, 3, method="bcd-l0")
-    wanted = fit.scores.to_frame()
+    wanted, seen = fit.scores.to_frame(), []
     source.chunks = pieces(CHANGES["two rows swapped"]())
-    seen = []
     with pytest.raises(DataError, match="chunk 3"):
         seen.extend(fit.scores)
     pd.testing.assert_frame_equal(pd.concat(seen), wanted.iloc[:2000])
+    source.chunks = pieces(X[::-1])
+    with pytest.raises(DataError, match=r"chunk 1 .* \(rows 0 to 999\)"):
+        fit.scores.to_frame()
 
 
 @pytest.mark.parametrize("size", [7, 999, 1000, 1500, N])

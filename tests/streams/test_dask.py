@@ -18,6 +18,7 @@ from spcastat.errors import (
     ColumnTypeError,
     DataError,
     DataWarning,
+    DuplicateNamesError,
     FileError,
     FormulaError,
     MissingValuesError,
@@ -535,6 +536,9 @@ def test_weights_that_do_not_fit_are_refused(X, w):
         for source, weights, message in cases:
             with pytest.raises(WeightsError, match=message):
                 sp.spca(source, k=1, card=4, weights=weights, method="bcd-l0")
+    twice = dd.from_pandas(pd.DataFrame(X[:100, [0, 1, 2, 2]], columns=list("abww")), npartitions=4)
+    with pytest.raises(DuplicateNamesError, match="column is called 'w'"):
+        sp.spca(twice, k=1, card=1, weights="w")
 
 
 def test_what_is_no_table_of_numbers_is_refused(X):

@@ -59,6 +59,8 @@ def test_unknown_categories_and_text_are_refused_with_what_makes_them_known(rows
         sp.spca(text, 1, 2, **how)
     made = sp.spca(text.categorize(columns=["kind"]), 1, 2, **how)
     np.testing.assert_allclose(made.loadings, memory.loadings, atol=CLOSE)
+    single = dd.from_pandas(rows.assign(kind=pd.Categorical(["x"] * len(rows))), npartitions=5)
+    assert list(sp.spca(single, 1, 2, **how).loadings.index) == ["a", "b", "kind[x]"]
     with pytest.raises(sp.errors.ColumnTypeError, match="categories"):
         sp.spca(data, 1, 2, formula="~ a + kind", method="bcd-l0")
 
