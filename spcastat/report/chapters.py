@@ -29,7 +29,7 @@ from spcastat.state import row_scores as rows
 from spcastat.state.record import Record
 from spcastat.state.variance import variance
 from spcastat.tables import Arrangement, Document, Row, Table
-from spcastat.tables.grid import DIGITS, fixed, number_rows, percent, percents
+from spcastat.tables.grid import DIGITS, fixed, number_rows, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,7 +166,7 @@ def together(state: FitState) -> Document:
     shares, correlation = frames.component_shares(state), frames.score_correlation(state)
     names = tuple(full_names(state.components))
     lines = [
-        Row(label, percents(shares[column]), "Least-squares % of total variance")
+        Row(label, tuple(map(percent, shares[column])), "Least-squares % of total variance")
         for column, label in {
             "alone": "alone",
             "average": "average over orders",
@@ -299,7 +299,7 @@ def scree_picture(state: FitState) -> Picture:
     """Return the figure of the variances of sparse components, next to those of dense ones."""
     table = variance(state)
     dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
-    sparse = ", ".join(percents(table["share of total"].tolist()[:MOST_NAMED]))
+    sparse = ", ".join(map(percent, table["share of total"].tolist()[:MOST_NAMED]))
     alt = (
         f"Adjusted variance of the sparse components, {sparse} % of the total, beside the variance of the "
         f"dense principal components, {dense} of the total together."

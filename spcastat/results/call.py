@@ -49,11 +49,6 @@ class Call:
     data: Any
     arguments: Mapping[str, Any]
 
-    @property
-    def text(self) -> str:
-        """``spca(data, k=3, card=[7, 4, 4])``, without defaults and options that do not affect results."""
-        return call_text(self.function, self.arguments)
-
     def __getstate__(self) -> dict[str, Any]:
         """Leave out `progress`, which may be a terminal or a user's function."""
         arguments = {**self.arguments, "progress": False}
@@ -137,13 +132,13 @@ def _copied(value: Any) -> Any:
 
 
 def call_text(function: Callable[..., Any], call: Mapping[str, Any]) -> str:
-    """Return ``spca(data, k=3, card=[7, 4, 4])`` for a call with these arguments.
+    """Return ``spca(data, k=3, card=[7, 4, 4])``, without defaults and options that do not affect results.
 
     Parameters
     ----------
     function : callable
     call : mapping
-        Its arguments. Defaults, `progress` and `context` are left out of the text.
+        Its arguments. `progress` and `context` are left out of the text.
     """
     parameters = inspect.signature(function).parameters
     parts = [next(iter(parameters))]

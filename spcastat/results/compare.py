@@ -34,7 +34,7 @@ from spcastat.state.component_frames import loadings as loadings_of
 from spcastat.state.proof_sentences import joint_gap
 from spcastat.state.record import JOINT
 from spcastat.tables import Document, Row, Table
-from spcastat.tables.grid import each, number_rows, percents
+from spcastat.tables.grid import each, number_rows, percent
 
 #: Largest number of folds and of repeats.
 MOST_FOLDS = 1000
@@ -244,10 +244,10 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
     else:
         rows.insert(1, Row("Components", tuple(str(k) for k in measures["k"])))
     rows += [
-        Row(label, percents(measures[name]), "% of total variance")
+        Row(label, tuple(map(percent, measures[name])), "% of total variance")
         for name, label in [*((one.name, one.label) for one in measures_of("total")), ("pca", "PCA (dense)")]
     ]
-    rows += [Row(one.label, percents(measures[one.name])) for one in measures_of("pca")]
+    rows += [Row(one.label, tuple(map(percent, measures[one.name]))) for one in measures_of("pca")]
     rows += [Row(one.label, each(measures[one.name], 4)) for one in measures_of("error")]
     gaps = "Gap to the proven bound"
     rows += [

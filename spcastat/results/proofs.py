@@ -61,9 +61,8 @@ def claim_of(proven: Proven, state: FitState, source: Source) -> dict[str, Any] 
         f"more than {MOST_VARIABLES} variables": p > MOST_VARIABLES,
         "a component without loadings": not state.V.any(axis=0).all(),
     }
-    for reason, holds in reasons.items():
-        if holds:
-            return reason
+    if reason := next((reason for reason, holds in reasons.items() if holds), None):
+        return reason
     op = source.op
     rows, total = proven.rows, op.total
     if proven.scope == "joint":

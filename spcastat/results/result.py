@@ -8,6 +8,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from spcastat.config import MISSING, one_of, warn
@@ -22,7 +23,7 @@ from spcastat.report.methods_text import describe as described
 from spcastat.report.renderings import Advised, Shown
 from spcastat.report.report_file import to_excel, write_report
 from spcastat.report.summary import NOTEBOOK, SCREEN, Summary, summarise
-from spcastat.results.call import Call, card_by_number, names_for
+from spcastat.results.call import Call, call_text, card_by_number, names_for
 from spcastat.results.delegation import attribute, computed, delegated, documented
 from spcastat.results.interpretation import Interpreted
 from spcastat.results.other_names import no_such_attribute
@@ -83,7 +84,7 @@ class SpcaResult(Inferred, Proved, Picklable, Interpreted, Plotted, Advised, Sho
     @classmethod
     def of(cls, source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
         """Return the result for `fit`, made by `call` with `plan` on the data in `source`."""
-        return cls(FitState.of(source, plan, fit, call.text), source, call)
+        return cls(FitState.of(source, plan, fit, call_text(call.function, call.arguments)), source, call)
 
     def _no_such(self, name: str) -> AttributeError:
         return AttributeError(name) if name.startswith("_") else no_such_attribute(name, dir(self))
@@ -108,7 +109,10 @@ class SpcaResult(Inferred, Proved, Picklable, Interpreted, Plotted, Advised, Sho
     def loadings(self) -> Any:
         return self._in_polars(frames.loadings(self._state), "variable")
 
-    card = computed(frames.card)
+    card: pd.Series = attribute(
+        lambda fit: pd.Series(np.count_nonzero(fit._state.V, axis=0), index=fit.components, name="card"),
+        "Number of nonzero loadings of each component.",
+    )
 
     @property
     @documented(rows.scores)

@@ -23,11 +23,6 @@ def loadings(state: FitState) -> pd.DataFrame:
     return state.by_variable(state.V)
 
 
-def card(state: FitState) -> pd.Series:
-    """Number of nonzero loadings of each component."""
-    return pd.Series(np.count_nonzero(state.V, axis=0), index=state.components, name="card")
-
-
 def score_correlation(state: FitState) -> pd.DataFrame:
     """Correlations between the scores, k x k; NaN for a component without variance."""
     C = state.moments.scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,8 @@ from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 
-
-def checked_level(level: Any) -> float:
-    """Return a checked confidence level."""
-    return real_number("level", level, 0.5, 0.9999)
+#: Returns a checked confidence level.
+checked_level = partial(real_number, "level", low=0.5, high=0.9999)
 
 
 # --- bootstrap ------------------------------------------------------------------------------------

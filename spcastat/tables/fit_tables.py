@@ -18,7 +18,7 @@ from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import full_names, short_names
 from spcastat.state.variance import VARIANCE, Column
-from spcastat.tables.grid import Figures, Row, Table, alike, each, fixed, percents
+from spcastat.tables.grid import Figures, Row, Table, alike, each, fixed, percent
 
 #: Shown for a nonzero loading below the cut.
 HIDDEN = "."
@@ -327,7 +327,7 @@ def _variance_cells(variance: pd.DataFrame, columns: Sequence[Column]) -> dict[s
         if column.kind == "count":
             cells[column.name] = tuple(f"{count:.0f}" for count in values)
         elif column.kind == "share":
-            cells[column.name] = percents(values)
+            cells[column.name] = tuple(map(percent, values))
     return cells
 
 

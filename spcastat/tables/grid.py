@@ -117,11 +117,6 @@ def percent(share: float, digits: int = 2) -> Figures:
     return fixed(100 * share, digits)
 
 
-def percents(shares: Iterable[float]) -> tuple[Figures, ...]:
-    """Return every fraction in percent; see :func:`percent`."""
-    return tuple(map(percent, shares))
-
-
 # --- rows, tables, documents ---------------------------------------------------------------------
 
 
@@ -261,10 +256,8 @@ class Document:
     caption: str = ""
     label: str = ""
 
-    @property
-    def heading(self) -> str:
-        """The caption, or else the title."""
-        return self.caption or self.title
+    #: The caption, or else the title.
+    heading = property(lambda document: document.caption or document.title)
 
     @property
     def all_notes(self) -> tuple[str, ...]:
