@@ -20,26 +20,6 @@ ENDINGS = ("", ".html", ".htm")
 #: Scripts, forms and external addresses are forbidden, in case text slips through all escaping.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="spcastat {version}">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>
-{style}
-</style>
-</head>
-<body class="{kind}">
-{body}
-</body>
-</html>
-"""
-
 
 def asset(name: str) -> str:
     """Return the text of a file in ``spcastat/report/assets``."""
@@ -62,7 +42,7 @@ def page_of(title: str, version: str, kind: str, body: str, script: str = "") ->
     """
     tables = re.sub(r"</?style>", "", STYLE).strip()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return PAGE.format(
+    return (asset("page.html") + "\n").format(
         policy=escape(POLICY + f"; script-src 'sha256-{digest}'" * bool(script)),
         version=escape(version),
         title=escape(name_text(title)),

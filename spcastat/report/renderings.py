@@ -30,21 +30,17 @@ def with_layout(*further: str) -> Callable[[Callable[..., Any]], Callable[..., A
     The options are keywords with the defaults of :class:`Layout`, which checks them. `width` may also be
     given by position if it is the first of `further`.
     """
-    positional = further[:1] == ("width",)
     known = {one.name: one for one in fields(Layout)}
 
     def dress(method: Callable[..., Any]) -> Callable[..., Any]:
         plain = inspect.signature(method)
+        names = (*further[:1], *COMMON, *further[1:])
+        kinds: dict[str, Any] = dict.fromkeys(names, inspect.Parameter.KEYWORD_ONLY)
+        if names[0] == "width":
+            kinds["width"] = inspect.Parameter.POSITIONAL_OR_KEYWORD
         options = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD
-                if positional and name == "width"
-                else inspect.Parameter.KEYWORD_ONLY,
-                default=known[name].default,
-                annotation=known[name].type,
-            )
-            for name in (*further[:1], *COMMON, *further[1:])
+            inspect.Parameter(name, kind, default=known[name].default, annotation=known[name].type)
+            for name, kind in kinds.items()
         ]
         before = [one for name, one in plain.parameters.items() if name != "layout"]
         signature = plain.replace(parameters=[*before, *options])

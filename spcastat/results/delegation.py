@@ -17,7 +17,7 @@ from spcastat.state.resampled import Bootstrapped, Split
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Found = TypeVar("Found", Bootstrapped, Split)
+Second = TypeVar("Second", Source | None, Bootstrapped, Split)
 #: Parameters that a result fills in, and the attributes from which they are taken.
 FILLED = {"state": "_state", "source": "_source", "found": "_found", "by_row": "_by_row", "before": "_before"}
 
@@ -50,11 +50,7 @@ def attribute(source: str | Callable[[Any], Any], doc: str) -> Any:
 
 @overload
 def delegated(
-    function: Callable[Concatenate[FitState, Source | None, P], R], name: str = "", /, **entries: str
-) -> Callable[Concatenate[Any, P], R]: ...
-@overload
-def delegated(
-    function: Callable[Concatenate[FitState, Found, P], R], name: str = "", /, **entries: str
+    function: Callable[Concatenate[FitState, Second, P], R], name: str = "", /, **entries: str
 ) -> Callable[Concatenate[Any, P], R]: ...
 @overload
 def delegated(

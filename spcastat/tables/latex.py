@@ -40,6 +40,12 @@ def _letters() -> dict[str, str]:
     return letters
 
 
+#: Symbols and punctuation, and their spelling in LaTeX.
+_SYMBOLS = "−…–—‘’“”„«»•·°±×÷≤≥≠≈∞√→"
+_COMMANDS = r"""
+$-$ \ldots{} -- --- ` ' `` '' ,, $\ll$ $\gg$ $\bullet$ $\cdot$ $^{\circ}$ $\pm$ $\times$ $\div$ $\leq$ $\geq$
+$\neq$ $\approx$ $\infty$ $\surd$ $\rightarrow$
+"""
 #: Characters that need another spelling in LaTeX.
 ESCAPES = str.maketrans(
     {
@@ -59,30 +65,7 @@ ESCAPES = str.maketrans(
         "[": "{[}",
         "]": "{]}",
         "*": "{*}",
-        "−": "$-$",
-        "…": r"\ldots{}",
-        "–": "--",
-        "—": "---",
-        "‘": "`",
-        "’": "'",
-        "“": "``",
-        "”": "''",
-        "„": ",,",
-        "«": r"$\ll$",
-        "»": r"$\gg$",
-        "•": r"$\bullet$",
-        "·": r"$\cdot$",
-        "°": r"$^{\circ}$",
-        "±": r"$\pm$",
-        "×": r"$\times$",
-        "÷": r"$\div$",
-        "≤": r"$\leq$",
-        "≥": r"$\geq$",
-        "≠": r"$\neq$",
-        "≈": r"$\approx$",
-        "∞": r"$\infty$",
-        "√": r"$\surd$",
-        "→": r"$\rightarrow$",
+        **dict(zip(_SYMBOLS, _COMMANDS.split(), strict=True)),
         "\N{NO-BREAK SPACE}": "~",
         # Inserted between hyphens, which would become a dash otherwise.
         "\N{WORD JOINER}": "{}",
