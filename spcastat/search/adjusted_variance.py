@@ -6,12 +6,13 @@ unit upper triangular,
 
     grad f / 2 = S V C C' - V diag(l^2).
 
-With the other columns fixed and M_j the Schur complement of S given all columns before j except i,
+With the other columns fixed, S_{<i} the Schur complement of S given the columns before i, and M_j that given
+all columns before j except i,
 
     f(v) = v'S_{<i} v / v'v - sum_{j>i} (h_j'v)^2 / (v'M_j v) + constant,   h_j = M_j v_j .
 
 The matrix A = S_{<i} - sum_{j>i} (h_j h_j' / y_j - c_j^2 M_j) with y_j = v_i'M_j v_i and c_j = h_j'v_i / y_j
-gives v'Av / v'v the same gradient at v_i. It ranks the exchanges; f itself decides whether one is made.
+gives v'Av / v'v the same gradient at v_i. A ranks the exchanges; f itself decides whether one is made.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ class Adjusted(Criterion):
         return added.sum(axis=-1)
 
     def _worth(self, added: np.ndarray) -> np.ndarray:
-        """Return the derivative of the criterion in each adjusted variance, shape (..., k)."""
+        """Return the derivative of the criterion with respect to each adjusted variance, shape (..., k)."""
         return np.ones(added.shape)
 
     def _turned(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return C diag(w) C', the adjusted variances times their weights w, and the criterion."""
+        """Return C diag(w) C', the adjusted variances times their weights w (`_worth`), and the criterion."""
         C, own = triangle(G)
         worth = self._worth(own)
         return (C * worth[..., None, :]) @ C.mT, own * worth, self._of(own)

@@ -48,9 +48,9 @@ def along_path(
     from new starts (in later passes, from perturbed fits) and from the best fits of the previous
     cardinality. Passes go from the smallest cardinality to the largest and back in turn. There are as many
     passes as a search at one cardinality has chains (one, three or five).
-    The cardinalities are searched separately for other objectives, whose good optima lie far apart, for one
-    component, for more than HELD variables and for more than SEQUENTIAL components. Where a fit is then
-    worse than the previous one, the search is repeated with the previous fit as one more start.
+    The cardinalities are searched separately for objectives other than adjusted variance, whose good optima
+    lie far apart, and for one component, more than HELD variables or more than SEQUENTIAL components. If a
+    fit is then worse than the previous one, the search is repeated with the previous fit as one more start.
     """
     settings, m = EFFORTS[effort], len(cards)
     results: list[Found] = []

@@ -48,8 +48,8 @@ def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
 def grown(model: Model, card: int) -> np.ndarray:
     """Return supports, shape (GROWN, card), grown from the best single variables.
 
-    The variable that enters is that of the largest ratio in the plane of the best vector on the support and
-    of what the variable adds to it: of e_j less its projection on the support in the metric of B.
+    The variable j that enters has the largest ratio v'Av / v'Bv in the plane of two vectors: the best one on
+    the support, and e_j minus its projection on the support in the metric of B.
     """
     every = np.arange(model.M.m)[None]
     alone = model.bordered(every[:, :0], every)

@@ -17,8 +17,8 @@ class Bordered:
     Attributes
     ----------
     A, M : ndarray of shape (B, c, c + w)
-        Rows of the support; its columns first, then those of w other variables. M holds B, and is None for
-        the identity.
+        The rows of the support: first its own columns, then those of w other variables. The attribute M
+        holds the matrix B; None stands for the identity.
     corner, corner_M : ndarray of shape (B, w)
         Diagonals at the w other variables.
     """

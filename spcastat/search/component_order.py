@@ -11,9 +11,9 @@ from spcastat.search.small_matrices import NOTHING, divisor
 
 
 def reordered(criterion: Criterion, fits: Fits) -> Fits:
-    """Return the fits with the next component always that of the largest variance given earlier ones.
+    """Return the fits after sorting: each component has the largest variance given the earlier ones.
 
-    Only components of one kind change places. A fit of which this does not raise the value keeps its order.
+    Only components of one kind change places. A fit whose value is not raised by this keeps its order.
     """
     if criterion.exact or criterion.k == 1:
         return fits
@@ -26,7 +26,7 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
 
 
 def _largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
-    """Return orders, shape (B, k), whose next component always has the largest variance given earlier ones.
+    """Return orders, shape (B, k), in which each component has the largest variance given the earlier ones.
 
     No exchange of two neighbours is better: residual variances a >= d with covariance b add a + d - b^2 / a
     in this order. Components change places only with others of their kind.

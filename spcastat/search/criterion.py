@@ -1,10 +1,9 @@
 """The criterion that a search maximises, for a batch of fits at once.
 
 It is adjusted variance, PEV or the least-squares share, each a share of the total variance that does not
-depend on the lengths of the loadings. With unit
-loadings V, shape (m, k), each is a function of small matrices: of V'SV for adjusted variance, and of
-G = V'MV and N = V'TV for the other two, tr G^-1 N with M = I and T = S for PEV, M = S and T = SS for least
-squares.
+depend on the lengths of the loadings. With unit loadings V, shape (m, k), each is a function of small
+matrices. Adjusted variance is a function of V'SV. The other two are tr G^-1 N with G = V'MV and N = V'TV:
+M = I and T = S for PEV, M = S and T = SS for least squares.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from spcastat.search.small_matrices import NOTHING, after_bordering, best_vector
 
 #: A step must raise the criterion by this share.
 GAIN = 1e-9
-#: Exchanges to evaluate where the model is exact.
+#: The largest number of exchanges for which the criterion is computed if the model is exact.
 SURE = 3
 #: Loadings, and gaps between eigenvalues relative to the eigenvalue, below this count as zero.
 UNSURE = 1e-6

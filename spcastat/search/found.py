@@ -36,7 +36,7 @@ class Found(Searched):
 
 
 def directly(op: Operator, V: np.ndarray, objective: str, settled: bool | None, proven: bool) -> Found:
-    """Return the result for loadings that no climbs led to."""
+    """Return the result for loadings that were found without climbs."""
     value = float(MEASURES[objective](V, op)[-1])
     return Found(1, 1, 1, 1, 0.0, settled, proven, V=V, value=value, optima=((value, 1),))
 

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GroupRule(SupportRule):
-    """Unions of `counts[i]` of g groups: component i has room for the largest of them.
+    """The support of component i is a union of `counts[i]` of g groups.
 
-    What a union leaves of the room are places of one further variable, of number p, that is always zero
-    (see `with_zero`). Its loading is zero, too, as it adds to no criterion.
+    All supports of a component are arrays of the same length, that of its largest union (see `rooms`). A
+    smaller union is filled up with p, the index of one further variable that is always zero (see
+    `with_zero`). Its loading is zero, too, as it adds to no criterion.
 
     Attributes
     ----------
@@ -40,7 +41,7 @@ class GroupRule(SupportRule):
 
     @cached_property
     def member(self) -> np.ndarray:
-        """Which variables the groups have, ones and zeros of shape (p, g)."""
+        """Which group each variable belongs to: ones and zeros, shape (p, g)."""
         return (self.of[:, None] == np.arange(self.of.max() + 1)).astype(float)
 
     @cached_property
@@ -51,12 +52,12 @@ class GroupRule(SupportRule):
 
     @property
     def rooms(self) -> tuple[int, ...]:
-        """The numbers of variables that components may need."""
+        """The number of variables in the largest union of each component."""
         sizes = np.sort(np.bincount(self.of))[::-1]
         return tuple(int(sizes[:count].sum()) for count in self.counts)
 
     def by_group(self, values: np.ndarray) -> np.ndarray:
-        """Return sums over the variables of each group, shape (..., g), of shape (..., p or p + 1)."""
+        """Return the sums of `values`, shape (..., p or p + 1), over each group, shape (..., g)."""
         return np.asarray(values[..., : len(self.of)] @ self.member)
 
     def hard(
@@ -68,7 +69,7 @@ class GroupRule(SupportRule):
         return places, unit(np.where(places < len(self.of), np.take_along_axis(W, places, axis=-1), 0.0))
 
     def places(self, groups: np.ndarray, room: int) -> np.ndarray:
-        """Return the variables of groups, shape (..., c), ascending, and p where there is room left."""
+        """Return the variables of the `groups`, shape (..., c), ascending, filled up with p to `room`."""
         inside = (self.of == groups[..., None]).any(axis=-2)
         order = np.argsort(~inside, axis=-1, kind="stable")[..., :room]
         return np.where(np.take_along_axis(inside, order, axis=-1), order, len(self.of))
@@ -112,7 +113,7 @@ class GroupRule(SupportRule):
         pull = self.groups.keys(self.by_group(criterion.pull(fits, i)[0] ** 2), i, used)
         np.put_along_axis(pull, now, pull.min(axis=1, keepdims=True) - 1.0, axis=1)
         entering = ranked(pull, w)
-        # those that may enter lie above what `keys` gives forbidden ones, and musts are all present
+        # `keys` is negative for forbidden groups, and forced groups are in the component already
         allowed = np.take_along_axis(pull, entering, axis=1) >= 0.0
         swaps = allowed[:, None] & ~self.groups.must[i][now][:, :, None]
         at = np.arange(c)

@@ -41,8 +41,9 @@ class Joint(JointSolver):
         For `variance`: whether the share is kept after every component (the default) or by all of them
         together.
     include, exclude : list, or mapping from components to lists
-        Names of variables that every component, or each by name (``{"PC1": ["age"]}``), must have and must
-        not have. An excluded variable still counts in the total variance, and in the share `variance`.
+        Names of variables that every component must have (`include`) or must not have (`exclude`); a mapping
+        (``{"PC1": ["age"]}``) gives them for single components. An excluded variable still counts in the
+        total variance, and in the share `variance`.
     disjoint : bool
         Whether a variable is in at most one component. Without `card` and `variance`, every variable is in
         exactly one component, and the method searches for the groups.

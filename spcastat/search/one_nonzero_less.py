@@ -109,7 +109,7 @@ class Shrinking:
         return next((one for one in kicked_ if one is not None), None)
 
     def _dropped(self, now: Held) -> list[Held]:
-        """Return the best fit with one nonzero less in each component."""
+        """Return, for each component, the best fits with one nonzero less in this component."""
         found = []
         for i, card in enumerate(now.criterion.cards):
             if card == max(1, self.must[i].sum()):

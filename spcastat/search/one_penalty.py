@@ -1,4 +1,4 @@
-"""One penalty for every nonzero loading of all components: sweeps that keep variables worth more than it.
+"""One penalty for every nonzero loading of all components: sweeps keep variables with a larger gain.
 
 With V unit loadings, V'SV = G and C of `spcastat.search.adjusted_variance.triangle`, the part of score i that
 is uncorrelated with earlier scores has covariances S V C e_i with the variables, and
@@ -110,7 +110,7 @@ def _update(
     extend: bool,
     rule: SupportRule | None,
 ) -> None:
-    """Replace component i."""
+    """Replace component i of V and F in place, by the rule in the module's docstring."""
     C, added = triangle(_gram(V, F))
     alone = F @ C[:, i]
     size = max(float(added[i]), NOTHING)
@@ -136,7 +136,7 @@ def _update(
 
 
 def polished(op: Operator, start: Loaded, target: VarianceTarget, total: float, sweeps: int) -> Loaded:
-    """Optimise the loadings on the supports; of all sweeps, return the one with the largest margin."""
+    """Optimise the loadings on the supports; return those of the sweep with the largest margin (`room`)."""
     V, F = start.V.copy(), start.F.copy()
     supports = V != 0
     best = start

@@ -83,7 +83,7 @@ def partition(
 
 
 def _starts(S: np.ndarray, k: int, random: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield labels of the variables, shape (p,)."""
+    """Yield starts: the group of each variable, shape (p,)."""
     values, vectors = top_eigh(S, k)
     loadings = vectors * np.sqrt(values.clip(min=0.0))
     yield np.abs(varimax(loadings)).argmax(axis=1)

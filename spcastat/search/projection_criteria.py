@@ -1,7 +1,8 @@
 """PEV and the least-squares share for a batch of fits: traces tr G^-1 N with G = V'MV and N = V'TV.
 
 PEV has M = I and T = S, least squares M = S and T = SS. With H = G^-1 half the gradient is (TV - MVHN) H.
-With the other columns fixed, and H and N computed from them, it is their criterion plus v'Av / v'Bv,
+With the other columns fixed, and V, H and N those of the other columns, the criterion of all columns is that
+of the others plus v'Av / v'Bv,
 
     A = T - TVHV'M - MVHV'T + MVHNHV'M,   B = M - MVHV'M .
 """
@@ -108,9 +109,9 @@ class Projected(Criterion):
 def _root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
     """Return R with R'R = G^-1; columns that depend on earlier ones are left out.
 
-    Rounding of N changes the trace of R N R' by the squared length of the rows of R, with G scaled to
-    correlations, so that this decides on dependence. One small pivot may make all later rows long: only the
-    first column is left out at a time.
+    With G scaled to correlations, rounding of N changes the trace of R N R' by the squared length of the rows
+    of R, so this length decides which columns count as dependent. One small pivot may make all later rows
+    long: only the first column is left out at a time.
     """
     L, size, present = factor(G, jitter)
     root = np.linalg.inv(L)

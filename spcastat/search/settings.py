@@ -20,7 +20,8 @@ class Patience:
     Attributes
     ----------
     without_gain : int
-        Rounds without improvement after which the search ends, if its chains agree and `unseen` holds.
+        Rounds without improvement after which the search ends, if its chains agree and new optima are
+        unlikely (see `unseen`).
     unseen : float
         Largest estimated probability that a climb ends in a new optimum.
     long : int

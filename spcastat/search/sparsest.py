@@ -166,7 +166,7 @@ class _Search:
     def _working(self, vectors: np.ndarray) -> Operator:
         """Return the operator for which products are cheapest."""
         op = self.op
-        # if there are more rows than variables
+        # few enough variables, and at most twice as many as rows
         tall = op.p <= 3 * HELD and not (isinstance(op, Rows) and 2 * op.n < op.p)
         if op.p <= HELD or tall:
             if op.held is not None:
@@ -178,7 +178,10 @@ class _Search:
         return self._held_of_stream(vectors)
 
     def _held_of_stream(self, vectors: np.ndarray) -> Operator:
-        """Return the covariance matrix of the variables that PCA explains best, enough for the target."""
+        """Return the covariance matrix of those variables that PCA explains best, enough for the target.
+
+        If too many would be needed, the operator of all variables is returned.
+        """
         op, size = self.op, 2 * HELD
         order = np.argsort(-(vectors**2 @ self.values), kind="stable")
         while size <= 8 * HELD:
@@ -192,7 +195,7 @@ class _Search:
         return op
 
     def proposals(self) -> Iterator[tuple[str, Loaded | None]]:
-        """Yield names and fits."""
+        """Yield the name and the fit of each proposal; the fit is None if none was found."""
         work, goal, rule, total = self.work, self.goal, self.rule, self.total
         if rule is not None:
             S = work.block(np.arange(work.p)) / total
@@ -297,7 +300,7 @@ class _Search:
         return whole
 
     def _shrunk(self, fit: Loaded, V: np.ndarray, effort: str) -> np.ndarray:
-        """Search jointly for fewer nonzeros than V, which came from `fit`, has."""
+        """Return loadings with as few nonzeros as a joint search finds from V, which came from `fit`."""
         size = max(4 * int(np.count_nonzero(V)), ONE_BY_ONE)
         strength = (fit.F**2 / np.maximum(fit.added, SMALLEST)).max(axis=1)
         strength[V.any(axis=1)] = np.inf

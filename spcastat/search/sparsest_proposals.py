@@ -22,7 +22,7 @@ from spcastat.search.variance_target import REACHED, VarianceTarget
 
 #: Sweeps per penalty.
 SWEEPS = 6
-#: Starting directions for a single component, and as many rows.
+#: Number of directions from which a single component is started, and of rows of S.
 DIRECTIONS = 4
 #: Sweeps over the loadings on all allowed variables.
 POLISHED = 20
@@ -47,7 +47,7 @@ def one_price(
     total : float
         The total variance.
     rule : SupportRule, optional
-        Which variables components must and may have; it does not hold for disjoint components.
+        Which variables components must and may have; components cannot be required to be disjoint.
     """
     fit = loaded(op, vectors.copy(), total)
     tried: list[tuple[float, Loaded, bool]] = []
@@ -74,7 +74,7 @@ def one_price(
 
 
 def _penalties(fit: Loaded) -> np.ndarray:
-    """Return increasing penalties, at which a dense fit keeps nearly all of its loadings, or none."""
+    """Return increasing penalties: a dense fit keeps nearly all loadings with the first, few with the last."""
     gains = np.sort((fit.F**2 / np.maximum(fit.added, SMALLEST)).ravel())[::-1]
     counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), 12)
     penalties = gains[np.clip(counts.astype(int), 0, gains.size - 1)]
@@ -177,7 +177,7 @@ def _single(
 
 
 def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: SupportRule) -> Loaded:
-    """Return components of all the variables that a rule allows; disjoint components share them.
+    """Return components of all the variables that a rule allows; each variable is in one if disjoint.
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ from spcastat.search.criterion import Criterion, Fits, joined
 from spcastat.search.new_component import CHOICE, MANY, rebuild
 from spcastat.search.small_matrices import largest
 
-#: Otherwise from this many rows of largest variance and as many random ones; FEWER with more than MANY
-#: variables.
+#: With more than 100 variables a component is started from this many rows of largest variance and as many
+#: random ones; FEWER with more than MANY variables.
 FEW, FEWER = 25, 10
 
 
@@ -114,7 +114,7 @@ def bases(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> 
 
 
 def pool(criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Generator, first: bool) -> Fits:
-    """Return starts.
+    """Return `size` starting fits.
 
     Parameters
     ----------

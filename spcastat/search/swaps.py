@@ -61,7 +61,8 @@ def _of_variables(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the fits after swaps of variables: places and loadings, shape (B, L, N).
 
-    Loadings of the components that change are those of the pulls W, shape (B, k, m), of scales (B, k).
+    Components that change have as loadings the entries of W, shape (B, k, m), which with its scale (B, k)
+    comes from `Criterion.pull`.
     """
     rule, owner, B = criterion.rule, criterion.owner, len(fits)
     assert rule is not None

@@ -66,7 +66,7 @@ class Dense(Moments):
         self.M = M
         self.m = M.shape[-1]
         self.which = np.arange(len(M)) if M.ndim > 2 and which is None else which
-        #: Where the rows of the matrix of each column start if the rows of all are stacked.
+        #: The number of the first row of each column's matrix among the stacked rows of all matrices.
         self.start = 0 if self.which is None else self.which[:, None] * self.m
 
     def of(self, which: np.ndarray) -> Moments:

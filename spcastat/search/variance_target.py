@@ -28,6 +28,7 @@ class VarianceTarget:
     share : float
         From 0, exclusive, to 1.
     every : bool
+        Whether the share must be kept after every component, not only by all of them together.
     pca : ndarray of shape (k,)
         The leading eigenvalues as shares of the total variance.
     """

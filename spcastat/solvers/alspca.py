@@ -179,7 +179,7 @@ class _Problem:
     def _smooth(
         self, V: np.ndarray, multipliers: np.ndarray, weight: float, scale: float
     ) -> tuple[float, np.ndarray]:
-        """Return the smooth part of the augmented Lagrangian, over `scale`, and its gradient."""
+        """Return the smooth part of the augmented Lagrangian, divided by `scale`, and its gradient."""
         SV = self.op.dot(V) / scale
         values, bounds = self._constraints(V.T @ V, scale * (V.T @ SV), scale)
         pull = _clipped(multipliers + weight * values, bounds, weight)

@@ -158,7 +158,8 @@ class BCD(JointSolver):
     def _lower(self, state: _State, steady: np.ndarray, quiet: np.ndarray) -> None:
         """Improve loadings and scores of starts whose supports have not changed for five sweeps.
 
-        Sweeps would be slow there; they still decide on the supports and on convergence.
+        On fixed supports sweeps would be slow. The next sweeps still decide on the supports and on
+        convergence.
         """
         for start in np.flatnonzero((steady >= 5) & (quiet == 0)):
             better = fitted(state.op, state.V[start].T, self.nonneg, 50, self.tol)

@@ -126,7 +126,8 @@ class Penalised(ComponentSolver):
     def _searched(self, view: Operator, start: np.ndarray, card: int) -> Run | None:
         """Return the run at the smallest penalty with `card` nonzeros, or None if there is none.
 
-        The search ends if the last variable to keep ties with the next, since no penalty separates them.
+        The search ends if the loading that is `card`-th in size ties with the next, since no penalty
+        separates the two.
         """
         best: Run | None = None
         low, high = 0.0, self.largest_penalty(view, start)

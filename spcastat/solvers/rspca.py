@@ -50,7 +50,7 @@ class LargestL1(ComponentSolver):
 
     @abstractmethod
     def rule(self, done: int) -> Sparse:
-        """Return the SPARSE step for component number `done` (from 0): (p, 1) to a unit column (p, 1)."""
+        """Return the SPARSE step of component `done` (from 0): it maps (p, 1) to a unit column (p, 1)."""
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)
@@ -77,7 +77,7 @@ class RSPCA(LargestL1):
     t : tuple of float or None
         Bounds on the l1 norms, each in [1, sqrt(p)] ("l1" only). The l1 variance then never decreases from
         step to step, and neither does it with "l0". With `card` and "l1" or "lp" the constraint changes in
-        each step, so it may decrease; the loadings of the step with the largest l1 variance are returned.
+        each step, so the l1 variance may decrease; the loadings of the step with the largest are returned.
     p : float
         The exponent of "lp", in (0, 1).
     max_iter, deflation

@@ -177,7 +177,10 @@ class _Search:
         return self.variances(y * c[:, None] + Z[:, None, :] * s[:, None])
 
     def lone_penalty(self) -> float:
-        """Return a penalty that leaves about one nonzero: the largest gain per l1 norm of a second one."""
+        """Return a penalty that leaves about one nonzero.
+
+        It is the largest gain in variance from a second nonzero, per increase of the l1 norm.
+        """
         first = self.order[0]
         y = self.columns(np.array([first]))[0]
         half = 0.5 * np.pi * 0.5 ** np.arange(1, 12)
@@ -239,7 +242,7 @@ class _State:
                     self._turn(j, z, steps)
 
     def gains(self, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return for which variables, if their loading is zero, an angle increases the criterion."""
+        """Return for each variable whether turning its loading from zero by an angle raises the criterion."""
         level = float(self.search.variances(self.y))
         size = float(np.abs(self.a).sum())
         price = self.price * (size * np.cos(angles) + np.abs(np.sin(angles)) - size)
