@@ -27,9 +27,9 @@ def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     p = S.shape[0]
     m = min(k + 1, p)
     while True:
-        # Up to this order NumPy computes all pairs. That costs little more than computing a few, scipy.linalg
-        # need not be imported, and the threads of SciPy and NumPy do not wait for one another (which took up
-        # to ten times as long)
+        # Up to order 250 NumPy computes all pairs. That costs little more than a few of them, scipy.linalg
+        # need not be imported, and threads of SciPy and NumPy do not wait for one another (which took up to
+        # ten times as long).
         if p <= 250:
             m = p
         values, vectors = largest_pairs(S, m)
@@ -111,7 +111,7 @@ def top_lanczos(
 
 
 def top_dense(S: np.ndarray, k: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k leading eigenpairs of a dense `S` by the cheaper of the two methods above."""
+    """Return the k leading eigenpairs of a dense `S` by the cheaper of `top_eigh` and `top_lanczos`."""
     if len(S) <= DENSE_ORDER or 10 * k > len(S):
         return top_eigh(S, k)
     return top_lanczos(lambda v: S @ v, len(S), k, start)

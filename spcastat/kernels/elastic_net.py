@@ -118,7 +118,7 @@ def path(
     penalty : float
         The penalty at which to stop.
     card : int or None
-        Stop earlier if a variable would enter that is the (card + 1)-th: just before it enters.
+        Stop earlier, just before the (card + 1)-th variable would enter the model.
 
     Returns
     -------
@@ -153,8 +153,8 @@ def path(
         if free.size:
             gap = _entry(c[free], drift[free], level, free == gone, rounding)
             first = gap.min()
-            # Below this share of the first penalty no variable enters: rounding, or a small ridge, would
-            # decide which
+            # Below a millionth of the first penalty no variable enters: rounding, or a small ridge, would
+            # decide which one.
             if first < step and level - first > 1e-6 * largest:
                 step = first
                 entering = int(free[np.argmax(gap <= first + RELATIVE * level)])
@@ -189,7 +189,7 @@ def path(
 
 
 def _entry(c: np.ndarray, drift: np.ndarray, level: float, gone: np.ndarray, rounding: float) -> np.ndarray:
-    """Return by how much the penalty can fall before each of the variables outside the model would enter.
+    """Return, for each variable outside the model, by how much the penalty can fall before it enters.
 
     Parameters
     ----------
@@ -208,7 +208,8 @@ def _entry(c: np.ndarray, drift: np.ndarray, level: float, gone: np.ndarray, rou
     up[(drift >= 1.0) | np.isnan(up)] = np.inf
     down[(drift <= -1.0) | np.isnan(down)] = np.inf
     gap = np.maximum(np.minimum(up, down), 0.0)
-    # The variable that has just left lies at one of its bounds: it can only meet the other, or return later.
+    # The correlation of the variable that has just left equals one of its bounds, plus or minus the penalty:
+    # it can reach the other bound, or this one again later.
     late = np.stack([up[gone], down[gone]])
     late[late <= 1e3 * rounding] = np.inf
     gap[gone] = late.min(axis=0)

@@ -62,9 +62,9 @@ def lp(W: np.ndarray, card: int, power: float) -> np.ndarray:
 
 
 def _levels(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return scaled absolute values, a mask of the `card` largest, and the smallest of these, by column.
+    """Return for each column its absolute values, a mask of the `card` largest, and the smallest of these.
 
-    The absolute values are divided by the largest of their column.
+    The absolute values are divided by the largest one of their column.
     """
     size = np.abs(W)
     largest = size.max(axis=0)

@@ -90,8 +90,8 @@ class OrthogonalSoft:
         """Return the unit vector at the smallest threshold that leaves at most `card` nonzeros.
 
         If every threshold leaves more than `card` nonzeros or none, the sparsest solution is restricted to
-        its `card` largest values (of ties, those of lowest index) and made orthogonal to Q. If nothing is
-        left of it then, the sparsest solution is returned as it is.
+        its `card` largest values (of ties, those of lowest index) and made orthogonal to Q. If this gives
+        zero, the sparsest solution itself is returned.
         """
         if not self.Q.shape[1]:
             return soft(g[:, None], card)[:, 0]

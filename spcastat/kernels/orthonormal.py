@@ -42,7 +42,7 @@ def orthonormalise(T: np.ndarray, dependent: float = DEPENDENT) -> tuple[np.ndar
 
 
 def straightened(vectors: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of the span of independent vectors, shape (p, m).
+    """Return an orthonormal basis, shape (p, m), of the span of linearly independent vectors.
 
     If the vectors are nearly orthonormal already, as is usual, the Cholesky factor of their inner products is
     used. It then loses no accuracy and takes a tenth of the time of a Householder QR decomposition.

@@ -98,7 +98,7 @@ def _thresholds(margin: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _scored(tables: np.ndarray, counts: np.ndarray, bound: float) -> np.ndarray:
-    """Return the starting values: Pearson correlations of the category numbers times 1.1, within bounds."""
+    """Return starting values: 1.1 times the Pearson correlations of the category numbers, within bounds."""
     x = np.arange(tables.shape[1])
     first, second = tables.sum(axis=2) / counts[:, None], tables.sum(axis=1) / counts[:, None]
     a, b = first @ x, second @ x

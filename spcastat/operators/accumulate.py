@@ -185,7 +185,7 @@ class CrossProducts:
             self._join(weight, mean, Y.T @ Y)
 
     def _join(self, weight: float, mean: np.ndarray, products: np.ndarray) -> None:
-        """Add sums, which may be packed, to sums, which may be packed."""
+        """Add the sums of other rows to these; each of the two `products` may be packed."""
         if weight == 0:
             return
         if self.weight and self.products.ndim != products.ndim:
@@ -240,8 +240,8 @@ class SquareProducts(CrossProducts):
 
 
 def _is_near(mean: np.ndarray, variance: np.ndarray) -> bool:
-    # If all means are within ten standard deviations of zero, rows are multiplied without centring them
-    # first. That costs two of sixteen digits and saves a copy of the rows
+    # If all means are within ten standard deviations of zero, rows are multiplied without being centred
+    # first. That costs two of sixteen digits and saves a copy of the rows.
     return not np.any(mean**2 > 100.0 * variance)
 
 

@@ -97,7 +97,7 @@ class Operator(ABC):
         return float(self.diagonal().sum())
 
     def block(self, J: np.ndarray) -> np.ndarray:
-        """Return S[J, J]."""
+        """Return the block S[J, J] of the covariance matrix, shape (len(J), len(J))."""
         return self.columns(J)[J]
 
     def forms(self, V: np.ndarray) -> np.ndarray:

@@ -312,8 +312,7 @@ class SparseRows(Rows):
         """
         if self.X.dtype != np.float64 or self.X.format == "csr" or self._far_from_zero(J):
             return True
-        # Sparse rows are converted to dense blocks for cross-products if more than this share of the entries
-        # is stored
+        # few zeros: more than 8 % of the entries are stored
         return int(np.diff(self.X.indptr)[J].sum()) > 0.08 * self.n * len(J)
 
     def _row_products(self) -> np.ndarray:

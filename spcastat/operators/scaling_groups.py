@@ -71,7 +71,7 @@ class Mixed(ScalingGroups):
         return np.sqrt(np.where(self.of >= 0, mean * (weight / (weight - 1.0)), variance))
 
 
-#: Values of `scale` that take blocks, and whether variables are divided by their standard deviations first.
+#: Values of `scale` that take blocks -> whether variables are first divided by their standard deviations.
 KINDS = {"blocks": True, "raw blocks": False}
 
 

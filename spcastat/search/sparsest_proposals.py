@@ -74,7 +74,7 @@ def one_price(
 
 
 def _penalties(fit: Loaded) -> np.ndarray:
-    """Return increasing penalties: a dense fit keeps nearly all loadings with the first, few with the last."""
+    """Return increasing penalties: a dense fit keeps nearly all loadings at the first, few at the last."""
     gains = np.sort((fit.F**2 / np.maximum(fit.added, SMALLEST)).ravel())[::-1]
     counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), 12)
     penalties = gains[np.clip(counts.astype(int), 0, gains.size - 1)]

@@ -105,8 +105,8 @@ def limits(state: FitState, level: float = 0.95) -> pd.Series:
     Notes
     -----
     Both assume that the rows are independent draws from one normal distribution and that the loadings are
-    fixed. The loadings were fitted to the rows of the fit, so these lie below the limits more often than
-    new rows.
+    fixed. The loadings were fitted to the rows of the fit, so these rows are below the limits more often
+    than new ones.
     """
     level = real_number("level", level, 0.0, 1.0 - 1e-12, open_low=True)
     values = distances.limits(state.moments, state.record.effective_n, level)
@@ -203,7 +203,7 @@ def row_cos2(state: FitState, scores: pd.DataFrame, q: np.ndarray) -> pd.DataFra
     ----------
     scores : DataFrame, n x k
     q : ndarray of shape (n,)
-        Squared residual norms of the rows, orthogonal to the span of the loadings.
+        Squared norms of the residuals of the rows, which are orthogonal to the loadings.
     """
     T = scores.to_numpy(dtype=float)
     inside = np.einsum("ij,ij->i", T @ np.linalg.pinv(state.V.T @ state.V), T).clip(min=0.0)

@@ -64,7 +64,7 @@ def distances(
 def t2_limit(n: float | None, rank: int, level: float) -> float:
     """Return the limit of T2 for a new row, r (n^2 - 1) / (n (n - r)) F(level; r, n - r).
 
-    The chi-squared limit if n is not known; NaN with too few rows.
+    If n is not known, this is the chi-squared limit; with too few rows it is NaN.
     """
     from scipy import stats  # imported late, as it is slow to import
 
@@ -129,7 +129,7 @@ def regression_share(C: np.ndarray, G: np.ndarray, chosen: tuple[int, ...]) -> f
 
 
 def shares(C: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the shares of components alone, averaged over all orders, and last; each of shape (k,).
+    """Return three shares of each component, (k,) each: alone, averaged over all orders, and entered last.
 
     The averages (Lindeman, Merenda and Gold 1980; Shapley value) add up to the share of all components. They
     are NaN with more than ALL_ORDERS components.

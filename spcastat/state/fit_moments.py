@@ -104,7 +104,7 @@ class Moments:
     explained = cached_property[np.ndarray](
         lambda moments: np.einsum("ij,ij->i", moments._basis[1], moments._basis[1]) * moments.unit**2
     )
-    #: Adjusted variances and the basis of the scores, both over the unit.
+    #: Adjusted variances and coupling (see `Operator.score_basis`), in the unit of the operator.
     _basis = cached_property[tuple[np.ndarray, np.ndarray]](lambda moments: moments.op.score_basis(moments.V))
 
     def smaller_products(self) -> np.ndarray | None:

@@ -67,7 +67,7 @@ class Record:
         What the method reports for each component.
     screening : dict of str to int, or None
         For a search on some of the variables: the numbers of variables ``searched``, of all ``variables``,
-        of ``rounds``, and of ``unexcluded`` variables, for which a swap may improve the fit.
+        of ``rounds``, and of ``unexcluded`` variables: those that might still improve the fit by a swap.
     evidence : dict, or None
         Report on a search over supports: the fields of :class:`spcastat.solvers.Searched`.
     call : str

@@ -53,7 +53,7 @@ class Bootstrapped:
 
 @dataclass(frozen=True, eq=False)
 class Halved:
-    """Selections of loadings in fits of complementary halves of the rows, aligned with the fit.
+    """Which loadings are nonzero in fits to halves of the rows, aligned with the fit; see `stability`.
 
     Attributes
     ----------
@@ -68,8 +68,9 @@ class Halved:
         Component, selected variable, associate (positions from 0), and their correlation.
     threshold, groups : float
     asked, again : int
-        Number of pairs requested, and of pairs redrawn.
+        Number of pairs of halves requested, and of pairs drawn again because no fit was possible on them.
     normal : bool
+        As in `Bootstrapped`.
     considered : int or None
         Number of variables to which the halves were fitted, if not all.
     """
@@ -141,7 +142,7 @@ class Tested:
     p_value, q_value : ndarray of shape (p, k)
         NaN for a constant variable.
     draws, asked : int
-        Number of permutations, and of permutations requested.
+        Number of permutations made, and number requested.
     fdr : str
         Method of controlling the false discovery rate.
     """

@@ -296,7 +296,7 @@ def _labels(state: FitState, places: np.ndarray) -> tuple[pd.Index, pd.Index]:
 
 
 def spread_out(state: FitState, places: np.ndarray, values: Any, rest: float = 0.0) -> pd.DataFrame:
-    """Return values of the loadings at `places` as a frame, p x k, with `rest` for all others."""
+    """Return a frame, p x k, with the `values` of the loadings at `places`, and `rest` for all others."""
     out = np.full(state.V.size, rest)
     out[places] = values
     return state.by_variable(out.reshape(state.V.shape[::-1]).T)

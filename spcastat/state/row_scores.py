@@ -127,7 +127,7 @@ def scores_of_new(state: FitState, new: Any, na: str = "raise") -> Any:
 
 
 def inverse_transform(state: FitState, scores: Any, components: int | None = None) -> pd.DataFrame:
-    """Return the rows, n x p, in the span of the loadings that have given scores.
+    """Return the rows in the span of the loadings that have the given scores, n x p.
 
     They are T (V'V)^-1 V', rescaled, plus the mean; the pseudoinverse is used if V'V is singular.
 

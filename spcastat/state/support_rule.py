@@ -41,7 +41,10 @@ def forced(state: FitState) -> np.ndarray:
 
 
 def shares(state: FitState) -> np.ndarray:
-    """Return each variable's, or its group's, share of each component (squared loadings), shape (p, k)."""
+    """Return the share of each variable in each component, its squared loading, shape (p, k).
+
+    If the variables of a group enter together, each has the share of its group.
+    """
     rule = rule_of(state.record)
     return rule.by_group(state.V.T**2)[:, rule.of].T if isinstance(rule, GroupRule) else state.V**2
 

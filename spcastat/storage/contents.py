@@ -59,7 +59,7 @@ _MATRIX = {
 
 
 def together(value: Any, sizes: Sizes) -> str:
-    """Return what is wrong with groups of all variables: lists of a name and the positions of variables."""
+    """Return what is wrong with groups of variables, a list of (name, positions of the variables), or ""."""
     wrong = problem(List(List((str, List(Whole(0, "last"))), 2)), value, sizes)
     if wrong:
         return wrong
@@ -194,7 +194,7 @@ _CONTENTS: dict[str, Kind] = {
     "scores": (None, Array("f", ("n", "k"), nan=True)),
 }
 
-#: What is wrong with a record -> condition that must hold between its fields.
+#: Text of an error in a record -> condition on its fields that must hold, else this is the error.
 _TOGETHER: dict[str, Callable[[Record], Any]] = {
     "it has more components than variables": lambda r: r.k <= r.p,
     "it has rows, and not how many": lambda r: not r.from_rows or (r.n and r.effective_n),

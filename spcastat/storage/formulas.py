@@ -36,7 +36,7 @@ _OPEN = {"open": True}
 
 
 def level(value: Any, sizes: Sizes) -> str:
-    """Return what is wrong with a level of a factor: text, a number, a date or an interval."""
+    """Return what is wrong with a level of a factor, which must be text, a number, a date or an interval."""
     kinds = (bool, int, float, np.generic, pd.Timestamp, pd.Timedelta, pd.Interval)
     text = isinstance(value, str) and len(value) <= 100_000
     return "" if text or isinstance(value, kinds) else "it holds what is not text, a number or a date"
@@ -130,7 +130,7 @@ def pack_spec(spec: Spec, packer: Packer) -> dict[str, Any]:
 
 
 def unpack_spec(packed: Mapping[str, Any], reader: Unpacker, p: int) -> Spec:
-    """Return the spec of `p` columns from its stored form.
+    """Return the spec of a fit with `p` columns from its stored form.
 
     Raises
     ------

@@ -20,8 +20,8 @@ from spcastat.errors import FileError
 
 #: Kinds (`dtype.kind`) of arrays that are stored as arrays.
 _KINDS = "biufmM"
-#: Largest length of a range of levels, categories or interval ends, which nothing else in the file confirms;
-#: and largest number of columns that a formula reads, and of levels of a factor.
+#: Largest length of a range of levels, categories or interval ends, which nothing else in the file confirms.
+#: It is also the largest number of columns that a formula reads, and of levels of a factor.
 LARGEST_RANGE = 1_000_000
 #: Largest depth of nested lists, and largest number of bits of an integer.
 DEEPEST, LARGEST_INTEGER = 40, 4096
@@ -117,7 +117,10 @@ class Packer:
     def _same(
         self, packed: dict[str, Any], where: str, value: Any, test: Callable[[Unpacker], bool]
     ) -> dict[str, Any]:
-        """Return `packed` if it is read back as the same; a time zone may have no name, for example."""
+        """Return `packed` if it is read back as the same value, else raise FileError for `value`.
+
+        A time zone without a name, for example, is not.
+        """
         try:
             if test(Unpacker(self.arrays)):
                 return packed
