@@ -4,7 +4,7 @@
 principal submatrix of at most c variables.
 """
 
-from spcastat.certify.branch import OPTIMAL, Proof, prove
+from spcastat.certify.branch import Proof, prove
 from spcastat.certify.component_bounds import Certificate, certify
 
-__all__ = ["OPTIMAL", "Certificate", "Proof", "certify", "prove"]
+__all__ = ["Certificate", "Proof", "certify", "prove"]

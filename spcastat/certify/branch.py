@@ -21,10 +21,9 @@ from spcastat.certify.clock import PASS, STEP, Clock
 from spcastat.certify.node import SHARES, SPLIT_ORDER, Node, examine
 from spcastat.kernels.eig import EPS
 from spcastat.progress import Advance, stage
+from spcastat.solvers.optimality import EXACT
 from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve_support
 
-#: "Optimal" means proven to this relative tolerance.
-OPTIMAL = 1e-9
 #: The relative tolerance that the search aims for, slightly smaller.
 TARGET = 8e-10
 #: A heuristic search for a good support always runs with up to SMALL variables; with more, only if there is
@@ -72,8 +71,8 @@ class Proof:
 
     @property
     def closed(self) -> bool:
-        """Whether value and bound agree to the tolerance `OPTIMAL`."""
-        return self.bound <= self.value * (1.0 + OPTIMAL)
+        """Whether value and bound agree to the tolerance `EXACT`."""
+        return self.bound <= self.value * (1.0 + EXACT)
 
     def lower(self, bound: float, argument: str) -> None:
         """Store a proven bound if it is better."""
@@ -213,7 +212,7 @@ class _Search:
         if c == 1:
             proof.lower(self.scale * (1.0 + 4.0 * EPS), "largest variance")
             return
-        self._root("largest entry", c * float(np.abs(S).max()) * (1.0 + 4.0 * EPS))
+        proof.lower(c * float(np.abs(S).max()) * (1.0 + 4.0 * EPS) * self.scale, "largest entry")
         if support is not None and support.size:
             self._take(support)
         if c == p:
@@ -223,10 +222,11 @@ class _Search:
             return
         definite = self.clock.affords(2.0 * p**3)
         shift = shift_to_definite(S) if definite else 4.0 * (p + 2) * EPS * float(np.diag(S).sum())
-        self._root("sum of the largest variances", trace_bound(variances / self.scale + shift, c))
+        highest = trace_bound(variances / self.scale + shift, c)
+        proof.lower(highest * self.scale, "sum of the largest variances")
         self.steps.check()
         if self.clock.affords(10.0 * PASS * p**2, 4):
-            self._root("Gershgorin", gershgorin_bound(S, c))
+            proof.lower(gershgorin_bound(S, c) * self.scale, "Gershgorin")
             self.steps.check()
         self._leading()
         self.steps.check()
@@ -239,7 +239,7 @@ class _Search:
             return
         self.steps.check()
         if p <= SPLIT_ORDER and self.clock.affords(16.0 * p**3, 4):
-            self._root("split matrix", split_bound(S, c, SHARES[::3]))
+            proof.lower(split_bound(S, c, SHARES[::3]) * self.scale, "split matrix")
         self.steps.check()
         if not definite:
             raise Stopped("time limit")
@@ -251,10 +251,7 @@ class _Search:
         p = len(self.S)
         dense = self.clock.affords(4.0 * p**3)
         bound = eigenvalue_bound(self.S) if dense else lanczos_bound(self.S.dot, p, self.clock.runs)
-        self._root("leading eigenvalue", bound)
-
-    def _root(self, argument: str, bound: float) -> None:
-        self.proof.lower(bound * self.scale, argument)
+        self.proof.lower(bound * self.scale, "leading eigenvalue")
 
     def _take(self, support: np.ndarray) -> None:
         block = self.S[np.ix_(support, support)]

@@ -134,9 +134,7 @@ def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Any) -> No
     alone: dict[int, tuple[np.ndarray, ...]]
     own, alone = 0.0, {c: (np.zeros(len(T)), np.full(len(T), np.inf), T) for c, T in places.items()}
 
-    @cache
-    def union(U: tuple[int, ...]) -> float:
-        return float(ky_fan(Ball(S.mid[np.ix_(U, U)], S.rad), k))
+    union = cache(lambda U: float(ky_fan(Ball(S.mid[np.ix_(U, U)], S.rad), k)))
 
     def expand(rows: tuple[int, ...]) -> None:
         supports, t = [listed[c][row] for c, row in zip(cards, rows, strict=False)], len(rows)

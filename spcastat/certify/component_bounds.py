@@ -10,7 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from spcastat.certify.bounds import lanczos_bound, trace_bound
-from spcastat.certify.branch import OPTIMAL, Callback, Proof, prove
+from spcastat.certify.branch import Callback, Proof, prove
 from spcastat.certify.clock import PASS, Clock, formed
 from spcastat.certify.grouped import prove_groups
 from spcastat.kernels.eig import symmetric
@@ -19,6 +19,7 @@ from spcastat.operators import Gram, Operator, Removed, deflate
 from spcastat.progress import stage
 from spcastat.search.grouped import GroupRule
 from spcastat.search.rule import SupportRule
+from spcastat.solvers.optimality import EXACT
 
 #: The largest number of variables for which S is computed and searched; above it only cheap bounds are given.
 DENSE_VARIABLES = 5000
@@ -183,7 +184,7 @@ class _Run:
             value=value,
             upper_bound=bound,
             gap=float(100.0 * (bound - value) / value if value > 0.0 else nothing),
-            optimal=bool(bound <= value * (1.0 + OPTIMAL) or bound <= self.floor),
+            optimal=bool(bound <= value * (1.0 + EXACT) or bound <= self.floor),
             proof=proof.told,
             nodes=proof.nodes,
             seconds=time.perf_counter() - begun,

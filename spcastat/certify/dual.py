@@ -33,6 +33,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from spcastat.kernels.orthonormal import DEPENDENT
 from spcastat.search.small_matrices import SMALLEST
 
 #: Allowance for rounding in every bound, relative to the norms of its matrices; actual rounding is 1e-14.
@@ -44,8 +45,6 @@ RATIO = 2.0
 #: A matrix times FIRST has as nearest matrix in `fantope` the projection on its leading eigenvectors, unless
 #: eigenvalues tie.
 FIRST = 1e6
-#: Directions with singular values up to this share of the largest are dropped from a span.
-NOTHING = 1e-12
 
 Running = Callable[[], bool]
 Bases = list[np.ndarray | None]
@@ -285,14 +284,14 @@ def planes(bases: list[np.ndarray]) -> list[np.ndarray]:
     for first, second in combinations(bases, 2):
         U, sizes, _ = np.linalg.svd(np.concatenate([first, second], axis=2), full_matrices=False)
         clear = sizes[:, 1] > 1e-5 if sizes.shape[1] > 1 else np.zeros(len(U), dtype=bool)
-        found.append(U * ((sizes > NOTHING) & clear[:, None])[:, None, :])
+        found.append(U * ((sizes > DEPENDENT) & clear[:, None])[:, None, :])
     return found
 
 
 def union_basis(columns: list[np.ndarray]) -> np.ndarray:
     """Return an orthonormal basis of the joint span of the matrices, shape (B, d, c), padded with zeros."""
     Q, sizes, _ = np.linalg.svd(np.concatenate(columns, axis=2), full_matrices=False)
-    return np.asarray(Q * (sizes > NOTHING * sizes[:, :1])[:, None, :])
+    return np.asarray(Q * (sizes > DEPENDENT * sizes[:, :1])[:, None, :])
 
 
 def within_union(M: np.ndarray, bases: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -120,7 +120,7 @@ def certify_joint(
     value = float(MEASURES[measure](V, op)[-1])
     eigenvalues = op.leading(min(len(cards), op.p))[0] if pca is None else pca
     root = root_bound(op, cards, measure, eigenvalues)
-    search = _Search(op, V, measure, orthogonal, value, root, rule)
+    search = _Search(op, V, measure, orthogonal, value, root, rule, ruled=rule is None, best=value)
     if measure == "adjusted" and rule is None:
         search.reorder()
     if root.bound > value * (1.0 + TARGET):
@@ -156,11 +156,10 @@ class _Search:
     value: float
     root: RootBound
     rule: SupportRule | None
+    ruled: bool
+    best: float
     leaves: Leaves | None = None
     tuples: Tuples | None = None
-
-    def __post_init__(self) -> None:
-        self.ruled, self.best = self.rule is None, self.value
 
     def reorder(self) -> None:
         """Put the components in the order with the largest adjusted variance."""

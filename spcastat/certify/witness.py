@@ -16,7 +16,7 @@ from spcastat.certify.adjusted_bounds import largest
 from spcastat.certify.bounds import largest_others
 from spcastat.certify.checker import EPS, Ball, RefusedError, check, sparse
 from spcastat.certify.clock import Clock
-from spcastat.certify.dual import supports_relaxation
+from spcastat.certify.dual import ROUNDING, supports_relaxation
 from spcastat.certify.first_component import FLOORS, interval_relaxation
 from spcastat.certify.multiplier import multiplier
 from spcastat.certify.node import branching_variable, closed_by_split, first_split
@@ -26,8 +26,6 @@ from spcastat.kernels.eig import symmetric
 #: Allowance for rounding, as a share of the total variance, and the relative size of the eigenvalues of a
 #: multiplier that are dropped.
 ROOM, SMALL = 1e-8, 1e-9
-#: Allowance for the rounding of a single eigenvalue.
-TINY = 1e-10
 
 
 class UnwrittenError(Exception):
@@ -82,7 +80,8 @@ class Witnesses:
             U = T - np.diag(np.diag(T)) if r < 2 else np.zeros_like(T)
         else:
             U = closed_by_split(T, first_split(T, r, level), r, level)[1]
-        values = rounded(U[np.tril_indices(len(free), -1)])
+        # six digits: any multiplier gives a valid bound, and rounding makes it hardly larger
+        values = [float(f"{x:.6g}") for x in U[np.tril_indices(len(free), -1)].tolist()]
         if len(free) == 1 or leaf_proven(Q, c, taken, free, values):
             return {"U": values}
         if 2 <= r < len(free):
@@ -144,8 +143,8 @@ class Witnesses:
             chord = A.T @ Z @ A + low * high * np.eye(A.shape[1])
             theta = [low + high - float(eigh(chord, A.T @ A, eigvals_only=True)[0])]
             theta += [float(np.linalg.eigvalsh(N - Z)[-1]) for N in rest]
-            theta = [one + TINY for one in theta]
-            if np.trace(Z) + sum(theta) <= self.bound - TINY:
+            theta = [one + ROUNDING for one in theta]
+            if np.trace(Z) + sum(theta) <= self.bound - ROUNDING:
                 return X, theta
         return None
 
@@ -160,7 +159,7 @@ class Witnesses:
         for T, one in zip(at, Y[0], strict=True):
             X = factor(one)
             A = np.array(X)[T]
-            found.append({"Y": X, "least": float(np.linalg.eigvalsh(A @ A.T)[0]) - TINY})
+            found.append({"Y": X, "least": float(np.linalg.eigvalsh(A @ A.T)[0]) - ROUNDING})
         return found
 
 
@@ -184,9 +183,9 @@ def witnesses(
     UnwrittenError
         If none are found.
     """
-    found = Witnesses(bounds[0] - TINY, Clock(time.perf_counter() + time_limit))
+    found = Witnesses(bounds[0] - ROUNDING, Clock(time.perf_counter() + time_limit))
     try:
-        check(Ball(S, EPS), V, measure, [bound - 0.1 * TINY for bound in bounds], found)
+        check(Ball(S, EPS), V, measure, [bound - 0.1 * ROUNDING for bound in bounds], found)
     except (RefusedError, np.linalg.LinAlgError) as error:
         raise UnwrittenError(str(error)) from error
     return found.found
@@ -202,15 +201,10 @@ def leaf_proven(Q: Ball, c: int, taken: list[int], free: list[int], values: list
 
 
 def factor(Z: np.ndarray) -> list[list[float]]:
-    """Return the rows of X, where XX' is close to Z and has only its larger eigenvalues."""
+    """Return the rows of X, to six digits, where XX' is close to Z and has only its larger eigenvalues."""
     values, vectors = np.linalg.eigh(Z)
     kept = values > SMALL * max(float(values[-1]), ROOM)
     kept[-1] = True
     values = values.clip(min=0.0)
     X = vectors[:, kept] * np.sqrt(values[kept])
-    return [rounded(row) for row in X]
-
-
-def rounded(values: np.ndarray) -> list[float]:
-    """Round to six digits: any multiplier gives a valid bound, and rounding makes it hardly larger."""
-    return [float(f"{x:.6g}") for x in values.tolist()]
+    return [[float(f"{x:.6g}") for x in row] for row in X.tolist()]

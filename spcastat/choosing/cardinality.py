@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from spcastat.api import finished, spca, spca_cov
-from spcastat.choosing.data import largest, near_fit, refuse_early, request
+from spcastat.choosing.data import is_wide, near_fit, refuse_early, request
 from spcastat.choosing.number import require_early, standing_out
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import Plan, make_plan
 from spcastat.engine.inputs import opened
 from spcastat.engine.support_rules import RULE
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError
-from spcastat.operators import GRAM_ORDER
 from spcastat.progress import listening
 from spcastat.resample import seed_of, workers
-from spcastat.resample.folds import MOMENTS, divided
+from spcastat.resample.folds import divided
 from spcastat.resample.subsets import among
 from spcastat.results.call import Call, call_text
 from spcastat.results.choices import Choice, Chosen
@@ -190,8 +189,7 @@ def choose(
                 f"k={shown(k)} was given for {entered.p} variables; the choice compares components with the "
                 f"residual variance, so give at most {max(entered.p - 1, 0)}."
             )
-        # whether rows come in chunks and have more columns than the criterion can use
-        wide = entered.stream is not None and entered.p > (MOMENTS if by == "cv" else GRAM_ORDER)
+        wide = is_wide(entered, by)
         if wide and ruled:
             raise OptionError(
                 f"{ruled[0]} was given to choose() with {entered.p} variables in chunks, among which a part "
@@ -200,7 +198,7 @@ def choose(
         if k is None:
             require_early(entered, kmax, None)
         if wide:
-            wanted = path_cards(_grid(entered.p) if cards is None else cards, k or 1, entered.p)[1]
+            wanted = path_cards(_given(cards, entered.p), k or 1, entered.p)[1]
             refuse_early(entered, fitting, k or 1, wanted)
         components = None
         source = entered.source(_rows_for(fitting, k or 1, entered.p))
@@ -221,11 +219,12 @@ def choose(
                 )
             if source.gaps is not None and k > 1:  # the EM model has the rank of the fit
                 source = opened(data, covariance, described, None, k)[0].source("")
-        keys, wanted = path_cards(_grid(entered.p) if cards is None else cards, k, entered.p)
+        keys, wanted = path_cards(_given(cards, entered.p), k, entered.p)
         if wide:
             refuse_early(entered, fitting, k, wanted)
-            # only the columns most relevant for the fit with the largest cardinality
-            source = among(source, near_fit(source.op, k, largest(wanted), seed))
+            # only the columns most relevant for the fit with the largest cardinalities
+            most = tuple(map(max, zip(*wanted, strict=True)))
+            source = among(source, near_fit(source.op, k, most, seed))
         p = source.op.p
         if each == "free" and any(isinstance(key, tuple) for key in keys):
             raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
@@ -246,7 +245,7 @@ def choose(
                     "others of its row, which must be complete. Give na='drop', or by='ebic'."
                 )
             if groups and cards is None:
-                keys, wanted = path_cards(_grid(groups), k, p)
+                keys, wanted = path_cards(_given(None, groups), k, p)
             keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
         fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan)
         found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p, groups)
@@ -284,8 +283,10 @@ def choose(
         )
 
 
-def _grid(p: int) -> list[int]:
-    """Return the default candidates for p variables."""
+def _given(cards: Any, p: int) -> Any:
+    """Return the candidates of the call, or the default ones for p variables."""
+    if cards is not None:
+        return cards
     return sorted({card for card in GRID if card <= p} | ({p} if p <= 20 else set()))
 
 

@@ -25,6 +25,11 @@ COLUMNS = MOMENTS
 ROOM = 2
 
 
+def is_wide(entered: Opened, by: str) -> bool:
+    """Return whether rows come in chunks and have more columns than the criterion can use."""
+    return entered.stream is not None and entered.p > (MOMENTS if by == "cv" else GRAM_ORDER)
+
+
 def request(fitting: Mapping[str, Any], k: int, card: Any) -> Request:
     """Return the request of a call of :func:`spcastat.spca` with these options and cardinalities."""
     known = {one.name for one in fields(Request)} - {"k", "card", "variance", "rng", "further"}
@@ -40,7 +45,7 @@ def refuse_early(entered: Opened, fitting: Mapping[str, Any], k: int, wanted: Se
     OptionError
         Also if the components have too many loadings for the columns of the choice.
     """
-    most = largest(wanted)
+    most = tuple(map(max, zip(*wanted, strict=True)))  # of each component
     if ROOM * sum(most) > COLUMNS:
         raise OptionError(
             f"cards holds {max(most)} for k={k}; for rows in chunks with {entered.p} variables the choice is "
@@ -52,11 +57,6 @@ def refuse_early(entered: Opened, fitting: Mapping[str, Any], k: int, wanted: Se
         entered.refuse(plan, k)
 
 
-def largest(wanted: Sequence[Cards]) -> Cards:
-    """Return the largest cardinality of each component."""
-    return tuple(max(cards) for cards in zip(*wanted, strict=True))
-
-
 def near_fit(op: Operator, k: int, card: Cards, seed: int) -> np.ndarray:
     """Return the COLUMNS columns most related to a sparse fit of these cardinalities, ascending."""
     plan = make_plan(Request(k, card, method="bcd-l0"), op.p)
@@ -65,11 +65,6 @@ def near_fit(op: Operator, k: int, card: Cards, seed: int) -> np.ndarray:
 
 
 # --- halves of the rows ---------------------------------------------------------------------------
-
-
-#: Signs of the tested columns are flipped up to this many cells; with more, draws are made from their
-#: moments.
-FLIPPED = 3_000_000
 
 
 def is_tested_in_part(source: Source | Opened, cells: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.choosing.data import COLUMNS, FLIPPED, is_tested_in_part, require_room, tested_part
+from spcastat.choosing.data import COLUMNS, is_tested_in_part, require_room, tested_part
 from spcastat.config import whole_number
 from spcastat.engine.inputs import Opened, Source, opened
 from spcastat.errors import ComponentsError, DataError, OptionError
@@ -17,6 +17,7 @@ from spcastat.operators import SquareProducts
 from spcastat.progress import listening
 from spcastat.resample import seed_of
 from spcastat.results.component_choice import ComponentChoice, Tested
+from spcastat.select import sign_flips
 from spcastat.select.noise_tests import Draws, default_card, standing
 from spcastat.select.sign_flips import MomentNoise, Noise, RowNoise, Tails, of_covariance
 
@@ -126,7 +127,7 @@ def standing_out(source: Source, covariance: bool, kmax: Any, card: Any, draws: 
     cells = MOST_CELLS
     if is_tested_in_part(source, cells):
         require_room(p, kmax, card)
-        source, cells = tested_part(source, kmax, card, seed), FLIPPED
+        source, cells = tested_part(source, kmax, card, seed), sign_flips.MOST_CELLS
         most = min(most, max(source.op.rank_limit, 1))
         kmax = min(kmax, most)
     noise = _noise(source, covariance, seed, cells)

@@ -54,7 +54,7 @@ from spcastat.operators import (
     prepare,
     standard_of,
 )
-from spcastat.operators.build import GRAM_ORDER
+from spcastat.operators.covariance_operator import GRAM_ORDER
 from spcastat.operators.scaling_groups import KINDS, Mixed, Scale, ScalingGroups
 from spcastat.operators.standardisation import ColumnUnits, Extremes, fits
 from spcastat.streams import open_stream

@@ -90,7 +90,10 @@ def starting_loadings(
     if n_init > len(starts):
         starts.append(unit(varimax(pca, normalise=True)))
     for number in range(len(starts), n_init):
-        starts.append(row_seeded(op, pca.shape[1], rng) if number % 2 else random(pca.shape, rng))
+        if number % 2:
+            starts.append(row_seeded(op, pca.shape[1], rng))
+        else:
+            starts.append(np.linalg.qr(rng.standard_normal(pca.shape))[0])
     return np.ascontiguousarray(np.stack([start.T for start in starts[:n_init]]))
 
 
@@ -111,7 +114,10 @@ def of_component(
         else:
             yield first_loadings(view, np.zeros((view.p, 1)), first)[:, 0]
     for turn in range(n_init - 1 - len(named)):
-        yield (random((view.p, 1), rng) if turn % 2 else row_seeded(view, 1, rng))[:, 0]
+        if turn % 2:
+            yield np.linalg.qr(rng.standard_normal((view.p, 1)))[0][:, 0]
+        else:
+            yield row_seeded(view, 1, rng)[:, 0]
 
 
 def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -119,11 +125,6 @@ def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:
     varying = np.flatnonzero(op.diagonal() > 0)
     seeds = rng.choice(varying, size=k, replace=varying.size < k)
     return unit(op.columns(seeds))
-
-
-def random(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Return random orthonormal directions, an array of shape (p, k)."""
-    return np.linalg.qr(rng.standard_normal(shape))[0]
 
 
 def _longest_columns(op: Operator, k: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -73,10 +73,6 @@ class Resampling:
     op: Operator
     seed: int
     n_jobs: int = 1
-
-    def prepared(self, kind: str, count: int) -> Self:
-        """Return a copy whose sampler is prepared for `count` draws; see `StreamRows.prepared`."""
-        return replace(self, sampler=self.sampler.prepared(kind, count, self.seed))
 
     def aligned(self, V: np.ndarray) -> Aligned:
         """Return the loadings of a draw, shape (p, k), matched with those of the fit."""
@@ -164,7 +160,7 @@ def bootstrap(given: Resampling, n: int, *, kind: str) -> Bootstrapped:
     Bootstrapped
         If interrupted by Ctrl-C, of the draws made so far.
     """
-    given = given.prepared("bootstrap", n)
+    given = replace(given, sampler=given.sampler.prepared("bootstrap", n, given.seed))
     draws, again = zip(*_Draws(given).run(n, "bootstrap").results, strict=True)
     places, values, *further = zip(*(draw for (draw,) in draws), strict=True)
     variances, whole, similarity = map(np.array, further)
@@ -207,7 +203,7 @@ def split(given: Resampling, n: int) -> Split:
         Number of bootstrap draws from the second half.
     """
     rng = draw_generator(given.seed, 0)
-    given = given.prepared("split", n)
+    given = replace(given, sampler=given.sampler.prepared("split", n, given.seed))
 
     def draw() -> tuple[tuple[Sampler, Sampler], np.ndarray, tuple[np.ndarray, np.ndarray]]:
         first, second = given.sampler.halves(rng)
@@ -288,7 +284,7 @@ def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: floa
         own, J = fewer
         some = replace(given, sampler=own, refit=replace(refit, V=refit.V[J]), op=own.source.op)
         return _of_all(stability(some, n_pairs, threshold=threshold, groups=groups), J, op.p)
-    given = given.prepared("halves", n_pairs)
+    given = replace(given, sampler=given.sampler.prepared("halves", n_pairs, given.seed))
     finished = _Halves(given).run(n_pairs, "complementary halves", "pairs")
     pairs, again = zip(*finished.results, strict=True)
     kept, ones, similarity = zip(*(half for pair in pairs for half in pair), strict=True)

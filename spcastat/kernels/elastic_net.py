@@ -99,10 +99,6 @@ class _Model:
 
         return np.asarray(cho_solve((self.factor[:m, :m], True), right))
 
-    def spread(self, values: np.ndarray) -> np.ndarray:
-        """Return S[:, active] values, shape (p,)."""
-        return values @ self.rows[: self.active.size]
-
 
 def path(
     columns: Columns, b: np.ndarray, ridge: float, *, penalty: float = 0.0, card: int | None = None
@@ -147,7 +143,7 @@ def path(
         if model.active.size == 0:
             break
         slope = model.solve(model.signs)
-        drift = model.spread(slope)
+        drift = slope @ model.rows[: model.active.size]  # S[:, active] slope
         step, entering, leaving = level - penalty, None, None
         free = np.flatnonzero(outside)
         if free.size:

@@ -70,7 +70,7 @@ def _estimates(tables: np.ndarray, bound: float, tol: float, max_iter: int) -> n
     p, value = _likelihood(tables, h, k, r)
     for _ in range(max_iter):
         n, ha, ka = tables[active], h[active], k[active]
-        dp = _cells(_density(ha, ka, r[active, None, None]))
+        dp = np.diff(np.diff(_density(ha, ka, r[active, None, None]), axis=1), axis=2)
         score = (n * dp / p).sum(axis=(1, 2))
         information = counts[active] * (dp * dp / np.maximum(p, 1e-12)).sum(axis=(1, 2))
         step = np.clip(score / np.maximum(information, 1e-6 * counts[active]), -0.3, 0.3)
@@ -112,7 +112,8 @@ def _likelihood(
     tables: np.ndarray, h: np.ndarray, k: np.ndarray, r: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the probabilities of the cells, (q, m, m), and the log likelihoods, (q,)."""
-    p = np.maximum(_cells(bivariate_normal(h, k, r[:, None, None])), 1e-300)
+    corners = bivariate_normal(h, k, r[:, None, None])
+    p = np.maximum(np.diff(np.diff(corners, axis=1), axis=2), 1e-300)
     return p, (tables * np.log(p)).sum(axis=(1, 2))
 
 
@@ -121,8 +122,3 @@ def _density(h: np.ndarray, k: np.ndarray, r: np.ndarray) -> np.ndarray:
     rest = 1.0 - r * r
     value = np.exp(-(h * h + k * k - 2.0 * r * h * k) / (2.0 * rest)) / (2.0 * np.pi * np.sqrt(rest))
     return np.where((np.abs(h) >= INFINITE) | (np.abs(k) >= INFINITE), 0.0, value)
-
-
-def _cells(corners: np.ndarray) -> np.ndarray:
-    """Return the probabilities of cells, shape (q, m, m), from a distribution function at their corners."""
-    return np.diff(np.diff(corners, axis=1), axis=2)

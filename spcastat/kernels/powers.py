@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 #: The largest exponent of a unit: its square does not overflow.
-LIMIT = 510
+LIMIT = np.finfo(float).maxexp // 2 - 2
 
 
 def unit_of(variance: float) -> float:

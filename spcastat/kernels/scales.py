@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 
-#: 1 / (sqrt(2) Phi^-1(5/8))
-_QN = 2.219144465985076
-
-
-def sd(Z: np.ndarray) -> np.ndarray:
-    """Return the standard deviation (ddof = 1)."""
-    return np.std(Z, axis=-1, ddof=1)
+#: The factor that makes Qn consistent.
+_QN = 1.0 / (math.sqrt(2.0) * NormalDist().inv_cdf(5.0 / 8.0))
 
 
 def mad(Z: np.ndarray) -> np.ndarray:
@@ -68,4 +65,8 @@ def _median(Z: np.ndarray) -> np.ndarray:
 
 
 #: Name -> function from shape (..., n) to (...).
-SCALES: dict[str, Callable[[np.ndarray], np.ndarray]] = {"mad": mad, "sd": sd, "qn": qn}
+SCALES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "mad": mad,
+    "sd": lambda Z: np.std(Z, axis=-1, ddof=1),
+    "qn": qn,
+}

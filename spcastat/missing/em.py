@@ -147,7 +147,7 @@ def em_moments(
         rows=fitted.filled(X),
         missing=missing,
         model=fitted,
-        patterns=patterns.count,
+        patterns=len(patterns.weight),
         iterations=len(heights) - 1,
         converged=converged,
         log_likelihood=np.array(heights),

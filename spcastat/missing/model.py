@@ -38,11 +38,6 @@ class Patterns:
         of_row = of_row.reshape(-1)
         return cls(missing[first], of_row, np.bincount(of_row, weights=w, minlength=len(first)))
 
-    @property
-    def count(self) -> int:
-        """The number of patterns; complete rows are one pattern."""
-        return len(self.weight)
-
 
 @dataclass(frozen=True, eq=False)
 class PpcaModel:
@@ -64,11 +59,6 @@ class PpcaModel:
     scale: np.ndarray
     loadings: np.ndarray
     sigma2: float
-
-    @property
-    def rank(self) -> int:
-        """Number of components q."""
-        return self.loadings.shape[1]
 
     @property
     def covariance(self) -> np.ndarray:

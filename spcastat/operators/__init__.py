@@ -5,14 +5,8 @@ component by a low-rank update.
 """
 
 from spcastat.operators.accumulate import Accumulator, CrossProducts, Nothing, SquareProducts, Sums
-from spcastat.operators.build import (
-    GRAM_ORDER,
-    from_products,
-    matrix_in_blocks,
-    prepare,
-    standard_of,
-)
-from spcastat.operators.covariance_operator import Gram, Operator
+from spcastat.operators.build import from_products, matrix_in_blocks, prepare, standard_of
+from spcastat.operators.covariance_operator import GRAM_ORDER, Gram, Operator
 from spcastat.operators.deflation import (
     DEFLATIONS,
     ROW_DEFLATIONS,

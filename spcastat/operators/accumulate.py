@@ -225,18 +225,15 @@ class SquareProducts(CrossProducts):
     def merge(self, other: CrossProducts) -> None:
         assert isinstance(other, SquareProducts)
         super().merge(other)
-        self._rank(other.sizes)
+        self.sizes = np.sort(np.append(self.sizes, other.sizes))[::-1][:LARGEST_ROWS]
 
     def _add(self, X: np.ndarray, weights: np.ndarray | None) -> None:
         for rows in blocks(*X.shape):
             squares = ((X[rows] - self.centre) / self.divisor) ** 2
             if weights is not None:
                 squares *= weights[rows, None]
-            self._rank(squares.sum(axis=1))
+            self.sizes = np.sort(np.append(self.sizes, squares.sum(axis=1)))[::-1][:LARGEST_ROWS]
             super()._add(squares, None)
-
-    def _rank(self, sizes: np.ndarray) -> None:
-        self.sizes = np.sort(np.append(self.sizes, sizes))[::-1][:LARGEST_ROWS]
 
 
 def _is_near(mean: np.ndarray, variance: np.ndarray) -> bool:

@@ -14,7 +14,7 @@ from spcastat.config import listed, plural
 from spcastat.errors import ConstantColumnError
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators.accumulate import CrossProducts, Sums, centred, scale_outer
-from spcastat.operators.covariance_operator import Gram, Operator
+from spcastat.operators.covariance_operator import GRAM_ORDER, Gram, Operator
 from spcastat.operators.row_operators import DenseRows, SparseRows
 from spcastat.operators.scaling_groups import KINDS, Blocks, Mixed, Scale
 from spcastat.operators.standardisation import (
@@ -25,9 +25,6 @@ from spcastat.operators.standardisation import (
     is_constant,
     largest_of,
 )
-
-#: If there are at least as many rows as variables, the covariance matrix is formed up to this many variables.
-GRAM_ORDER = 3000
 
 Given = bool | np.ndarray
 Op = TypeVar("Op", bound=Operator)

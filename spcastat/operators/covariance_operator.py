@@ -16,8 +16,8 @@ from spcastat.kernels.eig import top_dense, top_eigh, top_lanczos
 from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.powers import unit_of
 
-#: `residual` is formed for matrices up to this order.
-RESIDUAL_ORDER = 3000
+#: Covariance matrices, and residuals of them, are formed up to this many variables.
+GRAM_ORDER = 3000
 #: A score depends on earlier scores if its residual on them is shorter than this share of its length: the
 #: square root of the rounding errors in products with S.
 DEPENDENT = 1e-7
@@ -57,9 +57,12 @@ class Operator(ABC):
     #: The largest number of passes over such rows for dense PCA, if the caller gave one.
     most_passes: int | None = None
 
-    @abstractmethod
+    #: The diagonal, for operators that compute it once.
+    _variances: np.ndarray
+
     def diagonal(self) -> np.ndarray:
         """Return the variances, shape (p,)."""
+        return self._variances
 
     @abstractmethod
     def dot(self, V: np.ndarray) -> np.ndarray:
@@ -69,9 +72,9 @@ class Operator(ABC):
         """Return S[:, J], shape (p, len(J))."""
         return self.dot(unit_vectors(self.p, J))
 
-    @abstractmethod
     def take(self, J: np.ndarray) -> Operator:
         """Return the operator of the variables J."""
+        return Gram(self.block(J), self.rank_limit)
 
     @abstractmethod
     def divided(self, unit: float) -> Operator:
@@ -113,7 +116,7 @@ class Operator(ABC):
         """Return S after projecting out orthonormal columns Q, shape (p, k): (I - QQ') S (I - QQ').
 
         For operators with rows it may be the n x n matrix of cross-products of the projected rows instead, if
-        that is smaller; traces of its powers are the same. None if the matrix exceeds RESIDUAL_ORDER.
+        that is smaller; traces of its powers are the same. None if the matrix exceeds GRAM_ORDER.
         """
         return None
 
@@ -217,9 +220,6 @@ class Gram(Operator):
     def block(self, J: np.ndarray) -> np.ndarray:
         return self.S[np.ix_(J, J)]
 
-    def take(self, J: np.ndarray) -> Gram:
-        return Gram(self.block(J), self.rank_limit)
-
     def divided(self, unit: float) -> Gram:
         factor = 1.0 / unit**2
         if not self.S.flags.writeable:
@@ -228,7 +228,7 @@ class Gram(Operator):
         return Gram(self.S, self.rank_limit)
 
     def residual(self, Q: np.ndarray) -> np.ndarray | None:
-        return projected_off(self.S, Q) if self.p <= RESIDUAL_ORDER else None
+        return projected_off(self.S, Q) if self.p <= GRAM_ORDER else None
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         return top_dense(self.S, k, lanczos_start(self.p, seed))

@@ -14,7 +14,7 @@ from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.kernels.ties import settled
 from spcastat.operators.accumulate import SOME, CrossProducts, add_outer, add_outers, scale_outer
 from spcastat.operators.covariance_operator import (
-    RESIDUAL_ORDER,
+    GRAM_ORDER,
     Operator,
     lanczos_start,
     projected_off,
@@ -40,14 +40,10 @@ class Rows(Operator):
 
     n: int
     root_weights: np.ndarray
-    _variances: np.ndarray
     #: Cache of the eigenpairs that were computed last: (number, seed), values and vectors.
     _last: tuple[tuple[int, int], np.ndarray, np.ndarray] | None = None
     #: Leading eigenpairs come from the smaller of Y'Y and Y Y' if its order is at most this.
     small_side: ClassVar[int] = 3 * DENSE_ORDER
-
-    def diagonal(self) -> np.ndarray:
-        return self._variances
 
     @abstractmethod
     def forward(self, V: np.ndarray) -> np.ndarray:
@@ -75,7 +71,7 @@ class Rows(Operator):
         return (self.forward(V) ** 2).sum(axis=0)
 
     def residual(self, Q: np.ndarray) -> np.ndarray | None:
-        if min(self.n, self.p) > RESIDUAL_ORDER:
+        if min(self.n, self.p) > GRAM_ORDER:
             return None
         cross = self.cross_products()
         if cross.shape[0] == self.p:
@@ -278,7 +274,20 @@ class SparseRows(Rows):
         )
 
     def cross_products(self) -> np.ndarray:
-        return self.gram() if self.p <= self.n else self._row_products()
+        if self.p <= self.n:
+            return self.gram()
+        root = self.root_weights
+        if self._far_from_zero():
+            products = np.zeros((self.n, self.n))
+            for columns in blocks(self.p, self.n):
+                block = (self.X[:, columns].toarray() - self.mean[columns]) * self.multiplier[columns]
+                products += block @ block.T
+            return products * np.outer(root, root)
+        scaled = self.X.multiply(self.multiplier).tocsc()
+        shift = self.mean * self.multiplier
+        cross = scaled @ shift
+        raw = (scaled @ scaled.T).toarray() - np.add.outer(cross, cross) + shift @ shift
+        return raw * np.outer(root, root)
 
     def gram(self, J: np.ndarray | None = None) -> np.ndarray:
         """Return S, or S[J, J], as a dense array: from sparse products or dense rows (see `_as_dense`)."""
@@ -314,21 +323,6 @@ class SparseRows(Rows):
             return True
         # few zeros: more than 8 % of the entries are stored
         return int(np.diff(self.X.indptr)[J].sum()) > 0.08 * self.n * len(J)
-
-    def _row_products(self) -> np.ndarray:
-        """Return Y Y' as a dense array, shape (n, n)."""
-        root = self.root_weights
-        if self._far_from_zero():
-            products = np.zeros((self.n, self.n))
-            for columns in blocks(self.p, self.n):
-                block = (self.X[:, columns].toarray() - self.mean[columns]) * self.multiplier[columns]
-                products += block @ block.T
-            return products * np.outer(root, root)
-        scaled = self.X.multiply(self.multiplier).tocsc()
-        shift = self.mean * self.multiplier
-        cross = scaled @ shift
-        raw = (scaled @ scaled.T).toarray() - np.add.outer(cross, cross) + shift @ shift
-        return raw * np.outer(root, root)
 
     def _far_from_zero(self, J: np.ndarray | None = None) -> bool:
         """Return whether raw products of the variables J lose digits that centred products keep."""

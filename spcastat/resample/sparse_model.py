@@ -64,15 +64,11 @@ class SparseModel:
         noise = max((op.total - kept) / (p - r), LEAST_NOISE * op.total / p)
         return cls(Q[used] @ axes, used, np.maximum(variances, noise), noise, p, op.total, kept, groups)
 
-    @property
-    def shrinkage(self) -> np.ndarray:
-        """1 - s2 / m, shape (r,): Sigma^-1 = (I - W diag(shrinkage) W') / s2."""
-        return np.asarray(1.0 - self.noise / self.variances)
-
     def deviance(self, n: float) -> float:
         """Return n (log |Sigma| + tr Sigma^-1 S): minus twice the log-likelihood, up to a constant."""
         log_determinant = (self.p - len(self.variances)) * np.log(self.noise) + np.log(self.variances).sum()
-        inside = (self.variances * self.shrinkage).sum()  # axes with the noise variance contribute nothing
+        shrinkage = 1.0 - self.noise / self.variances  # Sigma^-1 = (I - W diag(shrinkage) W') / s2
+        inside = (self.variances * shrinkage).sum()  # axes with the noise variance contribute nothing
         return float(n * (log_determinant + (self.total - inside) / self.noise))
 
     def press(self, squares: np.ndarray, block: np.ndarray) -> float:
@@ -91,7 +87,7 @@ class SparseModel:
         only one in its component is predicted by its mean, as are variables without a loading. With groups,
         the errors of the variables in group g are inv(Omega_gg) (Omega x)_g.
         """
-        shrunk = self.W * self.shrinkage
+        shrunk = self.W * (1.0 - self.noise / self.variances)
         image = block @ self.W
         inner = self.W.T @ image
         if self.groups is not None:
@@ -138,7 +134,7 @@ class SparseModel:
         own_cells = Z[:, self.used]
         expected = expect(own_cells, some, F, self.noise)
         left = own_cells - expected.scores @ F.T
-        own = 1.0 - expected.inverses.reshape(some.count, -1) @ outers(F, F).T
+        own = 1.0 - expected.inverses.reshape(len(some.weight), -1) @ outers(F, F).T
         alone = own <= LEAST_NOISE  # the only variable in its component
         divisor = np.where(alone, 1.0, own)[some.of_row]
         errors = np.where(alone[some.of_row], own_cells, left / divisor)

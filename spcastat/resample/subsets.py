@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.engine.inputs import Source, open_streamed
-from spcastat.errors import NoRowsError, OptionError
+from spcastat.errors import OptionError
 from spcastat.kernels.regression import regress
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.kernels.ties import top
@@ -54,7 +54,7 @@ class OfHalf(Within[A]):
     """
 
     def __init__(self, begin: Callable[[], A], half: int, seed: int):
-        super().__init__(begin)
+        self.inner = begin()
         self.half, self.seed, self.seen = half, seed, 0
         self.rows, self.positive, self.weight = 0, 0, 0.0
 
@@ -96,9 +96,6 @@ class HalfStream(Stream):
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
         found = self.stream.reduce(partial(OfHalf, begin, self.half, self.seed), what).result
         return Pass(found.inner, Tally(found.rows, 0, found.positive, found.weight))
-
-    def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
-        raise NoRowsError(f"Scores need all rows of {self.stream.title}.")
 
 
 def half_of(source: Source, half: int, seed: int, columns: np.ndarray | None = None) -> Source:

@@ -14,7 +14,7 @@ from spcastat.errors import OptionError
 from spcastat.report.summary import Summary
 from spcastat.results.delegation import attribute
 from spcastat.results.plotted import plot_of
-from spcastat.select.noise_tests import LEAST_CORRELATION, Standing, broken_stick, kaiser
+from spcastat.select.noise_tests import LEAST_CORRELATION, Standing, broken_stick
 from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.grid import alike, fixed, percent
@@ -79,7 +79,8 @@ class ComponentChoice(Summary):
         self.broken_stick: int | None = None
         if tested is None:
             above = self._spectrum["share"] > self._spectrum["broken_stick"]
-            self.kaiser = kaiser(found.values, p)
+            mean = found.values.sum() / p  # over all p variables
+            self.kaiser = int(np.sum(found.values > mean * (1.0 + 1e-10)))
             self.broken_stick = len(above) if above.all() else int(np.argmin(above))
         super().__init__(self._made(), {"components": self._table, "spectrum": self._spectrum})
 

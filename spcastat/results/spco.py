@@ -16,6 +16,7 @@ from spcastat.errors import OptionError
 from spcastat.intake import replay
 from spcastat.intake.checks import rows_of
 from spcastat.kernels.sparsity import is_sparse
+from spcastat.kernels.ties import soft_at
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
 from spcastat.report.renderings import Shown
@@ -25,7 +26,7 @@ from spcastat.results.path import FitPath
 from spcastat.results.pickling import Picklable
 from spcastat.results.plotted import plot_of
 from spcastat.solvers import ADVICE
-from spcastat.solvers.spco import SPCO, Coordinates, soft
+from spcastat.solvers.spco import SPCO, Coordinates
 from spcastat.state.copies import own
 from spcastat.state.variance import CUMULATIVE
 from spcastat.tables import Arrangement, Document, Row, Table, loadings_table
@@ -138,10 +139,11 @@ class SpcoResult(Picklable, Shown):
     def inverse_transform(self, coordinates: Any) -> pd.DataFrame:
         """Return the rows Z A', in the units of the data, for coordinates Z of shape (n, k)."""
         Z = rows_of(coordinates, "coordinates", self._A.shape[1])
-        assert self._source.standard is not None
+        standard = self._source.standard
+        assert standard is not None
         index = own(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
         return pd.DataFrame(
-            self._source.standard.restore(Z @ self._A.T), index=index, columns=own(self._source.spec.columns)
+            Z @ self._A.T * standard.scale + standard.mean, index, own(self._source.spec.columns)
         )
 
     # --- measures, paths and plots ----------------------------------------------------------------
@@ -217,7 +219,7 @@ class SpcoResult(Picklable, Shown):
         """Return the coordinates of rows, with their labels."""
         assert self._source.standard is not None
         scores = self._source.standard.project(matrix, self._A)
-        values = soft(scores, self._found.penalty, self._solver.ridge)
+        values = soft_at(scores, self._found.penalty) / (1.0 + self._solver.ridge) + 0.0  # no -0
         return pd.DataFrame(values, index=own(index), columns=self.components)
 
     # --- summaries ------------------------------------------------------------------------------

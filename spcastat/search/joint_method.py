@@ -81,7 +81,7 @@ class Joint(JointSolver):
         return self.variance is not None or self.objective == "adjusted"
 
     @property
-    def measured_by_pca(self) -> bool:
+    def measured_by_pca(self) -> bool:  # type: ignore[override]
         """Whether the fit depends on the variance that PCA explains."""
         return self.variance is not None
 

@@ -231,10 +231,6 @@ class Candidates:
         """The PEV of dense PCA."""
         return float(self.op.leading(self.fitter.k)[0].sum() / self.op.total)
 
-    def has(self, by: str) -> bool:
-        """Return whether a criterion can be computed."""
-        return self.folds is not None if by == "cv" else by not in ("ebic", "bic") or self.n is not None
-
     def criterion(self, by: str, card: Cards) -> float:
         """Return a criterion of one candidate; smaller is better."""
         counts = np.count_nonzero(self.fits[card], axis=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -61,10 +61,6 @@ class Draws:
         """Level of the sequential tests: a fifth of `alpha`, or the lowest that the draws allow."""
         return max(0.2 * self.alpha, 1.0 / (self.n_resample + 1.0))
 
-    def generators(self, first: int = 0) -> Iterator[np.random.Generator]:
-        """Yield the generators of the draws, which are independent for different `first`."""
-        return (draw_generator(self.seed, first + i) for i in range(self.n_resample))
-
     def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
         """Return (1 + number of draws as large) / (draws + 1), or an estimate once it must exceed the level.
 
@@ -73,7 +69,8 @@ class Draws:
         Monte Carlo p-values".
         """
         enough = max(1, int(np.floor(self.level * (self.n_resample + 1.0))))
-        generators, as_large, made = self.generators(first), 0, 0
+        generators = (draw_generator(self.seed, first + i) for i in range(self.n_resample))
+        as_large, made = 0, 0
         while some := list(islice(generators, 10)):
             for value in drawn(some):
                 as_large, made = as_large + int(value >= observed), made + 1
@@ -152,8 +149,8 @@ def standing(noise: Noise, kmax: int, card: int, draws: Draws) -> Standing:
     m = min(kmax, len(values))
     with stage("parallel analysis", n, "draws") as advance:
         drawn = np.empty((n, m))
-        for i, rng in enumerate(draws.generators()):
-            drawn[i] = noise.flipped(rng).leading(m)
+        for i in range(n):
+            drawn[i] = noise.flipped(draw_generator(draws.seed, i)).leading(m)
             advance(1)
     p_values = (1.0 + (drawn >= values[:m]).sum(axis=0)) / (n + 1.0)
     bound = np.quantile(drawn, 1.0 - draws.alpha, axis=0)
@@ -228,11 +225,6 @@ def _leading(p_values: np.ndarray, alpha: float) -> int:
     """Return the number of components before the first that is not significant."""
     kept = p_values <= alpha
     return int(len(kept) if kept.all() else np.argmin(kept))
-
-
-def kaiser(values: np.ndarray, p: int) -> int:
-    """Return the number of eigenvalues above their mean over p variables (Kaiser's rule)."""
-    return int(np.sum(values > values.sum() / p * (1.0 + 1e-10)))
 
 
 def broken_stick(p: int) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 from spcastat.errors import CovarianceError
 from spcastat.kernels.eig import top_dense, top_eigh
 
-#: Up to this many cells, rows are drawn for a covariance matrix; beyond, the central limit theorem is used.
+#: Up to this many cells, rows are drawn and their signs flipped; beyond, the central limit theorem is used.
 MOST_CELLS = 3_000_000
 #: Up to this many variables the covariance matrix is formed; up to twice as many if there are many rows.
 HELD = 500
@@ -159,7 +159,7 @@ class RowNoise(Noise):
     def whole(self, v: np.ndarray) -> np.ndarray:
         score = self.Z @ v
         spread = np.sqrt((self.Z**2).T @ score**2)
-        some = _beyond(score @ self.Z, spread, v)
+        some = np.flatnonzero((v != 0) | (np.abs(score @ self.Z) > np.sqrt(2.0 * np.log(self.p)) * spread))
         loadings = np.zeros(self.p)
         loadings[some] = _directions(self.Z[:, some], 1)[:, 0]
         return loadings
@@ -228,7 +228,7 @@ class MomentNoise(Noise):
             share = v**2 * np.diag(self.S)
             square *= self.tails.ratio @ (share / max(share.sum(), np.finfo(float).tiny))
         spread = np.sqrt(square)
-        some = _beyond(covariance, spread, v)
+        some = np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(self.p)) * spread))
         loadings = np.zeros(self.p)
         loadings[some] = top_eigh(self.S[np.ix_(some, some)], 1)[1][:, 0]
         return loadings
@@ -280,11 +280,6 @@ def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
     Z = rng.standard_normal((int(n), rank))
     Q = np.linalg.qr(Z - Z.mean(axis=0))[0]
     return RowNoise((Q * np.sqrt(values[some])) @ V[:, some].T)
-
-
-def _beyond(covariance: np.ndarray, spread: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return which variables have covariances with the score of v beyond the noise, or are in v."""
-    return np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(len(v))) * spread))
 
 
 def _directions(Z: np.ndarray, m: int) -> np.ndarray:

@@ -68,6 +68,8 @@ class Unequal:
         self.supports = None if solver is None else solver.rule(found.op.p, len(start))
         self.fits: dict[Cards, list[np.ndarray]] = {}
         self.press: dict[Cards, np.ndarray] = {}
+        # the operators of all rows, and of the rows outside each fold
+        self.ops = [found.op, *(op for op, _ in self._parted)]
         self._fit(start, [[found.fits[start]]] * len(self.ops))
 
     @cached_property
@@ -76,11 +78,6 @@ class Unequal:
         if self.by != "cv" or folds is None:
             return []
         return [folds.split(number) for number in range(folds.count * folds.repeats)]
-
-    @cached_property
-    def ops(self) -> list[Operator]:
-        """The operators of all rows, and of the rows outside each fold."""
-        return [self.found.op, *(op for op, _ in self._parted)]
 
     def search(self, grid: list[int]) -> Cards:
         """Change one cardinality at a time until none changes or MOST_SETS were tried; return the result.
@@ -251,7 +248,8 @@ def select(
     dense = 1.0
     if by in ("cv", "ebic"):
         dense = sum(cards[choose(found, cards, by, "paired", share)[0]]) / found.cells
-    known = [one for one in CRITERIA if one != "bic" and found.has(one)]
+    unknown = {"bic", *(["cv"] if found.folds is None else []), *(["ebic"] if found.n is None else [])}
+    known = [one for one in CRITERIA if one not in unknown]
     readings = {one: keys[choose(found, cards, one, "min", share)[0]] for one in known}
     equal = Selected(keys, cards, place, best, place, 0, WORTH * np.sqrt(dense), readings)
     plain = not any(isinstance(key, tuple) for key in keys)

@@ -63,6 +63,7 @@ class BCD(JointSolver):
     accelerate: bool = False
 
     criterion = "residual variance |X - UV'|^2 / (n - 1)"
+    measured_by_pca = False
     uses_starts = True
 
     @property

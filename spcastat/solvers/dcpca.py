@@ -7,6 +7,7 @@ eigenvalue problem", Machine Learning: the sparse PCA algorithm of its section o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from spcastat.kernels.ties import level_for, soft_at
 from spcastat.operators import Operator
 from spcastat.solvers.penalised import Penalised, Run
 from spcastat.solvers.power import correlations, power, renormalised, with_length
+from spcastat.solvers.solver import Component
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,19 @@ class DCPCA(Penalised):
     renormalise: bool = True
     deflation: str = "projection"
 
+    implies_penalty = False  # the penalty implied by a loading near zero depends on epsilon alone
     units = (("penalty", 2), ("objective", 2))
 
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
         rate = 0.5 * penalty / np.log1p(1.0 / self.epsilon)
-
-        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:  # q = Sv / standard deviation of the score
-            return soft_at(q, rate / ((np.abs(v) + self.epsilon) * _deviation(q, v)))
-
-        return Run.of(power(view, start, rule, self.tol, self.max_iter), penalty)
+        limit = power(
+            view,
+            start,  # q = Sv / standard deviation of the score
+            lambda q, v: soft_at(q, rate / ((np.abs(v) + self.epsilon) * _deviation(q, v))),
+            self.tol,
+            self.max_iter,
+        )
+        return Run.of(limit, penalty)
 
     def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
         def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -65,12 +71,9 @@ class DCPCA(Penalised):
         level = float((np.abs(q) * (np.abs(start) + self.epsilon)).max()) * _deviation(q, start)
         return 2.0 * level * float(np.log1p(1.0 / self.epsilon))
 
-    def prefers(self, inside: Run, found: Run) -> bool:
-        return False  # the penalty implied by a loading near zero depends on epsilon alone
-
-    def finished(self, view: Operator, run: Run) -> Run:
+    def finished(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
         v, raw = renormalised(view, run.v) if self.renormalise else (run.v, with_length(view, run.v))
-        return replace(run, v=v, raw=raw)
+        return super().finished(view, replace(run, v=v, raw=raw), details)
 
 
 def _deviation(q: np.ndarray, v: np.ndarray) -> float:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.descent import minimise
+from spcastat.kernels.descent import FLAT, minimise
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import unit
 from spcastat.operators import GRAM_ORDER, Gram, Operator, Rows
-
-#: Values that differ by at most this share are equal up to rounding.
-ROUNDED = 1e-13
 
 
 def fitted(
@@ -53,7 +50,7 @@ def fitted(
     supports_stay = bool(((better != 0) == (W != 0)).all())
     if better is W or not supports_stay or (nonneg and (better < 0).any()):
         return None
-    if explained(view, better)[0] < explained(view, W)[0] * (1.0 - ROUNDED):
+    if explained(view, better)[0] < explained(view, W)[0] * (1.0 - FLAT):
         return None
     out = np.zeros_like(V)
     out[used] = better
@@ -89,7 +86,7 @@ def _climbed(view: Operator, W: np.ndarray, steps: int, flat: float) -> np.ndarr
         return -value / total, -(gradient / lengths)[where] / total
 
     x = W[where]
-    if np.abs(negative(x)[1]).max() <= ROUNDED:  # a zero gradient: steps would follow rounding errors
+    if np.abs(negative(x)[1]).max() <= FLAT:  # a zero gradient: steps would follow rounding errors
         return W
     point[where] = minimise(negative, x, steps, flat)
     return unit(point)

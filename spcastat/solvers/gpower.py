@@ -19,7 +19,7 @@ from spcastat.kernels.ties import RELATIVE, hard_at, largest_below, level_for, l
 from spcastat.operators import Operator
 from spcastat.solvers.penalised import BRACKET, BRACKET_FOUND, Penalised, Run
 from spcastat.solvers.power import correlations, power, renormalised
-from spcastat.solvers.solver import JointSolver, Solution
+from spcastat.solvers.solver import Component, JointSolver, Solution
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class GPower(Penalised):
         largest = float(np.abs(correlations(view, start)).max()) / longest_column(view)
         return largest**2 if self.norm == "l0" else largest
 
-    def finished(self, view: Operator, run: Run) -> Run:
+    def finished(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
         v, raw = renormalised(view, run.v)
-        return replace(run, v=v, raw=raw)
+        return super().finished(view, replace(run, v=v, raw=raw), details)
 
 
 def longest_column(view: Operator) -> float:
@@ -88,11 +88,6 @@ class _Run:
     penalty: np.ndarray
     n_iter: int
     converged: bool
-
-    @property
-    def whole(self) -> bool:
-        """Whether every component has a nonzero loading."""
-        return bool(self.Z.any(axis=0).all())
 
 
 @dataclass(frozen=True)
@@ -175,13 +170,13 @@ class GPowerBlock(JointSolver):
 
     def _given(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray) -> _Run:
         run = self._run(op, V, mu, _above(penalty, self._power, op))
-        if run.whole:
+        if run.Z.any(axis=0).all():
             return run
         low, high = 0.0, 1.0  # bracket of the largest share of the penalties without an empty component
         while high - low > 1e-6:
             middle = 0.5 * (low + high)
             found = self._run(op, V, mu, _above(middle * penalty, self._power, op))
-            low, high = (middle, high) if found.whole else (low, middle)
+            low, high = (middle, high) if found.Z.any(axis=0).all() else (low, middle)
         empty = np.flatnonzero(~run.Z.any(axis=0))
         raise OptionError(
             f"penalty={tuple(float(x) for x in penalty)} leaves no loading in component "
@@ -197,16 +192,16 @@ class GPowerBlock(JointSolver):
         run = self._run(op, V, mu, _above(np.zeros(k), self._power, op))
         nonzeros = np.count_nonzero(run.Z)
         if nonzeros <= total:
-            return run if nonzeros == total and run.whole else None
+            return run if nonzeros == total and run.Z.any(axis=0).all() else None
         while high - low > (BRACKET if best is None else BRACKET_FOUND):
             middle = 0.5 * (low + high)
             run = self._run(op, V, mu, _above(np.full(k, middle), self._power, op))
-            nonzeros = np.count_nonzero(run.Z)
-            if run.whole and nonzeros > total:
+            whole, nonzeros = run.Z.any(axis=0).all(), np.count_nonzero(run.Z)
+            if whole and nonzeros > total:
                 low = middle
             else:
                 high = middle
-                if run.whole and nonzeros == total:
+                if whole and nonzeros == total:
                     best = run
         return best
 

@@ -87,12 +87,12 @@ class L1Factor(JointSolver):
 
     def _descend(self, problem: _Entries, V: np.ndarray) -> tuple[np.ndarray, int, bool]:
         """Descend from the span of V, shape (p, k); return the fitted matrix, sweeps, and convergence."""
-        fitted, value = problem.by_rows(V), np.inf
+        fitted, value = (V @ least_absolute(V, problem.X.T)).T, np.inf
         for sweep in range(1, self.max_iter + 1):
             U = np.linalg.qr(fitted @ V)[0]  # an orthonormal basis of the columns of `fitted`
             fitted = problem.better(fitted, problem.by_columns(U), 0)
             V = np.linalg.qr(fitted.T @ U)[0]
-            fitted = problem.better(fitted, problem.by_rows(V), 1)
+            fitted = problem.better(fitted, (V @ least_absolute(V, problem.X.T)).T, 1)
             before, value = value, problem.loss(fitted)
             if before - value <= self.tol * value:
                 return fitted, sweep, True
@@ -112,10 +112,6 @@ class _Entries:
     def loss(self, fitted: np.ndarray) -> float:
         """Return the mean absolute residual."""
         return float(self.counts @ np.abs(self.X - fitted).mean(axis=1))
-
-    def by_rows(self, V: np.ndarray) -> np.ndarray:
-        """Return the best fitted matrix with rows in the span of V, shape (p, k)."""
-        return (V @ least_absolute(V, self.X.T)).T
 
     def by_columns(self, U: np.ndarray) -> np.ndarray:
         """Return the best fitted matrix with columns in the span of U, shape (n, k)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -68,6 +68,8 @@ class Penalised(ComponentSolver):
     criterion = "adjusted variance"
     uses_starts = True
     compares_penalties = False
+    #: Whether the penalty implied by a cardinality can be compared with a fixed penalty.
+    implies_penalty: ClassVar[bool] = True
 
     @abstractmethod
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
@@ -80,10 +82,6 @@ class Penalised(ComponentSolver):
     @abstractmethod
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
         """Return a penalty at which at most one loading is nonzero."""
-
-    def finished(self, view: Operator, run: Run) -> Run:
-        """Return the chosen run after the last step of the method, such as new loadings on the support."""
-        return run
 
     def prefers(self, inside: Run, found: Run) -> bool:
         """Whether to prefer `inside`, which thresholds in each iteration, to `found`, with a fixed penalty.
@@ -112,16 +110,17 @@ class Penalised(ComponentSolver):
                     f"penalty={penalty * size:g} leaves no loading in component {earlier.done + 1}; there "
                     f"it must be in [0, {self.largest_penalty(view, start) * size:g})."
                 )
-            return self._component(view, run, {"penalty": run.penalty})
+            return self.finished(view, run, {"penalty": run.penalty})
         assert self.card is not None
         card = self.card[earlier.done]
         found = self._searched(view, start, card)
         inside = self.at_card(view, start, card)
-        run = inside if found is None or self.prefers(inside, found) else found
+        preferred = found is None or (self.implies_penalty and self.prefers(inside, found))
+        run = inside if preferred or found is None else found
         if not run.v.any():  # the deflated data are zero: any direction is optimal
             run = replace(run, v=hard(start[:, None], card)[:, 0])
         details = {"penalty": run.penalty, "by penalty": run is found}
-        return self._component(view, run, details)
+        return self.finished(view, run, details)
 
     def _searched(self, view: Operator, start: np.ndarray, card: int) -> Run | None:
         """Return the run at the smallest penalty with `card` nonzeros, or None if there is none.
@@ -151,6 +150,6 @@ class Penalised(ComponentSolver):
                     best = run
         return best
 
-    def _component(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
-        run = self.finished(view, run)
+    def finished(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
+        """Return the component of the chosen run; methods with a last step extend it."""
         return Component(run.v, "converged" if run.converged else "max_iter", run.n_iter, run.raw, details)

@@ -16,12 +16,9 @@ from typing import Literal
 import numpy as np
 
 from spcastat.kernels.lp_thresholds import half, lp
-from spcastat.kernels.ties import first_max, hard, l1_bounded, soft, unit
+from spcastat.kernels.ties import RELATIVE, first_max, hard, l1_bounded, soft, unit
 from spcastat.operators import Operator, Rows
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
-
-#: Smallest relative improvement of the l1 variance that counts.
-BETTER = 1e-10
 
 Sparse = Callable[[np.ndarray], np.ndarray]
 
@@ -160,7 +157,7 @@ class _Climb:
         while True:
             w, value, taken, converged = self._rest(w, self.max_iter - steps)
             steps += taken
-            if best is not None and value <= best.value * (1.0 + BETTER):
+            if best is not None and value <= best.value * (1.0 + RELATIVE):
                 return _Summit(best.w, best.value, steps, nudges, best.converged)
             best = _Summit(w, value, steps, nudges, converged)
             if not converged or not self._has_kink(w):
@@ -180,8 +177,9 @@ class _Climb:
         for step in range(1, max(budget, 1) + 1):
             signs, fingerprint = self._signs(self.view.forward(w))
             new = self._ascend(signs)
-            value = self._value(new)
-            if value > highest * (1.0 + BETTER):
+            # the mean absolute score
+            value = float(self.root @ np.abs(self.view.forward(new))) / self.total_weight
+            if value > highest * (1.0 + RELATIVE):
                 best, highest = new, value
             # Two loading vectors that differ by at most this in every entry are the same
             if np.abs(new - w).max() <= 1e-12 or fingerprint in seen:
@@ -205,10 +203,6 @@ class _Climb:
             direction = np.zeros(self.view.p)
             direction[self.widest] = 1.0
         return self.sparse(direction[:, None])[:, 0]
-
-    def _value(self, w: np.ndarray) -> float:
-        """Return the mean absolute score."""
-        return float(self.root @ np.abs(self.view.forward(w))) / self.total_weight
 
     def _has_kink(self, w: np.ndarray) -> bool:
         """Return whether a row with a nonzero entry on the support of w has a score of zero."""

@@ -244,11 +244,8 @@ class Solver(ABC):
     own_order: bool = False
     #: Whether a rule says which variables components may have.
     ruled: bool = False
-
-    @property
-    def measured_by_pca(self) -> bool:
-        """Whether the result depends on exact PCA, so that an approximate PCA as a start is not enough."""
-        return not (self.out_of_core or self.screenable)
+    #: Whether the result depends on exact PCA, so that an approximate PCA as a start is not enough.
+    measured_by_pca: bool = True
 
 
 class JointSolver(Solver):

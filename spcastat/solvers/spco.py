@@ -82,7 +82,7 @@ class SPCO:
             T = op.forward(A)[used] / root[used, None]
             if self.zeros is not None:
                 level = quantile(np.abs(T).ravel(), self.zeros)
-            Z = soft(T, level, self.ridge)
+            Z = soft_at(T, level) / (1.0 + self.ridge) + 0.0  # no -0
             values.append(self._criterion(op, T, Z, root[used], level))
             weighted = np.zeros((op.n, k))
             weighted[used] = root[used, None] * Z
@@ -99,11 +99,6 @@ class SPCO:
     def _criterion(self, op: Rows, T: np.ndarray, Z: np.ndarray, root: np.ndarray, level: float) -> float:
         rows = 0.5 * ((1.0 + self.ridge) * Z**2 - 2.0 * T * Z) + level * np.abs(Z)
         return 0.5 * op.total + float(root**2 @ rows.sum(axis=1))
-
-
-def soft(T: np.ndarray, penalty: float | np.ndarray, ridge: float) -> np.ndarray:
-    """Return the coordinates of dense scores T: soft(T, penalty) / (1 + ridge)."""
-    return soft_at(T, penalty) / (1.0 + ridge) + 0.0  # no -0
 
 
 def quantile(size: np.ndarray, share: float) -> float:

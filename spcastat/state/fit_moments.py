@@ -111,7 +111,7 @@ class Moments:
         """Return the smaller of S and the Gram matrix of the rows, both over `unit` squared.
 
         Their nonzero eigenvalues are equal. None without the data, or if the smaller dimension exceeds
-        `RESIDUAL_ORDER`.
+        `GRAM_ORDER`.
         """
         op = self._op
         return None if op is None else op.residual(np.zeros((op.p, 0)))
@@ -121,7 +121,7 @@ class Moments:
         """Traces of E, E^2 and E^3, shape (3,), of the residual covariance matrix E over `unit` squared.
 
         Residuals are the rows minus their projection on V. None if the smaller dimension of the data exceeds
-        `RESIDUAL_ORDER`.
+        `GRAM_ORDER`.
         """
         left = self.op.residual(orthonormalise(self.V)[0])
         if left is None:

@@ -197,7 +197,6 @@ class Stream(ABC):
                 f"path={str(path)!r} was given, which is where {self.title} is read from; give another."
             )
 
-    @abstractmethod
     def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
         """Return the scores of all rows in chunks, or as a dask collection: they need not fit in memory.
 
@@ -206,37 +205,30 @@ class Stream(ABC):
         standard : Standardisation
         V : ndarray of shape (p, k)
         names : pandas.Index of length k
+
+        Raises
+        ------
+        NoRowsError
+            For a stream of some of the rows, or of changed rows.
         """
+        raise NoRowsError(f"Scores need all rows as they are; here {self.title} gives only sums.")
 
 
 class Within(Generic[A]):
-    """An accumulator that passes part of its input on to an inner accumulator, which has the sums.
+    """An accumulator that passes part of its input on to an inner accumulator, which has the sums."""
 
-    Parameters
-    ----------
-    begin : callable
-        Creates the inner accumulator.
-    """
-
-    def __init__(self, begin: Callable[[], A]):
-        self.inner = begin()
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the sums in bytes; 0 if the inner accumulator does not report it."""
-        return int(getattr(self.inner, "nbytes", 0))
+    inner: A
 
     def merge(self, other: Within[A]) -> None:
         """Add the sums of another accumulator."""
         self.inner.merge(other.inner)
 
-    def pack(self) -> None:
-        """Pack the sums, if the inner accumulator can; see `CrossProducts.pack`."""
-        getattr(self.inner, "pack", lambda: None)()
 
-    def unpack(self) -> None:
-        """Undo :meth:`pack`."""
-        getattr(self.inner, "unpack", lambda: None)()
+def sums_of(accumulator: Any) -> Any:
+    """Return the accumulator that has the sums: the innermost one of those that pass their input on."""
+    while isinstance(accumulator, Within):
+        accumulator = accumulator.inner
+    return accumulator
 
 
 class Changed(Within[A]):
@@ -251,8 +243,7 @@ class Changed(Within[A]):
     """
 
     def __init__(self, begin: Callable[[], A], change: Callable[[Any], Any]):
-        super().__init__(begin)
-        self.change = change
+        self.inner, self.change = begin(), change
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Change rows and add them."""
@@ -278,9 +269,6 @@ class ChangedStream(Stream):
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
         found = self.stream.reduce(partial(Changed, begin, self.change), what)
         return Pass(found.result.inner, found.tally)
-
-    def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
-        raise NoRowsError(f"Scores need the rows of {self.title} as they are.")
 
 
 def of_columns(stream: Stream, columns: np.ndarray) -> ChangedStream:

@@ -20,7 +20,7 @@ from spcastat.intake import ReadOptions, Spec
 from spcastat.intake.design import PLAIN
 from spcastat.operators import Standardisation
 from spcastat.streams import dask_tasks as tasks
-from spcastat.streams.base import A, Pass, Stream
+from spcastat.streams.base import A, Pass, Stream, sums_of
 from spcastat.streams.dask_inputs import array_weights, frame_weights, with_levels, with_series
 from spcastat.streams.prints import Print
 from spcastat.streams.read import read_block, spec_of
@@ -163,7 +163,7 @@ class DaskStream(Stream):
         common = tasks.shared(work)
         parts = self._sums(work, common)
         found = tasks.run(parts, tasks.tree(parts, work, common), work, what)
-        unpack = getattr(found.result, "unpack", None)
+        unpack = getattr(sums_of(found.result), "unpack", None)
         if unpack is not None:
             unpack()
         rows = found.tally.rows + found.tally.dropped

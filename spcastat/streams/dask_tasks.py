@@ -22,7 +22,7 @@ from spcastat.intake.checks import read_weights
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import Standardisation
 from spcastat.progress import stage
-from spcastat.streams.base import A, Block, Pass, Tally
+from spcastat.streams.base import A, Block, Pass, Tally, sums_of
 from spcastat.streams.prints import Print
 from spcastat.streams.read import named, read_block
 
@@ -146,7 +146,7 @@ class Scoring(Work):
 
 def _packed(found: Pass[A]) -> Pass[A]:
     """Return a part with its accumulator packed, if it can be, to save memory and transfer."""
-    pack = getattr(found.result, "pack", None)
+    pack = getattr(sums_of(found.result), "pack", None)
     if pack is not None:
         pack()
     return found
@@ -205,14 +205,11 @@ FAN_IN = 8
 MEETING = 64 * 1024 * 1024
 #: Arguments up to this many bytes (1 MB) are sent with the task of each partition.
 LIGHT = 1024 * 1024
-#: Shared arguments above this many bytes (4 MB) are scattered to the workers instead of being put in the
-#: graph.
-HEAVY = 4 * LIGHT
 
 
 def fan_in(work: Summing[Any]) -> int:
     """Return how many parts one task merges; fewer if they are large."""
-    size = getattr(work.begin(), "nbytes", 0)
+    size = getattr(sums_of(work.begin()), "nbytes", 0)
     return FAN_IN if size == 0 else max(2, min(FAN_IN, MEETING // size))
 
 
@@ -257,7 +254,7 @@ def shared(work: Work) -> Any:
     from dask.delayed import delayed
 
     client = current_client()
-    if client is not None and len(cloudpickle.dumps(work)) > HEAVY and client.ncores():
+    if client is not None and len(cloudpickle.dumps(work)) > 4 * LIGHT and client.ncores():
         # In the graph it would make dask warn of its size, with advice that does not apply.
         return client.scatter(work, hash=False, broadcast=True)
     return delayed(work, name=f"spcastat-work-{work.token}")

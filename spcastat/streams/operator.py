@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.kernels.blocks import blocks
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.kernels.ties import settled
-from spcastat.operators import CrossProducts, Gram, Operator, Standardisation, Sums
+from spcastat.operators import CrossProducts, Operator, Standardisation, Sums
 from spcastat.operators.covariance_operator import unit_vectors
 from spcastat.operators.row_operators import FAR_MEAN
 from spcastat.operators.sparse_products import product
@@ -107,9 +107,6 @@ class StreamRows(Operator):
         self._leading: tuple[int, int, np.ndarray, np.ndarray] | None = None
         self._sketch: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
-    def diagonal(self) -> np.ndarray:
-        return self._variances
-
     def dot(self, V: np.ndarray) -> np.ndarray:
         V = np.asarray(V, dtype=float)
         key = V.shape, V.tobytes()
@@ -133,9 +130,6 @@ class StreamRows(Operator):
         found = self._reduce(begin, f"cross-products of {len(J)} variables").result
         S = found.products if self.standard.centring == "mean" else found.about(self.standard.mean[J])
         return S / self._divisor * np.outer(self._multiplier[J], self._multiplier[J])
-
-    def take(self, J: np.ndarray) -> Gram:
-        return Gram(self.block(J), self.rank_limit)
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the k largest eigenvalues, descending, and unit eigenvectors, shape (p, k).

@@ -18,7 +18,7 @@ from spcastat.resample import streamed
 from spcastat.resample.folds import FoldSums
 from spcastat.resample.streamed import DrawSums
 from spcastat.resample.subsets import columns_near
-from spcastat.streams.base import Changed, Pass, Tally
+from spcastat.streams.base import Changed, Pass, Tally, sums_of
 from spcastat.streams.operator import StreamRows as PassRows
 
 N, P = 150, 20
@@ -119,12 +119,12 @@ def test_sums_of_parts_and_of_columns_travel_as_triangles(make):
         sums.add(rows, None)
     whole = sys.getsizeof(Pass(one, Tally()))
     assert whole > 8 * 40**2
-    one.pack()
-    other.pack()
+    sums_of(one).pack()
+    sums_of(other).pack()
     assert sys.getsizeof(Pass(one, Tally())) < 0.56 * whole  # 41 of 80 halves, and the means
     plain.merge(other)
     one.merge(other)
-    one.unpack()
+    sums_of(one).unpack()
     for a, b in zip(parts_of(one), parts_of(plain), strict=True):
         np.testing.assert_allclose(a.products, b.products, rtol=1e-12)
 

@@ -86,10 +86,10 @@ def test_halves_are_all_rows_whatever_the_chunks():
         assert 100 < parts[0].rows < 200
         assert parts[0].weight + parts[1].weight == w.sum()
         assert parts[0].positive + parts[1].positive == np.count_nonzero(w)
-        parts[1].pack()
-        parts[0].pack()
+        parts[1].inner.pack()
+        parts[0].inner.pack()
         parts[0].merge(parts[1])
-        parts[0].unpack()
+        parts[0].inner.unpack()
         np.testing.assert_allclose(parts[0].inner.products, whole.products, rtol=1e-10)
         assert parts[0].positive == np.count_nonzero(w)
 

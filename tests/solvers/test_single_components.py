@@ -73,7 +73,7 @@ def test_no_penalty_is_pca_and_the_raw_loadings_have_the_length_of_the_scores(na
     solver = with_card(name, 3)
     found = solver.at_penalty(op, np.eye(8)[0], 0.0)
     np.testing.assert_allclose(np.abs(found.v), np.abs(vector[:, 0]), atol=1e-6)
-    done = solver.finished(op, found)
+    done = solver.finished(op, found, {})
     np.testing.assert_allclose(np.linalg.norm(done.raw), np.sqrt(value[0]), rtol=1e-6)
     np.testing.assert_allclose(done.raw / np.linalg.norm(done.raw), done.v, atol=1e-12)
 
