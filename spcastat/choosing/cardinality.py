@@ -114,7 +114,9 @@ def choose(
     Returns
     -------
     Choice
-        ``.card``, ``.k``, ``.table``, ``.reason``, ``.fit``, ``.components``, ``.plot()``, ``.report()``.
+        ``.card`` and ``.k``, the chosen cardinalities and number of components; ``.table``, the candidates;
+        ``.reason``, the choice in words; ``.fit``, the fit; ``.components``, the result of
+        :func:`spcastat.choose_k`, if it was called; ``.plot()``, ``.report()``.
 
     Raises
     ------

@@ -511,7 +511,7 @@ def open_covariance(
     return Opened(p, source, data=covariance)
 
 
-#: Arguments for centre and scale, all that describe rows, and those that describe a covariance matrix.
+#: Names of arguments: for centre and scale; all that describe rows; all that describe a covariance matrix.
 SCALING = ("center", "scale", "blocks")
 ROWS = (*(one.name for one in fields(ReadOptions)), *SCALING)
 COVARIANCE = ("n_obs", "mean", "scale", "blocks", "nearest", "given")
@@ -555,7 +555,7 @@ def opened(
 
 
 def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
-    """Return the partial covariance matrix given some of the variables, and its specification."""
+    """Return the partial covariance matrix given some of the variables, and the spec of the others."""
     names = list(given) if isinstance(given, list | tuple | pd.Index | np.ndarray) else [given]
     columns = list(spec.columns)
     unknown = [name for name in names if name not in columns]

@@ -285,7 +285,7 @@ S = TypeVar("S", bound=Solver)
 def inward(solver: S, unit: float) -> S:
     """Return the solver for data divided by `unit`, with its options converted from the units of the data.
 
-    The option "objective" is a name; the unit listed under it is that of the value.
+    Under "objective", `units` has the unit of the objective's value; the option of this name has no unit.
     """
     if unit == 1.0:
         return solver

@@ -54,7 +54,7 @@ class _Work:
 
 @dataclass(frozen=True, eq=False)
 class _Left:
-    """The job of fitting without one selected variable at a time, for several of them."""
+    """The job of fitting without one selected variable, for each of several selected variables."""
 
     given: Resampling
     selected: np.ndarray
@@ -144,7 +144,7 @@ def _free(T: np.ndarray) -> np.ndarray:
 
 
 def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndarray:
-    """Return the correlations, shape (p, k), of the variables with the scores, whose rows are permuted."""
+    """Return the correlations, shape (p, k), of the variables with the scores after permuting their rows."""
     found = np.zeros((X.shape[1], scores[0].T.shape[1]))
     for one in scores:
         found[one.variables] = X[:, one.variables].T @ one.T[order]
@@ -152,7 +152,7 @@ def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndar
 
 
 def _narrower(refit: Refit, p: int) -> Any:
-    """Return the solver with cardinalities of at most `p`; if these were searched, with those found."""
+    """Return the solver with cardinalities of at most `p`; if it searches for them, with those of the fit."""
     solver: Any = refit.plan.solver
     card = getattr(solver, "card", None)
     if card is None and refit.together is not None:

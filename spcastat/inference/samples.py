@@ -105,7 +105,7 @@ class SampleFits(ABC):
         return [(op, self.given.refit.begun(op, rng)) for op in self.samples(rng, number)]
 
     def run(self, n: int, what: str, unit: str = "draws") -> Finished:
-        """Fit the samples with the numbers below n."""
+        """Fit the samples number 0, ..., n - 1."""
         together = self.given.refit.together or 1
         return run_jobs(self, n, n_jobs=self.given.n_jobs, what=what, unit=unit, together=together)
 
@@ -194,7 +194,7 @@ class _Work:
 
 
 def split(given: Resampling, n: int) -> Split:
-    """Select supports on half of the rows; bootstrap the leading eigenvectors on these on the other half.
+    """Select supports on half of the rows; bootstrap their leading eigenvectors on the other half.
 
     Parameters
     ----------
@@ -325,7 +325,10 @@ def _correlations(op: Operator, J: np.ndarray) -> np.ndarray:
 
 
 def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:
-    """Return for each variable the first of its cluster; all pairs in it correlate by at least `groups`."""
+    """Return for each variable the first one of its cluster, shape (m,).
+
+    Any two variables in a cluster have an absolute correlation of at least `groups`.
+    """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
@@ -344,7 +347,7 @@ def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:
 def _associates(
     V: np.ndarray, places: np.ndarray, chosen: np.ndarray, met: np.ndarray, correlation: np.ndarray
 ) -> np.ndarray:
-    """Return rows of component, selected variable, a variable that replaces it, and their correlation."""
+    """Return a row for each substitute: component, selected variable, substitute, their correlation."""
     p, k = V.shape
     found = []
     for component in range(k):

@@ -37,7 +37,7 @@ class Given:
     ----------
     data : DataFrame of n rows
     context : mapping
-        Further names; a :class:`Closed` one allows only the safe language.
+        Further names; if it is a :class:`Closed`, only expressions in the safe language are evaluated.
     learning : Learning
         The states of transforms.
     """

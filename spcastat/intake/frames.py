@@ -397,8 +397,8 @@ class StoredIndex:
             Returns the n values of a column, given its name.
         n : int
         start : int or None
-            Number of rows of the stored frame before these. None if these are meant to be all rows; they are
-            then numbered from 0 if a stored range has another length.
+            Number of rows of the stored frame that precede the n rows. None if these are the whole frame: if
+            a stored range has another length, they are numbered from 0.
         """
         if self.labels:
             arrays = [columns(name) for name in self.labels]

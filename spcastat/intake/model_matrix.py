@@ -417,7 +417,7 @@ def evaluate_with_gaps(
 
 
 def _names(part: Part) -> frozenset[str]:
-    """Return the names that a part of a term reads, other than a number."""
+    """Return the names that a part of a term reads; a number reads none."""
     if part.method == "literal":
         return frozenset()
     return frozenset([part.text]) if part.method == "lookup" else read_expression(part.text).values

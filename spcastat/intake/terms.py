@@ -18,7 +18,7 @@ from spcastat.intake.expressions import Expression, read_expression, shortened
 
 #: Largest number of terms, including repeated ones, and of columns, in addition to those of the data.
 MOST_TERMS = 100_000
-#: Largest exponent, of a set of terms as in ``(a + b)**2`` and of numbers: larger powers take forever.
+#: Largest exponent of numbers, and of sets of terms as in ``(a + b)**2``: larger powers take too long.
 LARGEST_EXPONENT = 100
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -39,7 +39,8 @@ class Part(NamedTuple):
 class Piece:
     """A token of a formula; `kind` is formulaic's name for its type.
 
-    `values` are the names whose values it reads, and `calls` those that it only calls as functions.
+    For an expression, `values` are the names whose values it reads, and `calls` those that it only calls as
+    functions.
     """
 
     text: str

@@ -86,7 +86,7 @@ def pairwise_moments(
     centred = np.where(missing, 0.0, X - mean)
     size = np.sqrt(w @ centred**2 / count)
     Z = centred / size
-    first = Z.T @ weighted  # [j, k]: sum of column j over the rows that have both
+    first = Z.T @ weighted  # [j, k]: sum of column j over the rows that have both columns
     second = (Z * Z).T @ weighted
     variances = second / together - (first / together) ** 2
     still = variances <= CONSTANT

@@ -44,9 +44,13 @@ class DrawSums(PartSums):
 
     Parameters
     ----------
-    p, pairs, draws : int
-        Number of variables, of pairs of complementary halves, whose sums come first, and of samples with
-        replacement: from the rows, or from the second half of the last pair.
+    p : int
+        Number of variables.
+    pairs : int
+        Number of pairs of complementary halves; their sums come first.
+    draws : int
+        Number of samples with replacement: from the rows or, with `pairs`, from the second half of the last
+        pair.
     seed : int
     """
 
@@ -204,7 +208,9 @@ class StreamRows:
         return MOST if stream is None or stream.local else MOST_DISTRIBUTED
 
     def near(self, V: np.ndarray, cells: int) -> tuple[StreamRows, np.ndarray] | None:
-        """Return the rows with as many columns as memory allows for `cells` products, and their indices.
+        """Return the rows with as many columns as memory allows, and the indices of these columns.
+
+        Memory is needed for `cells` matrices of cross-products.
 
         The columns are selected by the loadings `V`, shape (p, k). None if all columns are allowed, or too
         few.

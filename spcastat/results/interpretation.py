@@ -48,7 +48,7 @@ class Supplement(Summary):
     "ratios"
         Share of the variance of each score between the levels of each factor.
     "sizes"
-        Number of rows (sum of weights) for each of these.
+        Number of rows (sum of weights) of each numeric variable, level and factor.
     """
 
     def __init__(self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, further: Further | None):

@@ -171,7 +171,7 @@ def hint(
     called : sequence of callables
         The function that fits, and the function that was called and passes its options on.
     homes : mapping
-        Descriptions of the functions' results, and the functions.
+        Description of what a function is for -> the function.
     options : iterable of str
         The options of all methods.
     name : str

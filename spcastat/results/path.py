@@ -103,7 +103,7 @@ class SpcaPath(FitPath[Any, SpcaResult]):
             By default the title of the printout.
         max_rows : int
             Largest number of rows to draw. If there are more, this many equally spaced rows are drawn, and
-            the page says so. With 0, it contains no scores and no row labels. Rows not in memory are not
+            the page says so. With 0, the page has no scores and no row labels. Rows not in memory are not
             drawn.
 
         Raises

@@ -28,7 +28,7 @@ class _Module:
 
 
 def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the names used by a formula in a form that can be pickled, if the user's objects can be."""
+    """Return the values of names in a formula in a form that can be pickled, if the user's objects can be."""
     if context is None:
         return None
     return {
@@ -40,7 +40,7 @@ def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 class Picklable:
     """Mixin for results that can be copied and pickled.
 
-    The data are in `_source`, the specification for new data in `_source` and `_state`, and the call in
+    A result has the data in `_source`, the spec of the columns in `_source` and `_state`, and the call in
     `_call`.
     """
 

@@ -36,7 +36,8 @@ class Limit:
     cells : int
         Number of all loadings, variables times components.
     dense : float, optional
-        The share of loadings in the best-predicting fit; by default that among the candidates.
+        The share of loadings that are nonzero in the best-predicting fit; by default in that of the
+        candidates.
     nested : bool
         Whether the fits differ in one component only, which has a single loading in the first fit; then
         only the variance explained by this component counts.
@@ -151,7 +152,7 @@ class Candidates:
     op : Operator
         Operator of all rows.
     fitter, final : Fitter
-        Functions that fit the candidates, and the chosen fit, which is that of a plain call.
+        How the candidates are fitted, and how the chosen fit is: as in a plain call of `spca`.
     n : float or None
         Number of rows, or sum of their weights; None if not known for a covariance matrix.
     folds : Folds or None
@@ -204,7 +205,7 @@ class Candidates:
             self.dense_errors = replace(errors, press=errors.press[:, :, -1:])
 
     def search(self, card: Cards, quick: bool = False) -> Fit:
-        """Return the fit of the final method, searched for once; `quick` with the least effort."""
+        """Return the fit by `final`, which is cached; `quick` is with the least effort of search."""
         fitter = self.final.quick() if quick else self.final
         if (fitter, card) not in self.searched:
             self.searched[fitter, card] = fitter.run(self.op, card)

@@ -52,7 +52,7 @@ class Errors:
         return np.asarray(np.einsum("rf,rfm->rm", shares, values).mean(axis=0))
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """Return the standard error of that mean, shape (m,).
+        """Return the standard error of the mean that `average` returns, shape (m,).
 
         It is the standard error of the mean over the folds of one repeat, as the root mean square over
         repeats. More repeats do not reduce it, since they are not independent.

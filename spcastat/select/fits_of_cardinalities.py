@@ -43,7 +43,7 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
         numbers up to it.
     k, p : int
     rank : int, optional
-        Rank of the centred data; p by default. With as many nonzeros, components can explain as much as PCA
+        Rank of the centred data; p by default. With that many nonzeros, components can explain as much as PCA
         (PEV), as all scores are combinations of that many linearly independent columns.
 
     Raises

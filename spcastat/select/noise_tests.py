@@ -62,9 +62,9 @@ class Draws:
         return max(0.2 * self.alpha, 1.0 / (self.n_resample + 1.0))
 
     def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
-        """Return (1 + number of draws as large) / (draws + 1), or an estimate once it must exceed the level.
+        """Return the p-value (1 + number of draws that reach `observed`) / (draws + 1), or an estimate of it.
 
-        Drawing ends with the h-th draw that is as large, where h is the smallest number that implies
+        Drawing ends with the h-th draw that reaches `observed`, where h is the smallest number that implies
         p > level. Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential
         Monte Carlo p-values".
         """
