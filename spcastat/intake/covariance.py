@@ -17,8 +17,8 @@ from spcastat.kernels.nearest import nearest_correlation
 from spcastat.kernels.powers import unit_of
 from spcastat.kernels.sparsity import is_sparse
 
-#: Allowed asymmetry, as a share of the largest entry, and allowed size of a negative eigenvalue, as a share of
-#: the largest eigenvalue.
+#: Allowed asymmetry, as a share of the largest entry, and allowed size of a negative eigenvalue, as a share
+#: of the largest eigenvalue.
 TOLERANCE = 1e-8
 #: The same for matrices in single precision.
 TOLERANCE_SINGLE = 1e-5

@@ -14,10 +14,10 @@ from spcastat.operators import Operator
 from spcastat.solvers.power import Limit
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
-#: Bisection ends when the bracket of the penalty is narrower than this share of the largest penalty, ...
+#: Bisection ends when the bracket of the penalty is narrower than this share of the largest penalty.
 BRACKET = 1e-9
-#: ... or than this once a penalty that gives the cardinality is known: iterations converge very slowly near a
-#: penalty at which the support changes.
+#: The same once a penalty that gives the cardinality is known. This share is larger, as iterations converge
+#: very slowly near a penalty at which the support changes.
 BRACKET_FOUND = 1e-6
 
 

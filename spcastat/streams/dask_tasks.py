@@ -238,10 +238,9 @@ def tree(parts: list[Any], work: Summing[Any], common: Any) -> Any:
 def carried(work: Work, common: Any = None) -> Any:
     """Return `work` as an argument for the tasks of partitions.
 
-    `common` is what :func:`shared` returned for it.
-
-    It is sent with each task, so that dask can fuse reading and summing into one task, and partitions are
-    never sent between workers. If it is larger than LIGHT, it is sent once to each worker instead.
+    `work` is sent with each task, so that dask can fuse reading and summing into one task, and partitions are
+    never sent between workers. If it is larger than LIGHT, it is sent once to each worker instead; `common`
+    is the result of :func:`shared` for it, if there is one.
     """
     import cloudpickle
 
@@ -331,7 +330,7 @@ def _on_cluster(
         for future in as_completed(waiting):
             if future.status != "finished":
                 _raise(future, work.reading.name(numbers[future.key]))
-            # Only the merge needs it from here on; it is computed again if its worker is lost.
+            # Only the merge needs this sum from here on; it is computed again if its worker is lost.
             future.release()
             advance(1)
         try:

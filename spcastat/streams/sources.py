@@ -17,11 +17,12 @@ from spcastat.intake.other_libraries import axes_of, column_labels, frame_of, in
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.textfiles import TextTable, usual_separator
 
-#: A block of rows has about this many numbers (4 MB of float64), ...
+#: A block of rows has about this many numbers (4 MB of float64).
 BLOCK_SIZE = 500_000
-#: ... but at least this many rows, because products with many columns are slow in blocks of fewer rows, ...
+#: A block has at least this many rows, as products with many columns are slow in blocks of fewer rows, unless
+#: it would then exceed LARGEST_BLOCK.
 MANY = 1000
-#: ... as long as it has at most this many numbers (40 MB of float64).
+#: A block has at most this many numbers (40 MB of float64).
 LARGEST_BLOCK = 5_000_000
 
 ONCE = (

@@ -156,7 +156,7 @@ def number_rows(frame: pd.DataFrame, digits: int, groups: Sequence[str] = ()) ->
 
 
 def below_headings(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
-    """Yield each row after the heading to write above it: the group that begins with it, else ""."""
+    """Yield pairs of a heading and a row: the heading is the row's group where a group begins, else ""."""
     before = ""
     for row in rows:
         yield row.group if row.group != before else "", row
@@ -291,7 +291,7 @@ class Document:
         )
 
     def with_names(self, labels: Mapping[str, str], headings: Mapping[str, str]) -> Document:
-        """Return the document with row labels and headings replaced, and the replaced ones in its key."""
+        """Return the document with row labels and headings replaced; its key explains the new names."""
         renamed = self.changed(
             label=lambda text: labels.get(text, text), heading=lambda text: headings.get(text, text)
         )

@@ -21,7 +21,7 @@ _SIDES = {"l": "left", "c": "center", "r": "right"}
 
 
 def table_of(document: Document, title: str | None, layout: Layout) -> GT:
-    """Return tables with common columns as one great_tables table; each of them is a group of rows.
+    """Return tables with common columns as one table of great_tables, in which each is a group of rows.
 
     Parameters
     ----------
