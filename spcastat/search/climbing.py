@@ -46,10 +46,9 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> None:
     part = criterion.parts[i]
     pull, scale = criterion.pull(fits, i)
     W = np.repeat(pull[:, None], len(STEPS), axis=1)
-    at = fits.places[:, None, part]
     own = (STEPS * scale[:, None])[:, :, None] * fits.x[:, None, part]
-    np.put_along_axis(W, np.repeat(at, len(STEPS), axis=1), np.take_along_axis(W, at, axis=2) + own, axis=2)
-    places, x = criterion.cut(W, i, criterion.used(fits, i))
+    W[np.arange(len(fits))[:, None, None], np.arange(len(STEPS))[:, None], fits.places[:, None, part]] += own
+    places, x = criterion.cut(W, i, criterion.used(fits, i), fits.of)
     values = criterion.replaced(fits, i, places, x)
     best = ranked(values, len(STEPS))[:, 0]
     rose = np.flatnonzero(values[np.arange(len(fits)), best] > fits.value * (1.0 + GAIN))

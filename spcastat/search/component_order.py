@@ -7,7 +7,7 @@ import numpy as np
 from spcastat.kernels.ties import ranked
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.exchange import GAIN
-from spcastat.search.small_matrices import NOTHING, divisor
+from spcastat.search.small_matrices import NOTHING, divisor, taken
 
 
 def reordered(criterion: Criterion, fits: Fits) -> Fits:
@@ -80,8 +80,8 @@ def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
     second = fits.second[every, order] if fits.second.shape[1] else fits.second
     G, N = fits.G[pairs], fits.N[pairs]
     return Fits(
-        np.take_along_axis(fits.places, at, axis=1),
-        np.take_along_axis(fits.x, at, axis=1),
+        taken(fits.places, at),
+        taken(fits.x, at),
         fits.first[every, order],
         second,
         G,

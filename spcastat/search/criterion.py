@@ -9,7 +9,7 @@ M = I and T = S for PEV, M = S and T = SS for least squares.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Self
@@ -18,7 +18,7 @@ import numpy as np
 
 from spcastat.search.column_model import Model
 from spcastat.search.rule import SupportRule
-from spcastat.search.small_matrices import divisor, hard, products_at, unit
+from spcastat.search.small_matrices import divisor, hard, products_at, taken, unit
 from spcastat.search.symmetric_matrices import Moments, scattered
 
 
@@ -111,6 +111,9 @@ class Criterion(ABC):
     rugged: bool = False
     #: Which supports are allowed; None for all.
     rule: SupportRule | None = None
+    #: Cardinalities of the fits, in row `Fits.of`, if they differ; `cards` are the largest of each component.
+    #: The other loadings are zero, which only sweeps keep so.
+    sizes: np.ndarray | None = None
 
     def __init__(self, M: Moments, T: Moments | None, cards: tuple[int, ...]):
         self.M = M
@@ -150,10 +153,15 @@ class Criterion(ABC):
         np.put_along_axis(found, there, True, axis=1)
         return found[:, :-1]
 
-    def cut(self, W: np.ndarray, i: int, used: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest entries of W that component i may have: their places, and unit loadings."""
+    def cut(
+        self, W: np.ndarray, i: int, used: np.ndarray | None, of: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest entries of W that component i may have: their places, and unit loadings.
+
+        `of` is that of the fits, and is needed if cardinalities depend on it.
+        """
         if self.rule is None:
-            return hard(W, self.cards[i])
+            return hard(W, self.cards[i], None if self.sizes is None else self.sizes[of, i])
         return self.rule.hard(W, i, self.cards[i], used)
 
     def mended(self, fits: Fits) -> Fits:
@@ -170,6 +178,12 @@ class Criterion(ABC):
             x = np.concatenate([unit(images[b, i, support]) for i, support in enumerate(found)])
             fits.put(np.array([b]), self.fits(np.concatenate(found)[None], x[None], fits.of[[b]]))
         return fits
+
+    def sized(self, cards: Sequence[tuple[int, ...]], repeats: int) -> Self:
+        """Let fits numbered h in `Fits.of` have the cardinalities ``cards[h // repeats]``, and return it."""
+        each = list(zip(*cards, strict=True))
+        self.sizes, self.kinds = np.repeat(cards, repeats, axis=0), tuple(map(each.index, each))
+        return self
 
     @abstractmethod
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
@@ -238,7 +252,7 @@ class Criterion(ABC):
         """Replace column i of some fits by unit columns (or zeros), shape (len(which), c)."""
         part = self.parts[i]
         order = np.argsort(places, axis=1, kind="stable")
-        places, x = np.take_along_axis(places, order, axis=1), np.take_along_axis(x, order, axis=1)
+        places, x = taken(places, order), taken(x, order)
         fits.places[which, part] = places
         fits.x[which, part] = x
         of = fits.of[which]

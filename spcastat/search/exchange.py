@@ -7,7 +7,15 @@ import numpy as np
 from spcastat.search.column_model import Bordered, Model
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.grouped import GroupRule
-from spcastat.search.small_matrices import NOTHING, after_bordering, best_vectors, divisor, eigen, ranked
+from spcastat.search.small_matrices import (
+    NOTHING,
+    after_bordering,
+    best_vectors,
+    divisor,
+    eigen,
+    ranked,
+    taken,
+)
 
 #: A step must raise the criterion by this share.
 GAIN = 1e-9
@@ -111,7 +119,7 @@ def columns_after(
     stay = rest[leaving]
     which = np.arange(B)[:, None, None]
     own = support[which, stay]
-    added = np.take_along_axis(entering, new, axis=1)
+    added = taken(entering, new)
     blocks: list[np.ndarray | None] = []
     for A, corner in ((parts.A, parts.corner), (parts.M, parts.corner_M)):
         if A is None:
@@ -121,7 +129,7 @@ def columns_after(
         block[:, :, :-1, :-1] = A[which[..., None], stay[..., :, None], stay[..., None, :]]
         border = A[which, stay, c + new[:, :, None]]
         block[:, :, -1, :-1] = block[:, :, :-1, -1] = border
-        block[:, :, -1, -1] = np.take_along_axis(corner, new, axis=1)
+        block[:, :, -1, -1] = taken(corner, new)
         blocks.append(block)
     assert blocks[0] is not None
     return np.concatenate([own, added[:, :, None]], axis=2), best_vectors(blocks[0], blocks[1])

@@ -77,7 +77,7 @@ def from_directions(
     used = None if criterion.rule is None else np.zeros((len(stacked), criterion.m), dtype=bool)
     cut = []
     for i in range(criterion.k):
-        cut.append(criterion.cut(stacked[:, i], i, used))
+        cut.append(criterion.cut(stacked[:, i], i, used, of))
         if used is not None:
             np.put_along_axis(used, cut[-1][0], True, axis=1)
     places, x = (np.concatenate(one, axis=1) for one in zip(*cut, strict=True))

@@ -59,13 +59,15 @@ class Dense(Moments):
     M : ndarray of shape (m, m) or (D, m, m)
         Symmetric.
     which : ndarray of int, shape (L,)
-        The number of the matrix for each column; by default column l uses matrix l.
+        The number of the matrix for each column, modulo D; by default column l uses matrix l.
     """
 
     def __init__(self, M: np.ndarray, which: np.ndarray | None = None):
         self.M = M
         self.m = M.shape[-1]
         self.which = np.arange(len(M)) if M.ndim > 2 and which is None else which
+        if which is not None:
+            self.which = which % len(M)
         #: The number of the first row of each column's matrix among the stacked rows of all matrices.
         self.start = 0 if self.which is None else self.which[:, None] * self.m
 

@@ -23,7 +23,6 @@ from spcastat.search.default import HELD
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.search.nearby_fits import best_of_each, fits_at_starts, several
-from spcastat.search.objectives import products
 from spcastat.solvers import JointSolver, Solution
 from spcastat.solvers.greedy import Greedy, Growth
 
@@ -190,30 +189,26 @@ class Fitter:
         fixed = [[U, varimax(U)] if self.k > 1 else [U] for U in leading]
         if self.plan is not None:  # other methods start from PCA themselves
             fixed = [own[1:] for own in fixed]
-        found: list[list[np.ndarray]] = [[] for _ in ops]
-        for card, given in zip(cards, near, strict=True):
-            further = [] if given is None else [given]
-            starts = [[*own, *further, *path[-1:]] for own, path in zip(fixed, found, strict=True)]
-            for path, V in zip(found, self.fits(ops, card, starts, thorough), strict=True):
-                path.append(V)
-        return found
+        starts = [[[*own] if V is None else [*own, V] for own in fixed] for V in near]
+        return [list(path) for path in zip(*self.fits(ops, cards, starts, thorough), strict=True)]
 
     def fits(
         self,
         ops: Sequence[Operator],
-        card: Cards,
-        starts: Sequence[Sequence[np.ndarray]],
+        cards: Sequence[Cards],
+        starts: Sequence[Sequence[Sequence[np.ndarray]]],
         thorough: bool = False,
         ordered: bool = False,
-    ) -> list[np.ndarray]:
-        """Fit each of several data sets with the same variables from given starts.
+    ) -> list[list[np.ndarray]]:
+        """Fit each cardinality to each of several data sets with the same variables.
 
         Parameters
         ----------
         ops : sequence of Operator
-        card : tuple of k ints
-        starts : sequence of sequences of ndarray of shape (p, k)
-            Starts for each operator, the same number for all; the best fit is returned.
+        cards : sequence of tuples of k ints
+        starts : sequence of sequences of sequences of ndarray of shape (p, k)
+            Starts for each cardinality and operator, the same number for all; the fits with neighbouring
+            cardinalities are further starts, and the best fit is returned.
         thorough : bool
             As for `paths`.
         ordered : bool
@@ -222,24 +217,35 @@ class Fitter:
 
         Returns
         -------
-        list of ndarray of shape (p, k)
+        list of list of ndarray of shape (p, k)
+            For each cardinality the fits to all data sets.
         """
-        if self.plan is not None:
-            return [self.run(op, card, own).solution.V for op, own in zip(ops, starts, strict=True)]
-        if self.solver is not None:
-            return replace(self.solver, card=tuple(card)).near(ops, starts)
-        held = ops[0].p <= HELD
-        if not held and len(ops) > 1:
-            parts = zip(ops, starts, strict=True)
-            return [self.fits([op], card, [own], thorough, ordered)[0] for op, own in parts]
-        criterion = several(ops, card, self.objective) if held else products(ops[0], card, self.objective)
-        # Largest number of sweeps per start
-        fits = swept(criterion, fits_at_starts(criterion, starts), 8)
-        fits = best_of_each(fits if ordered else reordered(criterion, fits), len(ops))
-        if thorough and held:
+        m, found = len(ops), list[list[np.ndarray]]()
+        if self.plan is not None or self.solver is not None or ops[0].p > HELD:
+            solver = self.solver or Joint(objective=self.objective)
+            for card, given in zip(cards, starts, strict=True):
+                both = [[*own, *(fits[i] for fits in found[-1:])] for i, own in enumerate(given)]
+                if self.plan is None:
+                    found.append(replace(solver, card=card).near(ops, both))
+                else:
+                    found.append([self.run(op, card, V).solution.V for op, V in zip(ops, both, strict=True)])
+            return found
+        criterion = several(ops, tuple(np.max(cards, axis=0).tolist()), self.objective).sized(cards, m)
+        near: list[Sequence[np.ndarray]] = [own for given in starts for own in given]
+        # From the starts, then from the fits of neighbouring cardinalities; with few sweeps components keep
+        # their places
+        for sweeps in (4, 1) if ordered else (8, 4):
+            fits = swept(criterion, fits_at_starts(criterion, near), sweeps)
+            fits = best_of_each(fits if ordered else reordered(criterion, fits), len(near))
+            flat = list(criterion.dense(fits))
+            near = list(zip(flat, flat[:m] + flat[:-m], flat[m:] + flat[-m:], strict=True))
+        found = [flat[i : i + m] for i in range(0, len(flat), m)]
+        for i, card in enumerate(cards if thorough else ()):
+            criterion = several(ops, card, self.objective)
+            fits = fits_at_starts(criterion, list(zip(found[i], found[max(i - 1, 0)], strict=True)))
             # Variables that may enter in exchanges, and exchanges that are evaluated
-            fits = climbed(criterion, fits, 30, 6)
-        return list(criterion.dense(fits))
+            found[i] = list(criterion.dense(best_of_each(climbed(criterion, fits, 30, 6), m)))
+        return found
 
     def run(self, op: Operator, card: Cards, starts: Sequence[np.ndarray] = ()) -> Fit:
         """Fit the method of the plan, from the starts if it uses starts; each has the shape (p, k)."""

@@ -70,7 +70,7 @@ class Unequal:
         self.press: dict[Cards, np.ndarray] = {}
         # the operators of all rows, and of the rows outside each fold
         self.ops = [found.op, *(op for op, _ in self._parted)]
-        self._fit(start, [[found.fits[start]]] * len(self.ops))
+        self._fit([start], [found.fits[start]] * len(self.ops))
 
     @cached_property
     def _parted(self) -> list[tuple[Operator, Held]]:
@@ -115,12 +115,8 @@ class Unequal:
     def _chosen(self, tried: Sequence[Cards], j: int) -> Cards:
         """Return the cardinalities that the rule prefers among those that differ in component j only."""
         sizes = [card[j] for card in tried]
-        last = self.fits[self.card]
-        for card in tried:
-            if card not in self.fits:
-                starts = zip(self.fits[self.card], last, strict=True)
-                self._fit(card, [[V] if V is other else [V, other] for V, other in starts])
-            last = self.fits[card]
+        if new := [card for card in tried if card not in self.fits]:
+            self._fit(new, self.fits[self.card])
         if self.by == "cv":
             place = by_errors(self.errors(tried), sizes, self.rule, self.limit)[0]
         else:
@@ -129,13 +125,15 @@ class Unequal:
             place = by_ebic(*self._criteria(tried), sizes, self.rule, self.limit)[0]
         return tried[max(place, sum(size < self.least for size in sizes))]
 
-    def _fit(self, card: Cards, starts: Sequence[Sequence[np.ndarray]]) -> None:
-        fits = self.found.fitter.fits(self.ops, card, starts, ordered=True)
-        self.fits[card] = fits
-        groups = self.found.fitter.groups(self.found.op.p)
-        folds = zip(fits[1:], self._parted, strict=True)
-        errors = [held.press([SparseModel.of(V, op, groups)])[0] for V, (op, held) in folds]
-        self.press[card] = np.array(errors)
+    def _fit(self, cards: Sequence[Cards], near: Sequence[np.ndarray]) -> None:
+        """Fit sets of cardinalities to all rows and without each fold, starting from loadings for each."""
+        groups, starts = self.found.fitter.groups(self.found.op.p), [[[V] for V in near]] * len(cards)
+        every = self.found.fitter.fits(self.ops, cards, starts, ordered=True)
+        for card, fits in zip(cards, every, strict=True):
+            self.fits[card] = fits
+            folds = zip(fits[1:], self._parted, strict=True)
+            errors = [held.press([SparseModel.of(V, op, groups)])[0] for V, (op, held) in folds]
+            self.press[card] = np.array(errors)
 
     def errors(self, cards: Sequence[Cards]) -> Errors:
         """Return the errors of fitted sets."""
@@ -161,6 +159,7 @@ class Unequal:
         sizes = [sum(card) for card in both]
         limit = replace(self.limit, nested=False)
         if self.by == "cv":
+            self.found.add([self.card], self.fits[self.card][0])
             errors = self.found.errors(both)
             error, surely = errors.error[:2], errors.surely(2)
         else:
@@ -172,30 +171,19 @@ class Unequal:
         # Unequal cardinalities that predict no better must save a tenth of the loadings
         return bool(surely[0, 1] or (passed[1] and sizes[1] <= 0.9 * sizes[0]))
 
-    def settled(self, quick: bool) -> Cards:
-        """Sort components by their variances in the final fit, and add the choice to the candidates.
+    def settled(self) -> Cards:
+        """Sort the components by their variances in the final fit, and add the choice to the candidates.
 
         Components keep their places if a rule treats them differently.
-
-        Parameters
-        ----------
-        quick : bool
-            Whether to search for the fit with the least effort.
         """
-        found, V, known = self.found, self.fits[self.card][0], set()
+        found, V = self.found, self.fits[self.card][0]
         placed = self.supports is not None and len(set(self.supports.kinds([0] * found.fitter.k))) > 1
-        while True:  # the fit depends on the order, so sorting may require another fit
+        for quick in (True, False, False):  # the fit depends on the order
             order = np.argsort(-np.diag(found.op.products(V)) * (not placed), kind="stable")
             self.card = tuple(self.card[j] for j in order)
-            if self.card in known or len(set(self.card)) == 1:
-                break
-            known.add(self.card)
             V = found.search(self.card, quick).solution.V
-        if known:
-            V = found.search(self.card, quick).solution.V
-            found.add([self.card], V)
-            found.keep(self.card, V)
-            self.fits[self.card] = [V]
+        found.add([self.card], V)
+        found.keep(self.card, V)
         return self.card
 
 
@@ -258,10 +246,9 @@ def select(
         return equal
     unequal = Unequal(found, cards[place], by, rule, dense)
     unequal.search([card[0] for card in cards])
-    unequal.settled(True)
     if each == "auto" and not unequal.preferred(cards[place]):
         return replace(equal, tried=len(unequal.fits))
-    card = unequal.settled(False)
+    card = unequal.settled()
     if card not in cards:
         keys, cards = [*keys, card], [*cards, card]
     best = choose(found, cards, by, "min", share)[1]
