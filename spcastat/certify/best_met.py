@@ -59,7 +59,7 @@ class Leaves:
         return self.value
 
     def _climbed(self, tried: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
-        """Yield the best fits, with their values, on choices of supports; each choice has one a component."""
+        """Yield the best fits with their values; each list in `tried` has a support for every component."""
         places = np.stack([np.concatenate(one) for one in tried])
         leading = [[np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1] for T in one] for one in tried]
         starts = [np.stack([np.concatenate(one) for one in leading])]

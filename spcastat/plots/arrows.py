@@ -365,7 +365,7 @@ def plot_correlations(
 
     Notes
     -----
-    Its table, `plot_correlations_data`, has one row for each arrow: "x" and "y", the correlations with the
+    The table, `plot_correlations_data`, has one row for each arrow: "x" and "y", the correlations with the
     two components; "length"; the "label"; whether the loading is "nonzero" on either component, and whether
     the variable is a "supplementary" one.
     """

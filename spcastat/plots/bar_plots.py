@@ -66,7 +66,7 @@ def plot_contributions(
 
     Notes
     -----
-    Its table, `plot_contributions_data`, has the chosen columns, sorted by decreasing row sums; its
+    The table, `plot_contributions_data`, has the chosen columns, sorted by decreasing row sums; its
     ``attrs["labels"]`` are the names in the figure, in the order of the rows.
     """
     one_of("kind", kind, KINDS)
@@ -171,7 +171,7 @@ def plot_frequency(
 
     Notes
     -----
-    Its table, `plot_frequency_data`, has the frequencies drawn, variables in the order of the data.
+    The table, `plot_frequency_data`, has the frequencies drawn, variables in the order of the data.
     """
     threshold = None if threshold is None else real_number("threshold", threshold, 0.0, 1.0)
     values, weights = helpers.frame_of(frequency, "frequencies"), helpers.frame_of(loadings)

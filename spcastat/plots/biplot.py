@@ -133,7 +133,7 @@ def biplot(
 
     Notes
     -----
-    Its table, `biplot_data`, is a BiplotData.
+    The table, `biplot_data`, is a BiplotData.
     """
     if outline is not None:
         one_of("outline", outline, plotted_rows.OUTLINES)

@@ -216,7 +216,7 @@ class FreeSpace:
     ) -> dict[str, Array]:
         """Find and occupy a free box for each size.
 
-        It is close to its target, and adds little to the rectangle around the data and the boxes: a
+        A box is close to its target, and adds little to the rectangle around the data and the boxes: a
         quarter of the squared distance plus the area added is as small as possible. The direction from
         `origin` to the box must be within `angle` degrees of that to the target.
         Returns the boxes; sizes without room are left out.

@@ -83,7 +83,7 @@ def plot_loadings(
 
     Notes
     -----
-    Its table, `plot_loadings_data`, has the loadings drawn, with variables in the order of the figure; its
+    The table, `plot_loadings_data`, has the loadings drawn, with variables in the order of the figure; its
     ``attrs["labels"]`` are the names in the figure.
     """
     one_of("kind", kind, ["dots", "heatmap", *MAPS])

@@ -106,7 +106,7 @@ def plot_path(
 
     Notes
     -----
-    Its table, `plot_path_data`, is indexed by `x` and has one column for each measure, and "PCA" with the
+    The table, `plot_path_data`, is indexed by `x` and has one column for each measure, and "PCA" with the
     share that dense PCA explains if shares of the total variance are drawn.
     """
     chosen = elements(measures, len(DRAWN))
@@ -161,7 +161,7 @@ def plot_coordinates_path(
 
     Notes
     -----
-    Its table, `plot_coordinates_path_data`, is indexed by "cpzc" and has "cpev", "fit" and "pca".
+    The table, `plot_coordinates_path_data`, is indexed by "cpzc" and has "cpev", "fit" and "pca".
     """
     needed = ["cpzc", *_COORDINATES, "pca"]
     helpers.need_columns(table, needed, "The table of a path")
@@ -205,7 +205,7 @@ def plot_reconstruction(
 
     Notes
     -----
-    Its table, `plot_reconstruction_data`, is indexed by the number of components and has "error" and "dense".
+    The table, `plot_reconstruction_data`, is indexed by the number of components and has "error" and "dense".
     """
     sparse, needed = flag("sparse", sparse), ["error", "dense"]
     helpers.need_columns(errors, needed, "The frame of errors")
@@ -317,8 +317,8 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
     Parameters
     ----------
     measures : DataFrame
-        One row a fit, such as ``compare(...).frames["measures"]``. If it has a column "nonzeros", the legend
-        shows how many each fit has.
+        One row for each fit, such as ``compare(...).frames["measures"]``. If there is a column "nonzeros",
+        the legend shows the number of each fit.
     ax : Axes, optional
         By default those of a new figure.
 
@@ -335,7 +335,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
 
     Notes
     -----
-    Its table, `plot_compare_data`, has one row for each fit and one column for each measure, as fractions.
+    The table, `plot_compare_data`, has one row for each fit and one column for each measure, as fractions.
     """
     helpers.need_columns(measures, list(ROWS), "The frame of measures")
     data = measures[list(ROWS)].astype(float)
@@ -427,7 +427,7 @@ def screeplot(
 
     Notes
     -----
-    Its table, `screeplot_data`, has one row for each component. "sparse" is the variance of each component,
+    The table, `screeplot_data`, has one row for each component. "sparse" is the variance of each component,
     NaN beyond the last one; "dense" is the variance of the dense component with the same number, NaN if the
     total is unknown because no component has a variance; "parallel" has the thresholds, if given. All are in
     the unit of `kind`; shares are fractions.
@@ -571,7 +571,7 @@ def plot_components(
 
     Notes
     -----
-    Its table, `plot_components_data`, is indexed by component and has "eigenvalue" and "noise".
+    The table, `plot_components_data`, is indexed by component and has "eigenvalue" and "noise".
     """
     alpha = real_number("alpha", alpha, 0.0, 1.0)
     helpers.need_columns(spectrum, ["eigenvalue"], "spectrum, as choose_k gives it,")

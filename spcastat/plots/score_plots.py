@@ -71,7 +71,7 @@ def plot_scores(
 
     Notes
     -----
-    Its table, `plot_scores_data`, has the chosen columns of scores, and "group" if groups were given.
+    The table, `plot_scores_data`, has the chosen columns of scores, and "group" if groups were given.
     """
     need_coloured(palette, groups is not None)
     helpers.frame_of(scores, "scores")
@@ -249,7 +249,7 @@ def plot_diagnostics(
 
     Notes
     -----
-    Its table, `plot_diagnostics_data`, is a DiagnosticsData.
+    The table, `plot_diagnostics_data`, is a DiagnosticsData.
     """
     points = _points(diagnostics, limits, whole_number("labels", labels, 0))
     if groups is not None:
@@ -395,7 +395,7 @@ def plot_coordinates(
 
     Notes
     -----
-    Its table, `plot_coordinates_data`, has the chosen columns, and "group" if groups were given.
+    The table, `plot_coordinates_data`, has the chosen columns, and "group" if groups were given.
     """
     need_coloured(palette, groups is not None)
     helpers.frame_of(coordinates, "coordinates")

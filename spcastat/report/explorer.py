@@ -74,7 +74,7 @@ def write_explorer(
     table : DataFrame
         One row per fit, with the columns "nonzeros", the measures, and "pca".
     document : Document
-        The same as a table, for readers without JavaScript.
+        The table as text, for readers without JavaScript.
     title : str, optional
     max_rows : int
     """

@@ -264,7 +264,10 @@ def _variances(frame: pd.DataFrame, *further: str) -> Table:
 
 
 def _frequencies(state: FitState, found: Halved) -> Table:
-    """Return a table of the frequencies of variables in the fit or often selected, and of what they imply."""
+    """Return a table of selection frequencies, and of the number and bound of stable loadings.
+
+    It has the variables of the fit and others that are often selected.
+    """
     frequency, bound = trust.frequency(state, found), trust.bound(state, found)
     values = frequency.to_numpy()
     stable = (values >= found.threshold).sum(axis=0)

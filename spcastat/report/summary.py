@@ -231,7 +231,7 @@ def _facts(state: FitState) -> Iterator[tuple[str, str]]:
 
 
 def _groups(state: FitState) -> Iterator[tuple[str, str]]:
-    """Yield what part of the variance each group of variables has, for a fit that is scaled by groups."""
+    """Yield the share of the variance of each group of variables, for a fit that is scaled by groups."""
     groups = stored(state.record.groups)
     if groups is None:
         return
@@ -272,7 +272,7 @@ def _tables_of_groups(state: FitState, loadings: pd.DataFrame) -> Iterator[Table
 
 
 def _split_factors(state: FitState) -> Iterator[str]:
-    """Say which factors have some of their levels in a component, for a fit of mixed data."""
+    """Yield a sentence on factors with some, not all, of their levels in a component, for mixed data."""
     factors = stored(state.record.groups)
     if factors is None or factors.kind != "mixed":
         return

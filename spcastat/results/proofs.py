@@ -223,7 +223,7 @@ ORTHOGONAL = 1e-6
 
 
 class Proved(OfFit):
-    """Mixin with the methods that prove bounds, and adopt the better fits that a proof finds."""
+    """Mixin with the methods that prove bounds and adopt better fits found by a proof."""
 
     @answered
     def certify(

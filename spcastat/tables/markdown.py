@@ -18,8 +18,8 @@ LABELS = 18
 #: Widths of characters as shares of the font size, in a wide font, as a reader may lack the usual one.
 _WIDTHS = {**dict.fromkeys(".,:;-−|!'() []\N{NO-BREAK SPACE}", 0.36), **dict.fromkeys("ijltfr", 0.45)}
 
-#: Characters with a meaning in Markdown: "_" only at the edge of a word, "<" only where a tag could start,
-#: ...
+#: Characters with a meaning in Markdown: "_" only at the edge of a word, "<" and "&" only where a tag or an
+#: entity could start, "#", ">" and "+" only at the start of the text.
 _SPECIAL = re.compile(r"[\\`*\[\]|~$^]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|^[#>+](?=\s)")
 
 _RULES = {"l": (":", "-"), "c": (":", ":"), "r": ("-", ":")}
