@@ -27,7 +27,7 @@ MEASURES: dict[str, Measure] = {
 
 
 def measures_of(*kinds: str) -> list[Measure]:
-    """Return the measures of these kinds (see `Measure.of`) in the order of tables."""
+    """Return the measures of the given `kinds` (see `Measure.of`) in the order of tables."""
     return sorted((one for one in MEASURES.values() if one.of in kinds), key=lambda one: one.place)
 
 

@@ -100,7 +100,7 @@ def documented(function: Callable[..., Any], *filled: str, **entries: str) -> Ca
 
 
 def without_parameters(text: str, names: tuple[str, ...]) -> str:
-    """Return a NumPy-style docstring without these parameters, and without the section if it is empty."""
+    """Return a NumPy-style docstring without the parameters `names`; an empty section is removed."""
     start = text.find("Parameters\n----------\n")
     if start < 0 or not names:
         return text

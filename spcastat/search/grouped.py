@@ -75,7 +75,7 @@ class GroupRule(SupportRule):
         return np.where(np.take_along_axis(inside, order, axis=-1), order, len(self.of))
 
     def feasible(self, cards: Sequence[int]) -> bool:
-        """Return whether some unions of these numbers of groups are allowed."""
+        """Return whether some unions of `cards` groups, one number for each component, are allowed."""
         return self.groups.feasible(cards)
 
     def broken(self, supports: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -37,7 +37,7 @@ class SupportRule:
         return SupportRule(self.may[:, some], self.must[:, some], self.disjoint)
 
     def nearest(self, card: int) -> tuple[int, ...]:
-        """Return the cardinality of each component that is nearest to `card`, given its variables."""
+        """Return for each component the cardinality nearest to `card` that its variables allow."""
         most = self.may.sum(axis=1)
         return tuple(int(c) for c in np.clip(card, np.maximum(self.must.sum(axis=1), 1), most))
 
@@ -80,7 +80,7 @@ class SupportRule:
         return wrong | (self.disjoint & (supports.sum(axis=1) > 1).any(axis=1))
 
     def feasible(self, cards: Sequence[int]) -> bool:
-        """Return whether some supports of these cardinalities are allowed, given that may includes must."""
+        """Return whether some supports of these cardinalities are allowed; `may` must include `must`."""
         each = (self.must.sum(axis=1) <= cards) & (self.may.sum(axis=1) >= cards)
         return bool(each.all()) and (
             not self.disjoint or self.assigned(np.zeros(self.may.shape), cards) is not None

@@ -93,7 +93,7 @@ def _fewest(tried: list[tuple[float, Loaded, bool]]) -> int | None:
 def _between(
     tried: list[tuple[float, Loaded, bool]], best: int, both: bool
 ) -> Iterator[tuple[float, Loaded]]:
-    """Yield penalties between the best and its neighbours, with the fit at the lower one as the start."""
+    """Yield penalties between the best and its neighbours, each with the fit at the lower of the two."""
     if best + 1 < len(tried):
         yield float(np.sqrt(tried[best][0] * tried[best + 1][0])), tried[best][1]
     if both and best > 0:

@@ -205,7 +205,7 @@ class Candidates:
             self.dense_errors = replace(errors, press=errors.press[:, :, -1:])
 
     def search(self, card: Cards, quick: bool = False) -> Fit:
-        """Return the fit by `final`, which is cached; `quick` is with the least effort of search."""
+        """Return the fit by `final`, cached; with `quick`, by a search of the least effort."""
         fitter = self.final.quick() if quick else self.final
         if (fitter, card) not in self.searched:
             self.searched[fitter, card] = fitter.run(self.op, card)

@@ -151,5 +151,5 @@ class Penalised(ComponentSolver):
         return best
 
     def finished(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
-        """Return the component of the chosen run; methods with a last step extend it."""
+        """Return the component of the chosen run; methods with a last step extend this function."""
         return Component(run.v, "converged" if run.converged else "max_iter", run.n_iter, run.raw, details)

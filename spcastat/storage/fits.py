@@ -175,7 +175,7 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
 
 
 def _made(kind: Any, parts: Mapping[str, Any]) -> Any:
-    """Return a dataclass of type `kind` from those of the parts that are its fields."""
+    """Return a dataclass of type `kind`, made from the parts that have the names of its fields."""
     return kind(**{one.name: parts[one.name] for one in dataclasses.fields(kind) if one.name in parts})
 
 

@@ -67,7 +67,7 @@ def table_of(document: Document, title: str | None, layout: Layout) -> GT:
 
 
 def _chosen(document: Document, title: str | None) -> tuple[Table, ...]:
-    """Return the table with that title; by default the first table and those with the same columns."""
+    """Return the table called `title`; by default the first table and those with the same columns."""
     if not document.tables:
         raise OptionError("as_gt() was called, and there is no table to give.")
     if title is None:
