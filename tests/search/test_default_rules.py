@@ -195,14 +195,7 @@ def test_more_effort_is_more_of_everything():
     """More effort is more of everything."""
     quick, auto, thorough = (EFFORTS[name] for name in ("quick", "auto", "thorough"))
     for less, more in ((quick, auto), (auto, thorough)):
-        for name in (
-            "chains",
-            "kicks",
-            "agree",
-            "rounds",
-            "width",
-            "valued",
-        ):
+        for name in ("chains", "kicks", "agree", "rounds", "width", "valued", "deep"):
             assert getattr(less, name) <= getattr(more, name)
     assert replace(quick, deep=True) != quick
 

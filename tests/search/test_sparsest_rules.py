@@ -225,11 +225,17 @@ def test_what_is_proposed_depends_on_target_components_and_effort(k, promise, ef
 
 
 @pytest.mark.parametrize("disjoint", [False, True])
-def test_under_a_rule_one_price_is_proposed_unless_components_are_disjoint(disjoint):
-    may = np.arange(8) != np.array([[1], [2]])
-    rule = SupportRule(may, np.zeros_like(may), disjoint)
-    found = sparsest(Gram(draw(8, 3)), 2, 0.4, "every", "quick", rule=rule)
-    assert ("one price" in found.proposals) is not disjoint
+def test_under_a_rule_two_variables_that_are_enough_are_found(disjoint):
+    may, must = np.ones((2, 7), dtype=bool), np.zeros((2, 7), dtype=bool)
+    must[0, 0], may[1, 1] = True, False
+    for seed in (7, 15, 26, 34):
+        S = draw(7, seed)
+        both = S[0, 0] + np.diag(S) - S[0] ** 2 / S[0, 0]  # the adjusted variance with each second variable
+        assert both[2:].max() >= 0.6 * np.linalg.eigvalsh(S)[-2:].sum()
+        rule = SupportRule(may, must, disjoint)
+        found = sparsest(Gram(S), 2, 0.6, "total", "quick", rule=rule)
+        assert found.nonzeros == 2
+        assert ("one price" in found.proposals) is not disjoint  # which does not keep components apart
 
 
 def test_many_nonzeros_are_not_searched_jointly():

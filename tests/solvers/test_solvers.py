@@ -82,17 +82,6 @@ def test_wide_sparse_data_far_from_zero():
     np.testing.assert_allclose(sparse.variance, dense.variance, rtol=1e-7)
 
 
-@pytest.mark.parametrize(("method", "options"), [CASES[1], CASES[5], CASES[9], CASES[-3], CASES[-1]])
-def test_two_runs_are_bit_identical(method, options):
-    for data in (rows(), sps.csr_array(rows().to_numpy()), sp.datasets.make_highdim(30, 420)):
-        more = {"max_iter": 200} if method.startswith("bcd") else {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            first, second = (sp.spca(data, 2, method=method, **options, **more) for _ in range(2))
-        np.testing.assert_array_equal(first.loadings, second.loadings)
-        assert first.objective_value == second.objective_value
-
-
 @pytest.mark.parametrize("method", [*BY_CARD, "controlled", "pca"])
 def test_all_nonzero_is_pca(method):
     X = rows(3)
