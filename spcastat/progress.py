@@ -171,7 +171,7 @@ class _Bars:
                     file=sys.stderr,
                     leave=step.depth == 0,
                     delay=DELAY if step.depth else 0,
-                    # Seconds between updates; longer in a file or a pipe, where each update is a line
+                    # seconds between updates: more in a file or a pipe, where each update is a line
                     mininterval=0.1 if _watched() else 2.0,
                 )
                 self._stages[i] = step, bar

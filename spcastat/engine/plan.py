@@ -258,7 +258,7 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
         if "variance" not in chosen.controls:
             wanted = " or ".join(f"{name}=" for name in chosen.controls)
             raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit should be.")
-        # Default for `variance`, used if no control of sparsity is given
+        # the default, if no control of sparsity is given
         options["variance"] = 0.9
     checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}
     _check_promise(options, checked)

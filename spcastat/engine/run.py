@@ -188,7 +188,7 @@ def _in_the_best_order(
         if cards not in tried:
             tried.add(cards)
             fit = run(op, replace(plan.with_card(cards), order=None), k, rng, starts)
-            # Values that differ by less than this share count as equal
+            # values that differ by a share of less than 1e-10 count as equal
             if best is None or fit.solution.objective > best.solution.objective * (1.0 + 1e-10):
                 best, taken = fit, order
         if not orders:

@@ -112,7 +112,7 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
         raise KeyboardInterrupt
     scores += [_Scores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)]
     observed = _against(X, scores, np.arange(len(X)))
-    # Correlations that differ by less than this count as equal: the order of summation affects rounding
+    # correlations that differ by less than 1e-10 count as equal: the order of summation affects rounding
     permuted = _Work(X, scores, np.abs(observed) - 1e-10, given.seed)
     finished = run_jobs(permuted, n, n_jobs=n_jobs, what="permutations", unit="permutations")
     p_value = (1.0 + sum(finished.results)) / (len(finished.results) + 1.0)

@@ -49,7 +49,7 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     """
     names = [str(label) for label in columns]
     found = {j for j, name in enumerate(names) if UNNAMED.fullmatch(name)}
-    # With fewer rows than this, whole numbers may be in order by chance
+    # with fewer than ten rows, whole numbers may be in order by chance
     if matrix is not None and not is_sparse(matrix) and len(matrix) >= 10:
         first = matrix[1] - matrix[0]
         counted = set(np.flatnonzero((first >= 1.0) & (first == np.floor(first))).tolist())

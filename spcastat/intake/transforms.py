@@ -198,7 +198,7 @@ def require_size(text: str, rows: int, columns: int, read: int) -> None:
     read : int
         Number of values of the data that it reads.
     """
-    # A formula may make this many numbers (4 GB), or 100 times as many as it reads if that is more
+    # a term may make 5e8 numbers (4 GB), or 100 times as many as it reads if that is more
     allowed = max(5 * 10**8, 100 * read)
     if rows * columns > allowed:
         raise FormulaError(

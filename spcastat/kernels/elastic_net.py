@@ -68,8 +68,8 @@ class _Model:
 
             border = solve_triangular(self.factor[:m, :m], row[self.active], lower=True)
             pivot = pivot - border @ border
-        # A variable whose Cholesky pivot is below this share of its diagonal entry is collinear with the
-        # model's
+        # a variable is collinear with those in the model if its Cholesky pivot is below 1e-11 of its diagonal
+        # entry
         if pivot <= 1e-11 * (row[j] + self.ridge):
             return False
         if m == len(self.rows):

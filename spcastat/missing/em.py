@@ -68,7 +68,6 @@ def em_moments(
     names: pd.Index | None = None,
     index: pd.Index | None = None,
     start: PpcaModel | None = None,
-    # EM stops when the log-likelihood is expected to gain less than this for each measured value
     tol: float = 1e-8,
     max_iter: int = 1000,
 ) -> EmMoments:

@@ -176,7 +176,7 @@ def _add_picture(word: WordDocument, picture: Picture) -> None:
 
     from spcastat.tables.docx_tables import PAGE, add_caption
 
-    # The resolution of figures in Word, in dots per inch
+    # 300 dots per inch
     file = io.BytesIO(picture.saved("png", 300))
     shape = word.add_picture(file, width=Inches(min(picture.width, PAGE / 72)))
     word.paragraphs[-1].paragraph_format.keep_with_next = True

@@ -18,7 +18,7 @@ from spcastat.tables.grid import alike, each, fixed, percent
 
 #: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
 ROWS, PAIRS = 100, 5
-#: A zero loading is shown only if its q value is at most this.
+#: A zero loading is shown only if its q value is at most LEVEL.
 LEVEL = 0.05
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
 OFTEN = 0.25

@@ -53,8 +53,8 @@ class SparseModel:
         """Return the model for loadings V, shape (p, k) with p > k, and the covariance matrix `op`."""
         used = np.flatnonzero(V.any(axis=1))
         squares, turn = np.linalg.eigh(V[used].T @ V[used])
-        # Eigenvalues of V'V below this share of the largest are rounding errors of zeros, which linearly
-        # dependent loadings have
+        # V'V of linearly dependent loadings has zero eigenvalues, which by rounding are up to 1e-10 of the
+        # largest
         some = squares > 1e-10 * squares[-1]
         Q = np.zeros((op.p, int(some.sum())))
         Q[used] = V[used] @ (turn[:, some] / np.sqrt(squares[some]))

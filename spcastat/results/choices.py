@@ -263,7 +263,7 @@ class Chosen:
         record, best = self.state.record, self._best
         everything = record.p * record.k
         predicts = self.by == "ebic" or (self.by == "cv" and best["error"] < 1.0)
-        # Data whose best prediction needs more than this share of the loadings are not sparse
+        # data whose best prediction needs more than 60 % of the loadings are not sparse
         if predicts and best["nonzeros"] > 0.6 * everything:
             pca = "This fit is not sparse: it is PCA. " if self._line["nonzeros"] == everything else ""
             yield (

@@ -235,7 +235,7 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
         Row("Nonzeros", tuple(str(count) for count in measures["nonzeros"])),
         Row("Variables used", tuple(str(count) for count in measures["variables"])),
     ]
-    # With more components than this, there is no row per component
+    # with more than eight components there is no row per component
     if card.shape[1] <= 8:
         rows += [
             Row(label, tuple("" if pd.isna(count) else str(count) for count in card[name]), "Cardinality")
@@ -365,7 +365,7 @@ def _require_same_rows(sources: Mapping[str, Source]) -> None:
     for name in others:
         now = _row_sums(sources[name], sources[first].spec.columns)
         if not all(
-            # Sums of the same rows agree to this share: rows may be stored in single precision
+            # sums of the same rows agree to a millionth only, as rows may be stored in single precision
             a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True)
             for a, b in zip(before, now, strict=True)
         ):

@@ -334,7 +334,7 @@ class Proved(OfFit):
         sorts = equal and falling and measure != "adjusted" and rule is None
         V = settle(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
         old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
-        # A fit is better if its measure exceeds that of the other by this share
+        # a fit is better if its measure exceeds that of the other by a share of 1e-9
         if not new > old * (1.0 + 1e-9):
             return self
         value, name = new * op.total * op.unit**2, OBJECTIVES[measure]

@@ -69,7 +69,7 @@ def _line(
         point = x[open_] + step[open_, None] * direction[open_]
         found, gradient = criterion.with_gradient(point, M, T)
         short = step[open_] * rise[open_]
-        # Armijo's condition
+        # Armijo's condition: a step must gain at least 1e-4 of what the slope predicts
         enough = found >= value[open_] + 1e-4 * short
         done = open_[enough]
         new[done], better[done], turned[done] = point[enough], found[enough], gradient[enough]

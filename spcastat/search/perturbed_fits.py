@@ -47,7 +47,7 @@ def kicked(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
         which = np.flatnonzero(out[:, i])
         if which.size:
             seeds = rng.permuted(np.tile(np.arange(criterion.m), (which.size, 1)), axis=1)[:, :rows]
-            # the best rebuilt component is taken with this probability, otherwise one of the best few
+            # with probability 0.6 the best rebuilt component is taken, otherwise one of the best few
             best = rng.random(which.size) < 0.6
             pick = np.where(best, 0, rng.integers(0, CHOICE, size=which.size))
             rebuild(criterion, fits, which, int(i), seeds, pick)

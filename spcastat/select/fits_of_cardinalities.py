@@ -243,7 +243,7 @@ class Fitter:
         for i, card in enumerate(cards if thorough else ()):
             criterion = several(ops, card, self.objective)
             fits = fits_at_starts(criterion, list(zip(found[i], found[max(i - 1, 0)], strict=True)))
-            # Variables that may enter in exchanges, and exchanges that are evaluated
+            # 30 variables may enter in exchanges, and the best six exchanges are evaluated
             found[i] = list(criterion.dense(best_of_each(climbed(criterion, fits, 30, 6), m)))
         return found
 

@@ -205,7 +205,7 @@ def _sequential(
             if j:
                 left = noise.without(np.linalg.qr(found)[0])
             variances[j], v = left.sparse(card)
-            # A component whose variance is below this share of the largest eigenvalue counts as zero
+            # a component whose variance is at most 1e-10 of the largest eigenvalue counts as zero
             if variances[j] <= 1e-10 * largest:  # only rounding errors are left
                 break
             some = np.flatnonzero(v)

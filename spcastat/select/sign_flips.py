@@ -16,7 +16,7 @@ import numpy as np
 from spcastat.errors import CovarianceError
 from spcastat.kernels.eig import top_dense, top_eigh
 
-#: Up to this many cells, rows are drawn and their signs flipped; beyond, the central limit theorem is used.
+#: Up to this many cells, rows are drawn and their signs flipped; for more, the central limit theorem is used.
 MOST_CELLS = 3_000_000
 #: Up to this many variables the covariance matrix is formed; up to twice as many if there are many rows.
 HELD = 500
@@ -54,7 +54,7 @@ class Noise(ABC):
     def leading(self, m: int) -> np.ndarray:
         """Return the m largest eigenvalues, descending."""
         S = self._smaller
-        # Up to this order, computing all eigenvalues is as fast as computing a few
+        # up to order 1500, computing all eigenvalues is as fast as computing a few
         if len(S) <= 1500:
             return np.linalg.eigvalsh(S)[::-1][:m].clip(min=0.0)
         start = np.random.default_rng(0).standard_normal(len(S))
@@ -84,7 +84,7 @@ class Noise(ABC):
 
     def sparse_flips(self, rngs: Sequence[np.random.Generator], card: int) -> np.ndarray:
         """Return the variances of the components that `sparse` finds in flips drawn from each generator."""
-        # The largest number of values in the covariance matrices that are processed together
+        # covariance matrices with at most 200,000 values in all are processed together
         at_once = max(200_000 // self.p**2, 1)
         found: list[float] = []
         for first in range(0, len(rngs), at_once):
@@ -292,7 +292,7 @@ def _directions(Z: np.ndarray, m: int) -> np.ndarray:
 
 def _inflation(Q: np.ndarray) -> np.ndarray:
     """Return the factors that restore the variances of variables after projecting out Q."""
-    # Smallest remaining share of a variance that is used for rescaling a variable
+    # remaining shares of a variance below 0.05 count as 0.05
     return 1.0 / np.sqrt(np.maximum(1.0 - (Q**2).sum(axis=1), 0.05))
 
 

@@ -192,7 +192,7 @@ class _Problem:
         value, slope = self._smooth(V, multipliers, weight, scale)
         recent = [value + float(penalty @ np.abs(V).sum(axis=0))]
         curvature = 2.0
-        # The largest number of steps between two updates of the multipliers
+        # at most 100 steps between two updates of the multipliers
         for _ in range(100):
             while True:
                 trial = _step(curvature * V - slope, penalty)

@@ -144,7 +144,7 @@ class BCD(JointSolver):
                 break
         if may_rise:
             found, value = passed, lowest
-        for start in range(n_starts):  # a start is merged only into an earlier one, its leader
+        for start in range(n_starts):  # a merged start has an earlier one as its leader
             if leader[start] == start:
                 if self.norm == "l0" and quiet[start] >= QUIET_SWEEPS:
                     found[start], value[start] = self._finished(op, found[start], value[start])
@@ -241,7 +241,7 @@ def _met(V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float) -> I
         for other in first:
             if (
                 abs(value[this] - value[other]) <= width
-                # Loadings that differ by less than this are the same
+                # loadings that differ by less than 1e-6 are the same
                 and np.abs(np.abs(V[this]) - np.abs(V[other])).max() < 1e-6
             ):
                 yield this, other

@@ -96,7 +96,7 @@ class _Blocks:
             ends = []
             for j in ranked(self.counts @ np.abs(left))[:50]:
                 u = left[:, j]
-                # Number of iterations from each starting variable
+                # three iterations from each starting variable
                 for _ in range(3):
                     u, v = self.step(left, u, card)
                 ends.append((self.loss(left - np.outer(u, v)), u))
@@ -113,7 +113,7 @@ class _Blocks:
         before = self.counts @ np.abs(left)
         v = _medians(left.T, u, self.counts)
         gains = before - self.counts @ np.abs(left - np.outer(u, v))
-        # Loadings below this share of the largest are rounding errors of zero
+        # loadings below 1e-12 of the largest are rounding errors of zero
         v = np.where(top(gains, card) & (np.abs(v) > 1e-12 * np.abs(v).max()), v, 0.0)
         if not v.any():  # no loading reduces the residuals
             v[first_max(before)] = 1.0

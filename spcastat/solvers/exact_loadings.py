@@ -71,8 +71,8 @@ def _eigenvector(view: Operator, W: np.ndarray) -> np.ndarray:
 
 def _climbed(view: Operator, W: np.ndarray, steps: int, flat: float) -> np.ndarray:
     values = np.linalg.eigvalsh(W.T @ W)
-    # Columns of V are linearly dependent if V'V has an eigenvalue up to this share of the largest; then V is
-    # kept
+    # V is returned unchanged if its columns are linearly dependent: if V'V has an eigenvalue of at most 1e-10
+    # times the largest
     if values[0] <= 1e-10 * values[-1]:
         return W
     total = view.total

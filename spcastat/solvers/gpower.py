@@ -142,7 +142,7 @@ class GPowerBlock(JointSolver):
             run = self._given(op, V, mu, np.array(self.penalty))
         elif self.card is not None:
             run = self._run(op, V, mu, _each(self.card))
-            # A penalty implied by a cardinality is increased by this share, as a margin for rounding
+            # a margin for rounding: penalties implied by a cardinality are increased by a share of 1e-9
             found = self._run(op, V, mu, _above(run.penalty * (1.0 + 1e-9), self._power, op))
             searched = found.converged and bool(((found.Z != 0) == (run.Z != 0)).all())
             run = found if searched else run
@@ -245,7 +245,7 @@ def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
     SW = op.dot(W)
     M = W.T @ SW
     values, vectors = np.linalg.eigh(symmetric(M))
-    # Directions with an eigenvalue below this share of the largest are dropped
+    # directions with an eigenvalue below 1e-10 of the largest are dropped
     extends = values > 1e-10 * values[-1]
     root = np.where(extends, 1.0 / np.sqrt(np.where(extends, values, 1.0)), 0.0)
     return np.asarray(SW @ ((vectors * root) @ vectors.T))

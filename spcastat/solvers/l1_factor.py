@@ -132,7 +132,7 @@ class _Entries:
         U = self.X @ V
         size = self.loss(U @ V.T)
         for width in size * np.geomspace(1.0, 1e-6, 30):
-            # Number of sweeps at each width of the smoothed absolute value
+            # ten sweeps at each width of the smoothed absolute value
             for _ in range(10):
                 U = _weighted(V, self.X, self._weights(U, V, width))
                 weights = self._weights(U, V, width) * (self.counts / self.counts.mean())[:, None]

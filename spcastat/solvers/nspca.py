@@ -100,7 +100,7 @@ class NSPCA(JointSolver):
         if self.card is None:
             return V, n, converged, ascent.value(V)
         cards, short = np.array(self.card), np.zeros(len(self.card), dtype=bool)
-        # How often components with too few nonzeros may use variables that others dropped
+        # at most ten times, components with too few nonzeros may use variables that others dropped
         for _ in range(10):
             allowed = _largest(V, self.card)
             before, short = short, np.count_nonzero(allowed, axis=0) < cards

@@ -98,7 +98,7 @@ class _Residuals:
         mean_square = float(self.counts @ lengths**2 / self.counts.sum())
         row = float(np.sqrt(self.squares.sum() / self.counts.sum()))
         sharp = 1e-6 * (typical if typical > 0 else np.sqrt(mean_square))
-        # Residuals below this share of the typical length of a row are rounding
+        # residuals below 1e-12 of the typical length of a row are rounding
         self.cutoff = max(typical if loss == "huber" else 0.0, sharp, 1e-12 * row)
 
     def lengths(self, scores: np.ndarray, U: np.ndarray) -> np.ndarray:
@@ -111,7 +111,7 @@ class _Residuals:
     def _by_blocks(self, scores: np.ndarray, U: np.ndarray) -> np.ndarray:
         """Compute the squared residuals for a block of variables at a time."""
         squares = np.zeros(self.op.n)
-        # The largest number of values in memory at a time
+        # a block has about a million values
         for block in blocks(self.op.p, self.op.n, 1_000_000):
             J = np.arange(self.op.p)[block]
             squares += ((self.op.values(J) - scores @ U[J].T) ** 2).sum(axis=1)

@@ -181,7 +181,7 @@ class _Climb:
             value = float(self.root @ np.abs(self.view.forward(new))) / self.total_weight
             if value > highest * (1.0 + RELATIVE):
                 best, highest = new, value
-            # Two loading vectors that differ by at most this in every entry are the same
+            # loadings that differ by at most 1e-12 in every entry are the same
             if np.abs(new - w).max() <= 1e-12 or fingerprint in seen:
                 return best, highest, step, True
             seen.add(fingerprint)

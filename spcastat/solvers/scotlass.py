@@ -108,7 +108,7 @@ class ScotLASS(ComponentSolver):
         """Return the run at the largest bound with `card` nonzeros, or None if there is none."""
         low, high = 1.0, float(np.sqrt(card))  # bounds on the l1 norm of unit vectors with `card` nonzeros
         best = None
-        # Bisection ends when the bracket is narrower than this share of t
+        # bisection ends when the bracket is narrower than a thousandth of t
         while high - low > 1e-3 * high:
             middle = 0.5 * (low + high)
             run = self._run(view, start, partial(soft.bounded, bound=middle), middle, SETTLING)

@@ -108,7 +108,7 @@ def _by_card(search: _Search, card: int) -> tuple[_Found, bool]:
         if found.card == card:
             best = found
         high, low = low, 0.5 * low
-    # Bisection ends when the bracket of the penalty is narrower than this share of its upper end
+    # bisection ends when the bracket of the penalty is narrower than 1 % of its upper end
     while many is not None and high - low > 1e-2 * high:
         middle = 0.5 * (low + high)
         found = search.at(middle)
@@ -207,7 +207,7 @@ class _Search:
         while len(values) <= self.sweeps:
             state.sweep(order, np.pi * 0.5 ** len(values), not values)
             values.append(float(self.variances(state.y)) - price * float(np.abs(state.a).sum()))
-            # Sweeps end when one increases the criterion by at most this share of the largest variance of a
+            # sweeps end when one increases the criterion by at most a millionth of the largest variance of a
             # variable
             if len(values) > 2 and values[-1] - values[-2] <= 1e-6 * float(self.single.max()):
                 break

@@ -76,7 +76,7 @@ def best_support(
             break
         pool.add(_polish(op, variances, support, go_on, visited)[None])
     tried: set[tuple[int, ...]] = set()
-    # Number of distinct supports improved by exchanges of two variables
+    # the three best distinct supports are improved by exchanges of two variables
     for support in pool.best(3 if pairs else 0):
         if not go_on():
             break

@@ -25,7 +25,7 @@ def whitener(C: np.ndarray) -> np.ndarray:
     size = np.sqrt(np.diag(C).clip(min=0.0))
     inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     values, vectors = np.linalg.eigh(C * np.outer(inverse, inverse))
-    # Scores count as linearly dependent if an eigenvalue of their correlation matrix is below this
+    # scores count as linearly dependent if an eigenvalue of their correlation matrix is at most 1e-10
     kept = values > 1e-10
     return inverse[:, None] * vectors[:, kept] / np.sqrt(values[kept])
 

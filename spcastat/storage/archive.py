@@ -233,7 +233,7 @@ class _Reader:
         """Return the bytes of a member, which must be exactly `size`."""
         part = bytearray()
         with self.archive.open(self.members[name]) as member:
-            # Members are read in chunks of this many bytes
+            # members are read in chunks of one MB
             while piece := member.read(min(1 << 20, size + 1 - len(part))):
                 part += piece
                 if len(part) > size:

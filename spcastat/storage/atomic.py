@@ -53,7 +53,7 @@ def _speakable(name: str) -> bool:
     """Whether a file can have this name: without NUL, not too long, and with encodable characters."""
     try:
         encoded = os.fsencode(name)
-        # Largest number of bytes of a path
+        # a path has at most 4096 bytes
         return b"\0" not in encoded and len(encoded) <= 4096
     except UnicodeEncodeError:
         return False

@@ -125,7 +125,7 @@ def krylov(
         length = np.linalg.norm(residuals, axis=0)
         errors = _error(values, length, k)
         if made < passes or basis.shape[1] == p:
-            # New directions shorter than this share of the largest eigenvalue are rounding
+            # new directions shorter than 1e-13 of the largest eigenvalue are rounding
             block = _beyond(product, basis, 1e-13 * max(float(values[0]), 0.0))
             errors = errors if block.shape[1] else np.zeros(k)
         found = Leading(values[:k].clip(min=0.0), basis @ inner[:, :k], errors, made)

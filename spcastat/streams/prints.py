@@ -112,5 +112,5 @@ class Print:
         if self.rows != other.rows:
             return False
         away = np.abs(self.sums - other.sums)
-        # Sums of a partition must agree to this share of the sums of absolute values
+        # sums of a partition must agree to 1e-12 of the sums of absolute values
         return bool((away <= 1e-12 * np.maximum(self.sizes, other.sizes)).all())

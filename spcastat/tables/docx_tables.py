@@ -108,7 +108,7 @@ def _panels(block: tuple[Table, ...], page: int) -> Iterator[tuple[tuple[Table, 
         # Headings are wrapped at 70 points; bold letters are wider by a tenth
         head = max(map(_measure, wrapped(text, 70, _measure))) * 1.1
         columns.append(ceil(max([head, *(_measure(row.cells[i]) for table in block for row in table.rows)])))
-    # The smallest width of a column of long labels is 140 points
+    # a column of long labels is at least 140 points wide
     for room, tables, widths in panels(block, label, columns, page - GAP, GAP, 140):
         yield tables, [width + GAP for width in (room, *widths)]
 

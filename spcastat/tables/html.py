@@ -66,7 +66,7 @@ def _terms(pairs: tuple[tuple[str, str], ...]) -> Iterator[str]:
 
 def _name(text: str) -> str:
     """Return a name with marks where a line may break, if it is long."""
-    # Names with more characters than this may be broken within words
+    # names with more than 24 characters may be broken within words
     return "<wbr>".join(map(escape, BREAKS.split(text))) if len(text) > 24 else escape(text)
 
 

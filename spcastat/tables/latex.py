@@ -55,13 +55,13 @@ ESCAPES = str.maketrans(
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
         **{char: "\\" + char for char in "&%_#$"},
-        # Fonts with OT1 encoding show these three as other characters.
+        # Fonts with OT1 encoding show <, > and | as other characters.
         "<": "$<$",
         ">": "$>$",
         "|": "$|$",
         '"': "''",
         "`": r"\`{}",
-        # At the start of a row, LaTeX would read these as an option of the preceding line end.
+        # At the start of a row, LaTeX would read a bracket or a star as an option of the preceding line end.
         "[": "{[}",
         "]": "{]}",
         "*": "{*}",
@@ -400,5 +400,5 @@ def _below(document: Document) -> Iterator[str]:
 def _height(document: Document) -> float:
     """Return the height of the facts, notes and key below the tables, in points."""
     texts = [label + text for label, text in (*document.facts, *document.key)] + list(document.all_notes)
-    # Number of characters in a line of the notes below a table
+    # a line of the notes below a table has about 85 characters
     return sum(1 + len(text) // 85 for text in texts) * 0.8 * LINE

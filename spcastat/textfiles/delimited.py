@@ -101,8 +101,7 @@ class TextTable:
         self.name, self._say = path, say
         self.found = [("encoding", self._file.encoding)] if self._file.marked else []
         with self._file.text() as text:
-            # Separator and decimal mark are determined from at least this many characters, if the file has
-            # them
+            # separator and decimal mark are determined from at least 100,000 characters, or the whole file
             sample = [*text.readlines(100_000), *islice(text, 2)]  # the first line alone may be longer
         first = next((line for line in sample if line.strip()), None)
         if first is None:
