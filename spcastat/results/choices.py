@@ -180,7 +180,7 @@ class Chosen:
             yield (
                 "No candidate predicts better than the column means: interpret these components with caution."
             )
-        # With fewer rows the rule of one standard error selects too few
+        # with fewer than 60 rows the rule of one standard error selects too few
         if record.n is not None and record.n < 60 and (self.by, self.rule) == ("cv", "1se"):
             yield (
                 f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few; "

@@ -176,7 +176,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         objective_share=solution.objective / total if plan.solver.in_variance_units else None,
         optima=[[float(value), int(hits)] for value, hits in fit.optima],
         n_init=plan.n_init,
-        # a start has reached the best objective if its value is within this share of it
+        # a start has reached the best objective if its value is within a millionth of it
         reached=int(np.isclose(solution.objectives, solution.objective, rtol=1e-6, atol=0.0).sum()),
         details={name: [plain_value(value) for value in values] for name, values in solution.details.items()},
         screening=None if fit.screening is None else dataclasses.asdict(fit.screening),
