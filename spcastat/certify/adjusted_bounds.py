@@ -17,17 +17,7 @@ from spcastat.certify.first_component import HALVINGS, first_component_bounds
 from spcastat.certify.first_two import first_two_bound
 from spcastat.certify.frame import least_squares_frame
 from spcastat.certify.multiplier import ADDED, Multiplier, gram, multiplier
-from spcastat.certify.relaxed import (
-    BATCH,
-    LEAF,
-    MOST_SUPPORTS,
-    Alone,
-    LeafBounds,
-    Relaxed,
-    Root,
-    Sums,
-    alone,
-)
+from spcastat.certify.relaxed import BATCH, LEAF, MOST_SUPPORTS, Alone, LeafBounds, Relaxed, Root, Sums, alone
 from spcastat.kernels.blocks import blocks
 
 #: Eigenvalues of G_TT are computed only if its Frobenius norm exceeds CLOSE, for CHUNK supports at a time.

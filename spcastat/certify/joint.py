@@ -116,7 +116,7 @@ def certify_joint(
         If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bound proven until then.
     """
     begun = time.perf_counter()
-    cards = cardinalities(V)
+    cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
     value = float(MEASURES[measure](V, op)[-1])
     eigenvalues = op.leading(min(len(cards), op.p))[0] if pca is None else pca
     root = root_bound(op, cards, measure, eigenvalues)
@@ -173,7 +173,7 @@ class _Search:
             raise Stopped("too many variables for a search")
         if not self.V.any(axis=0).all():
             raise Stopped("a component without loadings")
-        clock, cards = steps.clock, cardinalities(self.V)
+        clock, cards = steps.clock, tuple(np.count_nonzero(self.V, axis=0).tolist())
         S = formed(self.op, clock)
         if S is None:
             raise Stopped("time limit")
@@ -266,11 +266,6 @@ def certify_partition(
         value,
         V,
     )
-
-
-def cardinalities(V: np.ndarray) -> tuple[int, ...]:
-    """Return the number of nonzeros of each component, at least one."""
-    return tuple(max(int(c), 1) for c in np.count_nonzero(V, axis=0))
 
 
 def verdict(value: float, bound: float) -> tuple[float, bool]:

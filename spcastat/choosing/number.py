@@ -83,7 +83,7 @@ def choose_k(
 
     - P, parallel analysis, keeps the leading components whose eigenvalues are exceeded by the eigenvalue of
       the same rank in at most a share `alpha` of the draws. Rows of very unequal norms do not appear as
-      components if all is noise, but beside real components P may count them as further ones.
+      components if all is noise, but with real components P may count them as further ones.
     - D compares the first eigenvalue of the residuals given the earlier components with sign flips of these
       residuals, at the level `alpha` / 5.
     - Q does the same with sparse components, each extended to all variables correlated with it, and so

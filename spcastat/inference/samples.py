@@ -361,9 +361,9 @@ def _associates(
             # selected in at least a quarter of these fits, and by at least 0.1 more often than in the others.
             if without.sum() < 5:
                 continue
-            beside = picked[~without].mean(axis=0) if (~without).any() else np.zeros(len(own))
+            otherwise = picked[~without].mean(axis=0) if (~without).any() else np.zeros(len(own))
             instead = picked[without].mean(axis=0)
-            for b in np.flatnonzero(~selected & (instead >= 0.25) & (instead >= beside + 0.1)):
+            for b in np.flatnonzero(~selected & (instead >= 0.25) & (instead >= otherwise + 0.1)):
                 r = correlation[np.searchsorted(met, variables[a]), np.searchsorted(met, variables[b])]
                 found.append((component, variables[a], variables[b], r))
     return np.array(found, dtype=float).reshape(-1, 4)

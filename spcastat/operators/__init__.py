@@ -7,14 +7,7 @@ component by a low-rank update.
 from spcastat.operators.accumulate import Accumulator, CrossProducts, Nothing, SquareProducts, Sums
 from spcastat.operators.build import from_products, matrix_in_blocks, prepare, standard_of
 from spcastat.operators.covariance_operator import GRAM_ORDER, Gram, Operator
-from spcastat.operators.deflation import (
-    DEFLATIONS,
-    ROW_DEFLATIONS,
-    Deflated,
-    Removed,
-    deflate,
-    deflate_rows,
-)
+from spcastat.operators.deflation import DEFLATIONS, ROW_DEFLATIONS, Deflated, Removed, deflate, deflate_rows
 from spcastat.operators.row_operators import DenseRows, Rows, SparseRows
 from spcastat.operators.scaling_groups import Blocks
 from spcastat.operators.standardisation import Standardisation

@@ -185,11 +185,9 @@ class ColumnUnits:
 
     def divisor(self, scale: Scale) -> Any:
         """Return `scale` in the units of the divided rows."""
-        return (
-            scale
-            if isinstance(scale, (bool, ScalingGroups))
-            else np.ldexp(scale, self.common - self.exponents)
-        )
+        if isinstance(scale, (bool, ScalingGroups)):
+            return scale
+        return np.ldexp(scale, self.common - self.exponents)
 
     def restored(self, standard: Standardisation) -> Standardisation:
         """Return the centre and scale of the original rows, given those of the divided rows."""

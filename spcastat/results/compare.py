@@ -329,9 +329,8 @@ def held_out_errors(
     relative = np.concatenate([one.relative for one in found], axis=2)
     joint = Errors(relative * weight[:, :, None], weight, weight)  # relative to the error of the column means
     excess, spread = joint.excess(int(np.argmin(joint.error)))
-    return pd.DataFrame(
-        np.column_stack([joint.error, joint.se, excess, spread]), index=list(fits), columns=list(COLUMNS)
-    )
+    values = np.column_stack([joint.error, joint.spread(joint.relative), excess, spread])
+    return pd.DataFrame(values, index=list(fits), columns=list(COLUMNS))
 
 
 def _opened(name: str, fit: SpcaResult, data: Any) -> tuple[Source, Call | None]:

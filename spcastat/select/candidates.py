@@ -99,7 +99,7 @@ def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> 
     error = errors.error[:m]
     best = min(range(m), key=lambda i: (error[i], sizes[i]))
     away, se = errors.excess(best)
-    width = np.full(m, errors.se[best]) if rule == "1se" else se[:m]
+    width = np.full(m, errors.spread(errors.relative)[best]) if rule == "1se" else se[:m]
     within = _sparsest(away[:m] <= width, sizes, error)
     if rule != "worth":
         return (best if rule == "min" else within), best
@@ -306,7 +306,7 @@ def table(found: Candidates, cards: Sequence[Cards], keys: Sequence[Any]) -> pd.
     if found.folds is not None:
         errors = found.errors(cards)
         excess, spread = errors.excess(int(np.argmin(errors.error[:m])))
-        columns |= {"error": errors.error[:m], "se": errors.se[:m]}
+        columns |= {"error": errors.error[:m], "se": errors.spread(errors.relative)[:m]}
         columns |= {"excess": excess[:m], "excess_se": spread[:m]}
         explained = 1.0 - errors.error[:m]
     else:

@@ -66,11 +66,6 @@ class Errors:
         """Relative error of each candidate, shape (m,)."""
         return self.average(self.relative)
 
-    @property
-    def se(self) -> np.ndarray:
-        """Standard error of `error`, shape (m,)."""
-        return self.spread(self.relative)
-
     def excess(self, other: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the difference of each error from that of candidate `other`, and its standard error."""
         away = self.relative - self.relative[:, :, other : other + 1]

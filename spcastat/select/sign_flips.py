@@ -113,10 +113,10 @@ class RowNoise(Noise):
     Z : ndarray of shape (n, p)
     """
 
-    def __init__(self, Z: np.ndarray, beside: np.ndarray | None = None):
+    def __init__(self, Z: np.ndarray, taken: np.ndarray | None = None):
         self.Z = Z
         self.p = Z.shape[1]
-        self.beside = beside
+        self.taken = taken
 
     @property
     def S(self) -> np.ndarray:  # type: ignore[override]
@@ -134,7 +134,7 @@ class RowNoise(Noise):
         return _directions(self.Z, m)
 
     def flipped(self, rng: np.random.Generator) -> Noise:
-        Q, Z = self.beside, self.Z
+        Q, Z = self.taken, self.Z
         if Q is not None:
             Z = Z * _inflation(Q)
         flips = rng.integers(0, 2, size=Z.shape, dtype=np.int8)
@@ -193,17 +193,17 @@ class MomentNoise(Noise):
     ----------
     S : ndarray of shape (p, p)
     n : float
-    beside : ndarray of shape (p, j), optional
+    taken : ndarray of shape (p, j), optional
         Directions that have been projected out.
     tails : Tails, optional
         Deviations of the rows from normality.
     """
 
-    def __init__(self, S: np.ndarray, n: float, beside: np.ndarray | None = None, tails: Tails | None = None):
-        self.S, self.n, self.p, self.beside, self.tails = S, n, len(S), beside, tails
+    def __init__(self, S: np.ndarray, n: float, taken: np.ndarray | None = None, tails: Tails | None = None):
+        self.S, self.n, self.p, self.taken, self.tails = S, n, len(S), taken, tails
 
     def flipped(self, rng: np.random.Generator) -> Noise:
-        Q, S = self.beside, self.S
+        Q, S = self.taken, self.S
         if Q is not None:
             S = S * np.outer(_inflation(Q), _inflation(Q))
         variances = np.diag(S)

@@ -74,8 +74,5 @@ class PMD(Penalised):
             status = "converged" if run.converged else "max_iter"
             return Component(v, status, run.n_iter, run.raw, {"t": bound, "l1 norm": float(np.abs(v).sum())})
         part = super().component(view, earlier, start)
-        details = {
-            "t": float(np.sqrt(view.p)) - part.details["penalty"],
-            "by t": part.details["by penalty"],
-        }
-        return replace(part, details=details)
+        t = float(np.sqrt(view.p)) - part.details["penalty"]
+        return replace(part, details={"t": t, "by t": part.details["by penalty"]})

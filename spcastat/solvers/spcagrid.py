@@ -148,10 +148,6 @@ class _Search:
                 "values coincide. Use another of 'mad', 'qn' and 'sd', or leave such variables out."
             )
 
-    def scores(self, V: np.ndarray) -> np.ndarray:
-        """Return the scores, with rows repeated according to their weights."""
-        return (self.view.forward(V)[self.rows].T / self.root).T
-
     def columns(self, J: np.ndarray) -> np.ndarray:
         """Return the variables J of the view, shape (len(J), n)."""
         if self.held is not None:
@@ -196,7 +192,8 @@ class _Search:
         """Set the loadings of all variables not in `kept` to zero, and rescale to unit length."""
         a = np.zeros_like(found.a)
         a[kept] = found.a[kept] / np.linalg.norm(found.a[kept])
-        return _Found(a, float(self.variances(self.scores(a))), found.penalty, found.sweeps)
+        scores = self.view.forward(a)[self.rows] / self.root
+        return _Found(a, float(self.variances(scores)), found.penalty, found.sweeps)
 
     def at(self, penalty: float, among: np.ndarray | None = None) -> _Found:
         """Search with one penalty; if `among` is given, on these variables only and without a penalty."""
@@ -228,7 +225,7 @@ class _State:
         """Rotate a towards each variable in turn, by the best angle of the arc."""
         search = self.search
         self.a /= np.linalg.norm(self.a)
-        self.y = search.scores(self.a)
+        self.y = search.view.forward(self.a)[search.rows] / search.root
         steps = np.linspace(-0.5, 0.5, search.grid)
         steps = arc * (steps[:-1] if first else steps)
         # After the first sweep, variables with a zero loading are tried at a few angles only.

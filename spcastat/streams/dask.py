@@ -107,8 +107,8 @@ class DaskStream(Stream):
         data, reading = with_series(data, reading)
         if spec is None:
             # Columns of objects may hold numbers or text: some rows must be read.
-            told = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
-            head = data._meta if told else _head(data, title)
+            known = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
+            head = data._meta if known else _head(data, title)
             dummies = reading.categorical == "dummy" and reading.formula is not None
             if dummies:
                 head = with_levels(head, data, reading)

@@ -349,8 +349,8 @@ def _raise(future: Any, name: str) -> None:
     if future.status != "error":
         raise DataError(f"{name} cannot be computed: its task is {future.status} on the cluster.")
     error = future.exception()
-    told = failure(error, name)
-    raise told from (None if told is error else error)
+    found = failure(error, name)
+    raise found from (None if found is error else error)
 
 
 def _locally(parts: list[Any], root: Any, work: Summing[A], advance: Callable[[int], None]) -> Pass[A]:
