@@ -25,7 +25,7 @@ CLOSE, CHUNK = 0.8, 50_000
 
 
 class Sequence(Relaxed):
-    """The relaxed problem for adjusted variance, in any order of the components."""
+    """The problem of the joint search for adjusted variance, in any order of the components."""
 
     #: `prepare` sets both: the Lagrange multiplier (see :mod:`spcastat.certify.multiplier`), and the
     #: cardinalities of all components, including those whose supports are not enumerated.
@@ -76,7 +76,7 @@ class Sequence(Relaxed):
 
     @cached_property
     def factor(self) -> np.ndarray:
-        """F with S = F'F, shape (d, p)."""
+        """The matrix F with S = F'F, shape (d, p)."""
         return least_squares_frame(self.S, self.k).F
 
     def dense(self) -> float:
@@ -101,7 +101,7 @@ class Sequence(Relaxed):
 
     @cached_property
     def _beyond(self) -> tuple[Alone, ...]:
-        """For each component with enumerated supports T, bounds on q'(N_T - Z)q over unit vectors q."""
+        """For each searched component and support T, bounds on q'(N_T - Z)q for unit q; see `multiplier`."""
         assert self.multiplier is not None
         found = {}
         for c in dict.fromkeys(self.cards):
@@ -114,7 +114,7 @@ class Sequence(Relaxed):
 
     @cached_property
     def _singly(self) -> np.ndarray:
-        """For each variable, bounds on q'(N_T - Z)q over unit vectors q, with T this variable, shape (p,)."""
+        """Bounds, shape (p,), on q'(ff' - Z)q over unit q, with f the column of F of each variable."""
         assert self.multiplier is not None
         columns = self.factor.T[:, :, None]
         return np.asarray(alone(columns @ columns.mT - self.multiplier.Z).first)
@@ -165,13 +165,13 @@ class Sequence(Relaxed):
         )
 
     def _columns(self, roots: list[Root], chosen: np.ndarray) -> list[np.ndarray]:
-        """Return the columns of F on each support of the leaves, shape (B, d, c_j) each."""
+        """Return, for each component, the columns of F on its supports in B leaves, shape (B, d, c_j)."""
         supports = [np.stack([root.singles for root in roots])[:, [i]] for i in range(self.m)]
         supports += [self.supports[t][rows] for t, rows in enumerate(chosen.T)]
         return [self.factor[:, places].transpose(1, 0, 2) for places in supports]
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
-        """Return the exact maximum over orders if all components have one variable; else upper bounds."""
+        """Return bounds, shape (B,), which are exact if all components, at most 8, have one variable."""
         if self.m == self.k <= 8:  # the work grows as 2^k
             return ordered.sequential(self.S, singles)
         bounds = super().single_bounds(singles)

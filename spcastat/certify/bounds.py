@@ -99,7 +99,7 @@ def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def cut_off(S: np.ndarray, share: float) -> np.ndarray:
-    """Return the off-diagonal part of `S`, clipped at this share of its largest absolute value."""
+    """Return the off-diagonal part of `S`, clipped at `share` times its largest absolute value."""
     U = S.copy()
     np.fill_diagonal(U, 0.0)
     cap = share * float(np.abs(U).max())

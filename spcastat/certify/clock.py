@@ -68,7 +68,7 @@ class Clock:
 
 
 def formed(op: Operator, clock: Clock, share: float = 0.5) -> np.ndarray | None:
-    """Return the covariance matrix; None if computing it takes longer than this share of the time left."""
+    """Return the covariance matrix; None if computing it takes longer than `share` of the time left."""
     if op.p <= SLAB:
         return symmetric(op.block(np.arange(op.p)))
     part = clock.until(time.perf_counter() + share * clock.left)

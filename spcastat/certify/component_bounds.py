@@ -194,7 +194,7 @@ class _Run:
         self.certificates.append(found)
 
     def _search(self, i: int, view: Operator, time_limit: float) -> Proof:
-        """Bound a component by search."""
+        """Return a proof for component i by branch and bound; `view` is the deflated covariance matrix."""
         allowed, support = self.allowed(i)
         must = np.flatnonzero(self.rule.must[i]) if self.rule is not None else np.arange(0)
         find: Callable[..., Proof] = prove
@@ -220,7 +220,7 @@ class _Run:
         return proof
 
     def _cheap(self, i: int, view: Operator) -> Proof:
-        """Bound a component by the variances and, if there is time, the leading eigenvalue."""
+        """Return a proof for component i from the variances and, if there is time, the leading eigenvalue."""
         note = "too many variables for a search" if view.p > DENSE_VARIABLES else "time limit"
         if not self.stopped and not np.isfinite(self.known) and self.clock.runs():
             try:

@@ -139,7 +139,10 @@ class Boxes(Ascent):
         self.excess = self.ahead = self._excess()
 
     def matrix(self, Z: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return M(a) in the middle, (N, n, n), for Z, (N, d, d), and m_1, m_2 and m_12, (N, 3)."""
+        """Return M(a) of the module's docstring, (N, n, n), for a in the middle of its interval.
+
+        `Z` has shape (N, d, d), and `m` has the numbers m_1, m_2 and m_12, shape (N, 3).
+        """
         free = self.H - np.where(self.is_first, m[:, :1], m[:, 1:2])
         M = free[:, :, None] * np.eye(len(self.K)) - m[:, 2, None, None] * self.K
         return np.asarray(M - self.E1.T @ Z @ self.E1 - self.E2.mT @ Z @ self.E2)

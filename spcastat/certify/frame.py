@@ -46,7 +46,7 @@ class Frame:
 
     @cached_property
     def dense(self) -> float:
-        """The bound for components without constraints."""
+        """The bound for components that may have all variables."""
         return self.offset + float(ky_fan(self.M, self.k)) + ROUNDING * float(np.trace(self.M))
 
     def bases(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -79,12 +79,12 @@ def doubtful(sizes: np.ndarray) -> np.ndarray:
 
 
 def pev_frame(S: np.ndarray, k: int) -> Frame:
-    """Return the frame of PEV, in the unit of `S`."""
+    """Return the `Frame` for PEV, in the unit of `S`."""
     return Frame(S, np.eye(len(S)), np.arange(len(S)), k)
 
 
 def least_squares_frame(S: np.ndarray, k: int) -> Frame:
-    """Return the frame of the least-squares share."""
+    """Return the `Frame` for the least-squares share."""
     values, vectors = np.linalg.eigh(S)
     kept = values > 1e-13 * values[-1]  # smaller eigenvalues are treated as zero
     F = np.sqrt(values[kept])[:, None] * vectors[:, kept].T

@@ -53,7 +53,7 @@ class Multiplier:
 
 
 def gram(F: np.ndarray, Z: np.ndarray, threshold: float) -> np.ndarray:
-    """Return F'(threshold I + Z)^{-1} F, shape (p, p)."""
+    """Return G = F'(threshold I + Z)^{-1} F, shape (p, p)."""
     values, vectors = np.linalg.eigh(Z)
     A = (vectors / np.sqrt(threshold + values.clip(min=0.0))).T @ F
     return np.asarray(A.T @ A)

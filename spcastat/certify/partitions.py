@@ -87,7 +87,7 @@ def _first_eigenvalues(S: np.ndarray, clock: Clock) -> np.ndarray | None:
 
 
 def _subsets(mask: int) -> np.ndarray:
-    """Return the subsets of a set of bits that contain its lowest bit, including the set itself."""
+    """Return the subsets of a set, as bits, that contain its lowest bit; the last is the set itself."""
     lowest = mask & -mask
     found, rest = np.array([lowest]), mask ^ lowest
     while rest:
@@ -97,7 +97,10 @@ def _subsets(mask: int) -> np.ndarray:
 
 
 def _sums(first: np.ndarray, p: int, k: int, clock: Clock) -> list[np.ndarray] | None:
-    """Return the largest sums of first eigenvalues over partitions of every subset into 1, ..., k groups."""
+    """Return the largest sums of first eigenvalues over all partitions of a subset into j groups.
+
+    The list has an array of shape (2^p,), with a sum for every subset, for j = 1, ..., k.
+    """
     best = [first, *(np.full(1 << p, -np.inf) for _ in range(k - 1))]
     for mask in range(1, 1 << p):
         if mask % 1024 == 0 and not clock.runs():

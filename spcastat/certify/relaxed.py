@@ -236,7 +236,7 @@ class Relaxed(ABC):
         return np.array(chosen, dtype=int).reshape(len(chosen), self.m)
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
-        """Return the bound of each choice, shape (B,)."""
+        """Return the bounds, shape (B,), of choices of variables for the one-variable components."""
         return elimination_bounds(self.frame, singles)
 
     @cached_property
@@ -307,7 +307,7 @@ class Relaxed(ABC):
     def alike(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
-        """Return the dual bounds of partial choices whose roots have the same shape, shape (B,)."""
+        """Return the dual bounds, shape (B,), of partial choices whose roots have matrices of equal size."""
 
     def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
         """Return the variables of the one-variable components and of the chosen supports, one array each."""

@@ -99,7 +99,7 @@ class Tuples:
 
     @property
     def argument(self) -> str:
-        """The kind of proof of that bound."""
+        """The kind of proof of `bound`."""
         nodes, count = self.open, len(self.problem.cards)
         if nodes is None:
             return "dense PCA"

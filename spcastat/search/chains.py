@@ -132,9 +132,10 @@ def grown(
 ) -> list[Fits]:
     """Sweep and climb from the fits of every chain; return the best fits of each, old and new.
 
-    With m = ``effort.climbs``, the best m fits are climbed from. Where good optima lie far apart, it is the
-    best 2m as soon as fits are perturbed, and in addition 2m random ones of the other new starts; where
-    cardinalities differ, m random ones and m made by exchanging the cardinalities of two components.
+    Climbs start from the best m fits of a chain, where m is ``effort.climbs``, or twice that if good optima
+    lie far apart (`Criterion.rugged`) and fits are perturbed. In a new chain with such optima, they also
+    start from 2m random ones of the other fits; if cardinalities differ and fits are perturbed, from m random
+    ones and from m fits in which two components have exchanged their cardinalities.
     """
     climbs = effort.climbs * (2 if criterion.rugged and effort.kicks else 1)
     changing = criterion.rugged and effort.kicks > 0 and not criterion.equal
@@ -168,7 +169,10 @@ def grown(
 def _tops(
     criterion: Criterion, parts: list[Fits], effort: Effort, chosen: Callable[[int, np.ndarray], np.ndarray]
 ) -> list[Fits]:
-    """Sweep the fits of every chain, and climb from those that `chosen` returns for its number and values."""
+    """Sweep the fits of every chain, and climb from some of them.
+
+    `chosen` takes the number of a chain and the values of its fits, and returns the positions of those.
+    """
     everything = reordered(criterion, swept(criterion, joined(parts), effort.sweeps))
     ends = np.cumsum([0, *map(len, parts)])
     some = [a + chosen(chain, everything.value[a:b]) for chain, (a, b) in enumerate(pairwise(ends))]

@@ -29,7 +29,7 @@ class Bordered:
     corner_M: np.ndarray
 
     def some(self, start: int, count: int) -> Bordered:
-        """Return the same with only the `count` further variables from number `start` on."""
+        """Return these matrices with only `count` of the further variables, from number `start` on."""
         c, part = self.A.shape[1], slice(start, start + count)
         kept = np.r_[:c, c + np.arange(self.corner.shape[1])[part]]
         corner = self.corner[:, part]

@@ -191,7 +191,7 @@ class Criterion(ABC):
 
     @abstractmethod
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return half the gradient in column i plus s v_i, shape (B, m), and its scale s, shape (B,)."""
+        """Return half the criterion's gradient in column i plus s v_i, shape (B, m), and s, shape (B,)."""
 
     @abstractmethod
     def model(self, fits: Fits, i: int) -> Model:
@@ -267,7 +267,7 @@ class Criterion(ABC):
         fits.value[which] = self.value(fits.G[which], fits.N[which])
 
     def empty(self, fits: Fits, which: np.ndarray, i: int) -> None:
-        """Take column i out of some fits."""
+        """Remove component i from some fits."""
         places = fits.places[which, self.parts[i]]
         self.put(fits, which, i, places, np.zeros(places.shape))
 

@@ -196,7 +196,7 @@ def exchange_values(parts: Bordered, c: int) -> np.ndarray:
 def _complement(
     x: np.ndarray, values: np.ndarray, a: np.ndarray, r: np.ndarray, corner: np.ndarray, corner_M: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return N m in the basis of eigenvectors, f = (xM - A)_bb - m'Nm, and the derivative of f in x."""
+    """Return N m in the basis of eigenvectors, f, and the derivative of f; see `exchange_values`."""
     m = x[:, None] * r - a
     y = m / np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + NOTHING)
     f = x * corner_M - corner - (m * y).sum(axis=1)

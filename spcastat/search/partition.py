@@ -160,7 +160,7 @@ class Climber:
         return np.stack([self.leading(group) for group in groups], axis=1)
 
     def value(self, groups: Sequence[int]) -> float:
-        """Return the objective of the leading eigenvectors."""
+        """Return the objective of the leading eigenvectors of the groups."""
         V = self.vectors(groups)
         N = None if self.square is None else (V.T @ self.square @ V)[None]
         return float(self._values((V.T @ self.S @ V)[None], N)[0])

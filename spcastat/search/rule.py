@@ -56,7 +56,7 @@ class SupportRule:
         return found if used is None else found & ~used
 
     def keys(self, keys: np.ndarray, i: int, used: NDArray[np.bool_] | None) -> np.ndarray:
-        """Return keys, shape (B, m) or (B, L, m), with forced variables ranked first and forbidden last."""
+        """Return `keys`, (B, m) or (B, L, m), changed so that forced variables rank first, forbidden last."""
         allowed = self.open(i, used)
         if allowed.ndim > 1 and keys.ndim > 2:
             allowed = allowed[:, None]

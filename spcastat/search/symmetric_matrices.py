@@ -42,7 +42,7 @@ class Moments(ABC):
         """Return the diagonal, shape (m,)."""
 
     def entries(self, places: np.ndarray) -> np.ndarray:
-        """Return entries of the diagonal, shape (L, q), at places of that shape."""
+        """Return the entries of the diagonal at `places`, both of shape (L, q)."""
         return np.asarray(self.diagonal()[places])
 
     def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
