@@ -168,9 +168,9 @@ class Fitter:
         near: Sequence[np.ndarray | None],
         thorough: bool = False,
     ) -> list[list[np.ndarray]]:
-        """Fit each cardinality in turn to several data sets with the same variables.
+        """Fit each cardinality to several data sets with the same variables.
 
-        Starts are PCA, its varimax rotation, the previous fit and `near`.
+        Starts are PCA, its varimax rotation, the fits of neighbouring cardinalities and `near`.
 
         Parameters
         ----------
