@@ -128,8 +128,10 @@ class Spec:
         named = [":".join(part.text for part in term) for term in self.model_spec.terms]
         return {name: list(range(*pair)) for name, pair in zip(named, pairwise(ends), strict=True)}
 
-    #: Whether computing the columns needs values that were learned from the rows of the fit.
-    learns = property(lambda spec: bool(spec.partial or (spec.model_spec and spec.model_spec.states)))
+    @property
+    def learns(self) -> bool:
+        """Whether computing the columns needs values that were learned from the rows of the fit."""
+        return bool(self.partial or (self.model_spec and self.model_spec.states))
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,7 +71,9 @@ class Content:
     components: tuple[str, str]
     most: int | None = None
 
-    tips = cached_property[Array](lambda content: content.arrows[["x", "y"]].to_numpy(dtype=float))
+    @cached_property
+    def tips(self) -> Array:
+        return self.arrows[["x", "y"]].to_numpy(dtype=float)
 
     @cached_property
     def limits(self) -> tuple[Array, Array]:

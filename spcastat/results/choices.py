@@ -82,16 +82,30 @@ class Chosen:
     call: str
     groups: int | None = None
 
-    #: The unit in which cardinalities are counted: "group" or "loading".
-    unit = property(lambda how: "group" if how.groups else "loading")
-    #: The column of the table with the sums of cardinalities.
-    _counted = property(lambda how: "groups" if how.groups else "nonzeros")
-    #: The candidate that was chosen, and the one with the best value of the criterion.
-    _line = property(lambda how: how.table[how.table["chosen"]].iloc[0])
-    _best = property(lambda how: how.table.iloc[how.selected.best])
+    @property
+    def unit(self) -> str:
+        """The unit in which cardinalities are counted: "group" or "loading"."""
+        return "group" if self.groups else "loading"
 
-    #: Whether the rule "worth" was applied, which only these two criteria use.
-    worth = property(lambda how: how.rule == "worth" and how.by in ("cv", "ebic"))
+    @property
+    def _counted(self) -> str:
+        """The column of the table with the sums of cardinalities."""
+        return "groups" if self.groups else "nonzeros"
+
+    @property
+    def _line(self) -> pd.Series:
+        """The candidate that was chosen."""
+        return self.table[self.table["chosen"]].iloc[0]
+
+    @property
+    def _best(self) -> pd.Series:
+        """The candidate with the best value of the criterion."""
+        return self.table.iloc[self.selected.best]
+
+    @property
+    def worth(self) -> bool:
+        """Whether the rule "worth" was applied, which only these two criteria use."""
+        return self.rule == "worth" and self.by in ("cv", "ebic")
 
     def document(self) -> Document:
         """Return the full document for a report: all candidates, criteria and reasons."""

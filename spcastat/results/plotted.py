@@ -210,7 +210,9 @@ class Plotted(OfFit):
 
     # --- helpers ----------------------------------------------------------------------------------
 
-    _distances = cached_property(lambda fit: rows.diagnostics(fit._state, fit._source))
+    @cached_property
+    def _distances(self) -> pd.DataFrame:
+        return rows.diagnostics(self._state, self._source)
 
     @cached_property
     def _drawn(self) -> pd.DataFrame:

@@ -125,7 +125,9 @@ class SpcaResult(Inferred, Proved, Picklable, Interpreted, Plotted, Advised, Sho
             return frame
         return in_library_of(self._call.data, frame, rows)
 
-    _scores = cached_property(lambda fit: rows.scores(fit._state, fit._source))
+    @cached_property
+    def _scores(self) -> Any:
+        return rows.scores(self._state, self._source)
 
     imputed = computed(rows.imputed)
 

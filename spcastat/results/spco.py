@@ -63,7 +63,9 @@ class SpcoResult(Picklable, Shown):
         "The sparse coordinates Z, n x k, in the order and with the labels of the fitted rows.",
     )
 
-    _coordinates = cached_property(lambda fit: fit._labelled(fit._source.matrix, fit._source.index))
+    @cached_property
+    def _coordinates(self) -> pd.DataFrame:
+        return self._labelled(self._source.matrix, self._source.index)
 
     penalty: float = attribute(
         lambda fit: float(fit._found.penalty[0]), "The l1 penalty, in the units of the (scaled) data."

@@ -83,14 +83,20 @@ class Moments:
             self._check()
         return self._op
 
-    #: Trace of S.
-    total = cached_property[float](lambda moments: float(moments.op.total) * moments.unit**2)
-    #: Variances of the variables, shape (p,).
-    variances = cached_property[np.ndarray](
-        lambda moments: np.array(moments.op.diagonal(), dtype=float) * moments.unit**2
-    )
-    #: Covariances S V of variables and scores, shape (p, k).
-    coupling = cached_property[np.ndarray](lambda moments: moments.op.dot(moments.V) * moments.unit**2)
+    @cached_property
+    def total(self) -> float:
+        """Trace of S."""
+        return float(self.op.total) * self.unit**2
+
+    @cached_property
+    def variances(self) -> np.ndarray:
+        """Variances of the variables, shape (p,)."""
+        return np.array(self.op.diagonal(), dtype=float) * self.unit**2
+
+    @cached_property
+    def coupling(self) -> np.ndarray:
+        """Covariances S V of variables and scores, shape (p, k)."""
+        return self.op.dot(self.V) * self.unit**2
 
     @cached_property
     def scores(self) -> np.ndarray:
@@ -98,14 +104,20 @@ class Moments:
         C = self.V.T @ self.coupling
         return symmetric(C)
 
-    #: Adjusted variances, shape (k,).
-    adjusted = cached_property[np.ndarray](lambda moments: moments._basis[0] * moments.unit**2)
-    #: Variance of each variable explained by regression on all scores, shape (p,).
-    explained = cached_property[np.ndarray](
-        lambda moments: np.einsum("ij,ij->i", moments._basis[1], moments._basis[1]) * moments.unit**2
-    )
-    #: Adjusted variances and coupling (see `Operator.score_basis`), in the unit of the operator.
-    _basis = cached_property[tuple[np.ndarray, np.ndarray]](lambda moments: moments.op.score_basis(moments.V))
+    @cached_property
+    def adjusted(self) -> np.ndarray:
+        """Adjusted variances, shape (k,)."""
+        return self._basis[0] * self.unit**2
+
+    @cached_property
+    def explained(self) -> np.ndarray:
+        """Variance of each variable explained by regression on all scores, shape (p,)."""
+        return np.einsum("ij,ij->i", self._basis[1], self._basis[1]) * self.unit**2
+
+    @cached_property
+    def _basis(self) -> tuple[np.ndarray, np.ndarray]:
+        """Adjusted variances and coupling (see `Operator.score_basis`), in the unit of the operator."""
+        return self.op.score_basis(self.V)
 
     def smaller_products(self) -> np.ndarray | None:
         """Return the smaller of S and the Gram matrix of the rows, both over `unit` squared.

@@ -136,8 +136,10 @@ class Record:
     matrix: dict[str, Any] | None = None
     groups: dict[str, Any] | None = None
 
-    #: Whether the fit converged before reaching `max_iter`.
-    converged = property(lambda record: record.status != "max_iter")
+    @property
+    def converged(self) -> bool:
+        """Whether the fit converged before reaching `max_iter`."""
+        return self.status != "max_iter"
 
 
 def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:

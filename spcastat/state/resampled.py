@@ -47,8 +47,10 @@ class Bootstrapped:
     normal: bool
     kind: str
 
-    #: Number of draws made.
-    draws = property(lambda found: len(found.values))
+    @property
+    def draws(self) -> int:
+        """Number of draws made."""
+        return len(self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +89,10 @@ class Halved:
     normal: bool
     considered: int | None = None
 
-    #: Number of pairs of halves fitted.
-    draws = property(lambda found: len(found.chosen) // 2)
+    @property
+    def draws(self) -> int:
+        """Number of pairs of halves fitted."""
+        return len(self.chosen) // 2
 
 
 @dataclass(frozen=True, eq=False)

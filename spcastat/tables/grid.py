@@ -256,8 +256,10 @@ class Document:
     caption: str = ""
     label: str = ""
 
-    #: The caption, or else the title.
-    heading = property(lambda document: document.caption or document.title)
+    @property
+    def heading(self) -> str:
+        """The caption, or else the title."""
+        return self.caption or self.title
 
     @property
     def all_notes(self) -> tuple[str, ...]:
