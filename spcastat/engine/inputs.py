@@ -592,7 +592,7 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
 
 
 def _scale(scale: Any, blocks: Any, columns: pd.Index) -> Any:
-    """Return `scale` as True, False, numbers, or blocks; raise OptionError if `blocks` is not used."""
+    """Return `scale` as True, False, numbers or Blocks; raise OptionError if `blocks` are given but not used."""
     if isinstance(scale, ScalingGroups):  # from an earlier fit
         return scale
     if isinstance(scale, str) and scale in KINDS:
@@ -614,7 +614,7 @@ def _with_levels(data: Any, reading: ReadOptions) -> ReadOptions:
 
 
 def _mixed(design: Design, reading: ReadOptions, center: Any) -> Mixed:
-    """Return a design's categorical variables; raise OptionError for what conflicts with scale="mixed"."""
+    """Return the factors of a design; raise OptionError for options that conflict with scale="mixed"."""
     refused = {
         f"na={reading.na!r}, and a missing level has no indicators; na='drop' leaves out such rows": (
             reading.na in GAPS

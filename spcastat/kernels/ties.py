@@ -299,7 +299,10 @@ def _l1_bounded_one(w: np.ndarray, bound: float) -> np.ndarray:
 
 
 def _spread_over_ties(p: int, tied: np.ndarray, bound: float) -> np.ndarray:
-    """Return the solution if the largest values tie: as few nonzeros as possible, the first the largest."""
+    """Return the nonnegative unit vector with l1 norm `bound` if the largest values, at `tied`, are equal.
+
+    Only the first of these positions are nonzero, as few as possible, and the first has the largest value.
+    """
     used = int(np.ceil(bound * bound - 1e-12))
     v = np.zeros(p)
     if used <= 1:

@@ -161,7 +161,7 @@ def test_document(state: FitState, found: Tested) -> Document:
 
 
 def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
-    """Yield a note if there are too few permutations for a small q."""
+    """Yield a note if there are too few permutations for a small q value."""
     tested = int((~np.isnan(found.p_value[:, 0])).sum())
     fewest = int(np.count_nonzero(state.V, axis=0).clip(min=1).min())
     times = np.sum(1.0 / np.arange(1, tested + 1)) if found.fdr == "fdr_by" else 1.0
@@ -258,7 +258,7 @@ def _loadings(
 
 
 def _variances(frame: pd.DataFrame, *further: str) -> Table:
-    """Return intervals of the variances of components."""
+    """Return the table of the variances of components with their intervals."""
     lines = tuple(Row(name_text(name), alike(values)) for name, *values in frame.itertuples(index=False))
     return Table("Component", ("variance", "std. error", "lower", "upper", *further), lines)
 

@@ -181,7 +181,7 @@ class ComponentChoice(Summary):
 
     @property
     def _brief(self) -> str:
-        """The number, and the number by each test and rule."""
+        """The chosen number of components, and the number by each test and rule."""
         rules = "" if self._tested else f"; Kaiser {self.kaiser}, broken stick {self.broken_stick}"
         return f"{self.k}: {self._by_test}{rules}"
 

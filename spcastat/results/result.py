@@ -120,7 +120,7 @@ class SpcaResult(Inferred, Proved, Picklable, Interpreted, Plotted, Advised, Sho
         return self._in_polars(own(self._scores))
 
     def _in_polars(self, frame: Any, rows: str = ROW) -> Any:
-        """Return a frame as a polars frame if the data are a polars frame."""
+        """Return `frame`, converted to a polars frame if the data are one."""
         if self._call is None or "polars" not in sys.modules or not is_polars(self._call.data):
             return frame
         return in_library_of(self._call.data, frame, rows)

@@ -214,7 +214,7 @@ class _Problem:
 
 
 def _clipped(pull: np.ndarray, bounds: np.ndarray, weight: float) -> np.ndarray:
-    """Return the part of `pull` (multiplier plus weight times value) beyond weight times bound."""
+    """Return `pull`, which is multiplier plus weight times value, soft-thresholded at weight times bound."""
     size = np.abs(pull) - weight * np.where(np.isfinite(bounds), bounds, np.inf)
     return np.asarray(np.sign(pull) * np.where(size > 0, size, 0.0))
 

@@ -51,7 +51,7 @@ class Elimination(ComponentSolver):
 
 
 def _left(view: Operator, card: int) -> np.ndarray:
-    """Return the `card` variables that remain, ascending."""
+    """Return the `card` variables that remain after the eliminations, ascending."""
     kept, v = np.arange(view.p), np.ones(view.p)
     S = symmetric(view.block(kept))
     if 2 * view.rank_limit < view.p > DENSE_ORDER:

@@ -165,7 +165,7 @@ class GPowerBlock(JointSolver):
 
     @property
     def _power(self) -> int:
-        """A penalty in the paper's units is the relative threshold to this power."""
+        """The power of the relative threshold that gives the penalty in the paper's units."""
         return 2 if self.norm == "l0" else 1
 
     def _given(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray) -> _Run:

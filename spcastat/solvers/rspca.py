@@ -114,7 +114,7 @@ class PCAL1(LargestL1):
 
 @dataclass(frozen=True)
 class _Summit:
-    """The result of an ascent."""
+    """The result of an ascent: loadings w, their l1 variance, and how it ended."""
 
     w: np.ndarray
     value: float
@@ -195,7 +195,7 @@ class _Climb:
         return np.where(negative, -1.0, 1.0), fingerprint
 
     def _ascend(self, signs: np.ndarray) -> np.ndarray:
-        """Return SPARSE(AUGMENT(w, X)): step 2.3 to 2.5."""
+        """Return the next loadings from the signs of the scores: steps 2.3 to 2.5 of Algorithm 1."""
         direction = self.view.adjoint(self.root * signs)
         if np.abs(direction).max() <= self.no_direction:
             # All scores are zero: w is orthogonal to the data, as the vector of ones is if all rows have

@@ -122,5 +122,5 @@ class ScotLASS(ComponentSolver):
 
 
 def _exceeds(v: np.ndarray, bound: float) -> bool:
-    """Return whether the l1 norm exceeds the bound, so that no orthogonal vector satisfies it."""
+    """Return whether the l1 norm of `v` exceeds `bound`: then no orthogonal vector satisfies the bound."""
     return float(np.abs(v).sum()) > bound * (1.0 + 1e-8)

@@ -127,7 +127,7 @@ class _Pool:
 
 
 def _values(op: Operator, supports: np.ndarray) -> np.ndarray:
-    """Return the leading eigenvalues on supports of shape (m, c)."""
+    """Return the leading eigenvalue of S on each of the `supports`, which have shape (m, c)."""
     used, place = np.unique(supports, return_inverse=True)
     place = place.reshape(supports.shape)
     if used.size > 4000:

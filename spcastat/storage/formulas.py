@@ -198,7 +198,7 @@ def _problem_of(part: Part, names: set[str]) -> str | None:
 
 
 def _encodings(packed: Any, known: set[str], reader: Unpacker) -> dict[str, Any]:
-    """Return the factors with levels, in formulaic's form."""
+    """Return the stored kinds and states of the factors with levels, in formulaic's form."""
     from formulaic.parser.types import Factor
 
     encodings = {}
