@@ -592,7 +592,7 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
 
 
 def _scale(scale: Any, blocks: Any, columns: pd.Index) -> Any:
-    """Return `scale` as True, False, numbers or Blocks; raise OptionError if `blocks` are given but not used."""
+    """Return `scale` as True, False, numbers or Blocks; raise OptionError if `blocks` has no use."""
     if isinstance(scale, ScalingGroups):  # from an earlier fit
         return scale
     if isinstance(scale, str) and scale in KINDS:
