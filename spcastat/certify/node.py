@@ -96,7 +96,7 @@ def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node]
             break
         possible = _possible_by_sums(T, others, r, level)
         if possible.all() and free.size <= SPLIT_ORDER:
-            closed, U = closed_by_split(T, first_split(T, r, level) if U is None else U, r, level)
+            closed, U = closed_by_split(T, first_split(T, r) if U is None else U, r, level)
             if closed:
                 break
             possible = _possible_by_split(T, U, r, level)
@@ -154,7 +154,7 @@ def _possible_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -
     return np.asarray(possible)
 
 
-def first_split(T: np.ndarray, r: int, level: float) -> np.ndarray:
+def first_split(T: np.ndarray, r: int) -> np.ndarray:
     """Return the U with the smallest split bound (see `spcastat.certify.bounds.split`), to start from.
 
     The candidates are the off-diagonal part of T, clipped at each of SHARES of its largest absolute value.

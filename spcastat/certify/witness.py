@@ -79,7 +79,7 @@ class Witnesses:
         if r < 2 or len(free) <= r:
             U = T - np.diag(np.diag(T)) if r < 2 else np.zeros_like(T)
         else:
-            U = closed_by_split(T, first_split(T, r, level), r, level)[1]
+            U = closed_by_split(T, first_split(T, r), r, level)[1]
         # six digits: any multiplier gives a valid bound, and rounding makes it hardly larger
         values = [float(f"{x:.6g}") for x in U[np.tril_indices(len(free), -1)].tolist()]
         if len(free) == 1 or leaf_proven(Q, c, taken, free, values):
