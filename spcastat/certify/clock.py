@@ -13,7 +13,8 @@ from spcastat.operators import Operator
 SLAB = 256
 #: No step should take longer than this, in seconds, so that Ctrl-C takes effect.
 STEP = 0.8
-#: The time of a pass over the entries of a matrix: as many operations of a matrix product for each entry.
+#: Assumed cost of a pass over a matrix, per entry: the time of this many floating-point operations in a
+#: matrix product.
 PASS = 20.0
 
 

@@ -27,7 +27,7 @@ def prove_groups(
     callback: Callback | None = None,
     known: float = np.inf,
 ) -> Proof:
-    """Find the best union of at most `count` groups, with a proven upper bound.
+    """Maximise the largest eigenvalue of S[J, J] over unions J of at most `count` groups, with a bound.
 
     Parameters
     ----------

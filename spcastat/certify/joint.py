@@ -275,7 +275,10 @@ def verdict(value: float, bound: float) -> tuple[float, bool]:
 
 
 def relaxed(S: np.ndarray, cards: tuple[int, ...], measure: str, orthogonal: bool = False) -> Relaxed:
-    """Return the relaxation for a measure, or for PEV of orthogonal loadings."""
+    """Return the object that bounds `measure` over all supports of the given cardinalities.
+
+    If `orthogonal`, it bounds the PEV of orthogonal loadings, and `measure` is not used.
+    """
     if orthogonal:
         return Orthogonal(S, cards)
     return Sequence(S, cards) if measure == "adjusted" else Projection(S, cards, measure)

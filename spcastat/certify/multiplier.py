@@ -67,17 +67,18 @@ def multiplier(
     target: float,
     running: Running = lambda: True,
 ) -> Multiplier:
-    """Find a multiplier with a small bound.
+    """Find a Lagrange multiplier that proves a small upper bound on the adjusted variance.
 
     Parameters
     ----------
     F : ndarray of shape (d, p)
+        Factor of the covariance matrix, S = F'F.
     counts : dict of int to int
         Cardinality -> number of components.
     supports : dict of int to ndarray of int, shape (n, c)
-        Cardinality -> initial supports.
+        Cardinality -> supports to begin with; the search adds those that limit the bound.
     largest : callable
-        See `Largest`.
+        Bounds the largest eigenvalue over supports, see `Largest`.
     target : float
         The search ends once the bound is at most this.
     running : callable

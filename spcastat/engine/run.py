@@ -299,7 +299,7 @@ def inward(solver: S, unit: float) -> S:
 
 
 def outward(solution: Solution, solver: Solver, unit: float) -> Solution:
-    """Return a solution for data divided by `unit` with its values converted to the units of the data."""
+    """Convert the values of a solution for data divided by `unit` back to the units of the data."""
     if unit == 1.0:
         return solution
     powers = dict(solver.units)

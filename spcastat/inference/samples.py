@@ -28,7 +28,7 @@ from spcastat.state.resampled import Bootstrapped, Halved, Split
 
 Found = TypeVar("Found")
 
-#: Largest number of samples for one draw.
+#: Number of samples tried for one draw before giving up, as some samples cannot be fitted.
 ATTEMPTS = 100
 
 
@@ -182,7 +182,7 @@ def bootstrap(given: Resampling, n: int, *, kind: str) -> Bootstrapped:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """The job of bootstrapping the second half once."""
+    """Job for one bootstrap draw from the half of the rows that did not choose the supports."""
 
     half: Sampler
     chosen: np.ndarray

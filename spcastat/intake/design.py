@@ -19,7 +19,7 @@ from spcastat.kernels.regression import Regression
 
 @dataclass(frozen=True, eq=False)
 class ReadOptions:
-    """Options of reading data, from the user's call down to the chunks of a stream.
+    """Options for reading data, from the arguments of a call to the chunks of a stream.
 
     Attributes
     ----------

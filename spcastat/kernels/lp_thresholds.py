@@ -27,7 +27,7 @@ def _halved(size: np.ndarray, level: np.ndarray) -> np.ndarray:
 
 
 def lp(W: np.ndarray, card: int, power: float) -> np.ndarray:
-    """Thresholding under the constraint on sum |v_i|^p at the `card`-th largest absolute value: Theorem 2.
+    """Apply lp thresholding at the `card`-th largest absolute value of each column (Theorem 2).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Operators with rows: the covariance matrix is not formed, and sparse rows are centred implicitly."""
+"""Covariance operators that keep the rows: S is not formed, and sparse rows are centred implicitly."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class SparseRows(Rows):
         The diagonal of S, if it is known.
     """
 
-    small_side = DENSE_ORDER  # larger cross-products are not formed: they are dense, and products cheap
+    small_side = DENSE_ORDER  # larger ones would be dense, while products with sparse X are cheap
 
     def __init__(
         self,

@@ -258,7 +258,9 @@ def to_points(ax: Axes, xy: Array) -> Array:
 
 
 def scene_of(ax: Axes, tips: Array, dots: Array, shafts: bool = True, around: Sequence[Any] = ()) -> Scene:
-    """Return what names on `ax` must not overlap; the axes must have their final limits and place.
+    """Return the `Scene` of `ax`: everything that names must not overlap.
+
+    The limits and the position of `ax` must be final.
 
     Parameters
     ----------

@@ -214,10 +214,10 @@ def intervals_of(intervals: pd.DataFrame, loadings: pd.DataFrame) -> np.ndarray:
 
 
 def draw_dots(ax: Axes, data: pd.DataFrame, limits: np.ndarray | None) -> None:
-    """Draw every nonzero of `data` (variables by components) at component + FILL * loading / largest.
+    """Draw each nonzero loading as a dot at x = component + FILL * loading / largest.
 
-    A stem starts at the zero line; with `limits` a bar has the length of each interval, and is grey if the
-    interval contains zero.
+    `data` has variables in rows and components in columns. Without `limits` a stem joins the dot to the zero
+    line; with `limits` a bar shows the interval, and both are grey if the interval contains zero.
     """
     values = data.to_numpy(dtype=float)
     reach = 0.0 if limits is None else np.nanmax(np.abs(limits), initial=0.0)

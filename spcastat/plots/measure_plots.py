@@ -65,7 +65,7 @@ def _dense_line(ax: Axes, value: float) -> None:
 
 
 def _labelled(ax: Axes, x: str, y: str, loc: Any = "best", whole: bool = True) -> Axes:
-    """Write the labels of both axes and the legend; ticks of a `whole` horizontal axis are whole numbers."""
+    """Set the axis labels and draw the legend; if `whole`, ticks of the horizontal axis are integers."""
     if whole:
         ax.locator_params(axis="x", integer=True)
     ax.set(xlabel=x, ylabel=y)

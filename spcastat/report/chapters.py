@@ -233,7 +233,7 @@ def svg_address(svg: str) -> str:
 
 
 def loadings_picture(state: FitState, groups: Any = None) -> Picture:
-    """Return the figure of nonzero loadings; `groups` of variables are those of `plot_loadings`."""
+    """Return the figure of nonzero loadings; `groups` is passed to `plot_loadings`."""
     loadings = frames.loadings(state)
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
     return Picture(

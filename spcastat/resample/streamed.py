@@ -76,7 +76,7 @@ class DrawSums(PartSums):
                 self.rows[i] += int(some.size)
 
     def _times(self, uniform: Uniform, weights: np.ndarray | None) -> Iterator[np.ndarray]:
-        """Yield for every sample how often it contains each row, shape (n,).
+        """Yield, for each sample, the number of times that it contains each row, shape (n,).
 
         `uniform` takes the number of a draw, see `Uniform`.
         """

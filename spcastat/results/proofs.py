@@ -90,13 +90,7 @@ class Certificate(Renderings, pd.DataFrame):
     The printout has a few columns and a sentence that summarises the proof; see `columns` for the others.
     Subsets of it are plain data frames.
 
-    Attributes
-    ----------
-    sentence : str
-        Summary of the proof.
-    loadings : DataFrame, p x k
-        The best loadings found during the proof, with the cardinalities of the fit;
-        `fit.adopt(certificate)` returns the fit with these loadings.
+    `fit.adopt(certificate)` returns the fit with the best loadings that the proof found.
     """
 
     # Attributes that pandas preserves when a frame is copied or pickled.
@@ -129,7 +123,7 @@ class Certificate(Renderings, pd.DataFrame):
         lambda proof: proof_sentence(proof._proven, proof._nonneg, proof._names, proof._rule),
         "Summary of the proof.",
     )
-    loadings: pd.DataFrame = attribute("_found", "The best loadings found during the proof, p x k.")
+    loadings: pd.DataFrame = attribute("_found", "The best loadings found, p x k.")
 
     @answered
     def save(self, path: str | PathLike[str], time_limit: float = 60.0) -> None:

@@ -95,7 +95,7 @@ class SpcaResult(Inferred, Proved, Picklable, Interpreted, Plotted, Advised, Sho
         return [name for name in names if not name.startswith("_") and name != "of" and name[-5:] != "_data"]
 
     def _without_data(self) -> SpcaResult:
-        """Return the fit as a file with scores would restore it."""
+        """Return the fit without its data, as if it had been saved with its scores and loaded."""
         has_scores = self._state.scores is not None or self._source is not None
         scores, moments = self._scores if has_scores else None, self._state.moments.settled()
         return SpcaResult(replace(self._state, moments=moments, scores=scores))

@@ -70,7 +70,10 @@ def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> C
 
 
 def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]]) -> Fits:
-    """Return the fits at the starts of each of several data sets."""
+    """Return the starts as fits: dense loadings truncated to the allowed supports, not yet improved.
+
+    `starts[i]` has the loadings for data set i; every data set has the same number of starts.
+    """
     of = np.repeat(np.arange(len(starts)), len(starts[0]))
     return from_directions(criterion, [V for own in starts for V in own], of)
 

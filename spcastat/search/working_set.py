@@ -43,7 +43,7 @@ ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
 SEEDS = 5
 #: Sweeps of a start over all variables, and of a fit between two working sets.
 SWEEPS = 10
-#: Exchanges of a component with variables outside the working set that are evaluated.
+#: Number of exchanges with variables outside the working set that are evaluated for each component.
 VALUED = 32
 
 

@@ -232,8 +232,8 @@ class Fitter:
             return found
         criterion = several(ops, tuple(np.max(cards, axis=0).tolist()), self.objective).sized(cards, m)
         near: list[Sequence[np.ndarray]] = [own for given in starts for own in given]
-        # From the starts, then from the fits of neighbouring cardinalities; with few sweeps components keep
-        # their places
+        # sweep from the starts, then from the fits of neighbouring cardinalities; few sweeps preserve the
+        # order of the components
         for sweeps in (4, 1) if ordered else (8, 4):
             fits = swept(criterion, fits_at_starts(criterion, near), sweeps)
             fits = best_of_each(fits if ordered else reordered(criterion, fits), len(near))

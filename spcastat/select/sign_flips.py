@@ -254,7 +254,8 @@ def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.nd
         rows = rng.standard_normal((p, len(sizes)))
         rows *= np.sqrt(sizes / (rows**2).mean(axis=0))
         A = np.hstack([A * np.sqrt(each), rows])
-        square += (sizes**2).sum() * p / (p + 2.0)  # moments of entries of a vector of fixed length
+        # E[x_i^2 x_j^2] = s^2 p / (p + 2) for i != j, if x is uniform on the sphere |x|^2 = p s
+        square += (sizes**2).sum() * p / (p + 2.0)
     return np.asarray(A @ A.T / np.sqrt(n * square))
 
 

@@ -16,8 +16,8 @@ from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: Bisection ends when the bracket of the penalty is narrower than this share of the largest penalty.
 BRACKET = 1e-9
-#: The same once a penalty that gives the cardinality is known. This share is larger, as iterations converge
-#: very slowly near a penalty at which the support changes.
+#: The share used instead once a penalty that gives the cardinality is known. It is larger, as iterations
+#: converge very slowly near a penalty at which the support changes.
 BRACKET_FOUND = 1e-6
 
 
@@ -68,7 +68,8 @@ class Penalised(ComponentSolver):
     criterion = "adjusted variance"
     uses_starts = True
     compares_penalties = False
-    #: Whether the penalty implied by a cardinality can be compared with a fixed penalty.
+    #: Whether the penalty at which thresholding leaves a given number of nonzeros means the same as a fixed
+    #: penalty.
     implies_penalty: ClassVar[bool] = True
 
     @abstractmethod

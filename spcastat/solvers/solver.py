@@ -239,8 +239,8 @@ class Solver(ABC):
     screenable: bool = False
     #: The default number of starts.
     n_init: int = 1
-    #: Whether the method defines the order of the components. If it does and the criterion is a variance,
-    #: that is the adjusted variance.
+    #: Whether the method defines the order of the components. If so, a criterion that is a variance is the
+    #: adjusted variance.
     own_order: bool = False
     #: Whether a rule says which variables components may have.
     ruled: bool = False

@@ -25,7 +25,7 @@ def with_proof(state: FitState, new: Proven) -> FitState:
 
 
 def joint_gap(state: FitState, measure: str) -> float:
-    """Return the gap of the joint proof of a measure, in percent; NaN without such a proof."""
+    """Return the gap, in percent, that was proven for all components together; NaN without such a proof."""
     gaps = [one.rows[0]["gap"] for one in state.proofs if one.kind == ("joint", measure, False)]
     return float(gaps[0]) if gaps else float("nan")
 

@@ -165,7 +165,8 @@ _RESAMPLED = {
         "draws": Whole(2),
     },
     "tests": {
-        "statistic": Array("f", ("p", "k"), -1 - CLOSE, 2),  # see `fits._unmarked`
+        # earlier versions store 2 for a variable without variance, see `fits._unmarked`
+        "statistic": Array("f", ("p", "k"), -1 - CLOSE, 2),
         "p_value q_value": Array("f", ("p", "k"), 0, 1, nan=True),
         "draws asked": Whole(1),
         "fdr": {"fdr_bh", "fdr_by"},
@@ -194,7 +195,7 @@ _CONTENTS: dict[str, Kind] = {
     "scores": (None, Array("f", ("n", "k"), nan=True)),
 }
 
-#: Text of an error in a record -> condition on its fields that must hold, else this is the error.
+#: Error message for a record -> condition on its fields; the error is raised if the condition fails.
 _TOGETHER: dict[str, Callable[[Record], Any]] = {
     "it has more components than variables": lambda r: r.k <= r.p,
     "it has rows, and not how many": lambda r: not r.from_rows or (r.n and r.effective_n),
