@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.api import finished, spca, spca_cov
-from spcastat.choosing.data import is_wide, near_fit, refuse_early, request
+from spcastat.choosing.data import is_wide, largest, near_fit, refuse_early, request
 from spcastat.choosing.number import require_early, standing_out
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import Plan, make_plan
@@ -225,8 +225,7 @@ def choose(
         if wide:
             refuse_early(entered, fitting, k, wanted)
             # only the columns most relevant for the fit with the largest cardinalities
-            most = tuple(map(max, zip(*wanted, strict=True)))
-            source = among(source, near_fit(source.op, k, most, seed))
+            source = among(source, near_fit(source.op, k, largest(wanted), seed))
         p = source.op.p
         if each == "free" and any(isinstance(key, tuple) for key in keys):
             raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")

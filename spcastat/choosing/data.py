@@ -45,7 +45,7 @@ def refuse_early(entered: Opened, fitting: Mapping[str, Any], k: int, wanted: Se
     OptionError
         Also if the components have too many loadings for the columns of the choice.
     """
-    most = tuple(map(max, zip(*wanted, strict=True)))  # of each component
+    most = largest(wanted)
     if ROOM * sum(most) > COLUMNS:
         raise OptionError(
             f"cards holds {max(most)} for k={k}; for rows in chunks with {entered.p} variables the choice is "
@@ -55,6 +55,11 @@ def refuse_early(entered: Opened, fitting: Mapping[str, Any], k: int, wanted: Se
     plan = make_plan(request(fitting, k, most), entered.p)
     if entered.refuse is not None:
         entered.refuse(plan, k)
+
+
+def largest(wanted: Sequence[Cards]) -> Cards:
+    """Return the largest cardinality of each component."""
+    return tuple(map(max, zip(*wanted, strict=True)))
 
 
 def near_fit(op: Operator, k: int, card: Cards, seed: int) -> np.ndarray:

@@ -147,6 +147,11 @@ class Source:
         """Whether rows had weights."""
         return self.weights is not None or (self.stream is not None and self.stream.weighted)
 
+    @property
+    def distributed(self) -> bool:
+        """Whether the rows are distributed over workers, so that this process cannot iterate over them."""
+        return self.stream is not None and not self.stream.local
+
     def spare(self, path: Path) -> None:
         """Raise OptionError if writing to `path` would change the rows."""
         if self.stream is not None:

@@ -64,6 +64,14 @@ def _numbers(name: str, low: float, high: Callable[[int], float]) -> Check:
     return check
 
 
+def _flag(name: str) -> Check:
+    return lambda value, k, p: flag(name, value)
+
+
+def _count(name: str) -> Check:
+    return lambda value, k, p: whole_number(name, value, 1)
+
+
 def _between(name: str, low: float, high: float) -> Check:
     """Return a check for a number strictly between `low` and `high`."""
 
@@ -112,11 +120,8 @@ def _rotation(value: Any, k: int, p: int) -> str:
 FLAGS = ("orth", "renormalise", "certify", "accelerate", "backward", "nonneg", "exact", "smooth", "disjoint")
 #: Option -> function of (value, k, p) that returns the checked value for the solver.
 CHECKS: dict[str, Check] = {
-    **{name: lambda value, k, p, name=name: flag(name, value) for name in FLAGS},  # type: ignore[misc]
-    **{
-        name: lambda value, k, p, name=name: whole_number(name, value, 1)  # type: ignore[misc]
-        for name in ("c", "sweeps", "max_iter")
-    },
+    **{name: _flag(name) for name in FLAGS},
+    **{name: _count(name) for name in ("c", "sweeps", "max_iter")},
     "card": cardinalities,
     "total": lambda value, k, p: whole_number("total", value, k, k * p, CardinalityError),
     "t": _numbers("t", 1.0, lambda p: float(np.sqrt(p))),

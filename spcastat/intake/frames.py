@@ -54,13 +54,15 @@ class Table:
     shared: bool = True
 
 
-#: Returns the labels x1, ..., xp; cached, because every chunk of a stream needs the same ones.
-_numbered = lru_cache(maxsize=1)(lambda p: pd.Index([f"x{j}" for j in range(1, p + 1)]))
-
-
 def array_labels(p: int) -> pd.Index:
     """Return the labels x1, ..., xp of columns without names."""
     return _numbered(p).copy()
+
+
+@lru_cache(maxsize=1)
+def _numbered(p: int) -> pd.Index:
+    """Return the labels x1, ..., xp; cached, because every chunk of a stream needs the same ones."""
+    return pd.Index([f"x{j}" for j in range(1, p + 1)])
 
 
 def open_table(data: Any) -> Table:

@@ -120,10 +120,7 @@ class CrossProducts:
             X = X[:, self.columns]
         if weights is None and self._plain:
             head = X[:200]
-            # If all means are within ten standard deviations of zero, rows are multiplied without being
-            # centred first. That costs two of sixteen digits and saves a copy of the rows.
-            mean, variance = head.mean(axis=0, dtype=float), head.var(axis=0, dtype=float)
-            self._plain = not np.any(mean**2 > 100.0 * variance)
+            self._plain = _is_near(head.mean(axis=0, dtype=float), head.var(axis=0, dtype=float))
         n, p = X.shape
         # blocks can be large if the rows need no copy: other types than float64 are converted block by block
         whole = weights is None and self._plain and X.dtype == np.float64
@@ -178,7 +175,7 @@ class CrossProducts:
             mean = np.ones(n) @ X / n
             products = X.T @ X
             add_outer(products, mean, -float(n))
-            self._plain = not np.any(mean**2 > 100.0 * (np.diag(products) / n))
+            self._plain = _is_near(mean, np.diag(products) / n)
             if self._plain:
                 self._join(n, mean, products)
                 return
@@ -228,15 +225,24 @@ class SquareProducts(CrossProducts):
     def merge(self, other: CrossProducts) -> None:
         assert isinstance(other, SquareProducts)
         super().merge(other)
-        self.sizes = np.sort(np.append(self.sizes, other.sizes))[::-1][:LARGEST_ROWS]
+        self._rank(other.sizes)
 
     def _add(self, X: np.ndarray, weights: np.ndarray | None) -> None:
         for rows in blocks(*X.shape):
             squares = ((X[rows] - self.centre) / self.divisor) ** 2
             if weights is not None:
                 squares *= weights[rows, None]
-            self.sizes = np.sort(np.append(self.sizes, squares.sum(axis=1)))[::-1][:LARGEST_ROWS]
+            self._rank(squares.sum(axis=1))
             super()._add(squares, None)
+
+    def _rank(self, sizes: np.ndarray) -> None:
+        self.sizes = np.sort(np.append(self.sizes, sizes))[::-1][:LARGEST_ROWS]
+
+
+def _is_near(mean: np.ndarray, variance: np.ndarray) -> bool:
+    # If all means are within ten standard deviations of zero, rows are multiplied without being centred
+    # first. That costs two of sixteen digits and saves a copy of the rows.
+    return not np.any(mean**2 > 100.0 * variance)
 
 
 def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:

@@ -67,6 +67,10 @@ class Standardisation:
                 scores[rows][gaps.astype(float) @ (V[used] != 0) > 0] = np.nan
         return scores
 
+    def restore(self, fitted: np.ndarray) -> np.ndarray:
+        """Transform standardised rows, shape (n, p), back to the units of the data."""
+        return fitted * self.scale + self.mean
+
 
 def is_constant(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Return a mask of the columns that vary only by rounding."""

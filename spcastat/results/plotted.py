@@ -191,9 +191,8 @@ class Plotted(OfFit):
         if new is not None:
             found = rows.diagnostics_of(self._state, new)
         else:
-            stream = None if self._source is None else self._source.stream
-            local = stream is None or stream.local
-            found = self._distances if local else self._drawn[["T2", "Q"]]
+            apart = self._source is not None and self._source.distributed
+            found = self._drawn[["T2", "Q"]] if apart else self._distances
             groups = self._by_row(groups, "groups")
         return {"diagnostics": own(found), "limits": frames.limits(self._state, level), "groups": groups}
 

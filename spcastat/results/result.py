@@ -220,8 +220,7 @@ class SpcaResult(Inferred, Proved, Picklable, Interpreted, Plotted, Advised, Sho
             As for `transform`. With "pairwise", rows with missing values have no distances.
         """
         one_of("na", na, MISSING)
-        stream = None if self._source is None else self._source.stream
-        if new is None and stream is not None and not stream.local:
+        if new is None and self._source is not None and self._source.distributed:
             if "sample" in self._drawn.attrs:
                 warn(f"diagnostics() returns those of {self._drawn.attrs['sample']}.", DataWarning)
             return own(self._drawn[["T2", "Q"]])

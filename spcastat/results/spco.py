@@ -144,9 +144,7 @@ class SpcoResult(Picklable, Shown):
         standard = self._source.standard
         assert standard is not None
         index = own(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
-        return pd.DataFrame(
-            Z @ self._A.T * standard.scale + standard.mean, index, own(self._source.spec.columns)
-        )
+        return pd.DataFrame(standard.restore(Z @ self._A.T), index, own(self._source.spec.columns))
 
     # --- measures, paths and plots ----------------------------------------------------------------
 

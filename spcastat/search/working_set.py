@@ -183,9 +183,9 @@ def restricted(
     # for rows on disk, exactly k directions are already known
     values, vectors, _ = op.sketched(k if few_products else min(2 * k, p, max(op.rank_limit, k)))
     explained = vectors**2 @ values
-    # starts need no converged rotation
-    turned = [vectors[:, :k], varimax(vectors[:, :k], max_iter=30)]
-    turned += [varimax(vectors, max_iter=30)[:, :k]] if vectors.shape[1] > k else []
+    # starts need no converged rotation; with as many vectors as components both would be the same
+    rotated = [varimax(vectors[:, :m], max_iter=30)[:, :k] for m in sorted({k, vectors.shape[1]})]
+    turned = [vectors[:, :k], *rotated]
     groups = groups_of(op, max(card), explained, ROWS if settings.rounds else ROWS // 2, rng)
     whole = None if few_products else products(op, card, "pev" if objective == "pev" else "adjusted")
     quick = whole is not None and not settings.rounds

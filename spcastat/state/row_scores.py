@@ -160,7 +160,7 @@ def inverse_transform(state: FitState, scores: Any, components: int | None = Non
     if used:
         fitted = np.linalg.lstsq(state.V[:, :used].T, T[:, :used].T, rcond=None)[0].T
     index = own(scores.index) if isinstance(scores, pd.DataFrame) else None
-    return pd.DataFrame(fitted * standard.scale + standard.mean, index=index, columns=own(state.spec.columns))
+    return pd.DataFrame(standard.restore(fitted), index=index, columns=own(state.spec.columns))
 
 
 def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
