@@ -70,7 +70,7 @@ def pages() -> Iterator[tuple[str, Callable[[Path], None]]]:
     """Yield what is attacked, and a function that writes the page."""
     fit = hostile_fit()
     yield "names", fit.report
-    path = sp.spca_path(hostile_rows(), 3, [3, 5, 13], scale=True)
+    path = sp.spca_path(hostile_rows(), 3, cards=[3, 5, 13], scale=True)
     yield "explorer", path.explore
     for i, text in enumerate(MARKUP):
         yield f"title of the explorer {i}", lambda file, text=text: path.explore(file, title=text)

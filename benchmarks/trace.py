@@ -79,7 +79,7 @@ def scenes(folder: Path, method: str | None) -> dict[str, Callable[[], Any]]:
         "spca(df, 2, 4)": lambda: sp.spca(df, 2, 4, method=method),
         "str(fit)": lambda: str(fit),
         "Parquet": lambda: sp.spca(str(path), 2, 4, method=method),
-        "certify()": proven.certify,
+        "certify(joint=False)": lambda: proven.certify(joint=False),
         "save + load": keep,
     }
 

@@ -249,7 +249,7 @@ FIGURES = (
         "components",
         "survey",
         "How many components stand out of noise.",
-        "choice = sp.choose_k(df, scale=True, n_resample=99, rng=0)\nax = choice.plot()",
+        "choice = sp.choose_k(df, scale=True, n_draws=99, rng=0)\nax = choice.plot()",
     ),
     Figure(
         "images",
@@ -263,7 +263,7 @@ FIGURES = (
         "Sparse and dense components in percent of the total variance; above the dashed line stands what "
         "noise does not give.",
         "fit = sp.spca(df, k=3, card=8, scale=True)\n"
-        "noise = sp.choose_k(df, scale=True, n_resample=99, rng=0)\n"
+        "noise = sp.choose_k(df, scale=True, n_draws=99, rng=0)\n"
         'ax = fit.screeplot(kind="share", parallel=noise, max_components=12)',
     ),
     Figure(

@@ -5,7 +5,7 @@
 >>> print(fit)                                 # doctest: +SKIP
 
 Public names are imported from their modules on first use, so that ``import spcastat`` is fast. To add a
-name, add it to ``_HOME``, and under ``TYPE_CHECKING``, which type checkers and editors read.
+name, add it to ``_HOME`` or ``_CLASSES``, and under ``TYPE_CHECKING``, which type checkers and editors read.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from spcastat import datasets as datasets
     from spcastat import errors as errors
     from spcastat import measures as measures
+    from spcastat import plots as plots
+    from spcastat import sklearn as sklearn
     from spcastat.api import spca as spca
     from spcastat.api import spca_cov as spca_cov
     from spcastat.api import spca_path as spca_path
@@ -27,13 +29,29 @@ if TYPE_CHECKING:
     from spcastat.choosing import choose_k as choose_k
     from spcastat.coordinates import spco as spco
     from spcastat.correlations import correlation as correlation
+    from spcastat.plots import BiplotData as BiplotData
+    from spcastat.progress import Step as Step
+    from spcastat.report.methods_text import Description as Description
+    from spcastat.report.summary import Summary as Summary
     from spcastat.results import SpcaResult as SpcaResult
+    from spcastat.results.choices import Choice as Choice
+    from spcastat.results.compare import Comparison as Comparison
     from spcastat.results.compare import compare as compare
+    from spcastat.results.component_choice import ComponentChoice as ComponentChoice
+    from spcastat.results.interpretation import Supplement as Supplement
+    from spcastat.results.path import SpcaPath as SpcaPath
+    from spcastat.results.proofs import Certificate as Certificate
+    from spcastat.results.resampling import Bootstrap as Bootstrap
+    from spcastat.results.resampling import LoadingTest as LoadingTest
+    from spcastat.results.resampling import SplitInference as SplitInference
+    from spcastat.results.resampling import Stability as Stability
     from spcastat.results.result import load as load
+    from spcastat.results.spco import SpcoPath as SpcoPath
+    from spcastat.results.spco import SpcoResult as SpcoResult
+    from spcastat.streams.local import ScoreChunks as ScoreChunks
 
+#: Functions and modules -> the module that contains them, or the module itself.
 _HOME = {
-    # name: the module that contains it, or the module itself
-    "SpcaResult": "spcastat.results",
     "compare": "spcastat.results.compare",
     "correlation": "spcastat.correlations",
     "load": "spcastat.results.result",
@@ -41,10 +59,29 @@ _HOME = {
     "spco": "spcastat.coordinates",
     **dict.fromkeys(("choose", "choose_k"), "spcastat.choosing"),
     **dict.fromkeys(("spca", "spca_cov", "spca_path"), "spcastat.api"),
-    **{name: f"spcastat.{name}" for name in ("datasets", "errors", "measures")},
+    **{name: f"spcastat.{name}" for name in ("datasets", "errors", "measures", "plots", "sklearn")},
+}
+#: Classes of results, for annotations and ``isinstance`` -> the module that contains them.
+_CLASSES = {
+    "BiplotData": "spcastat.plots",
+    "Certificate": "spcastat.results.proofs",
+    "Choice": "spcastat.results.choices",
+    "Comparison": "spcastat.results.compare",
+    "ComponentChoice": "spcastat.results.component_choice",
+    "Description": "spcastat.report.methods_text",
+    "ScoreChunks": "spcastat.streams.local",
+    "SpcaPath": "spcastat.results.path",
+    "SpcaResult": "spcastat.results",
+    "Step": "spcastat.progress",
+    "Summary": "spcastat.report.summary",
+    "Supplement": "spcastat.results.interpretation",
+    **dict.fromkeys(("SpcoPath", "SpcoResult"), "spcastat.results.spco"),
+    **dict.fromkeys(("Bootstrap", "Stability"), "spcastat.results.resampling"),
+    **dict.fromkeys(("LoadingTest", "SplitInference"), "spcastat.results.resampling"),
 }
 
-__all__ = ["__version__", *_HOME]
+# Without sklearn: "from spcastat import *" must work where scikit-learn is not installed.
+__all__ = ["SpcaResult", "__version__", *sorted({*_HOME} - {"sklearn"})]
 
 #: Names in other packages -> what to use instead.
 _ELSEWHERE = {
@@ -55,18 +92,21 @@ _ELSEWHERE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use, and cache it."""
-    home = _HOME.get(name)
-    if home is None:
-        here = _ELSEWHERE.get(name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f"; {here}" if here else ""))
-    module = importlib.import_module(home)
-    value = module if home == f"{__name__}.{name}" else getattr(module, name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # so that type checkers report names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name on first use, and cache it."""
+        home = _HOME.get(name) or _CLASSES.get(name)
+        if home is None:
+            here = _ELSEWHERE.get(name)
+            reason = f"; {here}" if here else ""
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{reason}")
+        module = importlib.import_module(home)
+        value = module if home == f"{__name__}.{name}" else getattr(module, name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
-    """Return the public names only, imported or not."""
-    return sorted(__all__)
+    """Return the names of functions and modules, imported or not."""
+    return sorted([*__all__, "sklearn"])

@@ -3,71 +3,169 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from spcastat.config import generator, listed, plural, shown, warn, whole_number
+import numpy as np
+
+from spcastat.argument_types import (
+    Card,
+    Cards,
+    Effort,
+    Labels,
+    MatrixOptions,
+    MethodName,
+    MethodOptions,
+    Missing,
+    Objective,
+    Progress,
+    Rng,
+    Rows,
+    Rule,
+    Scale,
+    ScanOptions,
+    SpcaOptions,
+    Vector,
+)
+from spcastat.config import generator, listed, plural, warn
 from spcastat.engine import Fit, Plan, Request, make_plan, require_components, run
-from spcastat.engine.inputs import Opened, Source, open_covariance, open_rows, opened
-from spcastat.errors import ComponentsError, ConvergenceWarning, DataWarning, OptionError
-from spcastat.intake import ReadOptions, looks_like_covariance
+from spcastat.engine.inputs import (
+    Fitted,
+    Opened,
+    Source,
+    open_covariance,
+    open_rows,
+    opened,
+    table_and_formula,
+    warn_of_unequal_variances,
+)
+from spcastat.errors import ComponentsError, ConvergenceWarning
+from spcastat.intake import ReadOptions
 from spcastat.progress import listening
 from spcastat.registry import SOLVERS
+from spcastat.resample import seed_of
 from spcastat.results import Call, SpcaResult
-from spcastat.results.other_names import hint, refuse_controls, refuse_other_names
+from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
 from spcastat.solvers import ADVICE
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
     from spcastat.results.path import SpcaPath
 
 __all__ = ["spca", "spca_cov", "spca_path"]
 
 
+@overload
 def spca(
-    data: Any,
-    k: int | None = None,
-    card: Any = None,
+    data: Rows,
+    /,
+    k: int,
+    card: Card | None = None,
     *,
     variance: float | None = None,
-    scale: Any = False,
-    center: Any = True,
-    blocks: Mapping[str, Any] | None = None,
-    na: str = "raise",
-    weights: Any = None,
     formula: str | None = None,
-    method: str | None = None,
-    rng: Any = None,
-    progress: Any = None,
-    objective: str | None = None,
-    effort: str | None = None,
-    promise: str | None = None,
-    include: Any = None,
-    exclude: Any = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    include: Rule | None = None,
+    exclude: Rule | None = None,
     disjoint: bool = False,
-    together: Any = None,
-    order: str | None = None,
+    together: Literal["terms"] | Mapping[str, Labels] | None = None,
     nonneg: bool = False,
-    n_init: int | None = None,
-    tol: float | None = None,
-    max_iter: int | None = None,
-    passes: int | None = None,
-    k_em: int | None = None,
-    context: Mapping[str, Any] | None = None,
-    categorical: str = "refuse",
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[SpcaOptions],
+) -> SpcaResult: ...
+@overload
+def spca(
+    formula: str,
+    /,
+    k: int,
+    card: Card | None = None,
+    *,
+    data: Rows,
+    variance: float | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    include: Rule | None = None,
+    exclude: Rule | None = None,
+    disjoint: bool = False,
+    together: Literal["terms"] | Mapping[str, Labels] | None = None,
+    nonneg: bool = False,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[SpcaOptions],
+) -> SpcaResult: ...
+@overload
+def spca(
+    *,
+    data: Rows,
+    k: int,
+    card: Card | None = None,
+    variance: float | None = None,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    include: Rule | None = None,
+    exclude: Rule | None = None,
+    disjoint: bool = False,
+    together: Literal["terms"] | Mapping[str, Labels] | None = None,
+    nonneg: bool = False,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[SpcaOptions],
+) -> SpcaResult: ...
+def spca(
+    data_or_formula: Any = None,
+    /,
+    k: int | None = None,
+    card: Card | None = None,
+    *,
+    data: Any = None,
+    variance: float | None = None,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    include: Rule | None = None,
+    exclude: Rule | None = None,
+    disjoint: bool = False,
+    together: Literal["terms"] | Mapping[str, Labels] | None = None,
+    nonneg: bool = False,
+    rng: Rng = None,
+    progress: Progress = None,
     **options: Any,
 ) -> SpcaResult:
     """Fit sparse principal components to rows.
 
     ``sp.spca(df, k=3, card=5, scale=True)`` scales the variables to unit variance and finds three components
-    of five variables each; ``sp.choose(df, scale=True)`` chooses both numbers. Printing the fit shows a
-    summary; `loadings`, `variance` and `scores` are data frames, and `biplot()` draws them.
+    of five variables each; ``sp.choose(df, scale=True)`` chooses both numbers. A formula can come first, as
+    in R: ``sp.spca("~ a + b + log(c)", data=df, k=2)``. Printing the fit shows a summary; `loadings`,
+    `variance` and `scores` are data frames, and `biplot()` draws them.
 
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
-        Rows are observations, columns are variables. Not modified. Files (.csv, .parquet), given by name, and
-        other data larger than memory are read in chunks (see Notes).
+        Rows are observations, columns are variables. Not modified. Files (.csv, .parquet) are given by name:
+        text of up to 100 MB and Parquet of up to 500 MB are read as a data frame; larger files and other data
+        larger than memory are read in chunks (see Notes). The first argument without a name, or ``data=``.
     k : int
         Number of components; :func:`choose` can choose it.
     card : int, sequence of k ints, or mapping, optional
@@ -76,19 +174,20 @@ def spca(
     variance : float in (0, 1], optional
         Share of dense PCA's explained variance to keep, with as few nonzeros as the method finds; an
         alternative to `card`. If neither is given, 0.9 is used.
-    scale, center : bool or array-like of shape (p,)
-        Whether to divide columns by their standard deviations (ddof = 1), and whether to subtract their
-        means. Arrays give other divisors and centres. With `scale=True`, columns that are not centred at
-        their means are divided by their root mean square about the centre, sqrt(sum(x^2) / (n - 1)), as R's
-        prcomp() does. ``scale="blocks"`` gives blocks of variables equal weight; see `blocks`.
-        ``scale="mixed"`` also accepts factors (text and categories); see Notes.
-    blocks : mapping of name to list of labels, optional
-        The variables of each block, for multiple factor analysis with ``scale="blocks"``, as in
-        ``{"chem": ["ph", "salt"], "phys": ["depth"]}``; each variable belongs to one block. Variables are
-        scaled to unit variance and then divided by the square root of the first eigenvalue of their block,
-        so that the first principal component of every block has variance one. This is the default of
-        FactoMineR's MFA() (type "s"). ``scale="raw blocks"`` omits the scaling to unit variance (type "c"),
-        for variables in the same unit.
+    formula : str, optional
+        One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``; also the first argument if the table is
+        given as ``data=``. Covariates follow a bar, as in ``"~ . | age + C(subject)"``: the components are
+        then computed from the residuals of the variables after regression on the covariates (partial PCA, see
+        Notes). A formula runs as code: do not use one from an untrusted source. Each term must depend on its
+        own row only, or store the parameters that it estimates from the data, as ``scale(a)`` does; others,
+        such as ranks, are refused. The estimates use the weights.
+    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
+        Whether to divide columns by their standard deviations (ddof = 1). An array gives other divisors. With
+        ``scale=True``, columns that are not centred at their means are divided by their root mean square
+        about the centre, sqrt(sum(x^2) / (n - 1)), as R's prcomp() does. ``"blocks"`` gives blocks of
+        variables equal weight; see `blocks`. ``"mixed"`` also accepts factors (text and categories); see
+        Notes. By default columns are not scaled, and a DataWarning is given if their variances differ by a
+        factor of more than 10,000, which False does not give.
     na : {"raise", "drop", "em", "pairwise"}
         How to treat missing values. "raise": raise an error. "drop": leave out incomplete rows. "em":
         estimate covariances by EM for probabilistic PCA of rank `k_em`; `fit.imputed` has the imputed rows,
@@ -97,17 +196,36 @@ def spca(
     weights : str or array-like of shape (n,), optional
         Nonnegative frequency weights: a row of weight 2 counts as two rows. A string names a column of the
         data, which is then not used as a variable; new rows need not have it.
-    formula : str, optional
-        One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``. Covariates follow a bar, as in
-        ``"~ . | age + C(subject)"``: the components are then computed from the residuals of the variables
-        after regression on the covariates (partial PCA, see Notes). A formula runs as code: do not use one
-        from an untrusted source. Each term must depend on its own row only, or store the parameters that it
-        estimates from the data, as ``scale(a)`` does; others, such as ranks, are refused. The estimates use
-        the weights.
     method : str, optional
         A name in :func:`methods`. The default with `card` and with `variance` is "joint", a search over the
         supports of all components together. It has no nonnegative form: with `card` and `nonneg` the default
         is "bcd-l0". The other methods follow their papers.
+    objective : {"adjusted", "pev", "least_squares"}, optional
+        What is maximised, for methods with this option. "adjusted": the variance of each score that earlier
+        scores do not explain (the default of "joint", because its best fits lose least by the other two
+        measures). "pev": the share of the total variance that the projection on the loadings reconstructs
+        (the default with ``disjoint=True`` alone, where adjusted variance would favour one general group).
+        "least_squares": the share that regressions on the scores explain.
+    effort : {"quick", "auto", "thorough"}, optional
+        How long "joint" searches; "auto" by default.
+    include, exclude : list of names, or mapping, optional
+        For "joint": variables that every component must contain, or must not contain; a mapping gives them by
+        component (``include={"PC1": ["age"], "PC2": ["sex"]}``). `card` includes the variables of `include`,
+        and the total variance includes excluded variables. With `variance`, the search is for the fewest
+        nonzeros that satisfy these rules.
+    disjoint : bool
+        For "joint": whether every variable is in at most one component. Without `card` and `variance`, every
+        variable is in exactly one component, and the search chooses the groups: by PEV, unless `objective` is
+        given, and for up to 16 variables the best of all partitions. For the other objectives, and for more
+        variables, the line "Status" of the summary says whether all partitions were compared.
+    together : "terms", or mapping from names to lists of names, optional
+        For "joint" with `card`: groups of variables that enter a component together; `card` then counts
+        groups. "terms" groups the columns of each term of the formula, or of each factor with
+        ``scale="mixed"``: the indicators of a factor, the columns of a spline or of an interaction.
+        ``{"size": ["topdiam", "length"]}`` names groups; each variable not listed is a group of its own.
+        `include` and `exclude` then take names of groups.
+    nonneg : bool
+        Whether loadings must be nonnegative, for methods with this option.
     rng : None, int or numpy Generator
         Seed of random starts. None uses a fixed seed, so that repeated runs give identical results.
     progress : None, bool or callable
@@ -122,37 +240,34 @@ def spca(
 
     Other Parameters
     ----------------
-    objective : {"adjusted", "pev", "least_squares"}, optional
-        What is maximised, for methods with this option. "adjusted": the variance of each score that earlier
-        scores do not explain (the default of "joint", because its best fits lose least by the other two
-        measures). "pev": the share of the total variance that the projection on the loadings reconstructs.
-        "least_squares": the share that regressions on the scores explain.
-    effort : {"quick", "auto", "thorough"}, optional
-        How long "joint" searches; "auto" by default.
+    center : bool or array-like of shape (p,)
+        Whether to subtract the means of the columns (the default); an array gives other centres.
+    blocks : mapping of name to list of labels, optional
+        The variables of each block, for multiple factor analysis with ``scale="blocks"``, as in
+        ``{"chem": ["ph", "salt"], "phys": ["depth"]}``; each variable belongs to one block. Variables are
+        scaled to unit variance and then divided by the square root of the first eigenvalue of their block,
+        so that the first principal component of every block has variance one. This is the default of
+        FactoMineR's MFA() (type "s"). ``scale="raw blocks"`` omits the scaling to unit variance (type "c"),
+        for variables in the same unit.
+    categorical : {"refuse", "dummy"}
+        Whether text and categories in a formula raise an error (the default) or become 0/1 columns.
+    context : mapping, optional
+        Names other than columns that the formula may use; by default those in the scope of the caller.
+    k_em : int, optional
+        Rank of the EM model; `k` by default.
+    passes : int, optional
+        For chunks with more than 3000 variables: largest number of passes over the data to compute dense PCA,
+        which is the start and the reference of the search. The default is 4, after which PCA's variance may
+        be a lower bound only (the summary says so), or 30 with `variance`, which is a share of PCA's
+        variance.
     promise : {"every", "total"}, optional
         Whether the target `variance` applies after every component (the default), or only to all components
         together.
-    include, exclude : list of names, or mapping, optional
-        For "joint": variables that every component must contain, or must not contain; a mapping gives them by
-        component (``include={"PC1": ["age"], "PC2": ["sex"]}``). `card` includes the variables of `include`,
-        and the total variance includes excluded variables. With `variance`, the search is for the fewest
-        nonzeros that satisfy these rules.
-    disjoint : bool
-        For "joint": whether every variable is in at most one component. Without `card` and `variance`, every
-        variable is in exactly one component, and the search chooses the groups.
-    together : "terms", or mapping from names to lists of names, optional
-        For "joint" with `card`: groups of variables that enter a component together; `card` then counts
-        groups. "terms" groups the columns of each term of the formula, or of each factor with
-        ``scale="mixed"``: the indicators of a factor, the columns of a spline or of an interaction.
-        ``{"size": ["topdiam", "length"]}`` names groups; each variable not listed is a group of its own.
-        `include` and `exclude` then take names of groups.
     order : {None, "variance", "given", "best"}
         Order of the components. None sorts components of the same cardinality by variance, if the method fits
         all components together and does not choose their order itself, as "joint" does for adjusted variance.
         "best", for "joint" with unequal cardinalities, also tries the cardinalities in other orders (at most
         six searches) and returns the fit with the largest adjusted variance, which depends on the order.
-    nonneg : bool
-        Whether loadings must be nonnegative, for methods with this option.
     n_init : int, optional
         Number of starts, for published methods that use starting values; the best fit is returned. The
         default is one, the start of the method's authors (see `start` in ``methods(name)``), or two for
@@ -161,17 +276,6 @@ def spca(
         Convergence tolerance, relative to the total variance, for published methods that iterate.
     max_iter : int, optional
         Largest number of iterations, for the same methods.
-    passes : int, optional
-        For chunks with more than 3000 variables: largest number of passes over the data to compute dense PCA,
-        which is the start and the reference of the search. The default is 4, after which PCA's variance may
-        be a lower bound only (the summary says so), or 30 with `variance`, which is a share of PCA's
-        variance.
-    k_em : int, optional
-        Rank of the EM model; `k` by default.
-    context : mapping, optional
-        Names other than columns that the formula may use; by default those in the scope of the caller.
-    categorical : {"refuse", "dummy"}
-        Whether text and categories in a formula raise an error or become 0/1 columns.
     **options
         Further options of the method; see :func:`methods`.
 
@@ -190,6 +294,10 @@ def spca(
     improves it. With more than 1000 variables the method searches among the most promising ones and tests
     exchanges with all others; the summary then also reports how many variables were searched.
 
+    Files: a text table of up to 100 MB, uncompressed, and Parquet files that take up to 500 MB in memory are
+    read once, and everything is as for the data frame with these rows. An unnamed first column of a text
+    table has the row labels. Larger files are read in chunks.
+
     Chunks: data larger than memory are read again in every pass. They may be the path of a CSV or Parquet
     file, a folder of Parquet files, a list of files or a pattern (``"trips/*.parquet"``), a
     ``polars.LazyFrame``, a dataset of pyarrow or Ray, a DuckDB relation, any other object with
@@ -200,6 +308,8 @@ def spca(
     chunks must have the same columns; numeric `weights` are matched by position over all rows; and every term
     of a formula must depend on its own row only. Every pass is compared with the first, and an error is
     raised if a chunk has changed (partitions of dask are compared by numbers of rows and sums of columns).
+    Files that the rows are read from are never overwritten; where a source does not tell its files, as a
+    function or a DuckDB relation, `save` and `transform_to` refuse the path of any existing file of rows.
     Methods that need the rows themselves are refused; with more than 3000 variables, so are all methods
     except "joint", and "bcd-l0" with `card`.
 
@@ -250,53 +360,62 @@ def spca(
     [['X5', 'X6', 'X7', 'X8'], ['X1', 'X2', 'X3', 'X4']]
     """
     with listening(progress):
-        rule = (include, exclude, disjoint, together)
-        how = (n_init, rng, order, tol, max_iter, objective, effort, promise, *rule)
-        k = _number("spca", k, method, options)
-        asked = Request(k, card, variance, method, nonneg, *how, options)
-        reading = ReadOptions(formula, context, weights, na, categorical, k_em)
-        entered = open_rows(data, reading, center, scale, asked.k, blocks)
-        if formula is None and looks_like_covariance(data):
-            warn(
-                "data is square and symmetric with equal row and column labels: if it is a covariance or "
-                "correlation matrix, use spca_cov(S, ...); spca() takes its rows for observations.",
-                DataWarning,
-            )
-        described = {**vars(reading), "center": center, "scale": scale, "context": entered.context}
-        described["blocks"] = blocks
-        described["passes"] = _passes(passes, entered)
+        data, formula = table_and_formula("spca", data_or_formula, data, formula)
+        refuse_other_names("spca", options, method)
+        read = {name: options.pop(name) for name in READING if name in options}
+        asked = request_of(
+            {
+                "k": _number(k),
+                "card": card,
+                "variance": variance,
+                "method": method,
+                "objective": objective,
+                "effort": effort,
+                "include": include,
+                "exclude": exclude,
+                "disjoint": disjoint,
+                "together": together,
+                "nonneg": nonneg,
+                "rng": rng,
+                **options,
+            }
+        )
+        reading = ReadOptions(
+            formula, read.get("context"), weights, na, read.get("categorical", "refuse"), read.get("k_em")
+        )
+        entered = open_rows(data, reading, read.get("center", True), scale, asked.k, read.get("blocks"))
+        entered = entered.with_passes(read.get("passes"))
+        described = {"formula": formula, "scale": scale, "na": na, "weights": weights, **_not_default(read)}
+        described["context"] = entered.context
         call = Call(spca, entered.data, {**asked.arguments, **described, "progress": progress})
-        return _fitted(entered, asked, call)
+        again = isinstance(data, Fitted)  # a refit, whose first fit has warned of unequal variances
+        return _fitted(entered, asked, call, False if again else scale)
 
 
 def spca_cov(
-    S: Any,
-    k: int | None = None,
-    card: Any = None,
+    S: pd.DataFrame | NDArray[Any],
+    k: int,
+    card: Card | None = None,
     *,
-    n_obs: int | None = None,
-    mean: Any = None,
-    scale: Any = None,
-    blocks: Mapping[str, Any] | None = None,
-    nearest: bool = False,
-    given: Any = None,
     variance: float | None = None,
-    promise: str | None = None,
-    include: Any = None,
-    exclude: Any = None,
+    n_obs: int | None = None,
+    scale: bool | Literal["blocks", "raw blocks"] | None = None,
+    blocks: Mapping[str, Labels] | None = None,
+    mean: Vector | None = None,
+    sd: Vector | None = None,
+    given: Labels | None = None,
+    nearest: bool = False,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    include: Rule | None = None,
+    exclude: Rule | None = None,
     disjoint: bool = False,
-    together: Any = None,
-    objective: str | None = None,
-    effort: str | None = None,
-    method: str | None = None,
+    together: Literal["terms"] | Mapping[str, Labels] | None = None,
     nonneg: bool = False,
-    n_init: int | None = None,
-    rng: Any = None,
-    order: str | None = None,
-    tol: float | None = None,
-    max_iter: int | None = None,
-    progress: Any = None,
-    **options: Any,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[MethodOptions],
 ) -> SpcaResult:
     """Fit sparse principal components to a covariance or correlation matrix.
 
@@ -306,61 +425,181 @@ def spca_cov(
         Symmetric and positive semidefinite. The result of :func:`correlation` includes its kind and its
         number of rows.
     k : int
-    card, variance, promise, include, exclude, disjoint, together, objective, effort, method : optional
-        As for :func:`spca`.
-    nonneg, n_init, rng, order, tol, max_iter, progress : optional
-        As for :func:`spca`.
+        Number of components.
+    card : int, sequence of k ints, or mapping, optional
+        Number of nonzero loadings, of all components or of each. See :func:`spca`.
+    variance : float in (0, 1], optional
+        Share of dense PCA's explained variance to keep, instead of `card`.
     n_obs : int, optional
         Number of rows from which the matrix was computed, for the summary and for resampling.
-    mean, scale : array-like of shape (p,), optional
-        Means of the variables and, for a correlation matrix, the standard deviations by which rows are
-        divided; ``transform(rows)`` needs them. `scale` is one by default. ``scale="blocks"`` and
-        ``scale="raw blocks"`` divide the variables of `S` as for :func:`spca`.
+    scale : bool, "blocks" or "raw blocks", optional
+        True replaces `S` by its correlation matrix. ``"blocks"`` and ``"raw blocks"`` divide the variables as
+        for :func:`spca`. By default `S` is used as it is, and a DataWarning is given if the variances differ
+        by a factor of more than 10,000, which False does not give.
     blocks : mapping of name to list of labels, optional
-        As for :func:`spca`.
+        The variables of each block, with ``scale="blocks"``. See :func:`spca`.
+    mean : array-like of shape (p,), optional
+        Means of the variables, which ``transform(rows)`` needs.
+    sd : array-like of shape (p,), optional
+        For a correlation matrix: standard deviations of the variables, by which ``transform(rows)`` divides
+        the centred rows; one by default. Needs `mean`. With ``scale=True`` the rows are also divided by the
+        square roots of the diagonal of `S`, so that a covariance matrix needs `mean` only.
+    given : list of labels, optional
+        Variables for which the others are adjusted (partial PCA): the components are those of
+        S_yy - S_yz S_zz^+ S_zy, or of the partial correlations if the diagonal of `S` is one.
     nearest : bool
         Whether to replace a matrix that is not positive semidefinite, as polychoric or pairwise correlations
         may be, by the nearest one with the same variances (in the Frobenius norm of the correlations; Higham,
         2002). The summary reports the change.
-    given : list of labels, optional
-        Variables for which the others are adjusted (partial PCA): the components are those of
-        S_yy - S_yz S_zz^+ S_zy, or of the partial correlations if the diagonal of `S` is one.
+    method : str, optional
+        A name in :func:`methods` that does not need rows; "joint" by default.
+    objective : {"adjusted", "pev", "least_squares"}, optional
+        What is maximised. See :func:`spca`.
+    effort : {"quick", "auto", "thorough"}, optional
+        How long "joint" searches.
+    include, exclude : list of names, or mapping, optional
+        Variables that components must contain, or must not contain. See :func:`spca`.
+    disjoint : bool
+        Whether every variable is in at most one component.
+    together : mapping from names to lists of names, optional
+        Groups of variables that enter a component together. See :func:`spca`.
+    nonneg : bool
+        Whether loadings must be nonnegative, for methods with this option.
+    rng : None, int or numpy Generator
+        Seed of random starts; None uses a fixed seed.
+    progress : None, bool or callable
+        Whether to show progress. See :func:`spca`.
     **options
-        Further options of the method; see :func:`methods`.
+        `promise`, `order`, `n_init`, `tol` and `max_iter`, as for :func:`spca`, and further options of the
+        method; see :func:`methods`.
 
     Returns
     -------
     SpcaResult
         Without `scores` and `biplot`, which need rows.
+
+    Raises
+    ------
+    CovarianceError
+        If `S` is not symmetric and positive semidefinite.
+    SpcaError
+        The base class of all errors; see :mod:`spcastat.errors`.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> fit = sp.spca_cov(sp.datasets.load_pitprops(), k=2, card=[4, 3], n_obs=180)
+    >>> fit.card.tolist()
+    [4, 3]
     """
     with listening(progress):
-        rule = (include, exclude, disjoint, together)
-        how = (n_init, rng, order, tol, max_iter, objective, effort, promise, *rule)
-        k = _number("spca_cov", k, method, options)
-        asked = Request(k, card, variance, method, nonneg, *how, options)
-        known = {"mean": mean, "scale": scale, "blocks": blocks, "nearest": nearest, "given": given}
-        entered = open_covariance(S, n_obs=n_obs, **known)
-        described = {"n_obs": n_obs, **known}
+        refuse_other_names("spca_cov", options, method)
+        asked = request_of(
+            {
+                "k": k,
+                "card": card,
+                "variance": variance,
+                "method": method,
+                "objective": objective,
+                "effort": effort,
+                "include": include,
+                "exclude": exclude,
+                "disjoint": disjoint,
+                "together": together,
+                "nonneg": nonneg,
+                "rng": rng,
+                **options,
+            }
+        )
+        described: dict[str, Any] = {
+            "n_obs": n_obs,
+            "scale": scale,
+            "blocks": blocks,
+            "mean": mean,
+            "sd": sd,
+            "given": given,
+            "nearest": nearest,
+        }
+        entered = open_covariance(S, **described)
         call = Call(spca_cov, entered.data, {**asked.arguments, **described, "progress": progress})
-        return _fitted(entered, asked, call)
+        return _fitted(entered, asked, call, scale)
 
 
+@overload
 def spca_path(
-    data: Any,
+    data: Rows,
+    /,
     k: int = 1,
-    cards: Any = None,
     *,
+    cards: Cards | None = None,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
     covariance: bool | None = None,
-    objective: str | None = None,
-    effort: str | None = None,
-    method: str | None = None,
-    order: str | None = None,
-    n_init: int | None = None,
-    rng: int | None = None,
-    nonneg: bool = False,
-    tol: float | None = None,
-    max_iter: int | None = None,
-    progress: Any = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[ScanOptions],
+) -> SpcaPath: ...
+@overload
+def spca_path(
+    formula: str,
+    /,
+    k: int = 1,
+    *,
+    data: Rows,
+    cards: Cards | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[ScanOptions],
+) -> SpcaPath: ...
+@overload
+def spca_path(
+    *,
+    data: Rows,
+    k: int = 1,
+    cards: Cards | None = None,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[ScanOptions],
+) -> SpcaPath: ...
+def spca_path(
+    data_or_formula: Any = None,
+    /,
+    k: int = 1,
+    *,
+    data: Any = None,
+    cards: Cards | None = None,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
     **options: Any,
 ) -> SpcaPath:
     """Fit sparse principal components for a range of cardinalities.
@@ -368,25 +607,41 @@ def spca_path(
     Parameters
     ----------
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
-        Rows, or a covariance or correlation matrix.
+        Rows, or a covariance or correlation matrix. The first argument without a name, or ``data=``.
     k : int
         Number of components.
-    cards : int, or sequence of ints or of sequences of k ints, optional
-        Cardinalities of all components, or of each; an int stands for 1, 2, ..., cards. By default 1 to 10,
-        about ten larger numbers up to the rank of the data (at most n - 1, or p), and p.
+    cards : sequence of ints or of sequences of k ints, optional
+        Cardinalities of all components, as in ``cards=range(1, 11)``, or of each. By default 1 to 10, about
+        ten larger numbers up to the rank of the data (at most n - 1, or p), and p.
+    formula : str, optional
+        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
+        :func:`spca`.
+    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
+        Whether to divide columns by their standard deviations; not by default. See :func:`spca`.
+    na : {"raise", "drop", "em", "pairwise"}
+        How to treat missing values. See :func:`spca`.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative frequency weights. See :func:`spca`.
+    n_obs : int, optional
+        Number of rows from which a covariance matrix was computed.
     covariance : bool, optional
         Whether `data` is a covariance matrix. By default a symmetric frame with equal row and column labels
         is treated as one.
     method : str, optional
         A method that takes a cardinality; "joint" by default.
-    rng : int, optional
-        Seed of random starts; every fit starts from it.
-    objective, effort, order, n_init, nonneg, tol, max_iter, progress
-        As for :func:`spca`.
+    objective : {"adjusted", "pev", "least_squares"}, optional
+        What is maximised. See :func:`spca`.
+    effort : {"quick", "auto", "thorough"}, optional
+        How long "joint" searches.
+    rng : None, int or numpy Generator
+        Seed of random starts; every fit starts from it. None uses a fixed seed.
+    progress : None, bool or callable
+        Whether to show progress. See :func:`spca`.
     **options
-        Options of the method, and those of :func:`spca` (`formula`, `center`, `scale`, `blocks`, `weights`,
-        `na`, `k_em`, `context`, `categorical`) or :func:`spca_cov` (`n_obs`, `mean`, `scale`, `blocks`,
-        `nearest`, `given`) that describe the data.
+        Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), of the method (`order`,
+        `n_init`, `tol`, `max_iter` and those in :func:`methods`), and of the data: `center`, `blocks`,
+        `categorical`, `context`, `k_em` and `passes` of :func:`spca` for rows; `mean`, `sd`, `blocks`,
+        `given` and `nearest` of :func:`spca_cov` for a covariance matrix.
 
     Returns
     -------
@@ -417,19 +672,31 @@ def spca_path(
     from spcastat.select import fit_path, path_cards
 
     with listening(progress):
-        how = (n_init, rng, order, tol, max_iter, objective, effort)
-        asked = Request(k, None, None, method, nonneg, *how)
+        data, formula = table_and_formula("spca_path", data_or_formula, data, formula)
         what = "fits a range of cardinalities"
         refuse_controls("spca_path", what, options, "such as cards=[1, 4, 7], ")
         refuse_other_names("spca_path", options, method)
-        entered, covariance, described = opened(data, covariance, options, None, asked.k)
+        options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
+        options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
+        k = request_of({"k": k}).k
+        entered, covariance, described = opened(data, covariance, options, None, k)
         function = spca_cov if covariance else spca
-        options = {name: value for name, value in options.items() if name not in described}
-        require_components(asked.k, entered.p)
-        keys, wanted = path_cards(cards, asked.k, entered.p)
-        asked = replace(asked, card=wanted[-1], further=options)
+        require_components(k, entered.p)
+        keys, wanted = path_cards(cards, k, entered.p)
+        asked = request_of(
+            {
+                "k": k,
+                "card": wanted[-1],
+                "method": method,
+                "objective": objective,
+                "effort": effort,
+                "rng": seed_of(rng) if isinstance(rng, np.random.Generator) else rng,
+                **{name: value for name, value in options.items() if name not in described},
+            }
+        )
         plan = make_plan(asked, entered.p, partial(_hint, function, spca_path))
         source = entered.source_for(plan, asked.k)
+        warn_of_unequal_variances(source, scale)
         plan = plan.on(source.spec, check=False)
         if cards is None:
             groups = len(getattr(plan.solver, "together", None) or ())
@@ -446,47 +713,63 @@ def spca_path(
         return SpcaPath(fits)
 
 
-def _number(function: str, k: int | None, method: Any, options: Mapping[str, Any]) -> int:
-    """Return k; raise if it is missing, or if an option has a different name in this package."""
-    refuse_other_names(function, options, method)
+#: Options of :func:`spca` that describe the data.
+READING = ("center", "blocks", "categorical", "context", "k_em", "passes")
+#: Values of these options by default, if that is not None.
+DEFAULTS = {"center": True, "categorical": "refuse"}
+
+
+def given_of(**arguments: Any) -> dict[str, Any]:
+    """Return the arguments that are not None."""
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _not_default(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that differ from their defaults."""
+    return {
+        name: value
+        for name, value in options.items()
+        if value is not None and not (isinstance(value, (bool, str)) and value == DEFAULTS.get(name))
+    }
+
+
+def request_of(arguments: Mapping[str, Any]) -> Request:
+    """Return the request of a fit with these arguments; options of some methods only are `further`."""
+    known = {one.name for one in fields(Request)} - {"further"}
+    named = {name: value for name, value in arguments.items() if name in known}
+    return Request(**named, further={n: value for n, value in arguments.items() if n not in known})
+
+
+def _number(k: int | None) -> int:
+    """Return k; raise ComponentsError if it is missing."""
     if k is None:
         raise ComponentsError(
-            f"{function}() was given no k, the number of components: {function}(data, k=3, card=5). If it is "
-            "not known, choose(data) chooses k and card."
+            "spca() was given no k, the number of components: spca(data, k=3, card=5). If it is not known, "
+            "choose(data) chooses k and card."
         )
     return k
 
 
 def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str:
-    homes: dict[str, Callable[..., Any]] = {
-        "a fit of rows, spca(data, ...)": spca,
-        "a fit of a covariance matrix, spca_cov(S, ...)": spca_cov,
-        "a path, spca_path(data, ...)": spca_path,
+    """Return advice about an argument that does not exist, for a fit that `called` makes."""
+    homes = {
+        "a fit of rows, spca(data, ...)": arguments_of(spca, SpcaOptions),
+        "a fit of a covariance matrix, spca_cov(S, ...)": arguments_of(spca_cov, MethodOptions),
+        "a path, spca_path(data, ...)": arguments_of(spca_path, MatrixOptions),
     }
     options = {option for method in SOLVERS.values() for option in method.options}
-    return hint((fit, called), homes, options, name)
+    taken = {spca: SpcaOptions, spca_cov: MethodOptions, spca_path: ScanOptions}
+    own = arguments_of(fit, taken[fit]) | arguments_of(called, taken[called])
+    return hint(fit.__name__, own, homes, options, name)
 
 
-def _passes(passes: Any, opened: Opened) -> int | None:
-    """Return how many passes are allowed for dense PCA; raise OptionError for data that need none."""
-    if passes is None:
-        return None
-    if opened.stream is None:
-        raise OptionError(
-            f"passes={shown(passes)} was given with data in memory, which are not passed over; it is for "
-            "rows in chunks. Leave it out."
-        )
-    return whole_number("passes", passes, 1, 1000)
-
-
-def _fitted(opened: Opened, asked: Request, call: Call) -> SpcaResult:
-    """Plan and run a fit of opened data."""
+def _fitted(opened: Opened, asked: Request, call: Call, scale: Any) -> SpcaResult:
+    """Plan and run a fit of opened data; warn of unequal variances if `scale` is None."""
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = generator(asked.rng)  # rng=None uses a fixed seed, so that runs are reproducible
     source = opened.source_for(plan, asked.k)
+    warn_of_unequal_variances(source, scale)
     plan = plan.on(source.spec)
-    if call.arguments.get("passes") is not None:
-        source.op.most_passes = call.arguments["passes"]
     return finished(source, plan, run(source.op, plan, asked.k, rng), call)
 
 

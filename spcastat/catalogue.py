@@ -6,10 +6,11 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, overload
 
 import pandas as pd
 
+from spcastat.argument_types import MethodName
 from spcastat.config import one_of
 from spcastat.errors import MethodError
 from spcastat.operators import DEFLATIONS, ROW_DEFLATIONS
@@ -21,7 +22,11 @@ from spcastat.tables import Document, Row, Table
 __all__ = ["methods"]
 
 
-def methods(name: str | None = None) -> Any:
+@overload
+def methods(name: None = None) -> pd.DataFrame: ...
+@overload
+def methods(name: MethodName) -> Summary: ...
+def methods(name: MethodName | None = None) -> pd.DataFrame | Summary:
     """List the methods, or describe one of them.
 
     Parameters

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat.config import plural, real_number, warn, whole_number
+from spcastat import intake as data_reading
+from spcastat.argument_types import ReadOptions, Scale, Table, Vector
+from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.engine import require_components
-from spcastat.engine.inputs import open_rows
-from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError
-from spcastat.intake import ReadOptions
+from spcastat.engine.inputs import open_rows, table_and_formula, warn_of_unequal_variances
+from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.operators import Rows
-from spcastat.results.other_names import answered
+from spcastat.results.other_names import arguments_of, refuse_other_names
 from spcastat.results.spco import SpcoResult
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO
@@ -22,24 +22,72 @@ from spcastat.solvers.spco import SPCO
 __all__ = ["spco"]
 
 
-@answered
+@overload
 def spco(
-    data: Any,
+    data: Table,
+    /,
     k: int,
     penalty: float | None = None,
     *,
     zeros: float | None = None,
     ridge: float = 0.0,
     formula: str | None = None,
-    center: Any = True,
-    scale: Any = False,
-    blocks: Mapping[str, Any] | None = None,
-    weights: Any = None,
-    na: str = "raise",
+    scale: Scale | None = None,
+    na: Literal["raise", "drop"] = "raise",
+    weights: str | Vector | None = None,
     tol: float = 1e-8,
     max_iter: int = 2000,
-    context: Mapping[str, Any] | None = None,
-    categorical: str = "refuse",
+    **options: Unpack[ReadOptions],
+) -> SpcoResult: ...
+@overload
+def spco(
+    formula: str,
+    /,
+    k: int,
+    penalty: float | None = None,
+    *,
+    data: Table,
+    zeros: float | None = None,
+    ridge: float = 0.0,
+    scale: Scale | None = None,
+    na: Literal["raise", "drop"] = "raise",
+    weights: str | Vector | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 2000,
+    **options: Unpack[ReadOptions],
+) -> SpcoResult: ...
+@overload
+def spco(
+    *,
+    data: Table,
+    k: int,
+    penalty: float | None = None,
+    zeros: float | None = None,
+    ridge: float = 0.0,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Literal["raise", "drop"] = "raise",
+    weights: str | Vector | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 2000,
+    **options: Unpack[ReadOptions],
+) -> SpcoResult: ...
+def spco(
+    data_or_formula: Any = None,
+    /,
+    k: int | None = None,
+    penalty: float | None = None,
+    *,
+    data: Any = None,
+    zeros: float | None = None,
+    ridge: float = 0.0,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Literal["raise", "drop"] = "raise",
+    weights: str | Vector | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 2000,
+    **options: Any,
 ) -> SpcoResult:
     """Fit sparse principal coordinates: sparse scores on dense, orthonormal loadings.
 
@@ -49,6 +97,7 @@ def spco(
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, of shape (n, p)
+        Rows, in memory. The first argument without a name, or ``data=``.
     k : int
         Number of components.
     penalty : float, optional
@@ -57,12 +106,21 @@ def spco(
         Instead of `penalty`: the share of all coordinates that should be zero. One of the two must be given.
     ridge : float
         Divides all coordinates by 1 + ridge.
-    formula, center, scale, blocks, weights, na, context, categorical
-        As for :func:`spcastat.spca`.
+    formula : str, optional
+        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
+        :func:`spca`.
+    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
+        Whether to divide columns by their standard deviations; not by default. See :func:`spca`.
+    na : {"raise", "drop"}
+        Whether missing values raise an error, or incomplete rows are left out.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative frequency weights. See :func:`spca`.
     tol : float
         The fit has converged when a sweep changes no loading by more than this.
     max_iter : int
         Largest number of sweeps.
+    **options
+        Options of the data: `center`, `blocks`, `categorical` and `context` of :func:`spca`.
 
     Returns
     -------
@@ -75,7 +133,36 @@ def spco(
     >>> round(fit.cpzc, 2)
     0.5
     """
-    k = whole_number("k", k, 1, error=ComponentsError)
+    data, formula = table_and_formula("spco", data_or_formula, data, formula)
+    refuse_other_names("spco", options)
+    known = arguments_of(spco, ReadOptions)
+    for name in options:
+        if name not in known:
+            raise UnknownOptionError(f"spco() has no argument {name}=.{nearest(name, sorted(known))}")
+    if k is None:
+        raise ComponentsError("spco() was given no k, the number of components: spco(data, k=2, zeros=0.5).")
+    solver = _solver(k, penalty, zeros, ridge, tol, max_iter)
+    reading = data_reading.ReadOptions(
+        formula, options.get("context"), weights, na, options.get("categorical", "refuse")
+    )
+    opened = open_rows(data, reading, options.get("center", True), scale, blocks=options.get("blocks"))
+    require_components(k, opened.p)
+    source = opened.source("spco")
+    warn_of_unequal_variances(source, scale)
+    assert isinstance(source.op, Rows)
+    _check_rank(source.op, k)
+    unit = source.op.unit
+    inside = replace(solver, penalty=None if solver.penalty is None else solver.penalty / unit)
+    result = SpcoResult(source, solver, inside.solve(source.op, k).times(unit))
+    _require_nonzero(result, source.op)
+    if not result.converged:
+        warn(f"spco: {ADVICE[result.status]} ({plural(result.n_iter, 'sweep')}).", ConvergenceWarning)
+    return result
+
+
+def _solver(k: Any, penalty: Any, zeros: Any, ridge: Any, tol: Any, max_iter: Any) -> SPCO:
+    """Check the arguments of the method."""
+    whole_number("k", k, 1, error=ComponentsError)
     if (penalty is None) == (zeros is None):
         raise OptionError(
             "spco() needs exactly one of penalty= (in units of the data) and zeros= (the share of "
@@ -85,33 +172,25 @@ def spco(
         zeros = real_number("zeros", zeros, 0.0, 1.0)
         if zeros == 1.0:
             raise OptionError("zeros=1 would leave no coordinate; it must be below 1.")
-    solver = SPCO(
+    return SPCO(
         penalty=None if penalty is None else real_number("penalty", penalty, 0.0, np.inf),
         zeros=zeros,
         ridge=real_number("ridge", ridge, 0.0, np.finfo(float).max),
         tol=real_number("tol", tol, 0.0, 1.0),
         max_iter=whole_number("max_iter", max_iter, 1),
     )
-    reading = ReadOptions(formula, context, weights, na, categorical)
-    opened = open_rows(data, reading, center, scale, blocks=blocks)
-    require_components(k, opened.p)
-    source = opened.source("spco")
-    assert isinstance(source.op, Rows)
-    _check_rank(source.op, k)
-    unit = source.op.unit
-    inside = replace(solver, penalty=None if solver.penalty is None else solver.penalty / unit)
-    result = SpcoResult(source, solver, inside.solve(source.op, k).times(unit))
+
+
+def _require_nonzero(result: SpcoResult, op: Rows) -> None:
+    """Raise OptionError if all coordinates of a component are zero."""
     empty = (result.coordinates == 0).all()
     if empty.any():
-        scores = source.op.forward(source.op.leading(1)[1])
-        largest = float(np.abs(scores).max() / source.op.root_weights.max() * unit)
+        scores = op.forward(op.leading(1)[1])
+        largest = float(np.abs(scores).max() / op.root_weights.max() * op.unit)
         raise OptionError(
             f"penalty={result.penalty:g} makes every coordinate of {', '.join(empty.index[empty])} zero; "
             f"take a smaller one (in [0, {largest:g}) for any component to be left) or fewer components."
         )
-    if not result.converged:
-        warn(f"spco: {ADVICE[result.status]} ({plural(result.n_iter, 'sweep')}).", ConvergenceWarning)
-    return result
 
 
 def _check_rank(op: Rows, k: int) -> None:

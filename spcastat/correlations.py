@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, one_of, plural, real_number, shown, whole_number
-from spcastat.errors import ColumnTypeError, ConstantColumnError, InfiniteValuesError, MissingValuesError
+from spcastat.argument_types import Table
+from spcastat.config import listed, one_of, plural, real_number, shown, warn, whole_number
+from spcastat.errors import (
+    ColumnTypeError,
+    ConstantColumnError,
+    ConvergenceWarning,
+    InfiniteValuesError,
+    MissingValuesError,
+)
 from spcastat.intake.checks import kind_of
 from spcastat.intake.frames import open_table
 from spcastat.kernels.polychoric import polychoric
 from spcastat.kernels.sparsity import is_sparse
+from spcastat.streams import read_whole
 
 __all__ = ["correlation"]
 
@@ -20,7 +28,11 @@ METHODS = ("polychoric", "spearman", "pearson")
 
 
 def correlation(
-    data: Any, method: str = "polychoric", *, max_levels: int = 10, bound: float = 0.999
+    data: Table,
+    method: Literal["polychoric", "spearman", "pearson"] = "polychoric",
+    *,
+    max_levels: int = 10,
+    bound: float = 0.999,
 ) -> pd.DataFrame:
     """Return the correlation matrix of the columns of a table; each pair uses the rows that have both values.
 
@@ -45,8 +57,11 @@ def correlation(
     -------
     DataFrame of shape (p, p)
         For :func:`spca_cov`. ``attrs["spcastat"]`` holds ``kind``, the method; ``n_obs``, the number of rows;
-        ``n_pairs_min``, the smallest number of rows of a pair; ``at_bound``, the pairs at `bound`; and
-        ``smallest_eigenvalue``. If the latter is negative, use ``spca_cov(..., nearest=True)``.
+        ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the latter is
+        negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of columns (polychoric only):
+        ``at_bound`` those whose likelihood is largest at `bound`; ``reaches_bound`` those whose 95 %
+        likelihood interval contains `bound`, so that the data do not determine the correlation well; and
+        ``not_converged`` those whose likelihood was not maximised.
 
     Raises
     ------
@@ -55,6 +70,11 @@ def correlation(
     ConstantColumnError, MissingValuesError
         For a column with only one distinct value, and for a pair of columns without common rows or without
         variation in these.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If there are pairs in ``not_converged``.
 
     References
     ----------
@@ -71,17 +91,18 @@ def correlation(
     one_of("method", method, METHODS)
     most = whole_number("max_levels", max_levels, 2)
     limit = real_number("bound", bound, 0.0, 1.0 - 1e-6, open_low=True)
-    table = open_table(data)
+    table = open_table(read_whole(data))
     frame = pd.DataFrame(table.values.toarray() if is_sparse(table.values) else table.values)
     names = table.columns
     values = np.column_stack([_numbers(frame.iloc[:, j], name) for j, name in enumerate(names)])
     _require_variation(values, names)
-    at_bound: list[tuple[Any, Any]] = []
+    marked: dict[str, list[tuple[Any, Any]]] = {"at_bound": [], "reaches_bound": [], "not_converged": []}
     if method == "polychoric":
-        R, at_bound = _polychoric(values, names, most, limit)
+        R, marked = _polychoric(values, names, most, limit)
     else:
         kind: Any = method
-        R = pd.DataFrame(values).corr(kind, min_periods=2).to_numpy().copy()
+        sizes = np.frexp(np.nanmax(np.abs(values), axis=0))[1]  # powers of two, so that squares are finite
+        R = pd.DataFrame(np.ldexp(values, -sizes)).corr(kind, min_periods=2).to_numpy().copy()
         np.fill_diagonal(R, 1.0)
     present = (~np.isnan(values)).astype(float)
     pairs = present.T @ present
@@ -93,7 +114,7 @@ def correlation(
         "kind": method,
         "n_obs": len(frame),
         "n_pairs_min": int(pairs.min()),
-        "at_bound": at_bound,
+        **marked,
         "smallest_eigenvalue": float(np.linalg.eigvalsh(R)[0]),
     }
     return out
@@ -125,8 +146,8 @@ def _numbers(column: pd.Series, name: Any) -> np.ndarray:
 
 def _polychoric(
     values: np.ndarray, names: pd.Index, most: int, bound: float
-) -> tuple[np.ndarray, list[tuple[Any, Any]]]:
-    """Return the matrix, and the pairs whose absolute correlation equals `bound`."""
+) -> tuple[np.ndarray, dict[str, list[tuple[Any, Any]]]]:
+    """Return the matrix, and the pairs at the bound, reaching it, and without convergence."""
     levels = [np.unique(column[~np.isnan(column)]) for column in values.T]
     many = [j for j, found in enumerate(levels) if len(found) > most]
     if many:
@@ -148,11 +169,26 @@ def _polychoric(
         alone = np.flatnonzero((margin > 0).sum(axis=1) < 2)
         if alone.size:
             _refuse_pair(names[first[alone[0]]], names[second[alone[0]]])
-    r = polychoric(tables, bound)
+    estimates = polychoric(tables, bound)
     R = np.eye(p)
-    R[first, second] = R[second, first] = r
-    edge = np.flatnonzero(np.abs(r) >= bound)
-    return R, [(names[first[pair]], names[second[pair]]) for pair in edge]
+    R[first, second] = R[second, first] = estimates.correlation
+
+    def pairs(chosen: np.ndarray) -> list[tuple[Any, Any]]:
+        return [(names[first[pair]], names[second[pair]]) for pair in np.flatnonzero(chosen)]
+
+    marked = {
+        "at_bound": pairs(estimates.at_bound),
+        "reaches_bound": pairs(estimates.reaches_bound),
+        "not_converged": pairs(~estimates.converged),
+    }
+    if marked["not_converged"]:
+        warn(
+            f"The polychoric correlations of {plural(len(marked['not_converged']), 'pair')} did not "
+            f"converge: {listed(marked['not_converged'])}. Use method='spearman', or merge categories with "
+            "few rows.",
+            ConvergenceWarning,
+        )
+    return R, marked
 
 
 def _require_variation(values: np.ndarray, names: pd.Index) -> None:

@@ -6,6 +6,7 @@ variable, so that no function has to pass it on.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -134,6 +135,15 @@ def _watched() -> bool:
         return "ipykernel" in sys.modules
 
 
+def _size() -> dict[str, int]:
+    """Return the usual size for a terminal that reports a width of zero, in which tqdm would show no bar."""
+    try:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (AttributeError, ValueError, OSError):  # no terminal
+        return {}
+    return {} if width else {"ncols": 80, "nrows": 24}
+
+
 class _Bars:
     """A tqdm bar for each stage; bars of nested stages are below, and disappear when these end.
 
@@ -169,6 +179,7 @@ class _Bars:
                     desc=step.stage,
                     unit=f" {step.unit}",
                     file=sys.stderr,
+                    **_size(),
                     leave=step.depth == 0,
                     delay=DELAY if step.depth else 0,
                     # seconds between updates: more in a file or a pipe, where each update is a line

@@ -8,12 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 
 from spcastat.api import spca
+from spcastat.argument_types import (
+    Card,
+    Effort,
+    EstimatorOptions,
+    Labels,
+    Matrix,
+    MethodName,
+    Objective,
+    Rule,
+    Scale,
+    Table,
+    Vector,
+)
 from spcastat.config import GAPS, is_whole, listed, one_line, one_of, shown, whole_number
 from spcastat.errors import ColumnTypeError, ComponentsError, DataError, OptionError
 from spcastat.intake.checks import frame_values, vector
@@ -27,6 +40,9 @@ except ImportError as error:
         "spcastat.sklearn needs scikit-learn 1.6 or newer, which could not be imported; install it with "
         "pip install 'spcastat[sklearn]'. spcastat.spca() does without."
     ) from error
+
+if TYPE_CHECKING:
+    from spcastat.results import SpcaResult
 
 __all__ = ["SparsePCA"]
 
@@ -44,9 +60,21 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Share of dense PCA's explained variance to keep; an alternative to `card`. If neither is given, 0.9
         is used.
     method : str, optional
-        A name in :func:`spcastat.methods`.
-    scale, center : bool or array-like of shape (n_features,)
-        As for :func:`spcastat.spca`.
+        A name in :func:`spcastat.methods`; "joint" by default.
+    objective : {"adjusted", "pev", "least_squares"}, optional
+        What is maximised, for methods with this option.
+    effort : {"quick", "auto", "thorough"}, optional
+        How long "joint" searches; "auto" by default.
+    include, exclude : list of names, or mapping, optional
+        For "joint": features that every component must contain, or must not contain; a mapping gives them by
+        component (``{"PC1": ["age"]}``). Features of an array are called "x1", "x2", ...
+    disjoint : bool
+        For "joint": whether every feature is in at most one component.
+    scale : bool, {"blocks", "raw blocks"}, or array-like of shape (n_features,), optional
+        Whether to divide features by their standard deviations; not by default, with a warning if variances
+        differ by a factor of more than 10,000, which False does not give. See :func:`spcastat.spca`.
+    center : bool or array-like of shape (n_features,)
+        Whether to subtract the means of the features; an array gives other centres.
     blocks : dict, optional
         The features of each block, by name, for ``scale="blocks"``; see :func:`spcastat.spca`.
     nonneg : bool
@@ -55,8 +83,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Number of starts; the method's own number by default.
     random_state : None, int or RandomState
         Seed of random starts. None uses a fixed seed, so that repeated fits give identical results.
-    tol, max_iter : optional
-        As for :func:`spcastat.spca`.
+    tol : float, optional
+        Convergence tolerance of published methods that iterate.
+    max_iter : int, optional
+        Largest number of iterations of these methods.
     na : {"raise", "em", "pairwise"}
         How to treat missing values (NaN) in `fit` and `transform`: raise an error; use the covariances and
         scores expected given the measured values; or compute each covariance from the rows that have both
@@ -65,7 +95,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     k_em : int, optional
         Rank of the EM model; `n_components` by default.
     options : dict, optional
-        Further options of the method, such as ``{"objective": "pev", "effort": "thorough"}``.
+        Further options of the method, such as ``{"order": "best"}``; see :func:`spcastat.methods`.
 
     Attributes
     ----------
@@ -101,29 +131,50 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     [4, 4]
     """
 
+    components_: np.ndarray
+    mean_: np.ndarray
+    scale_: np.ndarray
+    explained_variance_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    n_components_: int
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    result_: SpcaResult
+
     def __init__(
         self,
         n_components: int = 2,
         *,
-        card: Any = None,
+        card: Card | None = None,
         variance: float | None = None,
-        method: str | None = None,
-        scale: Any = False,
-        center: Any = True,
-        blocks: Mapping[str, Any] | None = None,
+        method: MethodName | None = None,
+        objective: Objective | None = None,
+        effort: Effort | None = None,
+        include: Rule | None = None,
+        exclude: Rule | None = None,
+        disjoint: bool = False,
+        scale: Scale | None = None,
+        center: bool | Vector = True,
+        blocks: Mapping[str, Labels] | None = None,
         nonneg: bool = False,
         n_init: int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
-        na: str = "raise",
+        na: Literal["raise", "em", "pairwise"] = "raise",
         k_em: int | None = None,
-        options: dict[str, Any] | None = None,
-    ):
+        options: EstimatorOptions | None = None,
+    ) -> None:
         self.n_components = n_components
         self.card = card
         self.variance = variance
         self.method = method
+        self.objective = objective
+        self.effort = effort
+        self.include = include
+        self.exclude = exclude
+        self.disjoint = disjoint
         self.scale = scale
         self.center = center
         self.blocks = blocks
@@ -136,7 +187,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.k_em = k_em
         self.options = options
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SparsePCA:
+    def fit(self, X: Table, y: object = None, sample_weight: Vector | None = None) -> Self:
         """Fit the components.
 
         Parameters
@@ -154,19 +205,19 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         one_of("na", self.na, ("raise", *GAPS))
         # the EM model needs a rank of at least 1, which must be below the number of features
-        X = self._validated(X, ensure_min_samples=2, ensure_min_features=2 if self.na == "em" else 1)
+        rows = self._validated(X, ensure_min_samples=2, ensure_min_features=2 if self.na == "em" else 1)
         k = whole_number("n_components", self.n_components, 1, error=ComponentsError)
-        if k > X.shape[1]:
+        if k > rows.shape[1]:
             raise ComponentsError(
                 f"n_components={k} was given; it must be at most the number of features, "
-                f"n_features={X.shape[1]}."
+                f"n_features={rows.shape[1]}."
             )
         given = self.get_params(deep=False)
         for name in ("n_components", "options", "random_state"):
             del given[name]
         if sample_weight is not None:
-            given["weights"] = vector(sample_weight, X.shape[0], "sample_weight", "rows")
-        self.result_ = spca(self._named(X), k, rng=self._seed(), **given, **self._further())
+            given["weights"] = vector(sample_weight, rows.shape[0], "sample_weight", "rows")
+        self.result_ = spca(self._named(rows), k, rng=self._seed(), **given, **self._further())
         standard = self.result_._state.standard
         assert standard is not None
         self.components_ = self.result_._state.V.T.copy()
@@ -178,7 +229,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_iter_ = max(self.result_.n_iter, 1)
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Table) -> np.ndarray:
         """Return the scores of rows, shape (n_samples, n_components): the projection on the loadings.
 
         Parameters
@@ -188,7 +239,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         rows = self._checked(X)
         return self.result_.transform(rows, na=self.na).to_numpy()
 
-    def inverse_transform(self, X: Any) -> np.ndarray:
+    def inverse_transform(self, X: Matrix) -> np.ndarray:
         """Return the rows, shape (n_samples, n_features), in the span of the loadings with given scores.
 
         Parameters
@@ -201,7 +252,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             X = frame_values(X, "scores")
         return self.result_.inverse_transform(X).to_numpy()
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Table, y: object = None) -> float:
         """Return the PEV of rows: the share of their squared distance from the mean that the components keep.
 
         With ``na="em"`` missing values are replaced by their conditional means; with "pairwise" incomplete

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.errors import ConvergenceWarning, DataWarning, OptionError, UnknownOptionError
+from spcastat.errors import ConvergenceWarning, DataError, OptionError, UnknownOptionError
 
 
 def rows(n: int = 40) -> pd.DataFrame:
@@ -101,14 +101,13 @@ def test_max_iter_warns_at_the_callers_line():
         assert again[0].filename == __file__
 
 
-def test_a_covariance_matrix_given_as_data_warns():
+def test_a_covariance_matrix_given_as_data_is_refused():
     S = rows().cov()
-    with pytest.warns(DataWarning, match="spca_cov") as record:
-        sp.spca(S, 2, 3)
-    assert [warning.filename for warning in record] == [__file__]
+    for data in (S, S.to_numpy()):
+        with pytest.raises(DataError, match="spca_cov"):
+            sp.spca(data, 2, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sp.spca(S.to_numpy(), 2, 3)  # an array has no labels to tell by
         sp.spca(S.reset_index(drop=True), 2, 3)
         sp.spca(S.assign(a=0.5), 2, 3)
         sp.spca(rows().iloc[:6], 2, 3)

@@ -196,7 +196,7 @@ def test_options_that_are_refused(options, error, phrase):
 @pytest.mark.parametrize(
     ("options", "error", "phrase"),
     [
-        ({"scale": None}, errors.OptionError, r"scale=None.*True, False, or 4 numbers"),
+        ({"scale": 2.0}, errors.OptionError, r"scale=2.0.*True, False, or 4 numbers"),
         ({"center": 0.0}, errors.OptionError, r"center=0.0"),
         ({"scale": [1, 2, 0, 4]}, errors.OptionError, r"scale holds 0.*positive"),
         ({"scale": [1, 2, 3]}, errors.WeightsError, r"scale has shape \(3,\); it must be \(4,\)"),
@@ -269,7 +269,7 @@ INDEFINITE = S - 3 * np.eye(4)
         (S.astype(str), {}, errors.ColumnTypeError, r"real numbers"),
         (S, {"n_obs": 1}, errors.OptionError, r"n_obs=1"),
         (S, {"mean": [1.0]}, errors.WeightsError, r"mean has shape \(1,\)"),
-        (S, {"mean": np.zeros(4), "scale": np.zeros(4)}, errors.WeightsError, r"scale is zero or negative"),
+        (S, {"mean": np.zeros(4), "sd": np.zeros(4)}, errors.WeightsError, r"sd is zero or negative"),
     ],
 )
 def test_covariance_matrices_that_are_refused(matrix, options, error, phrase):
@@ -356,7 +356,7 @@ def test_options_that_would_be_ignored():
     with pytest.raises(errors.OptionError, match="na='omit'"):
         fit.diagnostics(na="omit")
     with pytest.raises(errors.OptionError, match=r"covariance=.* True or False"):
-        sp.spca_path(good(), 1, [1], covariance="yes")
+        sp.spca_path(good(), 1, cards=[1], covariance="yes")
     labelled = pd.Series([1.0, 0, 0, 0], index=list("bacd"))
     in_order = labelled[list("abcd")]
     assert sp.measures.pev(labelled, X=good()) == sp.measures.pev(in_order, X=good())

@@ -13,6 +13,7 @@ import pytest
 import spcastat
 from spcastat import cli, datasets
 from spcastat.cli import input_tables
+from spcastat.streams import whole
 
 
 def refused(capsys, *argv, code=1):
@@ -91,7 +92,8 @@ def test_large_files_are_read_in_chunks(hastie, tmp_path, capsys, monkeypatch, p
     data.to_parquet(path) if packing.endswith("parquet") else data.to_csv(path)
     command = ("fit", path, "--k", 2, "--card", 2, "--method", "bcd-l0", *how)
     one = ran(capsys, *command, "--save", tmp_path / "one.spca")
-    monkeypatch.setattr(input_tables, "LARGE", 0)
+    monkeypatch.setattr(whole, "LARGEST_TEXT", 0)
+    monkeypatch.setattr(whole, "LARGEST_PARQUET", 0)
     monkeypatch.setattr(input_tables, "ROWS", 7)
     assert ran(capsys, *command, "--in-memory") == one
     in_pieces = ran(capsys, *command, "--save", tmp_path / "two.spca")
@@ -105,7 +107,8 @@ def test_large_files_are_read_in_chunks(hastie, tmp_path, capsys, monkeypatch, p
 def test_chunks_name_the_line_that_is_wrong(tmp_path, capsys, monkeypatch):
     path = tmp_path / "rows.csv"
     path.write_text("id,a,b\n" + "".join(f"00{i},{i},{i % 3}\n" for i in range(30)) + "7,8\n")
-    monkeypatch.setattr(input_tables, "LARGE", 0)
+    monkeypatch.setattr(whole, "LARGEST_TEXT", 0)
+    monkeypatch.setattr(whole, "LARGEST_PARQUET", 0)
     assert "line 32 has 2 fields" in refused(capsys, "fit", path, "--k", 1, "--card", 1)
     path.write_text("id,a,b\n" + "".join(f"00{i},{i},{'x' if i == 20 else i % 3}\n" for i in range(30)))
     monkeypatch.setattr(input_tables, "ROWS", 7)
@@ -241,7 +244,7 @@ def test_a_path_is_printed_drawn_and_written(hastie, tmp_path, capsys):
     arguments = ["path", hastie, "--drop", "kind", "--cards", "2-4", "--scale"]
     out = ran(capsys, *arguments, "--plot", tmp_path / "path.svg", "--out", tmp_path / "path.csv")
     data = pd.read_csv(hastie, index_col=0).drop(columns="kind")
-    path = spcastat.spca_path(data, 1, [2, 3, 4], scale=True)
+    path = spcastat.spca_path(data, 1, cards=[2, 3, 4], scale=True)
     assert out == f"{path}\n"
     assert pd.read_csv(tmp_path / "path.csv")["adjusted"].tolist() == pytest.approx(
         path.table["adjusted"].tolist()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
+from math import erfc, exp, log, pi, sqrt
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal, norm
 
 import spcastat as sp
-from spcastat.kernels.polychoric import bivariate_normal
+from spcastat.kernels.polychoric import Tables, log_likelihood, polychoric
 
 
 def cut(rng: np.random.Generator, n: int, r: float, first: list[float], second: list[float]) -> pd.DataFrame:
@@ -18,15 +23,147 @@ def cut(rng: np.random.Generator, n: int, r: float, first: list[float], second: 
     return pd.DataFrame({"a": np.searchsorted(first, z[:, 0]), "b": np.searchsorted(second, z[:, 1])})
 
 
-@pytest.mark.parametrize("r", [-0.99, -0.5, 0.1, 0.9, 0.99])
-def test_the_bivariate_normal_distribution_is_scipys(r):
-    h, k = np.array([0.3, -1.2, 2.5]), np.array([-0.7, 0.0, 2.4])
-    expected = [
-        multivariate_normal.cdf([a, b], [0, 0], [[1, r], [r, 1]], abseps=1e-13)
-        for a, b in zip(h, k, strict=True)
-    ]
-    # 32 nodes give 3e-15 up to 0.99; SciPy's own integration about 1e-13
-    np.testing.assert_allclose(bivariate_normal(h, k, np.array(r)), expected, atol=2e-12)
+class ByQuadrature:
+    """Log likelihood of a table's latent correlation by SciPy's adaptive quadrature over x of the density
+    times P(lower < y < upper | x), and its derivative; thresholds are the normal quantiles of the margins."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        self.table = table
+        self.h, self.k = (
+            np.r_[-np.inf, norm.ppf(np.cumsum(margin)[:-1] / margin.sum()), np.inf]
+            for margin in (table.sum(axis=1), table.sum(axis=0))
+        )
+
+    def cell(self, a: int, b: int, r: float, slope: bool = False) -> float:
+        """Return the probability of a cell, or its derivative with respect to r."""
+        s = np.sqrt(1 - r * r)
+        low, high = float(self.k[b]), float(self.k[b + 1])
+
+        def conditional(x: float) -> float:
+            u, v = (low - r * x) / s, (high - r * x) / s
+            if u > 0:  # in the upper tail the difference of two numbers near one is none
+                u, v = -v, -u
+            return 0.5 * (erfc(-v / sqrt(2)) - erfc(-u / sqrt(2)))
+
+        def change(x: float) -> float:
+            terms = [
+                sign * exp(-0.5 * ((k - r * x) / s) ** 2) * (r * k - x)
+                for sign, k in ((1, high), (-1, low))
+                if np.isfinite(k)
+            ]
+            return sum(terms) / (sqrt(2 * pi) * s**3)
+
+        inner = change if slope else conditional
+        left, right = max(self.h[a], -12.0), min(self.h[a + 1], 12.0)
+        steps = [(k + m * s) / r for k in (low, high) if np.isfinite(k) and r != 0 for m in (-8, -2, 0, 2, 8)]
+        steps += [left + 0.02, left + 0.2, left + 1, right - 1, right - 0.2, right - 0.02]
+        edges = [left, *sorted(x for x in steps if left < x < right), right]
+        return sum(
+            quad(lambda x: exp(-x * x / 2) / sqrt(2 * pi) * inner(x), u, v, epsabs=1e-300, epsrel=1e-10)[0]
+            for u, v in pairwise(edges)
+        )
+
+    def value(self, r: float) -> float:
+        """Return the log likelihood."""
+        return sum(self.table[a, b] * log(self.cell(a, b, r)) for a, b in np.argwhere(self.table))
+
+    def score(self, r: float) -> float:
+        """Return the derivative of the log likelihood with respect to r."""
+        return sum(
+            self.table[a, b] * self.cell(a, b, r, slope=True) / self.cell(a, b, r)
+            for a, b in np.argwhere(self.table)
+        )
+
+
+def sparse_corners(seed: int) -> np.ndarray:
+    """Return a table of two items with rare outer categories, and one to three rows in a corner far from the
+    others."""
+    rng = np.random.default_rng(seed)
+    m, n, r = rng.integers(3, 6), rng.integers(300, 3000), rng.uniform(0.7, 0.98)
+    z = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size=n)
+    first, second = rng.uniform(-1, 1, (2, m - 1))
+    first[0], second[-1] = -rng.uniform(1.5, 3), rng.uniform(1.5, 3)
+    first, second = np.sort(first), np.sort(second)
+    table = np.zeros((m, m))
+    np.add.at(table, (np.searchsorted(first, z[:, 0]), np.searchsorted(second, z[:, 1])), 1)
+    table[0, -1] += rng.integers(1, 4)
+    table = table[table.any(axis=1)][:, table.any(axis=0)]
+    return table if rng.random() < 0.5 else table[:, ::-1]
+
+
+def items_of(table: np.ndarray) -> pd.DataFrame:
+    """Return the rows that a table counts."""
+    cells = np.argwhere(table)
+    counts = table[tuple(cells.T)].astype(int)
+    return pd.DataFrame(np.repeat(cells, counts, axis=0), columns=["a", "b"])
+
+
+def check_maximum(table: np.ndarray) -> None:
+    """Assert that the correlation is within 1e-6 of the maximum of the likelihood by quadrature.
+
+    The derivative changes its sign within 1e-6 of the correlation; the likelihood is lower everywhere on a
+    coarse grid.
+    """
+    found = sp.correlation(items_of(table))
+    assert found.attrs["spcastat"]["at_bound"] == []
+    r = found.loc["a", "b"]
+    by = ByQuadrature(table)
+    assert by.score(r - 1e-6) > 0 > by.score(r + 1e-6)
+    most = by.value(r)
+    assert max(by.value(other) for other in (-0.95, -0.6, 0.0, 0.6, 0.95)) < most
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tables_with_sparse_corners_have_the_maximum_of_the_likelihood(seed):
+    check_maximum(sparse_corners(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30, 200))
+def test_more_tables_with_sparse_corners_have_the_maximum_of_the_likelihood(seed):
+    check_maximum(sparse_corners(seed))
+
+
+@pytest.mark.parametrize("r", [-0.999, -0.9, -0.3, 0.0, 0.5, 0.99])
+def test_log_likelihoods_are_those_of_quadrature_however_small_the_cells(r):
+    table = np.array([[40.0, 5, 1], [6, 90, 8], [1, 4, 45]])
+    by = ByQuadrature(table)
+    value, score = log_likelihood(Tables.of(table[None]), np.arctanh([r]))
+    # quadrature to 1e-10 of each cell; the smallest has probability exp(-1500) at -.999, where quadrature
+    # underflows, so that only its sign of the slope is compared
+    if r == -0.999:
+        assert value[0] < -3000
+        assert score[0] > 0
+    else:
+        assert value[0] == pytest.approx(by.value(r), rel=1e-9)
+        assert score[0] / (1 - r * r) == pytest.approx(by.score(r), rel=1e-7)
+
+
+def test_a_likelihood_that_is_flat_to_the_bound_is_flagged():
+    # given the margins, the log likelihood of [[2, 192], [0, 6]] is -38.149 at r = 0, and at r = 1 that
+    # of the multinomial with probabilities .01, .96, 0, .03
+    table = np.array([[2.0, 192], [0, 6]])
+    values = log_likelihood(Tables.of(np.stack([table] * 3)), np.arctanh([0.0, 0.5, 0.99]))[0]
+    np.testing.assert_allclose(values, [-38.149, -38.088, -38.088], atol=5e-4)
+    assert values[2] == pytest.approx(2 * np.log(0.01) + 192 * np.log(0.96) + 6 * np.log(0.03), abs=1e-9)
+    told = sp.correlation(items_of(table)).attrs["spcastat"]
+    assert told["at_bound"] == told["reaches_bound"] == [("a", "b")]
+    # with P the probability of cell (0, 1), the log likelihood of [[40, 1], [1, 40]] is
+    # 80 log(.5 - P) + 2 log(P), -66.2 at its maximum P = 1/82 (r = .997) and -66.5 at r = .999 (P = .0071)
+    found = sp.correlation(items_of(np.array([[40.0, 1], [1, 40]])))
+    assert found.loc["a", "b"] == pytest.approx(np.sin(2 * np.pi * (40 / 82 - 0.25)), abs=1e-9)
+    assert found.attrs["spcastat"]["at_bound"] == []
+    assert found.attrs["spcastat"]["reaches_bound"] == [("a", "b")]
+    told = sp.correlation(items_of(np.array([[30.0, 20], [20, 30]]))).attrs["spcastat"]
+    assert told["at_bound"] == told["reaches_bound"] == told["not_converged"] == []
+
+
+def test_a_search_that_ends_before_it_converged_is_reported(monkeypatch):
+    items = items_of(sparse_corners(0))
+    monkeypatch.setattr("spcastat.correlations.polychoric", partial(polychoric, max_iter=1))
+    with pytest.warns(sp.errors.ConvergenceWarning, match=r"1 pair did not converge: \('a', 'b'\)"):
+        found = sp.correlation(items)
+    assert found.attrs["spcastat"]["not_converged"] == [("a", "b")]
 
 
 def test_items_cut_at_their_medians_have_the_closed_form():
@@ -152,7 +289,7 @@ def test_correlations_that_no_sample_has_are_replaced_by_the_nearest_and_the_pri
     fit.save(tmp_path / "fit.spca")
     assert str(sp.load(tmp_path / "fit.spca")) == str(fit)
     assert str(fit.refit(card=3)) == str(fit)
-    assert str(sp.spca_path(R, 1, [3], nearest=True)[3]) == str(fit)
+    assert str(sp.spca_path(R, 1, cards=[3], nearest=True)[3]) == str(fit)
 
 
 def test_polychoric_correlations_have_no_scores_of_codes_and_no_draws_of_normal_rows():
@@ -166,7 +303,7 @@ def test_polychoric_correlations_have_no_scores_of_codes_and_no_draws_of_normal_
         sp.spca_cov(R, 1, 3, nearest=True, mean=np.zeros(6))
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)))
     assert sp.spca_cov(sp.correlation(rows, "pearson"), 1, 2).bootstrap(10) is not None  # n_obs is known
-    assert sp.choose(sp.correlation(rows, "pearson"), 1, [1, 2]).by == "ebic"
+    assert sp.choose(sp.correlation(rows, "pearson"), 1, cards=[1, 2]).by == "ebic"
     assert "Data       Pearson correlation matrix of" in str(
         sp.spca_cov(sp.correlation(rows, "pearson"), 1, 2)
     )

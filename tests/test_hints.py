@@ -30,7 +30,12 @@ X = sp.datasets.make_hastie(40)
         (sp.spca, X, {"zeros": 0.5}, r"for spcastat\.spco\(data, k, zeros="),
         (sp.spca_path, X, {"centre": True}, r"Did you mean 'center'\?$"),
         (sp.spca_path, X, {"n_ob": 40}, r"Did you mean 'n_init'\?|Did you mean 'n_obs'\?"),
-        (sp.spca_path, R, {"center": True}, r"no place in spca_cov\(\)"),
+        (sp.spca_path, R, {"center": True}, r"center= was given with a covariance matrix, and it describes"),
+        (sp.spca_path, X, {"n_obs": 40}, r"n_obs= was given with rows, and it describes a covariance matrix"),
+        (sp.choose, X, {"n_resample": 99}, r"the number of draws is n_draws="),
+        (sp.choose, X, {"level": 0.1}, r"level of the tests is alpha="),
+        (sp.choose, X, {"mean": X.mean()}, r"mean= was given with rows"),
+        (sp.choose, X, {"card": 5}, r"give cards="),
     ],
 )
 def test_an_argument_is_answered_with_where_it_belongs(function, data, given, answer):
@@ -52,7 +57,7 @@ def test_coordinates_are_a_function_of_their_own(function):
 @pytest.mark.parametrize(("name", "value"), [("card", 3), ("t", 1.5), ("penalty", 0.1), ("variance", 0.9)])
 def test_a_path_takes_no_control_of_one_fit(name, value):
     with pytest.raises(UnknownOptionError, match=rf"{name}= was given to spca_path\(\).*cards="):
-        sp.spca_path(X, 1, [1, 2], **{name: value})
+        sp.spca_path(X, 1, cards=[1, 2], **{name: value})
 
 
 def test_one_of_a_thing_is_written_as_one():

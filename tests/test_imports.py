@@ -25,6 +25,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAG
 ROWS = [
     ["errors", "version"],
     ["config", "labels", "progress"],
+    ["argument_types"],
     ["kernels", "textfiles"],
     ["intake", "operators"],
     ["streams", "missing"],
@@ -152,16 +153,18 @@ def test_the_package_offers_the_names_it_lists():
         if isinstance(line, ast.ImportFrom)
         for alias in line.names
     }
-    assert set(spcastat.__all__) == {*typed, "__version__"}
+    assert {*spcastat.__all__, "sklearn", *spcastat._CLASSES} == {*typed, "__version__"}
+    for name in spcastat._CLASSES:
+        assert getattr(spcastat, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'sppca'"):
         spcastat.sppca  # noqa: B018
 
 
 def test_dir_shows_public_names_only():
     # Also once modules were loaded: they become attributes of the package, as "importlib" and "Any" are.
-    code = "import spcastat as sp; sp.spca; sp.SpcaResult; print(*dir(sp))"
+    code = "import spcastat as sp; sp.spca; sp.SpcaResult; sp.Choice; print(*dir(sp))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == sorted(spcastat.__all__)
+    assert done.stdout.split() == sorted([*spcastat.__all__, "sklearn"])
     assert all(name == "__version__" or not name.startswith("_") for name in spcastat.__all__)
 
 

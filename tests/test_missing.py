@@ -217,7 +217,7 @@ def test_columns_of_pandas_own_types():
 
 def test_a_path_is_its_fits():
     data = gapped()
-    path = sp.spca_path(data, 2, [2, 4], na="em", k_em=3, scale=True)
+    path = sp.spca_path(data, 2, cards=[2, 4], na="em", k_em=3, scale=True)
     alone = sp.spca(data, 2, 4, na="em", k_em=3, scale=True)
     np.testing.assert_allclose(path[4].loadings, alone.loadings, atol=1e-10)
     assert "of rank 3" in " ".join(str(path[2]).split())

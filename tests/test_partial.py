@@ -251,7 +251,7 @@ def test_draws_of_few_rows_a_subject_have_the_variance_of_the_fit():
 def test_what_judges_and_chooses_takes_the_residuals():
     data = table()
     fit = sp.spca(data, 1, 3, formula=FORMULA, scale=True)
-    path = sp.spca_path(data, 1, [2, 3], formula=FORMULA, scale=True)
+    path = sp.spca_path(data, 1, cards=[2, 3], formula=FORMULA, scale=True)
     assert path[3].measure("adjusted") == pytest.approx(fit.measure("adjusted"), rel=1e-12)
     left = residuals(data[list("abcde")], design(data))
     bounds = [one.certify()["upper_bound"].iloc[0] for one in (fit, sp.spca(left, 1, 3, scale=True))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import time
 import warnings
@@ -134,25 +136,25 @@ def test_the_stages_of_fits(heard):
 
 
 def test_a_path_tells_its_fits(heard):
-    path = sp.spca_path(R, 2, [2, 4, 6], method="bcd-l0", progress=heard)
+    path = sp.spca_path(R, 2, cards=[2, 4, 6], method="bcd-l0", progress=heard)
     assert_well_told(heard)
     assert [step.done for step in heard if step.stage == "path"] == [0, 1, 2, 3, 3]
     assert {step.total for step in heard if step.stage == "path"} == {3}
     assert {step.depth for step in heard if step.stage == "block coordinate descent"} == {1}
     assert "progress" not in path[4].call
-    assert path.table.equals(sp.spca_path(R, 2, [2, 4, 6], method="bcd-l0").table)
+    assert path.table.equals(sp.spca_path(R, 2, cards=[2, 4, 6], method="bcd-l0").table)
     heard.clear()
-    sp.spca_path(R, 1, [2, 4], method="greedy", progress=heard)
+    sp.spca_path(R, 1, cards=[2, 4], method="greedy", progress=heard)
     assert [step.done for step in heard] == [0, 1, 2, 2]
 
 
 def test_a_certificate_tells_its_nodes(heard):
     fit = sp.spca_cov(R, 2, card=5)
-    table = fit.certify(progress=heard)
+    table = fit.certify(joint=False, progress=heard)
     assert_well_told(heard)
     nodes = [step.done for step in heard if step.stage == "branch and bound" and step.ended]
     assert nodes == table["nodes"].tolist()
-    assert table.drop(columns="seconds").equals(fit.certify().drop(columns="seconds"))
+    assert table.drop(columns="seconds").equals(fit.certify(joint=False).drop(columns="seconds"))
 
 
 def test_refit_is_watched_as_the_fit_was(heard):
@@ -269,3 +271,50 @@ def test_none_leaves_the_one_that_listens_alone(heard, monkeypatch, capsys):
         worked()
     assert heard[0].stage == "path"
     assert capsys.readouterr().err == ""
+
+
+LONG = {
+    "spca": "sp.spca(X, 2, 3)",
+    "spca_cov": "sp.spca_cov(X.cov(), 2, 3)",
+    "spca_path": "sp.spca_path(X, 2, cards=[2, 3])",
+    "choose": "sp.choose(X, 2, cards=[2, 3])",
+    "choose_k": "sp.choose_k(X, n_draws=19)",
+}
+
+
+def in_new_process(code, **streams):
+    """Run a call with default options in a new interpreter in which everything takes too long."""
+    lines = ["import sys, spcastat as sp, spcastat.progress as progress", "progress.PATIENCE = 0.0"]
+    lines += ["progress.DELAY = 0.0", "X = sp.datasets.pitprops_sample()", code]
+    return subprocess.Popen([sys.executable, "-c", "\n".join(lines)], **streams)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_a_terminal_shows_bars_without_being_asked(name):
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    process = in_new_process(LONG[name], stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 65536):
+            shown += piece
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    assert process.wait() == 0
+    assert b"it/s" in shown or b"/s]" in shown, shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_a_pipe_shows_nothing_and_a_notebook_bars(name):
+    process = in_new_process(LONG[name], stderr=subprocess.PIPE)
+    assert process.communicate()[1] == b""
+    assert process.returncode == 0
+    as_notebook = f"sys.modules['ipykernel'] = progress\n{LONG[name]}"
+    process = in_new_process(as_notebook, stderr=subprocess.PIPE)
+    shown = process.communicate()[1]
+    assert process.returncode == 0
+    assert b"/s]" in shown, shown

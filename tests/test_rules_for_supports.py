@@ -209,7 +209,8 @@ def test_a_fit_of_the_fewest_nonzeros_keeps_its_rule(tmp_path):
     pd.testing.assert_frame_equal(again, fit.bootstrap(5, rng=1).selected)
     assert again["PC2"]["clear"] == 1.0
     assert not ((again > 0).all(axis=1) & (again == 1.0).any(axis=1)).any()
-    assert "Compared with supports under the rule: PC2 must have clear" in fit.certify(max_nodes=1).sentence
+    told = fit.certify(joint=False, max_nodes=1).sentence
+    assert "Compared with supports under the rule: PC2 must have clear" in told
 
 
 def test_a_share_that_no_supports_under_the_rule_keep_is_refused_with_one_that_they_keep():
@@ -268,11 +269,11 @@ def test_a_refit_has_the_rule_until_it_is_told_otherwise(rows):
 
 
 def test_a_path_has_the_rule_and_refuses_cards_that_it_does_not_allow():
-    path = sp.spca_path(R, 2, [2, 3], include={"PC1": ["clear", "knots"]}, effort="quick")
+    path = sp.spca_path(R, 2, cards=[2, 3], include={"PC1": ["clear", "knots"]}, effort="quick")
     assert "Rule    PC1 must have clear, knots\n" in str(path)
     for card in (2, 3):
         assert path[card].loadings.loc[["clear", "knots"], "PC1"].all()
-    refused("its card is 1", 2, [1, 3], include=["clear", "knots"], function=sp.spca_path)
+    refused("its card is 1", 2, cards=[1, 3], include=["clear", "knots"], function=sp.spca_path)
 
 
 def test_a_path_by_default_has_the_cardinalities_that_the_rule_allows():
@@ -326,8 +327,8 @@ def test_the_largest_cardinality_that_a_rule_allows_is_not_said_to_be_too_small(
         "each": "equal",
         "effort": "quick",
     }
-    assert "cards= takes larger ones" in sp.choose(X, 3, [2, 3], **how).reason
-    choice = sp.choose(X, 3, [3, 4], **how)
+    assert "cards= takes larger ones" in sp.choose(X, 3, cards=[2, 3], **how).reason
+    choice = sp.choose(X, 3, cards=[3, 4], **how)
     assert choice.card == 4
     assert "cards= takes larger ones" not in choice.reason
 
@@ -376,7 +377,7 @@ def test_no_component_of_less_is_proven():
     """Loadings of another support under the rule: the bound stays above the best."""
     fit = sp.spca_cov(R, 2, 4, include={"PC1": "clear"}, disjoint=True, objective="pev", effort="quick")
     first = best_of(R.to_numpy(), 4, list(range(13)), [CLEAR])
-    proof = fit.certify()
+    proof = fit.certify(joint=False)
     assert proof["upper_bound"].iloc[0] >= first * (1 - 1e-13)
     assert proof["best_known"].iloc[0] <= first * (1 + 1e-13)
     used = np.flatnonzero(fit.loadings["PC1"])
@@ -411,12 +412,12 @@ def test_a_better_fit_that_breaks_the_rule_is_not_taken_over():
     """Better components, each given earlier ones, share variables: they are no disjoint fit."""
     fit = sp.spca_cov(R, 2, 4, include={"PC1": "clear"}, disjoint=True, objective="pev", effort="quick")
     with pytest.raises(OptionError, match="break it together"):
-        fit.adopt(fit.certify())
+        fit.adopt(fit.certify(joint=False))
 
 
 def test_a_better_fit_under_the_rule_is_taken_over():
     """Proofs are of adjusted variance, and this fit was made for PEV."""
     fit = sp.spca_cov(R, 2, [4, 3], include={"PC1": "clear"}, objective="pev", effort="quick")
-    better = fit.adopt(fit.certify())
+    better = fit.adopt(fit.certify(joint=False))
     assert better.loadings["PC1"]["clear"] != 0
     assert better.measure("adjusted") > fit.measure("adjusted")

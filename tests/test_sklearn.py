@@ -110,7 +110,7 @@ def test_sparse_and_dense_agree(rows):
 def test_pipeline_and_grid_search(rows):
     y = rows[["topdiam", "length", "ringbut", "bowdist", "whorls"]].sum(axis=1)  # size: PC1
     pipe = make_pipeline(SparsePCA(n_components=2, scale=True), LinearRegression())
-    grid = {"sparsepca__card": [1, 7], "sparsepca__options": [None, {"objective": "adjusted"}]}
+    grid = {"sparsepca__card": [1, 7], "sparsepca__objective": [None, "adjusted"]}
     search = GridSearchCV(pipe, grid, cv=3, error_score="raise").fit(rows, y)
     assert search.best_params_["sparsepca__card"] == 7
     assert search.best_score_ > 0.5

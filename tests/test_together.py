@@ -160,7 +160,7 @@ def test_what_cannot_be_is_refused_by_name(options, match):
 def test_what_knows_no_groups_refuses_them_with_the_nearest_call(fit):
     with pytest.raises(CardinalityError, match="it counts groups; there are 10, 'size', 'rings', 'moist'"):
         sp.spca_cov(R, 1, 11, together=SIZE)
-    with pytest.raises(OptionError, match=r"card counts groups\. Leave joint=True out"):
+    with pytest.raises(OptionError, match=r"card counts groups\. Give joint=False"):
         fit.certify(joint=True)
     with pytest.raises(OptionError, match=r"test_loadings.* Use bootstrap"):
         fit.test_loadings(99)
@@ -179,7 +179,7 @@ def test_a_choice_counts_groups(rows):
     assert "to which no further groups are worth adding" in str(choice)
     assert "The numbers of groups were chosen" in choice.method_text
     with pytest.raises(CardinalityError, match="it counts groups; there are 5"):
-        sp.choose(rows, 1, [2, 6], scale="mixed", together="terms")
+        sp.choose(rows, 1, cards=[2, 6], scale="mixed", together="terms")
     gaps = sp.datasets.pitprops_sample().copy()
     gaps.iloc[0, 0] = np.nan
     with pytest.raises(OptionError, match=r"with missing values; .* Give na='drop'"):

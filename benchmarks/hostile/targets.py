@@ -19,6 +19,7 @@ import pandas as pd
 import spcastat as sp
 from benchmarks.hostile.judges import in_pandas
 from benchmarks.hostile.values import covariance, frame
+from spcastat.argument_types import ReadOptions, RowOptions
 
 K = 2
 CARD = 2
@@ -61,8 +62,8 @@ GOOD: dict[str, Callable[[], Any]] = {
 #: What a good call gives besides, by the name of the callable: few draws, so that thousands of calls are
 #: quick, and a seed, so that two calls give the same.
 DRAWS: dict[str, dict[str, Any]] = {
-    "choose": {"k": 1, "cards": [1, 2], "by": "cv", "folds": 3, "n_resample": 19, "rng": 1},
-    "choose_k": {"n_resample": 19, "rng": 1},
+    "choose": {"k": 1, "cards": [1, 2], "by": "cv", "folds": 3, "n_draws": 19, "rng": 1},
+    "choose_k": {"n_draws": 19, "rng": 1},
     "SpcaResult.bootstrap": {"n": 20, "rng": 1},
     "SpcaResult.stability": {"n_pairs": 5, "rng": 1},
     "SpcaResult.split_inference": {"n": 20, "rng": 1},
@@ -88,7 +89,7 @@ def fit_covariance() -> Any:
 @cache
 def path() -> Any:
     """Return a path."""
-    return sp.spca_path(frame(), 1, [1, 2])
+    return sp.spca_path(frame(), 1, cards=[1, 2])
 
 
 @cache
@@ -124,7 +125,7 @@ def trusted(name: str) -> Any:
 @cache
 def certificate() -> Any:
     """Return a certificate of `fit()`."""
-    return fit().certify()
+    return fit().certify(joint=False)
 
 
 @cache
@@ -238,6 +239,8 @@ def targets() -> Iterator[Target]:
             if one.kind is one.VAR_KEYWORD:
                 continue
             given = {other: make for other, make in needed.items() if other != key}
+            if key == "data_or_formula":
+                given.pop("data", None)
             if key in CONTROL and name in ("spca", "spca_cov"):
                 given.pop("card", None)
             if key == "context" or key == "categorical":
@@ -247,27 +250,43 @@ def targets() -> Iterator[Target]:
             if name == "spco" and key == "penalty":
                 given.pop("zeros", None)
             yield Target(f"{name}({key})", key, function, given, one.kind is not one.POSITIONAL_ONLY)
+    yield from _of_the_data()
     yield from _options()
     yield from _estimator()
 
 
 def _further(name: str, parameters: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
     """Return what a good call gives besides the arguments without default."""
+    first = {"data": GOOD["data"]} if "data_or_formula" in parameters else {}
+    if "data_or_formula" in parameters and name in ("spca", "spca_path", "spco"):
+        first["k"] = GOOD["k"]
     if name in DRAWS:
-        return {key: lambda value=value: copy.copy(value) for key, value in DRAWS[name].items()}
+        return first | {key: lambda value=value: copy.copy(value) for key, value in DRAWS[name].items()}
     if name.startswith("plots.plot_choice"):
         return {"table": lambda: choice().table}
     if name.startswith("plots.plot_components"):
         return {"table": lambda: number().table}
     if name in ("spca", "spca_cov"):
-        return {"card": GOOD["card"]}
+        return first | {"card": GOOD["card"]}
     if name == "spca_path":
-        return {"cards": lambda: [1, 2]}
+        return first | {"cards": lambda: [1, 2]}
     if name == "spco":
-        return {"zeros": lambda: 0.3}
+        return first | {"zeros": lambda: 0.3}
     if name.startswith("measures."):
         return {"X": frame}
     return {}
+
+
+def _of_the_data() -> Iterator[Target]:
+    """Yield the options that describe the data, which are no named parameters of the functions."""
+    fitting = {"data": GOOD["data"], "k": GOOD["k"], "card": GOOD["card"]}
+    for key in RowOptions.__annotations__:
+        formula = {"formula": lambda: "~ a + b + c"} if key in ("context", "categorical") else {}
+        yield Target(f"spca({key})", key, sp.spca, {**fitting, **formula})
+        yield Target(f"choose_k({key})", key, sp.choose_k, {"data": GOOD["data"], **formula})
+    for key in ReadOptions.__annotations__:
+        given = {"data": GOOD["data"], "k": GOOD["k"], "zeros": lambda: 0.3}
+        yield Target(f"spco({key})", key, sp.spco, given)
 
 
 def _options() -> Iterator[Target]:

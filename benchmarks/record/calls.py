@@ -189,12 +189,12 @@ one(
     "joint search, share of the variance",
     lambda folder: sp.spca(data.frame(), 2, variance=0.85, promise="total"),
 )
-one("certificates", lambda folder: pitprops().certify())
+one("certificates", lambda folder: pitprops().certify(joint=False))
 
 
 @call("path")
 def _path(folder: Path) -> Any:
-    path = sp.spca_path(data.frame(), 2, [2, 3, 5], method="bcd-l0")
+    path = sp.spca_path(data.frame(), 2, cards=[2, 3, 5], method="bcd-l0")
     return {"table": path.table, "text": path.as_text(), "fits": dict(path.fits)}
 
 

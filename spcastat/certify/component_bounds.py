@@ -189,7 +189,8 @@ class _Run:
             nodes=proof.nodes,
             seconds=time.perf_counter() - begun,
             best_known=max(proof.value, value),
-            support=own if proof.value < value else proof.support,
+            # a component that adds nothing may have no better support
+            support=own if proof.value < value or not proof.support.size else proof.support,
         )
         self.certificates.append(found)
 

@@ -12,7 +12,7 @@ from spcastat.certify.best_met import Leaves
 from spcastat.certify.branch import Callback, Steps, Stopped, searched
 from spcastat.certify.clock import Clock, formed
 from spcastat.certify.orthogonal_bounds import Orthogonal, OrthogonalLeaves
-from spcastat.certify.partitions import MOST, partition_bound
+from spcastat.certify.partitions import partition_bound
 from spcastat.certify.projection_bounds import Projection
 from spcastat.certify.relaxed import Relaxed
 from spcastat.certify.root import RootBound, root_bound, sparse_eigenvalues
@@ -20,11 +20,15 @@ from spcastat.certify.tuples import Tuples
 from spcastat.kernels.ties import RELATIVE
 from spcastat.measures import MEASURES, best_order
 from spcastat.operators import Operator
+from spcastat.search.all_partitions import MOST
+from spcastat.search.partition import partition
 from spcastat.search.rule import SupportRule
 from spcastat.state.record import PARTITIONS, UNRULED
 
 #: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for TARGET.
 OPTIMAL, TARGET = 1e-4, 9e-5
+#: Partitions are searched only if there is more time than this, in seconds.
+SEARCH = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,8 +232,10 @@ class _Search:
 
 def certify_partition(
     op: Operator, V: np.ndarray, measure: str, pca: np.ndarray | None = None, time_limit: float = 60.0
-) -> JointCertificate | None:
+) -> JointCertificate:
     """Bound what k disjoint components can explain together if every variable is in one of them.
+
+    The groups may have any sizes, as in the search for them.
 
     Parameters
     ----------
@@ -238,32 +244,38 @@ def certify_partition(
 
     Returns
     -------
-    JointCertificate or None
-        None for more than `MOST` variables, for the least-squares share, and if there was too little time
-        for a bound.
+    JointCertificate
+        For more than `MOST` variables the bound is that of dense PCA. For fewer, the best known fit is that
+        of a search over partitions, if it is better.
     """
-    if op.p > MOST or measure == "least_squares":
-        return None
     begun = time.perf_counter()
-    eigenvalues = op.leading(V.shape[1])[0] if pca is None else pca
+    cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
+    k, clock = V.shape[1], Clock(begun + time_limit)
+    eigenvalues = op.leading(k)[0] if pca is None else pca
     value, most = float(MEASURES[measure](V, op)[-1]), float(eigenvalues.sum()) / op.total
-    S = op.block(np.arange(op.p)) / op.total
-    bound, left = partition_bound(S, V.shape[1], measure, value, Clock(begun + time_limit))
-    if not np.isfinite(bound):
-        return None
-    bound = max(bound, value)
-    told = f", {left} of them bounded by multipliers" if left else " (time limit)" * (left is None)
+    best = value
+    S = formed(op, clock)
+    bound, how = most, "bounded by dense PCA (time limit)"
+    if S is not None:
+        S = S / op.total
+        if op.p <= MOST and clock.left > SEARCH:
+            found = partition(S, k, measure, "quick")
+            reached = float(MEASURES[measure](found.V, op)[-1])
+            if reached > best * (1.0 + RELATIVE):
+                best, V = reached, found.V
+        bound, how = partition_bound(S, k, measure, best, clock)
+    bound = max(min(bound, most), best)
     return JointCertificate(
         measure,
-        tuple(np.count_nonzero(V, axis=0).tolist()),
+        cards,
         value,
         bound,
         max(most, bound),
-        PARTITIONS + told,
+        ", ".join([PARTITIONS, how] if how else [PARTITIONS]),
         0,
         0,
         time.perf_counter() - begun,
-        value,
+        best,
         V,
     )
 

@@ -1,126 +1,105 @@
-"""A bound on disjoint components of all variables: every partition that may be better is listed and bounded.
+"""A bound on disjoint components of all variables, over all partitions into as many groups.
 
 Components of disjoint groups explain at most the sum of the first eigenvalues of the groups. For PEV they
-explain exactly that, so that dynamic programming over subsets finds the best partition. Under adjusted
-variance only partitions with a larger sum than the value of the fit can be better; each is bounded by
-`spcastat.certify.ordered`.
+explain exactly that, so that programming over subsets finds the best partition. Under adjusted variance only
+partitions with a larger sum than the best known value can be better; each is bounded by
+`spcastat.certify.ordered`. The least-squares share may be larger than the sum, so that every partition is
+bounded, by `spcastat.certify.dual`. For more variables or partitions than that allows, dense PCA is the
+bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
 from spcastat.certify.bounds import enlarged
 from spcastat.certify.clock import Clock
+from spcastat.certify.dual import union_basis
 from spcastat.certify.ordered import ordered_bounds
+from spcastat.certify.projection_bounds import spanned_bounds
 from spcastat.kernels.blocks import blocks
 from spcastat.kernels.eig import EPS
+from spcastat.search.all_partitions import MOST, Partitions, first_eigenvalues
 
-#: With more variables, the 2^p subsets are not listed.
-MOST = 16
+#: The largest number of partitions that are bounded one by one.
+LISTED = 20_000
+#: Number of partitions bounded at once, and the largest number of steps for each.
+TOGETHER, STEPS = 500, 400
+#: Least-squares bounds need bases of what groups span; below this smallest eigenvalue they are not reliable.
+REGULAR = 1e-8
+
+DENSE, SUMS = "bounded by dense PCA", "bounded by their PEV"
 
 
-def partition_bound(
-    S: np.ndarray, k: int, measure: str, value: float, clock: Clock
-) -> tuple[float, int | None]:
-    """Return a bound on disjoint components of all variables, and how many partitions are left above `value`.
+def partition_bound(S: np.ndarray, k: int, measure: str, value: float, clock: Clock) -> tuple[float, str]:
+    """Return a bound on disjoint components of all variables, and what gave it.
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
-        Of total variance one, with p at most `MOST`.
+        Of total variance one.
     k : int
-    measure : {"pev", "adjusted"}
+    measure : {"pev", "adjusted", "least_squares"}
     value : float
         The measure of the best known fit.
     clock : Clock
-
-    Returns
-    -------
-    bound : float
-        Infinity if time ran out before there was a bound.
-    left : int or None
-        None if there were too many partitions, or too little time, to bound each of them.
     """
-    first = _first_eigenvalues(S, clock)
-    best = None if first is None else _sums(first, len(S), k, clock)
-    if best is None or first is None:
-        return np.inf, None
-    bound = enlarged(float(best[-1][-1]), len(S) * k)
+    p = len(S)
+    dense = enlarged(float(np.linalg.eigvalsh(S)[-k:].sum()), p)
+    if p > MOST:
+        return dense, f"{DENSE} (more than {MOST} variables)"
+    first = first_eigenvalues(S, clock.runs)
+    if first is None:
+        return dense, f"{DENSE} (time limit)"
+    partitions = Partitions(first, k)
+    if measure == "least_squares":
+        return _each_bounded(S, partitions, value, dense, clock)
+    rounding = enlarged(1.0, p * k)
+    largest = rounding * next(partitions.descending(-np.inf))[0]
     if measure == "pev":
-        return bound, 0
-    found: list[tuple[int, ...]] = []
-    for groups in _above(first, best, value * (1.0 - len(S) * k * EPS), len(best[0]) - 1, k):
-        found.append(groups)
-        if len(found) > 20_000 or not clock.runs():
-            return bound, None
-    if not found:
-        return value, 0
+        return largest, ""
+    above = partitions.descending(value * (1.0 - p * k * EPS))
+    found = list(islice(above, LISTED + 1))
+    if len(found) > LISTED:
+        return min(dense, largest), f"{SUMS} (more than {LISTED} of them may be better)"
+    groups = np.array([one for _, one in found]).reshape(-1, k)
+    sums = np.array([total for total, _ in found])
     values, vectors = np.linalg.eigh(S)
     F = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T
-    inside = np.array(found)[:, :, None] >> np.arange(len(S)) & 1
     most = value
-    for part in blocks(len(found), 1, 500):
-        own = [np.einsum("ap,bp,cp->bac", F, inside[part, j].astype(float), F) for j in range(k)]
-        bounds = ordered_bounds(own, [1] * k, value, 400, running=clock.runs)
-        sums = first[np.array(found[part])].sum(axis=1)
-        most = max(most, float(np.minimum(bounds, enlarged(1.0, len(S) * k) * sums).max()))
-    return min(bound, most), len(found)
+    for part in blocks(len(found), 1, TOGETHER):
+        inside = (groups[part, :, None] >> np.arange(p) & 1).astype(float)
+        own = [np.einsum("ap,bp,cp->bac", F, inside[:, j], F) for j in range(k)]
+        bounds = ordered_bounds(own, [1] * k, value, STEPS, running=clock.runs)
+        most = max(most, float(np.minimum(bounds, rounding * sums[part]).max()))
+    return min(dense, largest, most), f"{len(found)} of them bounded by multipliers" if found else ""
 
 
-def _first_eigenvalues(S: np.ndarray, clock: Clock) -> np.ndarray | None:
-    """Return the largest eigenvalue for every subset of variables, shape (2^p,); None if time runs out."""
-    p = len(S)
-    first = np.zeros(1 << p)
-    inside = np.arange(1 << p)[:, None] >> np.arange(p) & 1
-    sizes = inside.sum(axis=1)
-    for size in range(1, p + 1):
-        of = np.flatnonzero(sizes == size)
-        for part in blocks(len(of), size**2, 4_000_000):
-            if not clock.runs():
-                return None
-            J = np.nonzero(inside[of[part]])[1].reshape(-1, size)
-            first[of[part]] = np.linalg.eigvalsh(S[J[:, :, None], J[:, None, :]])[:, -1]
-    return first
+def _each_bounded(
+    S: np.ndarray, partitions: Partitions, value: float, dense: float, clock: Clock
+) -> tuple[float, str]:
+    """Return a bound on the least-squares share, and what gave it; `dense` is that of dense PCA.
 
-
-def _subsets(mask: int) -> np.ndarray:
-    """Return the subsets of a set, as bits, that contain its lowest bit; the last is the set itself."""
-    lowest = mask & -mask
-    found, rest = np.array([lowest]), mask ^ lowest
-    while rest:
-        bit = rest & -rest
-        found, rest = np.concatenate([found, found | bit]), rest ^ bit
-    return found
-
-
-def _sums(first: np.ndarray, p: int, k: int, clock: Clock) -> list[np.ndarray] | None:
-    """Return the largest sums of first eigenvalues over all partitions of a subset into j groups.
-
-    The list has an array of shape (2^p,), with a sum for every subset, for j = 1, ..., k.
+    With S = F'F the share is the part of FF' in the span of the scores, one of which is in the span of the
+    columns of F for each group.
     """
-    best = [first, *(np.full(1 << p, -np.inf) for _ in range(k - 1))]
-    for mask in range(1, 1 << p):
-        if mask % 1024 == 0 and not clock.runs():
-            return None
-        own = _subsets(mask)[:-1]
-        if own.size:
-            for j in range(1, k):
-                best[j][mask] = (first[own] + best[j - 1][mask ^ own]).max()
-    return best
-
-
-def _above(
-    first: np.ndarray, best: list[np.ndarray], value: float, mask: int, k: int
-) -> Iterator[tuple[int, ...]]:
-    """Yield the partitions of a set into k groups whose first eigenvalues have a larger sum than `value`."""
-    if k == 1:
-        if first[mask] > value:
-            yield (mask,)
-        return
-    own = _subsets(mask)[:-1]
-    for group in own[first[own] + best[k - 2][mask ^ own] > value].tolist():
-        for rest in _above(first, best, value - first[group], mask ^ group, k - 1):
-            yield (group, *rest)
+    p, k = partitions.p, partitions.k
+    if partitions.count > LISTED:
+        return dense, f"{DENSE} (more than {LISTED} partitions)"
+    values, vectors = np.linalg.eigh(S)
+    if values[0] <= REGULAR * values[-1]:
+        return dense, f"{DENSE} (variables are linearly dependent)"
+    F = np.sqrt(values)[:, None] * vectors.T
+    groups = np.array([one for _, one in partitions.descending(-np.inf)])
+    most = value
+    for part in blocks(len(groups), 1, TOGETHER):
+        if not clock.runs():
+            return dense, f"{DENSE} (time limit)"
+        inside = groups[part, :, None] >> np.arange(p) & 1
+        bases = [union_basis([F * inside[:, j, None, :]]) for j in range(k)]
+        M = np.repeat(np.diag(values)[None], len(inside), axis=0)
+        bounds = spanned_bounds(M, bases, k, value, STEPS, clock.runs)
+        most = max(most, float(bounds.max()))
+    return min(dense, most), f"{len(groups)} of them bounded by multipliers"

@@ -201,7 +201,7 @@ class Relaxed(ABC):
         A support is kept if the rule allows it for some component with its cardinality. This method must be
         called before supports are listed.
         """
-        if self.variables < self.p or (rule.disjoint and self.p > 62):
+        if not self.cards or self.variables < self.p or (rule.disjoint and self.p > 62):
             return False  # sets of variables are stored as the bits of an integer
         self.rule, self.apart = (rule, cards), rule.disjoint
         return True

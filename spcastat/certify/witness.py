@@ -164,14 +164,14 @@ class Witnesses:
 
 
 def witnesses(
-    S: np.ndarray, V: np.ndarray, measure: str, bounds: list[float], time_limit: float
+    S: np.ndarray | Ball, V: np.ndarray, measure: str, bounds: list[float], time_limit: float
 ) -> dict[str, Any]:
     """Return the witnesses with which `checker` proves the bounds.
 
     Parameters
     ----------
-    S : ndarray of shape (p, p)
-        Covariance matrix of total variance one.
+    S : Ball or ndarray of shape (p, p)
+        Covariance matrix of total variance one; an array is taken to be rounded once.
     V : ndarray of shape (p, k)
     measure : {"component", "adjusted", "pev", "least_squares"}
     bounds : list of float
@@ -185,7 +185,8 @@ def witnesses(
     """
     found = Witnesses(bounds[0] - ROUNDING, Clock(time.perf_counter() + time_limit))
     try:
-        check(Ball(S, EPS), V, measure, [bound - 0.1 * ROUNDING for bound in bounds], found)
+        known = S if isinstance(S, Ball) else Ball(S, EPS)
+        check(known, V, measure, [bound - 0.1 * ROUNDING for bound in bounds], found)
     except (RefusedError, np.linalg.LinAlgError) as error:
         raise UnwrittenError(str(error)) from error
     return found.found

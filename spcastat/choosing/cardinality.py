@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat.api import finished, spca, spca_cov
+from spcastat.api import finished, given_of, spca, spca_cov
+from spcastat.argument_types import (
+    Cards,
+    Effort,
+    MethodName,
+    Missing,
+    Objective,
+    Progress,
+    Rng,
+    Rows,
+    Scale,
+    ScanOptions,
+    Vector,
+)
 from spcastat.choosing.data import is_wide, largest, near_fit, refuse_early, request
 from spcastat.choosing.number import require_early, standing_out
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.engine import Plan, make_plan
-from spcastat.engine.inputs import opened
+from spcastat.engine.inputs import opened, table_and_formula, warn_of_unequal_variances
 from spcastat.engine.support_rules import RULE
 from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError
 from spcastat.progress import listening
@@ -22,7 +34,7 @@ from spcastat.resample.folds import divided
 from spcastat.resample.subsets import among
 from spcastat.results.call import Call, call_text
 from spcastat.results.choices import Choice, Chosen
-from spcastat.results.other_names import hint, refuse_controls
+from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
 from spcastat.search.joint_method import Joint
 from spcastat.select import candidates
 from spcastat.select.candidates import RULES
@@ -38,37 +50,136 @@ EACH = ("auto", "equal", "free")
 MOST_FOLDS = 1000
 
 
+@overload
 def choose(
-    data: Any,
+    data: Rows,
+    /,
     k: int | None = None,
-    cards: Any = None,
     *,
-    by: str | None = None,
-    rule: str = "worth",
-    each: str = "auto",
+    cards: Cards | None = None,
+    by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
+    rule: Literal["worth", "1se", "paired", "min"] = "worth",
+    each: Literal["auto", "equal", "free"] = "auto",
+    share: float = 0.9,
     folds: int = 5,
     repeats: int = 1,
-    share: float = 0.9,
     kmax: int | None = None,
     alpha: float = 0.05,
-    n_resample: int = 199,
-    n_jobs: int = 1,
-    rng: Any = None,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
     covariance: bool | None = None,
-    progress: Any = False,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    n_jobs: int = 1,
+    progress: Progress = None,
+    **options: Unpack[ScanOptions],
+) -> Choice: ...
+@overload
+def choose(
+    formula: str,
+    /,
+    k: int | None = None,
+    *,
+    data: Rows,
+    cards: Cards | None = None,
+    by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
+    rule: Literal["worth", "1se", "paired", "min"] = "worth",
+    each: Literal["auto", "equal", "free"] = "auto",
+    share: float = 0.9,
+    folds: int = 5,
+    repeats: int = 1,
+    kmax: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    n_jobs: int = 1,
+    progress: Progress = None,
+    **options: Unpack[ScanOptions],
+) -> Choice: ...
+@overload
+def choose(
+    *,
+    data: Rows,
+    k: int | None = None,
+    cards: Cards | None = None,
+    by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
+    rule: Literal["worth", "1se", "paired", "min"] = "worth",
+    each: Literal["auto", "equal", "free"] = "auto",
+    share: float = 0.9,
+    folds: int = 5,
+    repeats: int = 1,
+    kmax: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    n_jobs: int = 1,
+    progress: Progress = None,
+    **options: Unpack[ScanOptions],
+) -> Choice: ...
+def choose(
+    data_or_formula: Any = None,
+    /,
+    k: int | None = None,
+    *,
+    data: Any = None,
+    cards: Cards | None = None,
+    by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
+    rule: Literal["worth", "1se", "paired", "min"] = "worth",
+    each: Literal["auto", "equal", "free"] = "auto",
+    share: float = 0.9,
+    folds: int = 5,
+    repeats: int = 1,
+    kmax: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    n_jobs: int = 1,
+    progress: Progress = None,
     **options: Any,
 ) -> Choice:
     """Choose the cardinalities of sparse components and, if `k` is not given, their number.
 
     Parameters
     ----------
-    data : as for :func:`spcastat.spca`, or a covariance matrix as for :func:`spcastat.spca_cov`
+    data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
+        Rows, as for :func:`spca`, or a covariance or correlation matrix. The first argument without a name,
+        or ``data=``.
     k : int, optional
-        Number of components, less than the number of variables; by default from :func:`spcastat.choose_k`.
-    cards : int or sequence of ints, optional
-        Cardinalities to choose from, numbers of groups with `together`; an int stands for 1, 2, ..., cards.
-        By default 1 to 8, 10, 12, 15, 20, 30, 50 up to the number of variables (groups), and all if there are
-        20 or fewer.
+        Number of components, less than the number of variables; by default from :func:`choose_k`.
+    cards : sequence of ints, optional
+        Cardinalities to choose from, as in ``cards=range(2, 9)``; numbers of groups with `together`. By
+        default 1 to 8, 10, 12, 15, 20, 30, 50 up to the number of variables (groups), and all if there are 20
+        or fewer.
     by : {"cv", "ebic", "bic", "is", "variance"}, optional
         Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
         `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
@@ -92,24 +203,48 @@ def choose(
         "auto" tries "free" under the rule "worth" and up to 1000 variables. It takes the result if that has
         at least a tenth fewer loadings and those saved are not worth adding; if it has as many loadings and
         predicts better by more than one standard error; or if it has more and these are worth adding.
-    folds, repeats : int
-        Number of folds, and of repeated divisions into folds.
     share : float
         Share of the variance to keep, for ``by="variance"``.
-    kmax, alpha, n_resample
-        As for :func:`spcastat.choose_k`, if `k` is not given.
+    folds, repeats : int
+        Number of folds, and of repeated divisions into folds.
+    kmax : int, optional
+        Largest number of components, if `k` is not given; by default 8, or fewer if the data allow no more.
+    alpha : float
+        Level of parallel analysis, if `k` is not given. See :func:`choose_k`.
+    n_draws : int
+        Largest number of draws of simulated noise for each test, if `k` is not given.
+    formula : str, optional
+        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
+        :func:`spca`.
+    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
+        Whether to divide columns by their standard deviations; not by default. See :func:`spca`.
+    na : {"raise", "drop", "em", "pairwise"}
+        How to treat missing values. See :func:`spca`.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative frequency weights. See :func:`spca`.
+    n_obs : int, optional
+        Number of rows from which a covariance matrix was computed.
+    covariance : bool, optional
+        Whether `data` is a covariance matrix. By default a symmetric frame with equal row and column labels
+        is treated as one.
+    method : str, optional
+        A method that takes a cardinality; "joint" by default.
+    objective : {"adjusted", "pev", "least_squares"}, optional
+        What is maximised. See :func:`spca`.
+    effort : {"quick", "auto", "thorough"}, optional
+        How long "joint" searches.
+    rng : None, int or numpy Generator
+        Seed of folds and draws; None uses a fixed seed.
     n_jobs : int
         Number of processes among which folds are distributed (not used for unequal cardinalities); -1 for
         all processors. Results do not depend on it.
-    rng : None, int or numpy Generator
-        Seed of folds and draws; None uses a fixed seed.
-    covariance : bool, optional
-        Whether `data` is a covariance matrix; see :func:`spcastat.choose_k`.
-    progress : bool or callable
+    progress : None, bool or callable
+        Whether to show progress. See :func:`spca`.
     **options
-        Options that describe the data (`formula`, `center`, `scale`, `weights`, `na`, `context`,
-        `categorical`; or `n_obs`, `mean`, `scale`) and the fit (`method`, `nonneg` and further options of the
-        method), as for :func:`spcastat.spca`.
+        Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), of the method (`order`,
+        `n_init`, `tol`, `max_iter` and those in :func:`methods`), and of the data: `center`, `blocks`,
+        `categorical`, `context`, `k_em` and `passes` of :func:`spca` for rows; `mean`, `sd`, `blocks`,
+        `given` and `nearest` of :func:`spca_cov` for a covariance matrix.
 
     Returns
     -------
@@ -170,28 +305,33 @@ def choose(
     [6, 4]
     """
     with listening(progress):
+        data, formula = table_and_formula("choose", data_or_formula, data, formula)
         one_of("rule", rule, RULES)
         one_of("each", each, EACH)
         share = real_number("share", share, 0.0, 1.0, open_low=True)
         folds = whole_number("folds", folds, 2, MOST_FOLDS)
         repeats = whole_number("repeats", repeats, 1, MOST_FOLDS)
         jobs, seed = workers(n_jobs), seed_of(rng)
-        draws = Draws(alpha, n_resample, seed)
+        draws = Draws(alpha, n_draws, seed)
         if kmax is not None:
             kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         refuse_controls("choose", "chooses the sparsity", options)
+        refuse_other_names("choose", options, method)
+        options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
+        options |= given_of(method=method, objective=objective, effort=effort)
+        options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
         ruled = [f"{name}=" for name in RULE if options.get(name)]
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
         entered, covariance, described = opened(data, covariance, options, None, k or 1)
         fitting = {name: value for name, value in options.items() if name not in described}
-        by = _criterion(by, rule, each, covariance)
+        criterion = _criterion(by, rule, each, covariance)
         if k is not None and k + 1 > entered.p:
             raise ComponentsError(
                 f"k={shown(k)} was given for {entered.p} variables; the choice compares components with the "
                 f"residual variance, so give at most {max(entered.p - 1, 0)}."
             )
-        wide = is_wide(entered, by)
+        wide = is_wide(entered, criterion)
         if wide and ruled:
             raise OptionError(
                 f"{ruled[0]} was given to choose() with {entered.p} variables in chunks, among which a part "
@@ -200,16 +340,18 @@ def choose(
         if k is None:
             require_early(entered, kmax, None)
         if wide:
-            wanted = path_cards(_given(cards, entered.p), k or 1, entered.p)[1]
+            wanted = path_cards(_candidates(cards, entered.p), k or 1, entered.p)[1]
             refuse_early(entered, fitting, k or 1, wanted)
         components = None
         source = entered.source(_rows_for(fitting, k or 1, entered.p))
         if not source.op.total > 0:
             raise DataError("The data have no variance: every column is constant.")
-        if by in ("ebic", "bic") and source.free is None:
+        if not wide:  # otherwise the fit warns
+            warn_of_unequal_variances(source, scale)
+        if criterion in ("ebic", "bic") and source.free is None:
             raise OptionError(
-                f"by={by!r} depends on the number of rows, and n_obs is not given; give n_obs=, the number "
-                "of rows behind the matrix, or use by='is' or by='variance'."
+                f"by={criterion!r} depends on the number of rows, and n_obs is not given; give n_obs=, the "
+                "number of rows behind the matrix, or use by='is' or by='variance'."
             )
         if k is None:
             components = standing_out(source, covariance, kmax, None, draws)
@@ -220,8 +362,8 @@ def choose(
                     "all the same."
                 )
             if source.gaps is not None and k > 1:  # the EM model has the rank of the fit
-                source = opened(data, covariance, described, None, k)[0].source("")
-        keys, wanted = path_cards(_given(cards, entered.p), k, entered.p)
+                source = opened(entered.data, covariance, described, None, k)[0].source("")
+        keys, wanted = path_cards(_candidates(cards, entered.p), k, entered.p)
         if wide:
             refuse_early(entered, fitting, k, wanted)
             # only the columns most relevant for the fit with the largest cardinalities
@@ -230,9 +372,10 @@ def choose(
         if each == "free" and any(isinstance(key, tuple) for key in keys):
             raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
         parts = None
-        if by == "cv":
+        if criterion == "cv":
             rows_for = bool(_rows_for(fitting, k, entered.p))
-            parts = divided(source, data, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
+            rows = entered.data
+            parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
         n = source.free
         plan = make_plan(request(fitting, k, 1), p)
         groups = None
@@ -240,18 +383,18 @@ def choose(
             plan = plan.on(source.spec, check=False)
         if ruled:
             groups = len(getattr(plan.solver, "together", None) or ()) or None
-            if groups and by == "cv" and source.gaps is not None and source.gaps.missing.any():
+            if groups and criterion == "cv" and source.gaps is not None and source.gaps.missing.any():
                 raise OptionError(
                     "together= was given to choose() with missing values; by='cv' predicts a group from the "
                     "others of its row, which must be complete. Give na='drop', or by='ebic'."
                 )
             if groups and cards is None:
-                keys, wanted = path_cards(_given(None, groups), k, p)
+                keys, wanted = path_cards(_candidates(None, groups), k, p)
             keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
         fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan)
         found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p, groups)
         found.add(wanted)
-        chosen = select(found, keys, wanted, by, rule, each, share)
+        chosen = select(found, keys, wanted, criterion, rule, each, share)
         card: Any = chosen.keys[chosen.place]
         card = list(card) if isinstance(card, tuple) else card
         arguments = {"k": k, "card": card, **described, **fitting}
@@ -269,13 +412,13 @@ def choose(
                 table=table.assign(chosen=np.arange(len(table)) == chosen.place),
                 state=fit._state,
                 card=card,
-                by=by,
+                by=criterion,
                 rule=rule,
                 share=share,
                 folds=folds,
                 repeats=repeats,
                 selected=chosen,
-                dense=float(found.errors(chosen.cards).error[-1]) if by == "cv" else None,
+                dense=float(found.errors(chosen.cards).error[-1]) if criterion == "cv" else None,
                 among=p if wide and p < entered.p else None,
                 groups=groups,
                 call=call_text(function, arguments),
@@ -284,7 +427,7 @@ def choose(
         )
 
 
-def _given(cards: Any, p: int) -> Any:
+def _candidates(cards: Any, p: int) -> Any:
     """Return the candidates of the call, or the default ones for p variables."""
     if cards is not None:
         return cards
@@ -312,7 +455,12 @@ def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
     """Return the name of the method if it needs rows, else an empty string."""
     if not fitting:
         return ""
-    return make_plan(request(fitting, k, 1), p, partial(hint, (choose, spca), {}, ())).rows_for
+    return make_plan(request(fitting, k, 1), p, _hint).rows_for
+
+
+def _hint(name: str) -> str:
+    """Return advice about an option that no method has."""
+    return hint("choose", arguments_of(choose, ScanOptions), {}, (), name)
 
 
 def _fitter(fitting: Mapping[str, Any], plan: Plan, k: int, seed: int) -> Fitter:

@@ -93,9 +93,9 @@ def require_room(p: int, kmax: int, card: int) -> None:
     """Raise OptionError if the components have too many loadings for the columns that are tested."""
     if ROOM * kmax * card > COLUMNS:
         raise OptionError(
-            f"card={card} was given for kmax={kmax}; for so much data, {COLUMNS} of the {p} variables are "
-            f"tested, which allows {COLUMNS // ROOM // kmax} in each component. Give a smaller card= or "
-            "kmax=."
+            f"sparse_card={card} was given for kmax={kmax}; for so much data, {COLUMNS} of the {p} variables "
+            f"are tested, which allows {COLUMNS // ROOM // kmax} in each component. Give a smaller "
+            "sparse_card= or kmax=."
         )
 
 

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Unpack, overload
 
 import numpy as np
 
+from spcastat.api import given_of
+from spcastat.argument_types import DataOptions, Missing, Progress, Rng, Rows, Scale, Vector
 from spcastat.choosing.data import COLUMNS, is_tested_in_part, require_room, tested_part
 from spcastat.config import whole_number
-from spcastat.engine.inputs import Opened, Source, opened
+from spcastat.engine.inputs import (
+    Opened,
+    Source,
+    opened,
+    table_and_formula,
+    warn_of_unequal_variances,
+)
 from spcastat.errors import ComponentsError, DataError, OptionError
+from spcastat.kernels.powers import unit_of
 from spcastat.kernels.regression import rotated
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.operators import SquareProducts
 from spcastat.progress import listening
 from spcastat.resample import seed_of
 from spcastat.results.component_choice import ComponentChoice, Tested
+from spcastat.results.other_names import refuse_other_names
 from spcastat.select import sign_flips
 from spcastat.select.noise_tests import Draws, default_card, standing
 from spcastat.select.sign_flips import MomentNoise, Noise, RowNoise, Tails, of_covariance
@@ -27,41 +37,115 @@ KMAX = 8
 MOST_CELLS = 20_000_000
 
 
+@overload
 def choose_k(
-    data: Any,
-    kmax: int | None = None,
-    card: int | None = None,
-    alpha: float = 0.05,
-    n_resample: int = 199,
-    rng: Any = None,
+    data: Rows,
+    /,
     *,
+    kmax: int | None = None,
+    sparse_card: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
     covariance: bool | None = None,
-    progress: Any = False,
-    **described: Any,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[DataOptions],
+) -> ComponentChoice: ...
+@overload
+def choose_k(
+    formula: str,
+    /,
+    *,
+    data: Rows,
+    kmax: int | None = None,
+    sparse_card: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[DataOptions],
+) -> ComponentChoice: ...
+@overload
+def choose_k(
+    *,
+    data: Rows,
+    kmax: int | None = None,
+    sparse_card: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[DataOptions],
+) -> ComponentChoice: ...
+def choose_k(
+    data_or_formula: Any = None,
+    /,
+    *,
+    data: Any = None,
+    kmax: int | None = None,
+    sparse_card: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Any,
 ) -> ComponentChoice:
     """Find how many components stand out from noise.
 
     Parameters
     ----------
-    data : as for :func:`spcastat.spca`, or a covariance matrix as for :func:`spcastat.spca_cov`
+    data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
+        Rows, as for :func:`spca`, or a covariance or correlation matrix. The first argument without a name,
+        or ``data=``.
     kmax : int, optional
         Largest number of components; by default 8, or fewer if the data allow no more.
-    card : int, optional
+    sparse_card : int, optional
         Variables in a component of the sequential sparse test; 1.5 log(p) by default.
     alpha : float
         Level of parallel analysis; the two sequential tests use a fifth of it.
-    n_resample : int
+    n_draws : int
         Largest number of draws of simulated noise for each test.
-    rng : None, int or numpy Generator
-        Seed of the draws; None uses a fixed seed.
+    formula : str, optional
+        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
+        :func:`spca`.
+    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
+        Whether to divide columns by their standard deviations; not by default. See :func:`spca`.
+    na : {"raise", "drop", "em", "pairwise"}
+        How to treat missing values. See :func:`spca` and Notes.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative frequency weights. See :func:`spca`.
+    n_obs : int, optional
+        Number of rows from which a covariance matrix was computed; needed for one.
     covariance : bool, optional
         Whether `data` is a covariance matrix. By default a symmetric frame with equal row and column labels
         is treated as one.
-    progress : bool or callable
-        As for :func:`spcastat.spca`.
-    **described
-        `formula`, `center`, `scale`, `weights`, `na`, `context`, `categorical` for rows; `n_obs`, which is
-        required, for a covariance matrix.
+    rng : None, int or numpy Generator
+        Seed of the draws; None uses a fixed seed.
+    progress : None, bool or callable
+        Whether to show progress. See :func:`spca`.
+    **options
+        Options of the data: `center`, `blocks`, `categorical`, `context`, `k_em` and `passes` of :func:`spca`
+        for rows; `mean`, `sd`, `blocks`, `given` and `nearest` of :func:`spca_cov` for a covariance matrix.
 
     Returns
     -------
@@ -91,7 +175,7 @@ def choose_k(
       correlation of its variables is not counted, as with many rows any small correlation is significant.
 
     Drawing stops once the outcome of a test is certain. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws;
-    with fewer, the level of D and Q is the lowest possible, 1 / (`n_resample` + 1).
+    with fewer, the level of D and Q is the lowest possible, 1 / (`n_draws` + 1).
 
     A covariance matrix is treated as the sample covariance matrix of normal rows. For rows in chunks, and for
     more than 20 million cells, draws are made from the covariance matrix by the central limit theorem, with
@@ -112,10 +196,16 @@ def choose_k(
     3
     """
     with listening(progress):
-        draws = Draws(alpha, n_resample, seed_of(rng))
-        entered, covariance, _ = opened(data, covariance, described, choose_k)
-        require_early(entered, kmax, card)
-        return standing_out(entered.source(""), covariance, kmax, card, draws)
+        data, formula = table_and_formula("choose_k", data_or_formula, data, formula)
+        refuse_other_names("choose_k", options)
+        draws = Draws(alpha, n_draws, seed_of(rng))
+        options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
+        options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
+        entered, covariance, _ = opened(data, covariance, options, choose_k)
+        require_early(entered, kmax, sparse_card)
+        source = entered.source("")
+        warn_of_unequal_variances(source, scale)
+        return standing_out(source, covariance, kmax, sparse_card, draws)
 
 
 def standing_out(source: Source, covariance: bool, kmax: Any, card: Any, draws: Draws) -> ComponentChoice:
@@ -130,13 +220,13 @@ def standing_out(source: Source, covariance: bool, kmax: Any, card: Any, draws: 
         source, cells = tested_part(source, kmax, card, seed), sign_flips.MOST_CELLS
         most = min(most, max(source.op.rank_limit, 1))
         kmax = min(kmax, most)
-    noise = _noise(source, covariance, seed, cells)
+    within = unit_of(float(source.op.diagonal().max()))
+    noise = _noise(source, covariance, seed, cells, within)
     found = standing(noise, kmax, card, draws)
-    unit = source.op.unit**2 if isinstance(noise, MomentNoise) and not covariance else 1.0
     return ComponentChoice(
         found,
         p=source.op.p,
-        unit=unit,
+        unit=(source.op.unit * within) ** 2,
         most=most,
         tested=None if source.op.p == p else Tested(p, source.n or 0),
     )
@@ -149,11 +239,15 @@ def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int,
     most = min(p - 1, max(rank, 1))
     kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
     among = COLUMNS if in_part else p
-    return most, kmax, default_card(among) if card is None else whole_number("card", card, 1, p)
+    return most, kmax, default_card(among) if card is None else whole_number("sparse_card", card, 1, p)
 
 
-def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
-    """Return the simulation of noise; signs are flipped directly for up to `cells` cells."""
+def _noise(source: Source, covariance: bool, seed: int, cells: int, within: float) -> Noise:
+    """Return the simulation of noise; signs are flipped directly for up to `cells` cells.
+
+    The data of the operator are divided by `within`, a power of two, so that squares of their covariances
+    neither overflow nor vanish.
+    """
     op, n = source.op, source.free
     if covariance:
         if n is None:
@@ -161,13 +255,13 @@ def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
                 "n_obs is not given; the eigenvalues of noise depend on the number of rows from which the "
                 "covariance matrix was computed. Give n_obs=."
             )
-        S = op.block(np.arange(op.p)) * op.unit**2
+        S = op.block(np.arange(op.p)) / within**2
         return of_covariance(S, int(n), np.random.default_rng([seed, 1]))
     if source.matrix is not None and source.matrix.shape[0] * op.p <= cells:
         assert source.standard is not None
         X = source.measured
         X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
-        Z = (X - source.standard.mean) / source.standard.scale
+        Z = (X - source.standard.mean) / source.standard.scale / op.unit / within
         w = np.ones(len(Z)) if source.weights is None else source.weights
         gaps = np.isnan(Z)
         counts = w @ ~gaps  # the sum of the weights in each column
@@ -179,7 +273,7 @@ def _noise(source: Source, covariance: bool, seed: int, cells: int) -> Noise:
             "signs of every cell; give k=, or a sample of the rows."
         )
     S = op.block(np.arange(op.p))
-    return MomentNoise(S, source.free or 0.0, None, _tails(source, S))
+    return MomentNoise(S / within**2, source.free or 0.0, None, _tails(source, S))
 
 
 def _tails(source: Source, S: np.ndarray) -> Tails | None:

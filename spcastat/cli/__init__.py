@@ -12,9 +12,12 @@ import argparse
 import os
 import re
 import shlex
+import signal
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
@@ -33,7 +36,8 @@ from spcastat.version import __version__
 _CODES = """
 exit codes:
   0  done    1  an error, reported in one line on standard error    2  the command line is not understood
-  130  interrupted (Ctrl-C)   (1 without a message if the reader of the output, such as head, has closed it)
+  130  interrupted (Ctrl-C)   143  terminated (SIGTERM)
+  (1 without a message if the reader of the output, such as head, has closed it)
 files:
   An input file is never overwritten, by any path or link. An output file is replaced once it is complete.
 """
@@ -152,10 +156,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0 after success; 1 for an error of the package or a file that cannot be read or written, reported in
         one line on standard error (not reported if the reader of standard output has closed it); 2 for an
-        invalid command line; 130 if interrupted.
+        invalid command line; 130 if interrupted; 143 if ended by SIGTERM, with the processes of --jobs.
     """
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        with _terminable():
+            return _run(sys.argv[1:] if argv is None else argv)
     except SpcaError as error:
         tell("error", f"{error}{_HINTS.get(type(error), '')}")
     except BrokenPipeError:  # the reader, such as head, has closed the pipe: exit silently, as is usual
@@ -168,7 +173,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         tell("error", "interrupted.")
         return 130
+    except _Terminated:
+        return 143
     return 1
+
+
+class _Terminated(BaseException):
+    """Raised by SIGTERM, so that temporary files are removed and the processes of --jobs end."""
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Raise _Terminated when the process is asked to end; Python would end at once, without its workers."""
+    default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if not default or threading.current_thread() is not threading.main_thread():
+        yield  # the program that has called main() decides
+        return
+
+    def stop(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal would disturb the end
+        raise _Terminated
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from spcastat.cli.fit_formats import format_of, given_of, output_arguments, writ
 from spcastat.cli.input_tables import DATA, columns_apart, load_table, reading_arguments
 from spcastat.cli.output_files import STDIN, refuse_overlap
 from spcastat.config import MISSING
-from spcastat.errors import FormulaError, OptionError
+from spcastat.errors import DataError, FormulaError, OptionError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,8 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--option", type=named_value, action="append", metavar="NAME=VALUE", help="an option of the method")
     switch = argparse.BooleanOptionalAction
     add("--progress", action=switch, help="show progress; by default on a terminal, after some seconds")
-    add("--in-memory", action="store_true", help="read a file above 100 MB whole, not in chunks of rows")
+    about = "read a large file whole (text above 100 MB, Parquet above 500 MB), not in chunks of rows"
+    add("--in-memory", action="store_true", help=about)
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
     add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
     reading_arguments(parser)
@@ -225,16 +226,29 @@ def rule(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def resample(fit: SpcaResult, args: argparse.Namespace) -> list[Summary]:
-    """Run --bootstrap and --stability, and return their results."""
+    """Run --bootstrap and --stability, and return their results.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C, also if some draws are complete: a file is not replaced by results of fewer draws.
+    """
     if args.jobs is not None and args.bootstrap is None and args.stability is None:
         raise OptionError("--jobs was given; it is for --bootstrap and --stability.")
     how = {"rng": args.rng, "n_jobs": 1 if args.jobs is None else args.jobs, "progress": args.progress}
     found: list[Summary] = []
     if args.bootstrap is not None:
-        found.append(fit.bootstrap(args.bootstrap, **how))
+        found.append(_complete(fit.bootstrap(args.bootstrap, **how)))
     if args.stability is not None:
-        found.append(fit.stability(args.stability, **how))
+        found.append(_complete(fit.stability(args.stability, **how)))
     return found
+
+
+def _complete(result: Any) -> Any:
+    """Return the result of all draws; raise KeyboardInterrupt if it has fewer of them."""
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result
 
 
 def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dict[str, Any]]:
@@ -262,6 +276,8 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     partial = [] if args.partial is None else args.partial.split(",")
     covariance = bool(args.covariance or (not chunked and data.attrs.get("kind") == "correlation"))
     if not covariance:
+        if not chunked and args.formula is None:
+            _refuse_matrix(args.data, data)
         if "n_obs" in given:
             raise OptionError("--n-obs is for a covariance matrix; give --covariance if DATA is one.")
         if partial:
@@ -285,6 +301,18 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     if labels in (numbered[:-1], numbered[1:]) and set(labels) != set(data.columns):
         data = data.set_axis(data.columns, axis=0)
     return data, True, given
+
+
+def _refuse_matrix(name: str, data: pd.DataFrame) -> None:
+    """Raise DataError if data that are to be taken as rows look like a covariance or correlation matrix."""
+    from spcastat.intake.covariance import is_matrix_of_variances, looks_like_covariance
+
+    unlabelled = list(data.index) == list(range(len(data)))
+    if looks_like_covariance(data) or is_matrix_of_variances(data, unlabelled):
+        raise DataError(
+            f"{name} looks like a covariance or correlation matrix, square and symmetric, and its rows would "
+            "be taken for observations: give --covariance."
+        )
 
 
 def require_k(args: argparse.Namespace) -> None:

@@ -25,8 +25,6 @@ DATA = (
     "a table in a .csv, .tsv, .tab (also .gz, .bz2, .xz, .zst), .xlsx or .parquet file; - for CSV from "
     "standard input"
 )
-#: Files larger than this, in bytes (100 MB), are read in chunks; compressed files from a quarter of it.
-LARGE = 100_000_000
 #: Rows of a chunk of a text file.
 ROWS = 20_000
 
@@ -95,13 +93,17 @@ def as_option(option: str, value: Any) -> str:
 def _in_chunks(
     args: argparse.Namespace, walk: Callable[[], Iterator[pd.DataFrame]]
 ) -> Callable[[], Iterator[pd.DataFrame]]:
-    """Return a function that reads the selected columns of a large file in chunks, from the start."""
+    """Return a function that reads the selected columns of a large file in chunks, from the start.
+
+    Its `files` tell which file must not be overwritten.
+    """
 
     def read() -> Iterator[pd.DataFrame]:
         return (_selected(frame, args) for frame in walk())
 
     # headers and messages call the data "the function that reads data.csv"
     read.__name__ = f"that reads {one_line(os.path.basename(args.data), 60)}"
+    read.files = [os.path.abspath(args.data)]  # type: ignore[attr-defined]
     return read
 
 
@@ -136,10 +138,12 @@ def read_new(args: argparse.Namespace) -> pd.DataFrame:
 def _is_large(args: argparse.Namespace) -> bool:
     if args.data == STDIN or getattr(args, "in_memory", None) or getattr(args, "covariance", None):
         return False
-    from spcastat.textfiles import PACKED
+    from spcastat.streams.whole import fits_in_memory
+    from spcastat.textfiles import usual_separator
 
-    packed = Path(args.data).suffix.lower() in PACKED
-    return os.path.getsize(args.data) > (LARGE / 4 if packed else LARGE)
+    if usual_separator(args.data) is None and Path(args.data).suffix.lower() not in _PARQUET:
+        return False  # a workbook, or a file that will be refused
+    return not fits_in_memory(args.data)
 
 
 def _no_file(path: str) -> str:

@@ -73,7 +73,7 @@ def _fitted_path(args: argparse.Namespace) -> SpcaPath:
     from spcastat import api
 
     data, covariance, given = prepare(args)
-    return api.spca_path(data, args.k, args.cards, covariance=covariance, **given, **rule(args))
+    return api.spca_path(data, args.k, cards=args.cards, covariance=covariance, **given, **rule(args))
 
 
 def path_arguments(parser: argparse.ArgumentParser) -> None:

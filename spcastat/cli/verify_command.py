@@ -9,7 +9,7 @@ from spcastat.errors import FileError
 EXAMPLES = """\
 examples:
   spcastat verify proof.json trees.csv
-A proof is written in Python: fit.certify(joint=True).save("proof.json").
+A proof is written in Python: fit.certify().save("proof.json").
 """
 
 

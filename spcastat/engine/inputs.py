@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -11,14 +11,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import GAPS, flag, is_single, listed, nearest, plural, shown, user_frame, warn
+from spcastat.config import (
+    GAPS,
+    flag,
+    is_single,
+    listed,
+    nearest,
+    plural,
+    shown,
+    user_frame,
+    warn,
+    whole_number,
+)
 from spcastat.engine.missing_values import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.engine.plan import Plan, require_rank
 from spcastat.engine.starts import candidates_among
 from spcastat.errors import (
     ColumnTypeError,
+    ConstantColumnError,
     ConvergenceWarning,
     DataError,
+    DataWarning,
     NoRowsError,
     OptionError,
     SpcaError,
@@ -32,6 +45,7 @@ from spcastat.intake import (
     looks_like_covariance,
     read_covariance,
     read_data,
+    refuse_covariance,
     replay,
 )
 from spcastat.intake.checks import aligned, vector
@@ -57,7 +71,7 @@ from spcastat.operators import (
 from spcastat.operators.covariance_operator import GRAM_ORDER
 from spcastat.operators.scaling_groups import KINDS, Mixed, Scale, ScalingGroups
 from spcastat.operators.standardisation import ColumnUnits, Extremes, fits
-from spcastat.streams import open_stream
+from spcastat.streams import files_of, open_stream, read_whole, require_apart
 from spcastat.streams.base import Stream, Tally
 
 
@@ -98,6 +112,8 @@ class Source:
         The covariates for which `matrix` was adjusted.
     groups : ScalingGroups or None
         The groups of variables by which the scale was found, for ``scale="blocks"`` and "mixed".
+    files : sequence of str
+        Files that the rows were read from as a whole.
     """
 
     op: Operator
@@ -115,6 +131,7 @@ class Source:
     about: Mapping[str, Any] = field(default_factory=dict)
     covariates: np.ndarray | None = None
     groups: ScalingGroups | None = None
+    files: Sequence[str] = ()
 
     @property
     def center_and_scale(self) -> tuple[bool | np.ndarray, Scale]:
@@ -156,6 +173,7 @@ class Source:
         """Raise OptionError if writing to `path` would change the rows."""
         if self.stream is not None:
             self.stream.spare(path)
+        require_apart(path, self.files)
 
     @property
     def weight(self) -> float:
@@ -261,6 +279,19 @@ class Opened:
     stream: Stream | None = None
     data: Any = None
 
+    def with_passes(self, passes: Any) -> Opened:
+        """Return the same data, with at most `passes` passes over rows in chunks to compute dense PCA."""
+        most = checked_passes(passes, self)
+        if most is None:
+            return self
+
+        def source(rows_for: str) -> Source:
+            found = self.source(rows_for)
+            found.op.most_passes = most
+            return found
+
+        return replace(self, source=source)
+
     def source_for(self, plan: Plan, k: int) -> Source:
         """Return the source for a fit of k components according to `plan`.
 
@@ -275,7 +306,13 @@ class Opened:
 
 
 def open_rows(
-    data: Any, reading: ReadOptions, center: Any = True, scale: Any = False, k: int = 1, blocks: Any = None
+    data: Any,
+    reading: ReadOptions,
+    center: Any = True,
+    scale: Any = False,
+    k: int = 1,
+    blocks: Any = None,
+    certain: bool = False,
 ) -> Opened:
     """Read rows.
 
@@ -290,13 +327,22 @@ def open_rows(
         Number of components, which is the default rank of the model of missing values.
     blocks : mapping, optional
         As for :func:`spcastat.spca`.
+    certain : bool
+        Whether the caller has said that the data are rows, and not a covariance matrix.
+
+    Raises
+    ------
+    DataError
+        Among others, for data that look like a covariance matrix.
     """
     mixed = isinstance(scale, str) and scale == "mixed"
     if reading.formula is not None and reading.context is None:
         frame = user_frame()
         reading = replace(reading, context={} if frame is None else {**frame.f_globals, **frame.f_locals})
     known = data.source if isinstance(data, Fitted) else None
-    data = data.data if isinstance(data, Fitted) else data
+    data = data.data if isinstance(data, Fitted) else read_whole(data)
+    if known is None and not certain and reading.formula is None:
+        refuse_covariance(data, bool(files_of(data)))
     in_chunks = (
         "scale='mixed' was given for data that are read in chunks; it needs all rows in memory. "
         "Give a DataFrame, as pd.read_csv(path) makes it, or one of a sample of the rows."
@@ -371,6 +417,7 @@ def open_rows(
             checksum=checked if known is None else known.checksum,
             covariates=design.covariates,
             groups=scale if isinstance(scale, ScalingGroups) else None,
+            files=files_of(data),
         )
 
     context = design.spec.context if reading.formula is not None else None
@@ -461,6 +508,7 @@ def open_covariance(
     *,
     n_obs: int | None = None,
     mean: Any = None,
+    sd: Any = None,
     scale: Any = None,
     nearest: Any = False,
     given: Any = None,
@@ -468,11 +516,12 @@ def open_covariance(
 ) -> Opened:
     """Read a covariance matrix; the parameters are those of :func:`spcastat.spca_cov`."""
     by_blocks = isinstance(scale, (str, ScalingGroups)) or blocks is not None
-    numbers = None if by_blocks else scale
-    covariance = read_covariance(S, n_obs=n_obs, mean=mean, scale=numbers, nearest=nearest)
-    if numbers is not None and mean is None:
+    correlations = not by_blocks and scale is not None and _scale_of_matrix(scale)
+    S = labelled_matrix(read_whole(S))
+    covariance = read_covariance(S, n_obs=n_obs, mean=mean, sd=sd, nearest=nearest)
+    if sd is not None and mean is None:
         raise OptionError(
-            "scale was given without mean; transform() needs both. Give mean= as well, or leave scale out."
+            "sd was given without mean; transform() needs both. Give mean= as well, or leave sd out."
         )
     spec = Spec("frame" if covariance.named else "array", covariance.columns)
     left = covariance.matrix
@@ -497,8 +546,18 @@ def open_covariance(
         if standard is not None:
             standard = replace(standard, scale=scaled.scale * op.unit, scaling=found.kind)
         op = in_blocks.at_unit_size()
+    elif correlations:
+        op, deviations = _correlations(op, spec.columns)
+        if standard is not None:
+            standard = replace(standard, scale=standard.scale * deviations, scaling="given")
     made = Source(
-        op=op, spec=spec, n=covariance.n_obs, standard=standard, about=covariance.about, groups=found
+        op=op,
+        spec=spec,
+        n=covariance.n_obs,
+        standard=standard,
+        about=covariance.about,
+        groups=found,
+        files=files_of(S),
     )
 
     def source(rows_for: str = "") -> Source:
@@ -511,10 +570,151 @@ def open_covariance(
     return Opened(p, source, data=covariance)
 
 
+def _scale_of_matrix(scale: Any) -> bool:
+    """Return `scale` of a covariance matrix as a bool; numbers are refused."""
+    if isinstance(scale, (bool, np.bool_)):
+        return bool(scale)
+    if is_single(scale):
+        raise OptionError(
+            f"scale={shown(scale)} was given for a covariance matrix; give True for its correlations, False, "
+            "or 'blocks' or 'raw blocks' with blocks=."
+        )
+    raise OptionError(
+        "scale was given as numbers for a covariance matrix; the standard deviations by which transform() "
+        "divides rows are sd=, and scale=True takes the correlations of the matrix."
+    )
+
+
+def _correlations(op: Operator, columns: pd.Index) -> tuple[Operator, np.ndarray]:
+    """Return the correlation matrix of a covariance matrix, and the standard deviations, shape (p,).
+
+    Raises
+    ------
+    ConstantColumnError
+        For a variable without variance.
+    """
+    deviations = np.sqrt(op.diagonal())
+    still = deviations == 0.0
+    if still.any():
+        raise ConstantColumnError(
+            f"scale=True was given, and the variance of {listed(columns[still])} is zero; leave such "
+            "variables out of the matrix."
+        )
+    S = op.block(np.arange(op.p)) / np.outer(deviations, deviations)
+    np.fill_diagonal(S, 1.0)
+    return Gram(S).at_unit_size(), deviations * op.unit
+
+
+#: Variances of columns that differ by more than this factor are reported, unless `scale` is given.
+MOST_UNEQUAL = 1e4
+#: Share of the columns whose small variances do not count, as they change no component: nearly constant ones.
+NEARLY_CONSTANT = 0.1
+
+
+def warn_of_unequal_variances(source: Source, scale: Any) -> None:
+    """Warn of columns in very different units, of which few would make up all components.
+
+    The largest variance is compared with the smallest one but for a tenth of the columns, so that with up to
+    ten columns all count. A sparse matrix, whose columns are counts of the same kind, gives no warning.
+
+    Parameters
+    ----------
+    source : Source
+    scale : object
+        The argument of the call; only None, the default, leads to a warning.
+    """
+    if scale is not None or is_sparse(source.matrix):
+        return
+    variances = source.op.diagonal() * source.op.unit**2
+    ascending = np.argsort(variances, kind="stable")
+    ascending = ascending[variances[ascending] > 0.0]
+    if not ascending.size:
+        return
+    largest, smallest = ascending[-1], ascending[int(NEARLY_CONSTANT * (ascending.size - 1))]
+    ratio = variances[largest] / variances[smallest]
+    if ratio > MOST_UNEQUAL:
+        names = source.spec.columns
+        warn(
+            f"The variances of the columns differ by a factor of {ratio:.2g} (from "
+            f"{variances[smallest]:.3g} of {shown(names[smallest])} to {variances[largest]:.3g} of "
+            f"{shown(names[largest])}), so that columns of large variance make up the components: give "
+            "scale=True if their units differ, or scale=False to keep these variances without a warning.",
+            DataWarning,
+        )
+
+
+def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tuple[Any, Any]:
+    """Return the table and the formula of a call, of which either may be the first argument.
+
+    Parameters
+    ----------
+    function : str
+        The function that was called, for messages.
+    first : object
+        The argument without a name: a table or, if `data` is given, a formula.
+    data, formula : object
+        The arguments with these names.
+
+    Raises
+    ------
+    DataError
+        If there is no table.
+    OptionError
+        If the table or the formula is given twice, or a formula without `data`.
+    """
+    if data is None:
+        if first is None:
+            raise DataError(f"{function}() was given no data; give a table first, or data=.")
+        home = first.lstrip().startswith(("~/", "~\\")) if isinstance(first, str) else False
+        if isinstance(first, str) and first.lstrip().startswith("~") and not home:
+            raise OptionError(
+                f"The formula {shown(first)} was given to {function}() without data=; give the table by that "
+                f"name: {function}({shown(first)}, data=df, ...)."
+            )
+        return first, formula
+    if first is None:
+        return data, formula
+    if not isinstance(first, str):
+        raise OptionError(f"The data were given to {function}() twice, first and as data=; give them once.")
+    if not first.lstrip().startswith("~"):
+        raise OptionError(
+            f"{shown(first)} was given to {function}() before data=, and is no formula, which begins with ~; "
+            "give a formula such as '~ a + b', or a file as data= alone."
+        )
+    if formula is not None:
+        raise OptionError(
+            f"A formula was given to {function}() twice, {shown(first)} first and formula={shown(formula)}; "
+            "give one."
+        )
+    return data, first
+
+
+def checked_passes(passes: Any, rows: Opened) -> int | None:
+    """Return how many passes are allowed for dense PCA; raise OptionError for data that need none."""
+    if passes is None:
+        return None
+    if rows.stream is None:
+        raise OptionError(
+            f"passes={shown(passes)} was given with data in memory, which are not passed over; it is for "
+            "rows in chunks. Leave it out."
+        )
+    return whole_number("passes", passes, 1, 1000)
+
+
 #: Names of arguments: for centre and scale; all that describe rows; all that describe a covariance matrix.
 SCALING = ("center", "scale", "blocks")
-ROWS = (*(one.name for one in fields(ReadOptions)), *SCALING)
-COVARIANCE = ("n_obs", "mean", "scale", "blocks", "nearest", "given")
+ROWS = (*(one.name for one in fields(ReadOptions)), *SCALING, "passes")
+COVARIANCE = ("n_obs", "mean", "sd", "scale", "blocks", "nearest", "given")
+
+
+def labelled_matrix(S: Any) -> Any:
+    """Return a matrix from a file, whose rows are unlabelled or numbered, with the names of its columns."""
+    if not files_of(S) or S.shape[0] != S.shape[1]:
+        return S
+    numbered = [str(j) for j in range(len(S) + 1)]  # from 0 as pandas, from 1 as R numbers rows
+    labels = [str(label) for label in S.index]
+    unnamed = labels in (numbered[:-1], numbered[1:]) and set(labels) != set(map(str, S.columns))
+    return S.set_axis(S.columns, axis=0) if unnamed else S
 
 
 def opened(
@@ -533,11 +733,22 @@ def opened(
         A function all of whose further options describe the data.
     k : int
     """
+    data, certain = read_whole(data), covariance is not None
     if covariance is None:
         covariance = options.get("formula") is None and looks_like_covariance(data)
-    names = COVARIANCE if flag("covariance", covariance) else ROWS
+    covariance = flag("covariance", covariance)
+    if not covariance and not certain and options.get("formula") is None:
+        refuse_covariance(data, bool(files_of(data)))
+    names, others = (COVARIANCE, ROWS) if covariance else (ROWS, COVARIANCE)
     described = {name: value for name, value in options.items() if name in names}
     further = [name for name in options if name not in names]
+    for name in further:
+        if name in others:
+            raise UnknownOptionError(
+                f"{name}= was given with {'a covariance matrix' if covariance else 'rows'}, and it describes "
+                f"{'rows' if covariance else 'a covariance matrix'}; leave it out, or give "
+                f"covariance={not covariance} if the data are {'rows' if covariance else 'one'}."
+            )
     if function is not None and further:
         raise UnknownOptionError(
             f"{function.__name__}() has no option {further[0]}; it takes {', '.join(names)}"
@@ -546,20 +757,22 @@ def opened(
         )
     if covariance:
         return open_covariance(data, **described), True, described
-    reading = ReadOptions(**{name: described[name] for name in described if name not in SCALING})
     how = {name: described[name] for name in SCALING if name in described}
-    rows = open_rows(data, reading, k=k, **how)
+    reading = ReadOptions(**{name: described[name] for name in described if name not in (*how, "passes")})
+    rows = open_rows(data, reading, k=k, certain=True, **how)
     if rows.context is not None:
         described["context"] = rows.context
-    return rows, False, described
+    return rows.with_passes(described.get("passes")), False, described
 
 
 def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
     """Return the partial covariance matrix given some of the variables, and the spec of the others."""
     names = list(given) if isinstance(given, list | tuple | pd.Index | np.ndarray) else [given]
     columns = list(spec.columns)
-    unknown = [name for name in names if name not in columns]
-    places = np.array(sorted({columns.index(name) for name in names if name not in unknown}), dtype=int)
+    found = [isinstance(name, Hashable) and name in columns for name in names]
+    unknown = [name for name, is_found in zip(names, found, strict=True) if not is_found]
+    known = {columns.index(name) for name, is_found in zip(names, found, strict=True) if is_found}
+    places = np.array(sorted(known), dtype=int)
     if unknown or not 0 < len(places) < len(columns):
         hint = nearest(unknown[0], spec.columns) if unknown else ""
         raise OptionError(
@@ -598,6 +811,7 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
 
 def _scale(scale: Any, blocks: Any, columns: pd.Index) -> Any:
     """Return `scale` as True, False, numbers or Blocks; raise OptionError if `blocks` has no use."""
+    scale = False if scale is None else scale
     if isinstance(scale, ScalingGroups):  # from an earlier fit
         return scale
     if isinstance(scale, str) and scale in KINDS:

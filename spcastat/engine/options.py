@@ -130,7 +130,7 @@ CHECKS: dict[str, Check] = {
     "rotation": _rotation,
     "mu": _numbers("mu", 1e-100, lambda p: 1e100),
     "epsilon": lambda value, k, p: real_number("epsilon", value, 0.0, 1.0, open_low=True),
-    "alpha": lambda value, k, p: real_number("alpha", value, 0.0, 1e12, open_low=True),
+    "orthonormality": lambda value, k, p: real_number("orthonormality", value, 0.0, 1e12, open_low=True),
     "orthogonal": lambda value, k, p: real_number("orthogonal", value, 0.0, 1.0),
     "uncorrelated": lambda value, k, p: real_number("uncorrelated", value, 0.0, np.inf),
     "ridge": lambda value, k, p: real_number("ridge", value, 0.0, np.inf),

@@ -80,7 +80,7 @@ class Request:
 
     @property
     def seed(self) -> int:
-        """A seed for several fits that use the same random numbers."""
+        """The seed of several fits that use the same random numbers; 0 for None."""
         return 0 if self.rng is None else whole_number("rng", self.rng, 0, LARGEST_SEED - 1)
 
 
@@ -261,6 +261,8 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
         # the default, if no control of sparsity is given
         options["variance"] = 0.9
     checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}
+    if checked.get("disjoint") and not any(name in checked for name in ("card", "variance")):
+        checked.setdefault("objective", "pev")  # adjusted variance would make one general group
     _check_promise(options, checked)
     refuse_rule(checked, asked.order, p)
     if "variance" in options and "promise" in chosen.options:

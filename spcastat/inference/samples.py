@@ -18,6 +18,7 @@ import numpy as np
 
 from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError
 from spcastat.kernels.eig import symmetric
+from spcastat.kernels.powers import deviations
 from spcastat.kernels.ties import flip_signs
 from spcastat.operators import Operator
 from spcastat.resample import Aligned, Finished, align, draw_generator, run_jobs
@@ -221,7 +222,7 @@ def split(given: Resampling, n: int) -> Split:
         V.T.ravel()[places],
         np.array([W.T.ravel()[places] for W, _ in drawn]).std(axis=0, ddof=1),
         variances,
-        np.array([values for _, values in drawn]).std(axis=0, ddof=1),
+        deviations(np.array([values for _, values in drawn])),
         given.aligned(chosen).similarity,
         (halves[0].n, halves[1].n),
         len(drawn),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spcastat.intake.covariance import looks_like_covariance, read_covariance
+from spcastat.intake.covariance import looks_like_covariance, read_covariance, refuse_covariance
 from spcastat.intake.design import Covariance, Design, ReadOptions, Spec
 from spcastat.intake.frames import COPY_LIMIT
 from spcastat.intake.read import read_data
@@ -17,5 +17,6 @@ __all__ = [
     "looks_like_covariance",
     "read_covariance",
     "read_data",
+    "refuse_covariance",
     "replay",
 ]

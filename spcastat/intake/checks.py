@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from spcastat import errors
 from spcastat.config import GAPS, listed, plural, shown
 from spcastat.intake.row_numbers import UNNAMED
 from spcastat.kernels.sparsity import is_sparse
+from spcastat.kernels.whole_numbers import first_rounded, first_rounded_of
 
 _HINTS = {
     "levels": "text and categories can enter as 0/1 columns, by a formula and categorical='dummy'",
@@ -60,6 +62,60 @@ def kinds_of(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> dic
     return kinds
 
 
+#: Whole numbers in text that may be larger than 2**53, which has 16 digits.
+_LONG = re.compile(r"\s*[+-]?\d{16,}(?:\.0*)?\s*", re.ASCII)
+
+
+def rounded_in(column: pd.Series) -> Any:
+    """Return the first whole number of a column, also in text, that float64 would round; None without one."""
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        return first_rounded(np.asarray(column.array.sp_values))
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu":
+        return first_rounded(column.to_numpy())
+    if dtype.kind in "iu":  # integers of pandas, which may be missing
+        return first_rounded(column.dropna().to_numpy(dtype=f"{dtype.kind}8"))
+    if dtype.kind not in "OUT" or isinstance(dtype, pd.CategoricalDtype):
+        return None
+    for value in column.dropna():
+        if isinstance(value, str) and _LONG.fullmatch(value):
+            value = int(value.strip().partition(".")[0])
+        if isinstance(value, int | Decimal) and first_rounded_of([value]) is not None:
+            return value
+    return None
+
+
+def require_exact(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> None:
+    """Raise ColumnTypeError if one of the columns, by default all, has a whole number that is no float64."""
+    dtypes = list(frame.dtypes)
+    of_dtype: dict[Any, list[int]] = {}
+    for position in range(len(dtypes)) if positions is None else positions:
+        if getattr(dtypes[position], "kind", "O") in "iuO" and not _is_short(dtypes[position]):
+            of_dtype.setdefault(dtypes[position], []).append(position)
+    for dtype, places in of_dtype.items():
+        plain = isinstance(dtype, np.dtype) and dtype.kind in "iu"
+        if plain and first_rounded(frame.iloc[:, places].to_numpy()) is None:  # all columns at once
+            continue
+        for position in places:
+            found = rounded_in(frame.iloc[:, position])
+            if found is not None:
+                raise rounding(shown(frame.columns[position]), found)
+
+
+def _is_short(dtype: Any) -> bool:
+    """Whether all numbers of a dtype of integers are float64."""
+    return bool(getattr(dtype, "kind", "O") in "iu" and getattr(dtype, "itemsize", 8) < 8)
+
+
+def rounding(name: str, value: Any) -> errors.ColumnTypeError:
+    """Return the error for a whole number that float64 would round; `name` is that of its column."""
+    return errors.ColumnTypeError(
+        f"Column {name} holds {value}, a whole number beyond 2**53, which floating-point numbers would round "
+        f"to {int(float(value))}: subtract a constant from the column first, or leave it out if it is an "
+        "identifier."
+    )
+
+
 def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
     """Raise ColumnTypeError for columns that do not hold numbers.
 
@@ -71,6 +127,7 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
     """
     if not bad:
         return
+    require_exact(frame, [position for position, kind in bad.items() if kind in ("levels", "object")])
     columns = [(frame.columns[position], frame.iloc[:, position], kind) for position, kind in bad.items()]
     named = [f"{shown(label)} ({column.dtype})" for label, column, _ in columns[:8]]
     text = ", ".join(named) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import flag, listed, shown, whole_number
-from spcastat.errors import ColumnTypeError, CovarianceError, OptionError, WeightsError
+from spcastat.errors import ColumnTypeError, CovarianceError, DataError, OptionError, WeightsError
 from spcastat.intake.checks import aligned, require_numbers, vector
 from spcastat.intake.design import Covariance
 from spcastat.intake.frames import array_labels, require_unique
@@ -30,7 +30,7 @@ EIGEN_LIMIT = 3000
 
 
 def read_covariance(
-    S: Any, *, n_obs: Any = None, mean: Any = None, scale: Any = None, nearest: Any = False
+    S: Any, *, n_obs: Any = None, mean: Any = None, sd: Any = None, nearest: Any = False
 ) -> Covariance:
     """Check a covariance or correlation matrix.
 
@@ -43,9 +43,9 @@ def read_covariance(
         that this function returned is not checked again.
     n_obs : int, optional
         The number of rows that the matrix was computed from, at least 2.
-    mean, scale : array-like of shape (p,), optional
-        Subtracted from new rows, which are then divided by the (positive) scale. A Series is aligned by
-        label.
+    mean, sd : array-like of shape (p,), optional
+        Subtracted from new rows, which are then divided by the (positive) standard deviations. A Series
+        is aligned by label.
     nearest : bool
         Whether the nearest correlation matrix, with the variances of `S`, replaces one that is not positive
         semidefinite.
@@ -64,7 +64,7 @@ def read_covariance(
     OptionError
         If `n_obs` is not a whole number of 2 or more.
     WeightsError
-        If `mean` or `scale` are not valid.
+        If `mean` or `sd` are not valid.
     """
     if isinstance(S, Covariance):
         matrix, columns, named, about = S.matrix, S.columns, S.named, S.about
@@ -73,11 +73,11 @@ def read_covariance(
     n_obs = about.get("n_obs") if n_obs is None else n_obs
     rows = None if n_obs is None else whole_number("n_obs", n_obs, 2)
     centre = None if mean is None else _labelled_vector(mean, columns, named, "mean")
-    spread = None if scale is None else _labelled_vector(scale, columns, named, "scale")
+    spread = None if sd is None else _labelled_vector(sd, columns, named, "sd")
     if spread is not None and (spread <= 0).any():
         where = columns[spread <= 0]
         raise WeightsError(
-            f"scale is zero or negative for {listed(where)}; it must hold positive standard deviations."
+            f"sd is zero or negative for {listed(where)}; it must hold positive standard deviations."
         )
     if centre is not None and about.get("kind") in OF_CODES:
         raise OptionError(
@@ -152,6 +152,60 @@ def looks_like_covariance(data: Any) -> bool:
         largest = np.abs(values).max()
         # NaN and infinity make the comparison false.
         return bool(np.isfinite(largest) and np.abs(values - values.T).max() <= TOLERANCE * largest)
+    except Exception:
+        return False
+
+
+def refuse_covariance(data: Any, from_file: bool = False) -> None:
+    """Raise DataError if data that are to be taken as rows look like a covariance or correlation matrix.
+
+    Parameters
+    ----------
+    data : object
+    from_file : bool
+        Whether a data frame comes from a file, so that rows without labels do not have names of their own.
+    """
+    plain = from_file and isinstance(data.index, pd.RangeIndex)
+    if not (looks_like_covariance(data) or is_matrix_of_variances(data, plain)):
+        return
+    how = "a DataFrame with labels of the rows"
+    if isinstance(data, np.ndarray):
+        how = "pd.DataFrame(data, columns=[...])"
+    elif not plain:
+        how = "data.reset_index(drop=True)"
+    raise DataError(
+        f"data of shape {data.shape} look like a covariance or correlation matrix, square and symmetric, and "
+        "here rows are observations: give spca_cov(S, ...), or covariance=True to choose, choose_k and "
+        f"spca_path. If the rows are observations, give {how}."
+    )
+
+
+def is_matrix_of_variances(data: Any, unlabelled: bool = False) -> bool:
+    """Whether an array holds a covariance matrix: symmetric, and covariances that its variances allow.
+
+    Parameters
+    ----------
+    data : object
+        Anything but an array of real numbers gives False, and so does a single variable.
+    unlabelled : bool
+        Whether a data frame is looked at, too.
+    """
+    try:
+        if unlabelled and isinstance(data, pd.DataFrame):
+            require_numbers(data)
+            data = data.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not isinstance(data, np.ndarray) or data.ndim != 2 or data.shape[0] != data.shape[1]:
+            return False
+        largest = np.abs(np.asarray(data[0], dtype=np.float64)).max()
+        if len(data) < 2 or np.abs(data[0] - data[:, 0]).max() > TOLERANCE * largest:
+            return False  # before all of a large array in a file is read
+        S = np.asarray(data, dtype=np.float64)
+        spread = np.sqrt(np.diag(S))
+        allowed = np.outer(spread, spread) * (1.0 + TOLERANCE)
+        # NaN and infinity make the comparisons false.
+        symmetric = np.abs(S - S.T).max() <= TOLERANCE * np.abs(S).max()
+        bounded = (spread > 0).all() and (np.abs(S) <= allowed).all() and np.isfinite(S).all()
+        return bool(symmetric and bounded)
     except Exception:
         return False
 
@@ -276,7 +330,7 @@ def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float, unit: f
 def _labelled_vector(values: Any, columns: pd.Index, named: bool, option: str) -> np.ndarray:
     """Return mean or scale in the order of the columns."""
     if isinstance(values, bool | np.bool_):
-        what = {"scale": "the standard deviations", "mean": "the means"}[option]
+        what = {"sd": "the standard deviations", "mean": "the means"}[option]
         raise WeightsError(
             f"{option}={values} was given; pass {what} of the {len(columns)} variables, or None."
         )

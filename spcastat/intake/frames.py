@@ -13,9 +13,10 @@ import pandas as pd
 
 from spcastat import errors
 from spcastat.config import library_of, listed, nearest, offers, plural, shown
-from spcastat.intake.checks import kind_of, require_numbers
+from spcastat.intake.checks import kind_of, require_exact, require_numbers, rounding
 from spcastat.intake.sparse import require_sound_columns, sound
 from spcastat.kernels.sparsity import is_sparse
+from spcastat.kernels.whole_numbers import LARGEST, first_rounded, first_rounded_of
 
 #: Data up to this size in bytes (64 MB) are copied, so that a fit does not change when the caller later
 #: changes the data in place. Larger arrays may be used without a copy and must be left unchanged.
@@ -138,6 +139,7 @@ def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -
     if positions is not None and list(positions) != list(range(frame.shape[1])):
         chosen = frame.iloc[:, list(positions)]
     require_numbers(chosen)
+    require_exact(chosen)
     dtypes = set(chosen.dtypes)
     dtype = np.float32 if {str(d).lower() for d in dtypes} == {"float32"} else np.float64
     if all(isinstance(d, np.dtype) for d in dtypes):
@@ -163,6 +165,7 @@ def numbers(table: Table) -> tuple[Any, bool]:
     frame: Any = table.values
     if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in frame.dtypes):
         require_numbers(frame)
+        require_exact(frame)
         return _open_sparse(frame.sparse.to_coo()), False
     return frame_numbers(frame)
 
@@ -224,6 +227,10 @@ def _open_array(data: np.ndarray) -> np.ndarray:
             f"An array of shape {data.shape} was given; it must be two-dimensional, rows by columns: {hint}."
         )
     _refuse_dtype(data.dtype, "An array")
+    found = first_rounded(np.ma.compressed(data) if isinstance(data, np.ma.MaskedArray) else data)
+    if found is not None:
+        column = int(np.argwhere(np.ma.filled(data == found, False))[0][1])
+        raise rounding(f"x{column + 1}", found)
     dtype = np.float32 if data.dtype == np.float32 else np.float64
     if isinstance(data, np.ma.MaskedArray):
         return np.asarray(np.ma.filled(data.astype(dtype), np.nan))
@@ -237,7 +244,12 @@ def _open_sparse(data: Any) -> Any:
         )
     _refuse_dtype(data.dtype, "A sparse matrix")
     dtype = np.float32 if data.dtype == np.float32 else np.float64
-    data = sound(data).astype(dtype, copy=False)  # before adding repeated entries, which may overflow
+    data = sound(data)
+    if data.dtype.kind in "iu" and data.dtype.itemsize >= 8:
+        entries = data.tocoo()
+        if (found := first_rounded(entries.data)) is not None:
+            raise rounding(f"x{int(entries.col[entries.data == found][0]) + 1}", found)
+    data = data.astype(dtype, copy=False)  # before adding repeated entries, which may overflow
     from scipy.sparse import csc_array, csr_array
 
     rowwise = data.format == "csr" and data.data.nbytes + data.indices.nbytes > COPY_LIMIT
@@ -305,6 +317,11 @@ def _column(series: Any) -> Any:
     if dtype.is_numeric() or dtype == nw.Boolean:
         wide = dtype in (nw.Int128, nw.UInt128)  # types that NumPy does not have
         plain = series.null_count() == 0 and not dtype.is_decimal() and not wide
+        if not plain and (dtype.is_decimal() or dtype in (nw.Int64, nw.UInt64) or wide):
+            known = series.drop_nulls()
+            large = len(known) and max(abs(known.min()), abs(known.max())) > LARGEST
+            if large and first_rounded_of(known.to_list()) is not None:  # refused by name if it is used
+                return pd.Series(series.to_list(), dtype=object).array
         return (series if plain else series.cast(nw.Float64)).to_numpy()
     if dtype == nw.Categorical or dtype == nw.Enum:
         return pd.Categorical(series.to_list(), categories=getattr(dtype, "categories", None))

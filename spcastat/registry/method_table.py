@@ -286,8 +286,8 @@ _ALL = (
         "Nonnegative sparse PCA",
         "Zass and Shashua (2007)",
         "solvers.nspca.NSPCA",
-        use="Nonnegative loadings that share few variables: parts of a whole. A large alpha makes them "
-        "disjoint.",
+        use="Nonnegative loadings that share few variables: parts of a whole. A large orthonormality "
+        "makes them disjoint.",
     ),
     Method(
         "scotlass",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, shown
+from spcastat.config import listed, plural, shown
 from spcastat.engine import choose_method
 from spcastat.engine.inputs import Fitted, Source, center_and_scale, open_covariance, require_unchanged
 from spcastat.engine.missing_values import prepare_with_gaps
@@ -23,6 +23,7 @@ from spcastat.operators.scaling_groups import stored
 from spcastat.registry import CONTROLS, SOLVERS
 from spcastat.results.pickling import packed_names
 from spcastat.state import FitState
+from spcastat.streams import read_whole
 
 #: Sequences with more values than this are not printed in full.
 LONGEST = 30
@@ -80,7 +81,7 @@ class Call:
         """
         call = self.changed(changes)
         data = call.data
-        given = next(iter(inspect.signature(self.function).parameters)) in changes
+        given = data_name(self.function) in changes
         if not given and not isinstance(data, Covariance):
             scales = (self.arguments.get("scale"), call.arguments.get("scale"))
             mixed = [isinstance(one, str) and one == "mixed" for one in scales]
@@ -98,7 +99,7 @@ class Call:
         them. Names in a new formula are looked up in the scope in which the call is repeated.
         """
         arguments = {**self.arguments, **changes}
-        data = arguments.pop(next(iter(inspect.signature(self.function).parameters)), self.data)
+        data = arguments.pop(data_name(self.function), self.data)
         controls = [name for name in CONTROLS if changes.get(name) is not None]
         method = SOLVERS.get(str(arguments.get("method")))
         if method and "method" not in changes and controls and controls[0] not in method.controls:
@@ -124,6 +125,11 @@ class Call:
         return replace(self, data=data, arguments=arguments)
 
 
+def data_name(function: Callable[..., Any]) -> str:
+    """Return the name under which a function takes its data: S for a covariance matrix, or data."""
+    return "S" if "S" in inspect.signature(function).parameters else "data"
+
+
 def _copied(value: Any) -> Any:
     """Return a copy of a mutable argument; large arrays are not copied."""
     if type(value) is np.ndarray:
@@ -141,7 +147,7 @@ def call_text(function: Callable[..., Any], call: Mapping[str, Any]) -> str:
         Its arguments. `progress` and `context` are left out of the text.
     """
     parameters = inspect.signature(function).parameters
-    parts = [next(iter(parameters))]
+    parts = [data_name(function)]
     further = [name for name in call if name not in parameters]
     for name in [*(name for name in parameters if name in call), *further]:
         value = call[name]
@@ -213,8 +219,10 @@ def names_for(state: FitState, components: pd.Index) -> list[str]:
 # --- the data -------------------------------------------------------------------------------------
 
 
-#: Relative tolerance for variances of the same data, since sums may be computed in another order.
+#: Relative tolerance for moments of the same data, since sums may be computed in another order.
 SAME = 1e-6
+#: Rounding of a mean, relative to its size.
+ROUNDING = 1e-12
 
 
 def source_for(
@@ -241,7 +249,7 @@ def source_for(
             )
         source.require_same()
         return source, call
-    record = state.record
+    record, data = state.record, read_whole(data)
     if data is None:
         raise NoRowsError(
             f"{what} needs the data, and a fit from a file does not have them: give {what[:-1]}data=...)."
@@ -275,11 +283,11 @@ def _rows_again(state: FitState, data: Any) -> Source:
     center, scale = center_and_scale(standard, groups)
     if how is not None:
         rank = (record.missing or {}).get("rank", 1)
-        _, op, rows, gaps = prepare_with_gaps(matrix, None, center, scale, columns, how, rank, index=index)
-        found = Source(op.at_unit_size(), state.spec, len(index), standard, rows, index, gaps=gaps)
+        now, op, rows, gaps = prepare_with_gaps(matrix, None, center, scale, columns, how, rank, index=index)
+        found = Source(op.at_unit_size(), state.spec, len(index), now, rows, index, gaps=gaps)
         return replace(found, groups=groups)
-    _, op = prepare(matrix, None, center, scale, columns)
-    found = Source(op.at_unit_size(), state.spec, len(index), standard, matrix, index, record.dropped)
+    now, op = prepare(matrix, None, center, scale, columns)
+    found = Source(op.at_unit_size(), state.spec, len(index), now, matrix, index, record.dropped)
     if state.spec.partial is None:
         return replace(found, groups=groups)
     na = "drop" if record.dropped else "raise"
@@ -287,12 +295,45 @@ def _rows_again(state: FitState, data: Any) -> Source:
 
 
 def _require_same(state: FitState, found: Source) -> None:
-    """Raise DataError unless the variances are those of the fit."""
-    before, now = state.moments.variances, found.op.diagonal() * found.op.unit**2
-    if len(before) != len(now) or not np.allclose(now, before, rtol=SAME, atol=SAME * before.max()):
+    """Raise DataError unless centre, scale and moments are those of the fit, up to rounding.
+
+    The moments are the variances of the variables and their covariances with the scores of the fit: after
+    scaling, the variances alone are the same for any data.
+    """
+    variances, now = state.moments.variances, found.op.diagonal() * found.op.unit**2
+    if len(variances) != len(now):
         raise DataError(
-            "The variances of data are not those of the fit: give the data that were fitted, without changes."
+            f"data has {plural(len(now), 'variable')}, and the fit has {len(variances)}: give the data that "
+            "were fitted, without changes."
         )
+    if not np.allclose(now, variances, rtol=SAME, atol=SAME**2 * variances.max()):
+        raise _other_data("variances of data are", state, np.abs(now - variances))
+    spread = np.sqrt(variances)
+    if state.standard is not None and found.standard is not None:
+        before, here = state.standard, found.standard
+        if not np.allclose(here.scale, before.scale, rtol=SAME, atol=0.0):
+            raise _other_data("scales of data are", state, np.abs(here.scale / before.scale - 1.0))
+        # in standard deviations, which the means of large numbers have to within their rounding
+        moved = np.abs(here.mean - before.mean) / before.scale
+        allowed = SAME * np.maximum(spread, SAME * spread.max())
+        allowed = allowed + ROUNDING * np.abs(before.mean) / before.scale
+        if (moved > allowed).any():
+            raise _other_data("centres of data are", state, moved / np.maximum(allowed, np.finfo(float).tiny))
+    coupling = found.op.dot(state.V) * found.op.unit**2
+    # a covariance with a score is a sum of covariances, each bounded by two standard deviations
+    bound = SAME * np.outer(np.maximum(spread, SAME * spread.max()), np.abs(state.V).T @ spread)
+    apart = np.abs(coupling - state.moments.coupling)
+    if (apart > bound).any():
+        raise _other_data("covariances of data with the scores are", state, (apart - bound).max(axis=1))
+
+
+def _other_data(what: str, state: FitState, difference: np.ndarray) -> DataError:
+    """Return the error for data whose centre, scale or moments are not those of the fit."""
+    worst = shown(state.spec.columns[int(np.argmax(difference))])
+    return DataError(
+        f"The {what} not those of the fit, most of all for {worst}: give the data that were fitted, without "
+        "changes."
+    )
 
 
 def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
@@ -315,7 +356,7 @@ def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
         )
     if given is None:
         require_unchanged(fitted, source)
-    table = open_table(given if given is not None else fitted)
+    table = open_table(read_whole(given) if given is not None else fitted)
     if source.dropped:  # includes rows with missing covariates
         keep = np.asarray(replay_table(source.spec, table, "drop")[1])
         table = replace(table, values=table.values[keep], index=table.index[keep])

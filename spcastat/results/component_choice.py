@@ -47,7 +47,7 @@ class ComponentChoice(Summary):
 
     def __init__(self, found: Standing, *, p: int, unit: float, most: int, tested: Tested | None = None):
         self._found, self._most, self._p, self._tested = found, most, p, tested
-        self.alpha, self.n_resample, self.sparse_card = found.draws.alpha, found.draws.n_resample, found.card
+        self.alpha, self.n_resample, self.sparse_card = found.draws.alpha, found.draws.n_draws, found.card
         values = found.values * unit
         shares = values / values.sum()
         index = pd.Index([f"PC{j + 1}" for j in range(len(values))], name="component")

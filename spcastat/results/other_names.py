@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, TypeVar
 
 from spcastat.config import nearest
@@ -25,7 +25,7 @@ ARGUMENTS = {
         ("keepX", "keep", "sparsity", "para", "sumabsv", "nonzeros", "nnz", "cardinality", "l1", "lambda_"),
         _SPARSITY,
     ),
-    "alpha": f"{_SPARSITY}; methods with penalties have penalty=",
+    "alpha": f"{_SPARSITY}; methods with penalties have penalty=, and nspca orthonormality=",
     **dict.fromkeys(("random_state", "seed"), _SEED),
     **dict.fromkeys(("standardize", "standardise", "normalize", "scaled", "scale_unit"), _SCALE),
     **dict.fromkeys(("nrestart", "n_starts", "nstart"), "the number of starts is n_init="),
@@ -39,6 +39,24 @@ ARGUMENTS = {
     "cv": "the number of folds is choose(folds=)",
     "covariates": 'covariates stand behind a bar in the formula, formula="~ . | age"',
     "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
+}
+_DRAWS = "the number of draws is n_draws="
+#: (function, argument) -> advice, if it differs from that in ARGUMENTS.
+RENAMED = {
+    **{
+        (function, name): _DRAWS
+        for function in ("choose", "choose_k")
+        for name in ("n_resample", "n_resamples", "n", "B", "nboot", "n_boot", "reps")
+    },
+    ("choose_k", "card"): "the number of variables in a component of the sparse test is sparse_card=",
+    ("choose_k", "k"): "it finds the number of components, and kmax= is the largest",
+    ("choose_k", "n_components"): "it finds the number of components, and kmax= is the largest",
+    ("choose_k", "level"): "the level of the tests is alpha=",
+    ("choose", "level"): "the level of the tests is alpha=",
+    ("choose", "cv"): "the number of folds is folds=",
+    ("choose", "grid"): "the cardinalities to choose from are cards=",
+    ("spco", "card"): "how many scores are zero is zeros=, a share, or penalty=",
+    ("spco", "sparsity"): "how many scores are zero is zeros=, a share, or penalty=",
 }
 #: Argument of methods of a fit in other programs -> advice, for methods with the corresponding option.
 METHOD_ARGUMENTS = {
@@ -101,8 +119,9 @@ def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = 
     """
     taken = SOLVERS[method].options if isinstance(method, str) and method in SOLVERS else ()
     for name in options:
-        if name in ARGUMENTS and name not in taken:
-            raise UnknownOptionError(f"{function}() has no argument {name}=; {ARGUMENTS[name]}.")
+        answer = RENAMED.get((function, name)) or ARGUMENTS.get(name)
+        if answer is not None and name not in taken:
+            raise UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
 
 
 def answered(method: Method) -> Method:
@@ -159,35 +178,40 @@ NO_PLACE = {
 
 
 def hint(
-    called: Sequence[Callable[..., Any]],
-    homes: Mapping[str, Callable[..., Any]],
-    options: Iterable[str],
-    name: str,
+    function: str, own: Set[str], homes: Mapping[str, Set[str]], options: Iterable[str], name: str
 ) -> str:
     """Return advice about an argument that does not exist: where it belongs, or a similar name.
 
     Parameters
     ----------
-    called : sequence of callables
-        The function that fits, and the function that was called and passes its options on.
+    function : str
+        The function that fits.
+    own : set of str
+        The arguments of this function, and of the function that was called and passes its options on.
     homes : mapping
-        Description of what a function is for -> the function.
+        Description of what a function is for -> the names of its arguments.
     options : iterable of str
         The options of all methods.
     name : str
     """
-    own = set().union(*map(_arguments, called))
     if name in ARGUMENTS:
         return f" Here {ARGUMENTS[name]}."
-    if place := _elsewhere(called[0], homes, name):
+    if place := _elsewhere(function, own, homes, name):
         return f" It {place}."
     if near := nearest(name, sorted(own | set(options))):
         return near
-    for other in homes.values():
-        if near := nearest(name, sorted(_arguments(other))):
+    for arguments in homes.values():
+        if near := nearest(name, sorted(arguments)):
             word = near.split("'")[1]
-            return f"{near} That {_elsewhere(called[0], homes, word)}."
+            return f"{near} That {_elsewhere(function, own, homes, word)}."
     return ""
+
+
+def arguments_of(function: Callable[..., Any], options: type) -> set[str]:
+    """Return the names of the arguments of a function and of its `options`, a TypedDict."""
+    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = inspect.signature(function).parameters.values()
+    return {one.name for one in parameters if one.kind in named} | set(options.__annotations__)
 
 
 def refuse_controls(function: str, what: str, options: Mapping[str, Any], how: str = "") -> None:
@@ -200,14 +224,9 @@ def refuse_controls(function: str, what: str, options: Mapping[str, Any], how: s
             )
 
 
-def _elsewhere(function: Callable[..., Any], homes: Mapping[str, Callable[..., Any]], name: str) -> str:
+def _elsewhere(function: str, own: Set[str], homes: Mapping[str, Set[str]], name: str) -> str:
     """Return a description of the function to which an argument belongs, or an empty string."""
-    if reason := NO_PLACE.get((function.__name__, name)):
-        return f"has no place in {function.__name__}(): {reason}"
-    owners = [what for what, other in homes.items() if other is not function and name in _arguments(other)]
+    if reason := NO_PLACE.get((function, name)):
+        return f"has no place in {function}(): {reason}"
+    owners = [what for what, arguments in homes.items() if name in arguments and name not in own]
     return f"belongs to {owners[0]}" if owners else ""
-
-
-def _arguments(function: Callable[..., Any]) -> set[str]:
-    parameters = inspect.signature(function).parameters.values()
-    return {one.name for one in parameters if one.kind is not one.VAR_KEYWORD}

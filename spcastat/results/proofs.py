@@ -16,72 +16,25 @@ from spcastat.engine.order_and_sign import settle
 from spcastat.errors import OptionError
 from spcastat.kernels.eig import top_eigh
 from spcastat.labels import full_names, name_text
-from spcastat.measures import MEASURES
+from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Operator, Removed, deflate
 from spcastat.progress import listening
 from spcastat.report.renderings import Renderings
 from spcastat.results.call import OfFit
 from spcastat.results.delegation import attribute
 from spcastat.results.other_names import answered
+from spcastat.search.grouped import GroupRule
+from spcastat.search.rule import SupportRule
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
 from spcastat.state.fit_moments import Moments
 from spcastat.state.proof_sentences import percent_text, proof_sentence, with_proof
-from spcastat.state.record import JOINT, Proven, Record, plain_value
+from spcastat.state.record import JOINT, Proven, plain_value
 from spcastat.state.support_rule import forced, grouped, groups_of, rule_of, rule_words
 from spcastat.storage.atomic import file_path, write_bytes
 from spcastat.tables import Document, Row, Table
 
 # --- the certificate, and proofs in files --------------------------------------------------------
-
-
-#: Largest number of variables for which a proof is written to a file.
-MOST_VARIABLES = 200
-#: To allow for rounding, the bound of a component in a file exceeds that of the certificate by ROOM times the
-#: component's value. The bound of a joint proof exceeds the best known fit by at least JOINT_ROOM, the
-#: tolerance within which a fit is called optimal.
-ROOM, JOINT_ROOM = 2e-9, 1e-4
-
-
-def claim_of(proven: Proven, state: FitState, source: Source) -> dict[str, Any] | str:
-    """Return the claim of a proof as it is written to a file, or the reason why it cannot be written.
-
-    The claim also has two arrays: "S", the covariance matrix scaled to total variance one, and the loadings
-    "V".
-    """
-    p, k = state.V.shape
-    reasons = {
-        "orthogonal=True": proven.orthogonal,
-        "a rule for supports": rule_of(state.record) is not None,
-        "objective='least_squares' and two components or more": proven.measure == "least_squares" and k > 1,
-        "a formula or covariates": state.spec.kind == "formula" or source.covariates is not None,
-        "weights": source.weights is not None,
-        "missing values": source.gaps is not None or source.dropped > 0,
-        "rows in chunks": source.stream is not None,
-        f"more than {MOST_VARIABLES} variables": p > MOST_VARIABLES,
-        "a component without loadings": not state.V.any(axis=0).all(),
-    }
-    if reason := next((reason for reason, holds in reasons.items() if holds), None):
-        return reason
-    op = source.op
-    rows, total = proven.rows, op.total
-    if proven.scope == "joint":
-        bounds = [max(rows[0]["upper_bound"], rows[0]["best_known"] * (1.0 + JOINT_ROOM))]
-    else:
-        unit = total * op.unit**2
-        bounds = [(row["upper_bound"] + ROOM * row["best_known"]) / unit + 1e-12 for row in rows]
-    standard = source.standard if source.matrix is not None else None
-    return {
-        "S": op.block(np.arange(p)) / total,
-        "V": state.V,
-        "measure": proven.measure if proven.scope == "joint" else "component",
-        "columns": [str(name) for name in state.spec.columns],
-        "data": "covariance" if standard is None else "rows",
-        "centre": [0.0] * p if standard is None else standard.mean.tolist(),
-        "scale": [1.0] * p if standard is None else standard.scale.tolist(),
-        "loadings": state.V.tolist(),
-        "bounds": bounds,
-    }
 
 
 class Certificate(Renderings, pd.DataFrame):
@@ -103,8 +56,15 @@ class Certificate(Renderings, pd.DataFrame):
     _claim: dict[str, Any] | str
 
     @classmethod
-    def of(cls, proven: Proven, found: np.ndarray, state: FitState, source: Source) -> Certificate:
-        """Return the certificate of a proof; `found` are the best loadings found, shape (p, k)."""
+    def of(
+        cls, proven: Proven, found: np.ndarray, state: FitState, source: Source, data: Any = None
+    ) -> Certificate:
+        """Return the certificate of a proof; `found` are the best loadings found, shape (p, k).
+
+        `data` are those of the call that made the fit.
+        """
+        from spcastat.certify.claim import claim_of  # imported late, as few fits need it
+
         table = cls(proven.rows, index=["fit"] if proven.scope == "joint" else state.components)
         columns = state.spec.columns
         name = "supports" if proven.scope == "joint" else "support"
@@ -114,7 +74,7 @@ class Certificate(Renderings, pd.DataFrame):
         table._nonneg = bool(state.record.options.get("nonneg"))
         table._names = list(state.components)
         table._rule = rule_words(state)
-        table._claim = claim_of(proven, state, source)
+        table._claim = claim_of(proven, state, source, data)
         return table
 
     _constructor: Any = pd.DataFrame  # of its subsets
@@ -129,10 +89,11 @@ class Certificate(Renderings, pd.DataFrame):
     def save(self, path: str | PathLike[str], time_limit: float = 60.0) -> None:
         """Write a proof that can be checked without a new search: ``spcastat verify proof.json data.csv``.
 
-        The file contains the multipliers from which every bound is recomputed from the data (see
-        docs/proven.md). The bounds for single components are those of the certificate plus 2e-9 of the value,
-        for rounding. A joint bound is that of the certificate, or 0.01 % above the best known fit if that is
-        larger. The proof is computed again for the file.
+        The file contains the multipliers from which every bound is recomputed from the data; its format is
+        described in docs/proof_file.md. The bounds for single components are those of the certificate plus
+        2e-9 of the value, for rounding. A joint bound is that of the certificate, or 0.01 % above the best
+        known fit if that is larger. The proof is computed again for the file, and is checked as `verify` will
+        check it, for the numbers that a CSV file of the data has.
 
         Parameters
         ----------
@@ -144,11 +105,14 @@ class Certificate(Renderings, pd.DataFrame):
         Raises
         ------
         OptionError
-            If the proof cannot be written to a file: with orthogonal=True, for least squares of two or more
-            components, under a rule for supports, with a formula, weights or missing values, or for rows in
-            chunks; and if no proof was found, because the bound is not based on supports or time ran out.
+            If the proof cannot be checked later: with orthogonal=True, for least squares of two or more
+            components, under a rule for supports, with a formula, weights or missing values, for rows in
+            chunks, and for a covariance matrix that was changed (given=, scale="blocks", nearest=True) or is
+            in single precision; and if no proof was found, because the bound is not based on supports or
+            time ran out.
         """
-        from spcastat.certify.verify import LAYOUT, attained
+        from spcastat.certify.checker import RefusedError
+        from spcastat.certify.verify import LAYOUT, attained, parsed, proves, refusals
         from spcastat.certify.witness import UnwrittenError, witnesses
 
         claim = self._claim
@@ -160,9 +124,9 @@ class Certificate(Renderings, pd.DataFrame):
             )
         target = file_path(path, (".json",))
         limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
+        S, V, measure = claim["S"], claim["V"], claim["measure"]
         try:
-            what = claim["S"], claim["V"], claim["measure"]
-            found = witnesses(*what, claim["bounds"], limit)
+            found = witnesses(S, V, measure, claim["bounds"], limit)
         except UnwrittenError as error:
             raise OptionError(
                 f"save() found no proof of the bound that a file can have: {error}. Files do not have the "
@@ -170,8 +134,17 @@ class Certificate(Renderings, pd.DataFrame):
                 f"time_limit={limit:g}, or certify with a longer time_limit or fewer components."
             ) from None
         stated = {name: value for name, value in claim.items() if name not in ("S", "V")}
-        proof = {"layout": LAYOUT, **stated, "values": attained(*what), "witness": found}
-        write_bytes(target, json.dumps(proof, separators=(",", ":")).encode())
+        proof = {"layout": LAYOUT, **stated, "values": attained(S.mid, V, measure), "witness": found}
+        text = json.dumps(proof, separators=(",", ":"))
+        try:
+            with refusals():
+                proves(parsed(text), S)
+        except RefusedError as error:
+            raise OptionError(
+                f"save() wrote no file, since verify would refuse it: {error}. Certify with a longer "
+                "time_limit, or fewer components."
+            ) from None
+        write_bytes(target, text.encode())
 
     @property
     def document(self) -> Document:
@@ -195,7 +168,7 @@ class Certificate(Renderings, pd.DataFrame):
             proofs = {text: self["proof"] == text for text in self["proof"]}
             names = {text: ", ".join(full_names(self.index[own])) for text, own in proofs.items()}
             facts = [("Proof", f"{own}: {text}") for text, own in names.items()]
-        title = "Joint proof" if joint else "Proof for each component"
+        title = "Joint proof" if joint else "Proof of the adjusted variance of each component"
         headings = (f"value{unit}", f"bound{unit}", "gap, %", "optimal")
         return Document(title, tuple(facts), (Table("", headings, tuple(rows)),), (self.sentence,))
 
@@ -223,29 +196,38 @@ class Proved(OfFit):
     def certify(
         self,
         *,
-        joint: bool = False,
+        joint: bool | None = None,
         objective: str | None = None,
         orthogonal: bool = False,
         time_limit: float = 60.0,
         max_nodes: int | None = None,
         progress: Any = False,
     ) -> Certificate:
-        """Prove upper bounds on how much better the fit could be, for single components or for all jointly.
+        """Prove upper bounds on how much better the fit could be, by its objective.
 
-        By default each component is compared with the best component given the earlier ones (Schur
-        complement, in the order shown), whatever method found it. With ``joint=True`` the fit is compared
-        with all fits of the same cardinalities, in any order. A bound may be loose but is never wrong, and is
-        valid whenever the search is stopped. For nonnegative loadings the bound is that without the sign
-        constraint. Under a rule for the supports (`include`, `exclude`, `disjoint`), each component is
-        compared with supports that the rule allows (for disjoint components, those that share no variable
-        with earlier ones); a joint bound applies to loadings under the rule, or is reported as a bound
-        without it. If the components partition up to 16 variables, the joint bound covers all partitions (PEV
-        and adjusted variance); otherwise groups of other sizes are not compared. The fit stores the proof for
-        its summary and files.
+        By default a fit that maximises a measure of all components together (adjusted variance, PEV, or the
+        least-squares share, as ``fit.options["objective"]`` says) is compared by this measure with all fits
+        of the same cardinalities, in any order, as with ``joint=True``. A fit by a method that finds one
+        component after another has no such measure: each component is compared, by the adjusted variance
+        that it adds, with the best component given the earlier ones (Schur complement, in the order shown),
+        as with ``joint=False``. The same is done for one component by adjusted variance or PEV, which are
+        then equal; where a component adds nothing to the earlier ones; and where a rule for supports has no
+        joint proof (`together`, and a forced variable with a loading of zero).
+
+        A bound may be loose but is never wrong, and is valid whenever the search is stopped. For nonnegative
+        loadings the bound is that without the sign constraint. Under a rule for the supports (`include`,
+        `exclude`, `disjoint`), each component is compared with supports that the rule allows (for disjoint
+        components, those that share no variable with earlier ones); a joint bound applies to loadings under
+        the rule, or is reported as a bound without it. If the search chose the groups (`disjoint` without
+        `card`), the joint bound covers all partitions of the variables into as many groups, of any sizes; for
+        more than 16 variables it is that of dense PCA. The fit stores the proof for its summary and files.
 
         Parameters
         ----------
-        joint : bool
+        joint : bool, optional
+            True compares all components together, False each component given the earlier ones, by the
+            adjusted variance that it adds. By default the objective of the fit decides, as above; a given
+            `objective` or `orthogonal` implies True.
         objective : {"pev", "adjusted", "least_squares"}, optional
             The measure of a joint proof; by default the objective of the fit, or PEV.
         orthogonal : bool
@@ -264,29 +246,32 @@ class Proved(OfFit):
             A data frame that prints as a summary of the proof. It has one row per component:
             ``cardinality``, ``value`` and proven ``upper_bound`` in variance units, ``gap`` in percent of the
             value, ``optimal`` (True only if proven, to 1e-9 relative), ``proof`` (the kind of proof),
-            ``nodes``, ``seconds``, ``best_known`` and its ``support``, the best one found. With
-            ``joint=True`` it has one row: ``measure``, ``cardinalities``, ``value``, ``upper_bound`` and
+            ``nodes``, ``seconds``, ``best_known`` and its ``support``, the best one found. A joint proof
+            has one row: ``measure``, ``cardinalities``, ``value``, ``upper_bound`` and
             ``pca_bound`` as shares of the total variance, ``gap``, ``optimal`` (to 1e-4 relative), ``proof``,
             ``nodes``, ``open``, ``seconds``, ``best_known`` and its ``supports``.
 
         Raises
         ------
+        OptionError
+            If ``joint=False`` is given with `objective` or `orthogonal`, or a joint proof is requested where
+            there is none: under `together`, and with orthogonal=True for loadings that are not orthogonal.
         NoRowsError
             For a fit from a file, which has no data.
         """
         state, source = self._state, self._source_for("certify()")
-        joint = flag("joint", joint)
+        joint = None if joint is None else flag("joint", joint)
         limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
         nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
         orthogonal = flag("orthogonal", orthogonal)
-        measure = _joint_measure(state.record, joint, objective, orthogonal)
+        joint, measure = _compared(state, source.op, joint, objective, orthogonal)
         with listening(progress):
             if joint:
                 proven, V = _all_together(state, source.op, measure, orthogonal, limit, nodes)
             else:
                 proven, V = _each(state, source.op, limit, nodes)
         self._state = with_proof(state, proven)
-        return Certificate.of(proven, V, state, source)
+        return Certificate.of(proven, V, state, source, None if self._call is None else self._call.data)
 
     @answered
     def adopt(self, certificate: Certificate) -> Self:
@@ -319,7 +304,7 @@ class Proved(OfFit):
         op = source.op
         equal = len(set(np.count_nonzero(state.V, axis=0).tolist())) == 1
         rule = rule_of(state.record)
-        if rule is not None and rule.broken((V != 0).T[None] | rule.must)[0]:
+        if rule is not None and breaks(rule, V, state.V):
             raise OptionError(
                 "adopt() was given the certificate of a fit under a rule, and the best supports that were "
                 "found for single components break it together. Search longer: refit(effort='thorough')."
@@ -392,28 +377,41 @@ def _all_together(
     if groups_of(state):
         raise OptionError(
             "certify(joint=True) bounds loadings by their numbers of nonzeros, and this fit was made with "
-            "together=, where card counts groups. Leave joint=True out: each component is proven among "
-            "unions of groups."
+            "together=, where card counts groups. Give joint=False: each component is proven among unions of "
+            "groups."
         )
     if (forced(state) & (state.V == 0)).any():
         raise OptionError(
             "certify(joint=True) bounds loadings by their numbers of nonzeros, and a variable that this fit "
-            "must have has a loading of zero, so that others under its rule have more. Leave joint=True out."
+            "must have has a loading of zero, so that others under its rule have more. Give "
+            "joint=False: each component is proven under the rule."
         )
     rule = rule_of(state.record)
     pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # upper bounds are needed
     how: dict[str, Any] = {"pca": pca, "time_limit": time_limit}
     whole = grouped(state.record) and not orthogonal
-    found = certify_partition(op, state.V, objective, **how) if whole else None
-    if found is None:
+    if whole:
+        found = certify_partition(op, state.V, objective, **how)
+    else:
         how |= {"orthogonal": orthogonal, "max_nodes": max_nodes, "rule": rule}
         found = certify_joint(op, state.V, objective, **how)
     row, V = _plain(found), found.V
-    if rule is not None and rule.broken((V != 0).T[None] | rule.must)[0]:  # the rule forbids the fit found
+    if rule is not None and breaks(rule, V, state.V):  # the rule forbids the fit found
         row["best_known"], V = row["value"], state.V
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in V.T]
     return Proven("joint", objective, [row], orthogonal), V
+
+
+def breaks(rule: SupportRule, V: np.ndarray, fitted: np.ndarray) -> bool:
+    """Return whether loadings break a rule that holds for the loadings `fitted`, both of shape (p, k).
+
+    A variable that a component must have counts as one of its variables even if its loading is zero, so that
+    a component may come to have more of them than the fitted one.
+    """
+    supports, own = ((one != 0).T | rule.must for one in (V, fitted))
+    more = not isinstance(rule, GroupRule) and bool((supports.sum(axis=1) > own.sum(axis=1)).any())
+    return more or bool(rule.broken(supports[None])[0])
 
 
 def _largest_product(V: np.ndarray) -> float:
@@ -421,31 +419,41 @@ def _largest_product(V: np.ndarray) -> float:
     return float(np.abs(V.T @ V - np.diag((V**2).sum(axis=0))).max())
 
 
-def _joint_measure(record: Record, joint: bool, objective: str | None, orthogonal: bool) -> str:
-    """Return the measure of a joint proof: the given one, or else the objective of the fit, or else PEV.
+def _compared(
+    state: FitState, op: Operator, joint: bool | None, objective: str | None, orthogonal: bool
+) -> tuple[bool, str]:
+    """Return whether all components are compared together, and by which measure.
+
+    The measure of a joint proof is the given one, or else the objective of the fit, or else PEV.
 
     Raises
     ------
     OptionError
-        If the measure is not valid, or options of joint proofs are given without ``joint=True``.
+        If the measure is not valid, or options of joint proofs are given with ``joint=False``.
     """
     given = [f"objective={shown(objective)}"] * (objective is not None) + ["orthogonal=True"] * orthogonal
-    if given and not joint:
+    if given and joint is False:
         raise OptionError(
-            f"{' and '.join(given)} was given, which is for joint proofs: give joint=True, too. Proofs of "
-            "single components are for the adjusted variance that each adds."
+            f"{' and '.join(given)} was given with joint=False, and is for joint proofs: leave joint=False "
+            "out. Proofs of single components are for the adjusted variance that each adds."
         )
+    own = state.record.options.get("objective")
+    if joint is None:
+        # for one component adjusted variance and PEV are its variance, which `_each` proves to 1e-9
+        alone = state.V.shape[1] == 1 and own in ("adjusted", "pev")
+        adds = adjusted_variances(state.V, op) > 0.0
+        refused = bool(groups_of(state)) or bool((forced(state) & (state.V == 0)).any())
+        joint = bool(given) or (own in JOINT and not alone and not refused and bool(adds.all()))
     if objective is not None:
         measure = one_of("objective", objective, JOINT)
     else:
-        own = record.options.get("objective")
         measure = own if own in JOINT and not orthogonal else "pev"
     if orthogonal and measure != "pev":
         raise OptionError(
             f"objective={shown(objective)} was given with orthogonal=True, whose bounds are those of PEV: "
             "give objective='pev', or leave it out."
         )
-    return measure
+    return joint, measure
 
 
 def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
@@ -462,7 +470,7 @@ def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
     if not V.index.equals(state.spec.columns) or V.shape != state.V.shape:
         raise OptionError("adopt() was given the certificate of a fit of other variables or components.")
     counts, own = (np.count_nonzero(one, axis=0) for one in (V.to_numpy(), state.V))
-    if (np.sort(counts) > np.sort(own)).any():
+    if not grouped(state.record) and (np.sort(counts) > np.sort(own)).any():
         raise OptionError(
             f"adopt() was given the certificate of a fit with the cardinalities {counts.tolist()}; those of "
             f"this fit are {own.tolist()}."

@@ -29,6 +29,7 @@ from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates
 from spcastat.state.copies import own
 from spcastat.state.variance import CUMULATIVE
+from spcastat.streams import read_whole
 from spcastat.tables import Arrangement, Document, Row, Table, loadings_table
 
 #: Largest number of penalties in a path.
@@ -135,7 +136,7 @@ class SpcoResult(Picklable, Shown):
         -------
         DataFrame of shape (n_new, k)
         """
-        matrix, index = replay(self._source.spec, new, na=na)
+        matrix, index = replay(self._source.spec, read_whole(new), na=na)
         return self._labelled(matrix, index)
 
     def inverse_transform(self, coordinates: Any) -> pd.DataFrame:

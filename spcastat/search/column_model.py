@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.search.small_matrices import products_at
+from spcastat.search.small_matrices import eigen, products_at
 from spcastat.search.symmetric_matrices import Moments
 
 
@@ -27,6 +27,14 @@ class Bordered:
     corner: np.ndarray
     M: np.ndarray | None
     corner_M: np.ndarray
+
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the eigenvalues of A relative to M on the support, ascending, and eigenvectors.
+
+        The shapes are (B, c) and (B, c, c); see `eigen`.
+        """
+        c = self.A.shape[1]
+        return eigen(self.A[:, :, :c], None if self.M is None else self.M[:, :, :c])
 
     def some(self, start: int, count: int) -> Bordered:
         """Return these matrices with only `count` of the further variables, from number `start` on."""

@@ -17,7 +17,7 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
     """
     if criterion.exact or criterion.k == 1:
         return fits
-    order = _largest_first(fits.G, criterion.kinds)
+    order = largest_first(fits.G, criterion.kinds)
     turned = permuted(criterion, fits, order)
     fits = fits.some(slice(None))
     better = turned.value > fits.value * (1.0 + GAIN)
@@ -25,7 +25,7 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
     return fits
 
 
-def _largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
+def largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
     """Return orders, shape (B, k), in which each component has the largest variance given the earlier ones.
 
     No exchange of two neighbours is better: residual variances a >= d with covariance b add a + d - b^2 / a

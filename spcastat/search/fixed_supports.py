@@ -6,23 +6,32 @@ recursion and the line search therefore run for all fits at once; fits that have
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from spcastat.search.criterion import Criterion, Fits
 from spcastat.search.small_matrices import SMALLEST, divisor
 
 
+class WithGradient(Protocol):
+    """A function of loadings on fixed supports, for a batch of fits."""
+
+    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return values, shape (B,), and gradients, shape (B, N); M and T have an entry for each fit."""
+
+
 def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     """Return the fits after at most `steps` steps of ascent on their supports; no value decreases."""
     M, T = criterion.packed(fits.places, fits.of)
-    x = _ascend(criterion, fits.x, M, T, steps)
+    x = ascend(criterion, fits.x, M, T, steps)
     found = criterion.fits(fits.places, x, fits.of)
     worse = ~(found.value >= fits.value)
     found.put(worse, fits.some(worse))
     return found
 
 
-def _ascend(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray, steps: int) -> np.ndarray:
+def ascend(criterion: WithGradient, x: np.ndarray, M: np.ndarray, T: np.ndarray, steps: int) -> np.ndarray:
     """Return loadings, shape (B, N), with values no smaller than those of `x`."""
     x = x.copy()
     value, slope = criterion.with_gradient(x, M, T)
@@ -52,7 +61,7 @@ def _ascend(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray, s
 
 
 def _line(
-    criterion: Criterion,
+    criterion: WithGradient,
     x: np.ndarray,
     direction: np.ndarray,
     step: np.ndarray,

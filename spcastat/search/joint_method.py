@@ -14,7 +14,7 @@ from spcastat.search.grouped import GroupRule, with_zero
 from spcastat.search.local_optima import SAME
 from spcastat.search.rule import SupportRule
 from spcastat.search.settings import OBJECTIVES
-from spcastat.solvers import JointSolver, Searched, Solution, Sparser
+from spcastat.solvers import Grouping, JointSolver, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
     from spcastat.search.found import Found
@@ -46,7 +46,10 @@ class Joint(JointSolver):
         total variance, and in the share `variance`.
     disjoint : bool
         Whether a variable is in at most one component. Without `card` and `variance`, every variable is in
-        exactly one component, and the method searches for the groups.
+        exactly one component, and the method searches for the groups. For PEV, the default objective then,
+        they are the best of all partitions of up to 16 variables. For the two others all partitions are
+        compared, too, unless more than 40000 (with effort="thorough" 400000, with "quick" 5000) have to be
+        fitted; the loadings of each are the best of a few climbs. The summary says which was the case.
     together : "terms", or mapping from names to lists
         For `card`, which then counts groups: the variables of a group enter a component together. "terms"
         are the terms of the formula, such as the levels of a factor. Variables that a mapping,
@@ -54,8 +57,9 @@ class Joint(JointSolver):
     objective : {"adjusted", "pev", "least_squares"}
         The measure to maximise: the variance of the scores, each component counting only what it adds to
         the earlier ones; the reconstruction of the variables from the loadings; or their prediction from
-        the scores. The first loses least in terms of the two others, and is the one that `variance` refers
-        to.
+        the scores. The first, which is the default, loses least in terms of the two others, and is the one
+        that `variance` refers to. With `disjoint` alone the default is "pev", since adjusted variance is
+        largest with one general group and a few small ones.
     effort : {"quick", "auto", "thorough"}
         How long to search: from few starts without perturbing them; until independent searches agree; or
         until more of them agree, from more starts and with more exchanges.
@@ -197,8 +201,14 @@ class Joint(JointSolver):
                 "second eigenvalue": [float(own[-2]) for own in eigenvalues],
             },
             criterion=f"{OBJECTIVES[self.objective]}, search over groups",
-            search=Searched(
-                len(ends), int(counts[0]), 1, 1, float((counts == 1).sum() / len(ends)), None, k == 1
+            search=Grouping(
+                starts=len(ends),
+                hits=int(counts[0]),
+                groups=k,
+                fitted=found.compared,
+                every=found.every,
+                settled=found.settled,
+                proven=found.proven,
             ),
         )
 

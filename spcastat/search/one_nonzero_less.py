@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spcastat.search.adjusted_variance import Adjusted
 from spcastat.search.chains import distinct
 from spcastat.search.climbing import LONG, SHORT, climbed, swept
 from spcastat.search.component_order import reordered
 from spcastat.search.criterion import Fits, joined
 from spcastat.search.fixed_supports import refined
+from spcastat.search.newton_ascent import stationary
 from spcastat.search.perturbed_fits import kicked
 from spcastat.search.rule import SupportRule
 from spcastat.search.settings import Effort
@@ -77,7 +79,11 @@ class Shrinking:
         fit = refined(now.criterion, now.fit, LONG)
         if bool(now.criterion.holds(fit)[0]):
             now = Held(now.criterion, fit)
-        return now.criterion.dense(now.fit)[0]
+        # Where every target is exceeded, the total adjusted variance alone is maximised. Its stationary point
+        # does not depend on the rounding of the search.
+        total = Adjusted(self.S, now.criterion.cards)
+        exact = stationary(total, total.fits(now.fit.places, now.fit.x))
+        return now.criterion.dense(exact if now.criterion.holds(exact)[0] else now.fit)[0]
 
     def criterion(self, cards: tuple[int, ...]) -> TargetCriterion:
         """Return the criterion for given cardinalities."""

@@ -27,7 +27,7 @@ class Projected(Criterion):
         self.rugged = M.identity
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
-        root = _root(G)
+        root = inverse_root(G)
         return np.einsum("...ij,...ij->...", root @ N, root)
 
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +40,7 @@ class Projected(Criterion):
         return half, scale
 
     def _weights(self, G: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        root = _root(G)
+        root = inverse_root(G)
         H = root.mT @ root
         return H, H @ N @ H
 
@@ -64,7 +64,7 @@ class Projected(Criterion):
         MV, TV = M @ V, T @ V
         turned = V.mT
         G, N = turned @ MV, turned @ TV
-        root = _root(G)
+        root = inverse_root(G)
         H = root.mT @ root
         HN = H @ N
         half = ((TV @ H - MV @ (HN @ H)) * self.member).sum(axis=2)
@@ -76,7 +76,7 @@ class Projected(Criterion):
         G, N = V.T @ MV, V.T @ TV
         if not well_apart(G):
             return None
-        root = _root(G, jitter=0.0)
+        root = inverse_root(G, jitter=0.0)
         H = root.T @ root
         W = H @ N @ H
         left = TV @ H - MV @ W
@@ -106,7 +106,7 @@ class Projected(Criterion):
         return K - turned - turned.T
 
 
-def _root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
+def inverse_root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
     """Return R with R'R = G^-1; columns that depend on earlier ones are left out.
 
     With G scaled to correlations, rounding of N changes the trace of R N R' by the squared length of the rows
@@ -120,5 +120,5 @@ def _root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
     again = depends.any(axis=-1)
     if again.any():
         kept = ~(depends & (np.cumsum(depends, axis=-1) == 1))[again]
-        root[again] = _root(G[again] * kept[..., :, None] * kept[..., None, :], jitter)
+        root[again] = inverse_root(G[again] * kept[..., :, None] * kept[..., None, :], jitter)
     return np.asarray(root)

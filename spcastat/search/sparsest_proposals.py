@@ -11,6 +11,7 @@ from spcastat.kernels.orthonormal import varimax
 from spcastat.measures import best_order
 from spcastat.operators import Gram, Operator
 from spcastat.search.adjusted_variance import Adjusted, triangle
+from spcastat.search.all_partitions import members
 from spcastat.search.climbing import climbed
 from spcastat.search.one_penalty import Loaded, loaded, penalised, polished
 from spcastat.search.partition import Climber, as_mask
@@ -203,7 +204,7 @@ def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: Su
     climber = Climber(S, k, "adjusted", rule, target)
     for climbs in (False, True):
         if climbs:
-            groups = [climber.members(group) for group in climber.climb([*map(as_mask, groups)])[1]]
+            groups = [members(group) for group in climber.climb([*map(as_mask, groups)])[1]]
         if climber.sorts:
             V = climber.vectors([*map(as_mask, groups)])
             groups = [groups[i] for i in best_order(V.T @ S @ V)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.config import elements, is_single, whole_number
+from spcastat.config import elements, is_single, is_whole, shown
 from spcastat.engine import Fit, Plan, run, run_path
 from spcastat.engine.options import cardinalities
 from spcastat.engine.order_and_sign import settle
@@ -37,9 +37,8 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
 
     Parameters
     ----------
-    cards : None, int, or sequence of ints or of sequences of k ints
-        At most MOST_FITS cardinalities. None gives a grid from 1 to the rank, and p; an int gives all
-        numbers up to it.
+    cards : None, or sequence of ints or of sequences of k ints
+        At most MOST_FITS cardinalities. None gives a grid from 1 to the rank, and p.
     k, p : int
     rank : int, optional
         Rank of the centred data; p by default. With that many nonzeros, components can explain as much as PCA
@@ -56,7 +55,11 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
         further = np.geomspace(10, last, 10).round().astype(int).tolist()
         cards = sorted({*range(1, min(p, 10) + 1), *(card for card in further if card <= p), p})
     elif is_single(cards):
-        cards = range(1, whole_number("cards", cards, 1, p, CardinalityError) + 1)
+        end = int(cards) + 1 if is_whole(cards) and 0 < int(cards) <= p else 9
+        raise CardinalityError(
+            f"cards={shown(cards)} was given; it is a sequence of cardinalities, such as "
+            f"cards=range(1, {end})."
+        )
     elif len(cards := elements(cards, MOST_FITS)) > MOST_FITS:
         raise CardinalityError(f"cards holds more than {MOST_FITS:,} cardinalities, the maximum; give fewer.")
     found: dict[Any, Cards] = {}

@@ -31,7 +31,7 @@ class Draws:
     ----------
     alpha : float
         Level of parallel analysis.
-    n_resample : int
+    n_draws : int
         Number of draws, which must be enough for the level.
     seed : int
 
@@ -42,24 +42,24 @@ class Draws:
     """
 
     alpha: float
-    n_resample: int
+    n_draws: int
     seed: int
 
     def __post_init__(self) -> None:
         alpha = real_number("alpha", self.alpha, 1.0 / (MOST_DRAWS + 1), 0.5)
-        n = whole_number("n_resample", self.n_resample, 19, MOST_DRAWS)
+        n = whole_number("n_draws", self.n_draws, 19, MOST_DRAWS)
         if n + 1 < 1.0 / alpha:
             raise OptionError(
-                f"n_resample={n} was given with alpha={alpha:g}; the smallest possible p-value is 1 / "
+                f"n_draws={n} was given with alpha={alpha:g}; the smallest possible p-value is 1 / "
                 f"{n + 1}. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
             )
         object.__setattr__(self, "alpha", alpha)
-        object.__setattr__(self, "n_resample", n)
+        object.__setattr__(self, "n_draws", n)
 
     @property
     def level(self) -> float:
         """Level of the sequential tests: a fifth of `alpha`, or the lowest that the draws allow."""
-        return max(0.2 * self.alpha, 1.0 / (self.n_resample + 1.0))
+        return max(0.2 * self.alpha, 1.0 / (self.n_draws + 1.0))
 
     def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
         """Return the p-value (1 + number of draws that reach `observed`) / (draws + 1), or an estimate of it.
@@ -68,15 +68,15 @@ class Draws:
         p > level. Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential
         Monte Carlo p-values".
         """
-        enough = max(1, int(np.floor(self.level * (self.n_resample + 1.0))))
-        generators = (draw_generator(self.seed, first + i) for i in range(self.n_resample))
+        enough = max(1, int(np.floor(self.level * (self.n_draws + 1.0))))
+        generators = (draw_generator(self.seed, first + i) for i in range(self.n_draws))
         as_large, made = 0, 0
         while some := list(islice(generators, 10)):
             for value in drawn(some):
                 as_large, made = as_large + int(value >= observed), made + 1
                 if as_large >= enough and enough / made > self.level:
                     return as_large / made
-        return (1.0 + as_large) / (self.n_resample + 1.0)
+        return (1.0 + as_large) / (self.n_draws + 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ def standing(noise: Noise, kmax: int, card: int, draws: Draws) -> Standing:
         Cardinality of the sparse components.
     draws : Draws
     """
-    values, n = noise.values, draws.n_resample
+    values, n = noise.values, draws.n_draws
     m = min(kmax, len(values))
     with stage("parallel analysis", n, "draws") as advance:
         drawn = np.empty((n, m))
@@ -186,7 +186,7 @@ def _deflated(noise: Noise, first: float, parallel: int, m: int, draws: Draws) -
         p_values[j] = draws.p_value(
             left.leading(1)[0],
             lambda rngs, left=left: (left.flipped(rng).leading(1)[0] for rng in rngs),  # type: ignore[misc]
-            (m + j) * draws.n_resample,
+            (m + j) * draws.n_draws,
         )
     return p_values
 
@@ -214,7 +214,7 @@ def _sequential(
             found = np.column_stack([found, left.whole(v)])
             if correlations[j] >= LEAST_CORRELATION:
                 drawn = partial(left.sparse_flips, card=card)
-                p_values[j] = draws.p_value(variances[j], drawn, (1 + j) * draws.n_resample)
+                p_values[j] = draws.p_value(variances[j], drawn, (1 + j) * draws.n_draws)
             advance(1)
             if p_values[j] > draws.level:
                 break

@@ -2,6 +2,24 @@
 
 from __future__ import annotations
 
-from spcastat.solvers.solver import ADVICE, ComponentSolver, JointSolver, Searched, Solution, Solver, Sparser
+from spcastat.solvers.solver import (
+    ADVICE,
+    ComponentSolver,
+    Grouping,
+    JointSolver,
+    Searched,
+    Solution,
+    Solver,
+    Sparser,
+)
 
-__all__ = ["ADVICE", "ComponentSolver", "JointSolver", "Searched", "Solution", "Solver", "Sparser"]
+__all__ = [
+    "ADVICE",
+    "ComponentSolver",
+    "Grouping",
+    "JointSolver",
+    "Searched",
+    "Solution",
+    "Solver",
+    "Sparser",
+]

@@ -1,7 +1,8 @@
 """The best loadings on given supports, the last step of every l0 fit.
 
 Sweeps and power steps converge to them linearly, at a rate that depends on the data. On given supports the
-problem is smooth, and quasi-Newton steps solve it to machine precision.
+problem is smooth. Quasi-Newton steps solve it until rounding hides a change of the value, which gives half of
+the digits of the loadings; Newton steps, which need the slope only, give the others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,13 @@ from spcastat.kernels.descent import FLAT, minimise
 from spcastat.kernels.eig import symmetric
 from spcastat.kernels.ties import unit
 from spcastat.operators import GRAM_ORDER, Gram, Operator, Rows
+
+#: With more nonzeros the matrix of second derivatives would be large, and Newton steps are left out.
+NEWTON_NONZEROS = 400
+#: Values that differ by less than this share count as equal.
+ROUNDING = 1e-14
+#: Second derivatives below this share of the largest count as zero.
+FLAT_CURVATURE = 1e-10
 
 
 def fitted(
@@ -89,4 +97,62 @@ def _climbed(view: Operator, W: np.ndarray, steps: int, flat: float) -> np.ndarr
     if np.abs(negative(x)[1]).max() <= FLAT:  # a zero gradient: steps would follow rounding errors
         return W
     point[where] = minimise(negative, x, steps, flat)
-    return unit(point)
+    found = unit(point)
+    if flat > 0.0 or x.size > NEWTON_NONZEROS:
+        return found
+    return _by_newton(symmetric(view.block(np.arange(view.p))), found)
+
+
+def _by_newton(S: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return unit columns V after Newton steps on their supports, as long as each step halves the slope."""
+    here = explained(Gram(S), V)
+    for _ in range(10):
+        new = unit(V + _newton_step(S, V, here[1]))
+        there = explained(Gram(S), new)
+        flatter = np.linalg.norm(there[1][V != 0]) < 0.5 * np.linalg.norm(here[1][V != 0])
+        if not flatter or there[0] < here[0] * (1.0 - ROUNDING):
+            break
+        V, here = new, there
+    return V
+
+
+def _newton_step(S: np.ndarray, V: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Return the Newton step on the supports of V for tr((V'V)^-1 V'SV), orthogonal to each column.
+
+    With H = (V'V)^-1, W = H V'SV H, P = V H and E half the gradient, half the second derivative for entry a
+    of column i and entry b of column j is
+
+        H_ij (S - SVP' - PV'S + VWV')_ab - W_ij (I - VP')_ab - P_bi E_aj - E_bi P_aj .
+
+    The step has no part in directions in which the value is flat, where the loadings are not unique.
+    """
+    rows, owner = np.nonzero(V)
+    H = np.linalg.inv(V.T @ V)
+    W, P, SV = H @ (V.T @ S @ V) @ H, V @ H, S @ V
+    crossed = P @ SV.T
+    curved = S - crossed - crossed.T + V @ W @ V.T
+    at, between = np.ix_(rows, rows), np.ix_(owner, owner)
+    turned = P[rows][:, owner] * (0.5 * gradient)[rows][:, owner].T
+    K = H[between] * curved[at] - W[between] * (np.eye(len(V)) - V @ P.T)[at] - turned - turned.T
+    # The value does not depend on the lengths of the columns, so that K has no part along them.
+    columns = np.zeros((len(rows), V.shape[1]))
+    columns[np.arange(len(rows)), owner] = V[rows, owner]
+    K -= columns @ (columns.T @ K)
+    K -= (K @ columns) @ columns.T
+    K -= np.abs(np.diag(K)).max() * columns @ columns.T
+    step = np.zeros_like(V)
+    step[rows, owner] = _ascent(-symmetric(K), (0.5 * gradient)[rows, owner])
+    return step
+
+
+def _ascent(A: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """Return A^-1 slope, without a part in directions in which A is flat or negative."""
+    try:
+        pivots = np.diag(np.linalg.cholesky(A)) ** 2
+        if pivots.min() > FLAT_CURVATURE * pivots.max():
+            return np.linalg.solve(A, slope)
+    except np.linalg.LinAlgError:  # not positive definite
+        pass
+    values, axes = np.linalg.eigh(A)
+    curved = values > FLAT_CURVATURE * np.abs(values).max()
+    return axes[:, curved] @ ((axes[:, curved].T @ slope) / values[curved])

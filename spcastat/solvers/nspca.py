@@ -25,11 +25,11 @@ ROUGH = 1e-6
 
 @dataclass(frozen=True)
 class NSPCA(JointSolver):
-    """max tr(V'SV) / 2 - alpha / 4 |I - V'V|_F^2 - penalty 1'V 1 over nonnegative V, p x k.
+    """max tr(V'SV) / 2 - orthonormality / 4 |I - V'V|_F^2 - penalty 1'V 1 over nonnegative V, p x k.
 
-    Unit length and orthogonality are enforced only by the penalty alpha; the columns are scaled to unit
-    length at the end. Orthogonal nonnegative vectors share no variable, so a large alpha makes the components
-    disjoint, and a small one lets them overlap.
+    Unit length and orthogonality are enforced only by the penalty `orthonormality` (the paper's alpha); the
+    columns are scaled to unit length at the end. Orthogonal nonnegative vectors share no variable, so a large
+    value makes the components disjoint, and a small one lets them overlap.
 
     Attributes
     ----------
@@ -39,9 +39,10 @@ class NSPCA(JointSolver):
         variables that the others dropped. If nonnegative loadings on these would reduce the criterion, it
         keeps fewer, and "card hit" is false.
     penalty : tuple of float or None
-        The paper's beta, for each component, in units of a variance; with 0 sparsity is due to alpha alone.
-    alpha : float
-        In units of the largest eigenvalue of S.
+        The paper's beta, for each component, in units of a variance; with 0 sparsity is due to
+        `orthonormality` alone.
+    orthonormality : float
+        Penalty on V'V - I, in units of the largest eigenvalue of S.
     tol : float
         Converged when a sweep over all variables changes no loading by more than this.
     max_iter : int
@@ -50,18 +51,18 @@ class NSPCA(JointSolver):
 
     card: tuple[int, ...] | None = None
     penalty: tuple[float, ...] | None = None
-    alpha: float = 1.0
+    orthonormality: float = 1.0
     tol: float = 1e-7
     max_iter: int = 2000
 
-    criterion = "tr(V'SV) / 2 - alpha |I - V'V|^2 / 4 - penalty 1'V1"
+    criterion = "tr(V'SV) / 2 - orthonormality |I - V'V|^2 / 4 - penalty 1'V1"
     in_variance_units = False
     units = (("penalty", 2), ("objective", 2))
     uses_starts = True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         size = float(op.leading(1)[0][0])
-        alpha = self.alpha * size
+        alpha = self.orthonormality * size
         beta = np.array(self.penalty) if self.penalty is not None else np.zeros(k)
         ascent = _Ascent(op, alpha, beta, self.tol, self.max_iter)
         runs = [self._run(ascent, start.T) for start in starts]
@@ -72,8 +73,8 @@ class NSPCA(JointSolver):
         if empty.size:
             raise OptionError(
                 f"penalty={beta[empty[0]] * op.unit**2:g} leaves no loading in component {empty[0] + 1}; "
-                f"with this alpha it must be below {size * op.unit**2:g} there, the largest eigenvalue, and "
-                "mostly far below."
+                f"with this orthonormality it must be below {size * op.unit**2:g} there, the largest "
+                "eigenvalue, and mostly far below."
             )
         details: dict[str, list[object]] = {"penalty": [float(one) for one in beta]}
         return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)

@@ -67,6 +67,52 @@ class Searched:
 
 
 @dataclass(frozen=True)
+class Grouping:
+    """The course of a search for groups of all variables.
+
+    Attributes
+    ----------
+    starts, hits : int
+        The number of climbs, and how many of them reached the best value of leading eigenvectors.
+    groups : int
+        The number of groups.
+    fitted : int
+        The number of partitions whose loadings were optimised.
+    every : bool
+        Whether all partitions were compared: each was fitted, or its PEV shows that it cannot be better.
+    settled : bool
+        Whether every move and every swap of variables was tried, and none improves the fit.
+    proven : bool
+        Whether it is proven that no other groups, with any loadings, are better.
+    """
+
+    starts: int
+    hits: int
+    groups: int
+    fitted: int
+    every: bool
+    settled: bool
+    proven: bool
+
+    def told(self, p: int) -> str:
+        """Return a sentence on the search; `p` is the number of variables."""
+        groups = plural(self.groups, "group")
+        if self.proven:
+            return f"proven: no other partition into {groups} is better"
+        if self.every:
+            return (
+                f"best of all partitions into {groups}: {self.fitted} were fitted, no other can be better; "
+                "the loadings of each are the best of a few climbs"
+            )
+        often = "once" if self.hits == 1 else plural(self.hits, "time")
+        parts = [f"best of {self.starts} starts, met {often}"] if self.starts > 1 else []
+        if self.fitted > 1:
+            parts.append(f"then the best of {self.fitted} partitions with fitted loadings")
+        parts.append("no move of a variable improves it" if self.settled else "not all moves were tried")
+        return "; ".join([*parts, "not all partitions were compared"])
+
+
+@dataclass(frozen=True)
 class Sparser:
     """The course of a search for the fewest nonzeros that keep a share of the variance PCA explains.
 
@@ -142,7 +188,7 @@ class Solution:
         The meaning of `objective`, if it is not ``Solver.criterion``.
     optima : tuple of (float, int)
         The distinct optima found, best first: share of the total variance, and how often it was found.
-    search : Searched, Sparser or None
+    search : Searched, Grouping, Sparser or None
         The course of a search over supports.
     """
 
@@ -155,7 +201,7 @@ class Solution:
     candidates: np.ndarray | None = None
     criterion: str | None = None
     optima: tuple[tuple[float, int], ...] = ()
-    search: Searched | Sparser | None = None
+    search: Searched | Grouping | Sparser | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,7 +100,7 @@ class FitState:
         if self.standard is None:
             raise NoRowsError(
                 f"{what} needs the mean of the variables, and a covariance matrix does not have it; fit with "
-                "spca_cov(S, ..., mean=..., scale=...) (scale only for a correlation matrix)."
+                "spca_cov(S, ..., mean=..., sd=...) (sd only for a correlation matrix)."
             )
         return self.standard
 

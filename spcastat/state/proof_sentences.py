@@ -11,7 +11,7 @@ from spcastat.labels import full_names, some_of
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state.fitstate import FitState
 from spcastat.state.record import PARTITIONS, UNRULED, Proven
-from spcastat.state.support_rule import EVERY, rule_words
+from spcastat.state.support_rule import rule_words
 
 
 def with_proof(state: FitState, new: Proven) -> FitState:
@@ -45,8 +45,6 @@ def proof_sentence(proven: Proven, nonneg: bool, names: Sequence[str], rule: str
         text += f" The bound is that {UNRULED} ({rule}), under which it holds too."
     elif rule and not (proven.scope == "joint" and proven.rows[0]["proof"].startswith(PARTITIONS)):
         text += f" Compared with supports under the rule: {rule}."
-        if proven.scope == "joint" and rule == EVERY:
-            text += " Groups of other sizes are not compared."
     return text
 
 

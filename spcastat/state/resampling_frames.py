@@ -11,6 +11,7 @@ from scipy.special import ndtri
 
 from spcastat.config import real_number
 from spcastat.errors import OptionError
+from spcastat.kernels.powers import deviations
 from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
@@ -99,7 +100,7 @@ def variance_ci(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd
 
 def spread(values: np.ndarray) -> np.ndarray:
     """Return the standard deviation of each column of draws; NaN for a single draw."""
-    return values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1], np.nan)
+    return deviations(values) if len(values) > 1 else np.full(values.shape[1], np.nan)
 
 
 # --- stability ------------------------------------------------------------------------------------

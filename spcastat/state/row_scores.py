@@ -18,7 +18,7 @@ from spcastat.kernels.sparsity import is_sparse
 from spcastat.state import distances
 from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
-from spcastat.streams import open_stream
+from spcastat.streams import open_stream, read_whole
 from spcastat.streams.base import Stream
 
 #: Residuals of sparse data are dense; with more numbers than this (400 MB) they are refused.
@@ -54,7 +54,7 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
         )
     raise errors.NoRowsError(
         f"{what} needs rows, and this is a fit of a covariance matrix. Fit the rows with "
-        "spca(data, ...), or give mean= (and scale=) to spca_cov and use transform(rows)."
+        "spca(data, ...), or give mean= (and sd=) to spca_cov and use transform(rows)."
     )
 
 
@@ -117,6 +117,7 @@ def transform(state: FitState, new: Any, na: str = "raise") -> Any:
 def scores_of_new(state: FitState, new: Any, na: str = "raise") -> Any:
     """Return the scores from :func:`transform` as a DataFrame, whatever the type of the rows."""
     standard = state.need_centre("transform()")
+    new = read_whole(new)
     stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
         return stream.scores(standard, state.V, state.components)
@@ -214,6 +215,7 @@ def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:
 def diagnostics_of(state: FitState, new: Any, na: str = "raise") -> pd.DataFrame:
     """Return T2 and Q of new rows, n x 2; the parameters are those of :func:`transform`."""
     state.need_centre("diagnostics()")
+    new = read_whole(new)
     stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
         return _distances_in(state, stream)
@@ -272,7 +274,7 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
         frame = _frame(source.measured, source.index, state.spec.columns)
         found = scores(state, source).to_numpy()
     else:
-        table = open_table(data)
+        table = open_table(read_whole(data))
         frame = _frame(table.values, table.index, table.columns)
         # by position, as labels may repeat
         plain = frame.set_axis(pd.RangeIndex(len(frame))) if table.named else table.values

@@ -34,6 +34,8 @@ _SEARCHED = {
 
 _SPARSER = {"proposals": Map(Whole(1)), "winner": str, "nonzeros": Whole(1), "searched dense proven": bool}
 
+_GROUPING = {"starts groups fitted": Whole(1), "hits": Whole(), "every settled proven": bool}
+
 _EM = {
     "how": {"em"},
     "cells iterations": Whole(),
@@ -102,7 +104,7 @@ _RECORD: dict[str, Kind] = {
     "missing?": (None, _EM, _PAIRWISE),
     "matrix?": (None, _MATRIX),
     "groups?": (None, _GROUPS),
-    "evidence?": (None, _SPARSER, _SEARCHED),
+    "evidence?": (None, _SPARSER, _SEARCHED, _GROUPING),
 }
 
 _SUPPORT = List(Whole(0, "last"), distinct=True)

@@ -16,7 +16,7 @@ from spcastat.progress import listening
 from spcastat.state import FitState
 from spcastat.state import row_scores as rows
 from spcastat.storage.atomic import file_path, write_file
-from spcastat.streams import open_stream
+from spcastat.streams import files_of, open_stream, read_whole, require_apart
 from spcastat.streams.arrow import require_pyarrow
 from spcastat.streams.local import ScoreChunks
 
@@ -60,6 +60,8 @@ def transform_to(
         source.spare(path)
     stream = None if source is None else source.stream
     if new is not None:
+        new = read_whole(new)
+        require_apart(path, files_of(new))
         stream = open_stream(new, ReadOptions(na=na), state.spec)
     if stream is not None:
         stream.spare(path)

@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from spcastat.errors import OptionError
 from spcastat.intake.design import PLAIN, ReadOptions, Spec
 from spcastat.kernels.sparsity import is_sparse
 
 if TYPE_CHECKING:
     from spcastat.streams.base import Stream
+
+#: The attribute of a frame with the paths of the files that it was read from.
+FILES = "spcastat files"
+
+
+def read_whole(data: Any) -> Any:
+    """Return a file that fits into memory as a data frame; see :func:`spcastat.streams.whole.read_whole`.
+
+    Other data are returned unchanged.
+    """
+    if not isinstance(data, str | os.PathLike | list | tuple):
+        return data
+    from spcastat.streams import whole
+
+    return whole.read_whole(data)
+
+
+def files_of(data: Any) -> Sequence[str]:
+    """Return the files that :func:`read_whole` has read a frame from; empty for other data."""
+    files: Sequence[str] = data.attrs.get(FILES, ()) if isinstance(data, pd.DataFrame) else ()
+    return files
+
+
+def require_apart(path: Any, files: Sequence[str]) -> None:
+    """Raise OptionError if a file to be written is one of those that rows were read from."""
+    if not files:
+        return
+    from spcastat.streams.sources import is_among
+
+    if is_among(path, files):
+        raise OptionError(
+            f"path={str(path)!r} was given, which is where the rows were read from; give another."
+        )
 
 
 def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,8 +18,9 @@ from typing import Any
 import pandas as pd
 
 from spcastat.config import listed, one_line, plural
-from spcastat.errors import DataError, FileError, OptionError
+from spcastat.errors import DataError, FileError, OptionError, SpcaError
 from spcastat.intake.frames import StoredIndex, require_unique
+from spcastat.kernels.whole_numbers import LARGEST, first_rounded_of
 from spcastat.streams.read import named
 from spcastat.streams.sources import ONCE, Chunks, failure, reason_of, rows_at_once
 
@@ -37,6 +39,7 @@ def arrow_chunks(
     total: int | None = None,
     files: Sequence[Any] = (),
     article: str = "the ",
+    tells_files: bool = True,
 ) -> Chunks:
     """Return chunks from a source of record batches that can be read repeatedly.
 
@@ -46,7 +49,7 @@ def arrow_chunks(
         Takes column names (or None) and a number of rows; returns a new iterable of ``pyarrow.RecordBatch``
         in every call.
     schema : pyarrow.Schema
-    title, total, files, article
+    title, total, files, article, tells_files
         As for :class:`spcastat.streams.sources.Chunks`.
     """
     import pyarrow
@@ -65,7 +68,7 @@ def arrow_chunks(
         if start == 0:  # no rows: an empty chunk, so that the columns are checked
             yield layout.chunk(pyarrow.Table.from_batches([], schema).select(names), 0)
 
-    return Chunks(title, read, total, files, article)
+    return Chunks(title, read, total, files, article, tells_files=tells_files)
 
 
 class Layout:
@@ -87,13 +90,36 @@ class Layout:
 
         index = self._stored.index(lambda name: table.column(name).to_pandas(), table.num_rows, start)
         table = table.drop_columns([name for name in table.column_names if name in self.labels])
+        exact: dict[int, Any] = {}
         for place, field in enumerate(table.schema):  # booleans with nulls and decimals would become objects
-            gaps = pyarrow.types.is_boolean(field.type) and table.column(place).null_count
-            if gaps or pyarrow.types.is_decimal(field.type):
-                table = table.set_column(place, field.name, table.column(place).cast(pyarrow.float64()))
+            column = table.column(place)
+            gaps = pyarrow.types.is_boolean(field.type) and column.null_count
+            if _is_rounded(column):
+                exact[place] = pd.Series(column.to_pylist(), dtype=object).array
+            elif gaps or pyarrow.types.is_decimal(field.type):
+                table = table.set_column(place, field.name, column.cast(pyarrow.float64()))
         frame = table.to_pandas(ignore_metadata=True)
+        for place, values in exact.items():
+            frame.isetitem(place, values)
         frame.index = index
         return frame
+
+
+def _is_rounded(column: Any) -> bool:
+    """Whether a column has whole numbers that pandas would make floats, and that these would round."""
+    import pyarrow
+    from pyarrow import compute
+
+    kind = column.type
+    if pyarrow.types.is_decimal(kind):
+        if kind.precision - kind.scale < 16:
+            return False
+    elif not (column.null_count and kind in (pyarrow.int64(), pyarrow.uint64())):
+        return False
+    ends = [end for end in compute.min_max(column).as_py().values() if end is not None]
+    if not ends or max(map(abs, ends)) <= LARGEST:
+        return False
+    return first_rounded_of(column.drop_null().to_pylist()) is not None
 
 
 def even(batches: Iterable[Any], size: int) -> Iterator[Any]:
@@ -179,7 +205,8 @@ def parquet_chunks(
             parts.append(_file(file, f"Parquet file {name} in folder {folder}"))
     files = [*paths, *(part.files[0] for part in parts)]
     title = f"{called} ({plural(len(parts), 'file')})"
-    return Chunks(title, lambda needed: (), sum(part.total or 0 for part in parts), files, "", parts)
+    rows, size = (sum(getattr(part, name) or 0 for part in parts) for name in ("total", "size"))
+    return Chunks(title, lambda needed: (), rows, files, "", parts, size=size)
 
 
 def _file(path: Path, title: str) -> Chunks:
@@ -196,9 +223,36 @@ def _file(path: Path, title: str) -> Chunks:
     try:
         with opened() as file:
             schema, rows = file.schema_arrow, int(file.metadata.num_rows)
+            size = _bytes_in_memory(file.metadata, schema)
     except Exception as error:
         raise failure(title, error, [path]) from error
-    return arrow_chunks(batches, schema, title, rows, [path], "")
+
+    def whole() -> pd.DataFrame:
+        try:
+            with opened() as file:
+                return Layout(schema).chunk(file.read(), 0)
+        except (SpcaError, MemoryError):
+            raise
+        except Exception as error:  # damaged files raise errors of many types
+            raise failure(title, error, [path]) from error
+
+    return replace(arrow_chunks(batches, schema, title, rows, [path], ""), size=size, whole=whole)
+
+
+def _bytes_in_memory(metadata: Any, schema: Any) -> int:
+    """Return about how many bytes the rows of a Parquet file take in memory.
+
+    They are at least those of the file's pages, uncompressed; repeated values take less in these than in
+    memory, where every number has the width of its type.
+    """
+    pages = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    widths = 0
+    for field in schema:
+        try:
+            widths += max(field.type.bit_width // 8, 1)
+        except ValueError:  # text, which has no width
+            widths += 8
+    return int(max(pages, metadata.num_rows * widths))
 
 
 def _files_below(folder: Path) -> list[Path]:
@@ -256,8 +310,22 @@ def of_dataset(data: Any) -> Chunks:
             )
         return data.to_batches(columns=names, batch_size=size, **how)
 
-    files = getattr(data, "files", [])
-    return arrow_chunks(batches, data.schema, "pyarrow dataset", total, files)
+    files = files_of_dataset(data)
+    known = files is not None
+    return arrow_chunks(batches, data.schema, "pyarrow dataset", total, files or [], tells_files=known)
+
+
+def files_of_dataset(data: Any) -> list[str] | None:
+    """Return the files on disk that a dataset reads; None if they are not known."""
+    kind = type(data).__name__
+    if kind == "InMemoryDataset":
+        return []
+    if kind == "UnionDataset":
+        parts = [files_of_dataset(one) for one in data.children]
+        return None if None in parts else [file for part in parts for file in part or ()]
+    if kind == "FileSystemDataset" and data.filesystem.type_name == "local":
+        return [os.path.abspath(file) for file in data.files]
+    return None
 
 
 def of_parquet_file(data: Any) -> Chunks:
@@ -269,13 +337,18 @@ def of_parquet_file(data: Any) -> Chunks:
         found = (data.iter_batches(batch_size=size, columns=names, row_groups=[i]) for i in groups)
         return chain.from_iterable(found)
 
-    return arrow_chunks(batches, data.schema_arrow, "pyarrow ParquetFile", int(data.metadata.num_rows))
+    rows = int(data.metadata.num_rows)
+    return arrow_chunks(batches, data.schema_arrow, "pyarrow ParquetFile", rows, tells_files=False)
 
 
 def of_ipc_file(data: Any) -> Chunks:
     """Open a ``pyarrow.ipc.RecordBatchFileReader``: an Arrow (Feather) file, whose batches can be indexed."""
     every = range(data.num_record_batches)
-    return arrow_chunks(lambda names, size: (data.get_batch(i) for i in every), data.schema, "Arrow file")
+
+    def batches(names: list[str] | None, size: int) -> Iterable[Any]:
+        return (data.get_batch(i) for i in every)
+
+    return arrow_chunks(batches, data.schema, "Arrow file", tells_files=False)
 
 
 def of_relation(data: Any) -> Chunks:
@@ -287,7 +360,7 @@ def of_relation(data: Any) -> Chunks:
         quoted = ('"{}"'.format(name.replace('"', '""')) for name in names or ())
         return _stream(data if names is None else data.project(", ".join(quoted)), title)
 
-    return arrow_chunks(batches, schema, title)
+    return arrow_chunks(batches, schema, title, tells_files=False)
 
 
 def of_ray(data: Any) -> Chunks:
@@ -313,7 +386,7 @@ def of_ray(data: Any) -> Chunks:
             yield from table.to_batches()
             table = next(found, None)
 
-    return arrow_chunks(batches, first.schema, title)
+    return arrow_chunks(batches, first.schema, title, tells_files=False)
 
 
 def of_interface(data: Any) -> Chunks:
@@ -324,7 +397,7 @@ def of_interface(data: Any) -> Chunks:
     # A source that can be read only once gives an empty stream, or an error, the second time.
     if first is not None and next(iter(_stream(data, title)), None) is None:
         raise DataError(f"The {title} {ONCE}")
-    return arrow_chunks(lambda names, size: _stream(data, title), schema, title)
+    return arrow_chunks(lambda names, size: _stream(data, title), schema, title, tells_files=False)
 
 
 def _stream(data: Any, title: str) -> Any:
@@ -367,7 +440,32 @@ def of_lazy_frame(data: Any) -> Chunks:
             chunk_size=rows_at_once(len(wanted)), maintain_order=True, engine="streaming"
         )
 
-    return Chunks(title, read)
+    files = files_of_plan(data)
+    return Chunks(title, read, None, files or [], tells_files=files is not None)
+
+
+def files_of_plan(data: Any) -> list[str] | None:
+    """Return the files on disk that a polars LazyFrame reads; None if its plan does not tell them all."""
+    try:
+        # polars has no public function for the files: this is what its engine for GPUs reads
+        plan = data._ldf.visit()
+        files: list[str] = []
+        waiting = [plan.get_node()]
+        while waiting:
+            plan.set_node(waiting.pop())
+            node, inputs = plan.view_current_node(), plan.get_inputs()
+            kind = type(node).__name__
+            if kind == "Scan":
+                files += map(str, node.paths)
+            elif not inputs and kind != "DataFrameScan":
+                return None
+            waiting += inputs
+    except Exception:  # another version of polars, or a plan that it cannot show
+        return None
+    files = [file.removeprefix("file://") for file in files]
+    remote = any("://" in file for file in files)
+    # a pattern or a folder that polars has not expanded yet is not a file
+    return None if remote or not all(map(os.path.exists, files)) else [*map(os.path.abspath, files)]
 
 
 def _refuse_readers(data: Any) -> Chunks:

@@ -5,6 +5,7 @@ A stream may be derived from another one: with some of its columns, or with its 
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from spcastat.intake import Spec
 from spcastat.operators import Accumulator, Standardisation
 from spcastat.operators.standardisation import divided
 from spcastat.streams.prints import Print
+from spcastat.streams.sources import holds_no_rows
 
 A = TypeVar("A", bound=Accumulator)
 
@@ -190,12 +192,25 @@ class Stream(ABC):
         """Return whether writing to `path` would change the stream."""
         return False
 
+    def tells_files(self) -> bool:
+        """Return whether the files that the rows are read from are known."""
+        return False
+
     def spare(self, path: Any) -> None:
-        """Raise OptionError if writing to `path` would change the stream."""
+        """Raise OptionError if writing to `path` would change the stream.
+
+        If the stream does not tell its files, an existing file may be one of them, unless it holds no rows.
+        """
         if self.holds(path):
             raise OptionError(
                 f"path={str(path)!r} was given, which is where {self.title} is read from; give another."
             )
+        if self.tells_files() or not os.path.exists(path) or holds_no_rows(path):
+            return
+        raise OptionError(
+            f"path={str(path)!r} exists, and {self.title} does not tell which files it reads, perhaps this "
+            "one: give the name of a new file, or delete this one first."
+        )
 
     def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
         """Return the scores of all rows in chunks, or as a dask collection: they need not fit in memory.

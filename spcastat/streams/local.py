@@ -123,6 +123,9 @@ class LocalStream(Stream):
     def holds(self, path: Any) -> bool:
         return self.chunks.holds(path)
 
+    def tells_files(self) -> bool:
+        return self.chunks.tells_files
+
     def _read(self, chunk: Any, name: str, first: int) -> Block:
         size = _rows_of(chunk)
         where = name if size is None else f"{name} ({_range(first, first + size)})"

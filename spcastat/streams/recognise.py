@@ -74,33 +74,49 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
     return stream
 
 
-def _chunks_of(data: Any) -> sources.Chunks | None:
+def chunks_of_path(data: Any) -> sources.Chunks | None:
+    """Open the file, folder or files that a path, a pattern or a list of paths names; None for others."""
     if isinstance(data, str | os.PathLike):
         return _from_path(data)
-    found = _of_library(data)
+    if isinstance(data, list | tuple) and data and all(isinstance(one, str | os.PathLike) for one in data):
+        return parquet_chunks([_parquet_path(one) for one in data])
+    return None
+
+
+def _chunks_of(data: Any) -> sources.Chunks | None:
+    found = chunks_of_path(data)
+    if found is None:
+        found = _of_library(data)
     if found is not None:
         return found
     if isinstance(data, np.ndarray):
         mapped = _mapped(data)
-        return None if mapped is None else sources.array_chunks(data, getattr(mapped, "filename", None))
+        if mapped is None:
+            return None
+        file = getattr(mapped, "filename", None)
+        return sources.array_chunks(data, file, tells_files=file is not None)
     if sources.is_chunk(data):
         return None
     if offers(data, "__arrow_c_stream__") and library_of(data) not in _IN_MEMORY:
         return of_interface(data)
     if isinstance(data, list | tuple):
-        if data and all(isinstance(one, str | os.PathLike) for one in data):
-            return parquet_chunks([_parquet_path(one) for one in data])
         if not (data and sources.is_chunk(data[0])):
             return None
         chunks = "1 chunk" if len(data) == 1 else f"{len(data)} chunks"
-        return sources.iterable_chunks(lambda: data, f"the {type(data).__name__} of {chunks}")
+        every = (data[i] for i in range(len(data)))  # iterating over the data themselves would be a pass
+        maps = [_mapped(one) for one in every if isinstance(one, np.ndarray)]
+        files = [one.filename for one in maps if one is not None]
+        known = None if None in files else files
+        return sources.iterable_chunks(lambda: data, f"the {type(data).__name__} of {chunks}", known)
     buffers = bytes | bytearray | memoryview
     if offers(data, "__array__") or isinstance(data, Mapping | set | frozenset | buffers):
         return None
     if isinstance(data, Iterable):
         return _from_iterable(data)
     if callable(data) and not isinstance(data, type):
-        return sources.iterable_chunks(_checked(data), f"the {_name_of(data)}")
+        told = getattr(data, "files", None)  # the functions of the command tell their files
+        of_function = list(told) if isinstance(told, list | tuple) else None
+        return sources.iterable_chunks(_checked(data), f"the {_name_of(data)}", of_function)
     return None
 
 
@@ -157,8 +173,10 @@ def _of_library(data: Any) -> sources.Chunks | None:
     if library == "xarray":
         return sources.in_file(data)
     if library in ("zarr", "h5py"):  # arrays and datasets, but not their groups
-        held = offers(data, "shape") and offers(data, "dtype")
-        return sources.array_chunks(data, title=f"{library} {name}") if held else None
+        if not (offers(data, "shape") and offers(data, "dtype")):
+            return None
+        file, alone = sources.file_of_array(data)
+        return sources.array_chunks(data, file, f"{library} {name}", alone)
     found = (OPENERS.get((library, one.__name__)) for one in type(data).__mro__)
     opened = next(filter(None, found), None)
     return None if opened is None else opened(data)

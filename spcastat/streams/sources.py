@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from spcastat.config import library_of, offers, one_line
 from spcastat.errors import DataError, FileError, SpcaError
@@ -51,6 +53,12 @@ class Chunks:
         The article before the title in names of chunks.
     parts : sequence of Chunks
         Sources that are read one after the other, each with its own title; `read` is then not called.
+    tells_files : bool
+        Whether `files` has all files that the rows are read from.
+    size : int or None
+        For Parquet files, the number of bytes that the rows take in memory.
+    whole : callable or None
+        For Parquet files, returns all rows in one data frame.
     """
 
     title: str
@@ -59,6 +67,9 @@ class Chunks:
     files: Sequence[Any] = ()
     article: str = "the "
     parts: Sequence[Chunks] = ()
+    tells_files: bool = True
+    size: int | None = None
+    whole: Callable[[], pd.DataFrame] | None = None
 
     def walk(self, needed: list[str] | None, first: int = 1) -> Iterator[tuple[str, Any]]:
         """Yield the name and the data of every chunk, numbered from `first`.
@@ -91,9 +102,28 @@ class Chunks:
 
     def holds(self, path: Any) -> bool:
         """Return whether writing to `path` would change the source."""
-        there = Path(path).resolve()
-        inside = any(there.is_relative_to(Path(one).resolve()) for one in self.files if Path(one).is_dir())
-        return inside or any(same_file(path, one) for one in self.files)
+        return is_among(path, self.files)
+
+
+def is_among(path: Any, files: Sequence[Any]) -> bool:
+    """Return whether a path is one of some files, or inside one of some folders."""
+    there = Path(path).resolve()
+    inside = any(there.is_relative_to(Path(one).resolve()) for one in files if Path(one).is_dir())
+    return inside or any(same_file(path, one) for one in files)
+
+
+def holds_no_rows(path: Any) -> bool:
+    """Whether a file is a saved fit, a page in HTML or a Word document, which rows are not read from."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(15)
+        if start[:2] != b"PK":
+            return start.lower() == b"<!doctype html>"
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False
+    return "manifest.json" in names or "word/document.xml" in names
 
 
 def reason_of(error: Exception) -> str:
@@ -112,7 +142,9 @@ def failure(name: str, error: Exception, files: Sequence[Any] = ()) -> SpcaError
     return DataError(f"{name} cannot be obtained: {reason_of(error)}.")
 
 
-def array_chunks(array: Any, path: Any = None, title: str = "memory-mapped array") -> Chunks:
+def array_chunks(
+    array: Any, path: Any = None, title: str = "memory-mapped array", tells_files: bool = True
+) -> Chunks:
     """Return blocks of rows of an array that is stored in a file.
 
     Parameters
@@ -122,6 +154,8 @@ def array_chunks(array: Any, path: Any = None, title: str = "memory-mapped array
     path : str or None
         The file, if it is known.
     title : str
+    tells_files : bool
+        Whether the array is in no other file than `path`.
     """
 
     def read(needed: list[str] | None) -> Iterator[Any]:
@@ -131,12 +165,31 @@ def array_chunks(array: Any, path: Any = None, title: str = "memory-mapped array
         for rows in row_slices(array.shape[0], array.shape[1], getattr(array, "chunks", None)):
             yield np.asarray(array[rows])
 
-    title += f" {Path(path).name}" if path else ""
-    return Chunks(title, read, array.shape[0] if array.ndim == 2 else None, [path] if path else [])
+    title += f" {Path(path).name}" if path and title == "memory-mapped array" else ""
+    total = array.shape[0] if array.ndim == 2 else None
+    return Chunks(title, read, total, [path] if path else [], tells_files=tells_files)
 
 
-def iterable_chunks(begin: Callable[[], Iterable[Any]], title: str) -> Chunks:
-    """Return the chunks from a function that returns a new iterable of them in every call."""
+def file_of_array(array: Any) -> tuple[str | None, bool]:
+    """Return the file or folder of a zarr array or an h5py dataset, and whether it is all that holds it."""
+    if library_of(array) == "h5py":
+        plain = not getattr(array, "is_virtual", True) and not array.external
+        return str(array.file.filename), plain
+    store = getattr(array, "store", None)
+    place = getattr(store, "root", None) or getattr(store, "path", None)
+    kind = type(store).__name__
+    if kind in ("LocalStore", "DirectoryStore", "ZipStore") and isinstance(place, str | os.PathLike):
+        return str(place), True
+    return None, kind == "MemoryStore"
+
+
+def iterable_chunks(
+    begin: Callable[[], Iterable[Any]], title: str, files: Sequence[Any] | None = None
+) -> Chunks:
+    """Return the chunks from a function that returns a new iterable of them in every call.
+
+    `files` are the files that it reads; None if these are unknown.
+    """
     last: list[Any] = []
 
     def read(needed: list[str] | None) -> Iterator[Any]:
@@ -158,7 +211,7 @@ def iterable_chunks(begin: Callable[[], Iterable[Any]], title: str) -> Chunks:
         last[:] = [chunks]
         return chunks
 
-    return Chunks(title, read, article="")
+    return Chunks(title, read, None, files or (), article="", tells_files=files is not None)
 
 
 def text_chunks(path: str | os.PathLike[str]) -> Chunks:
@@ -255,4 +308,5 @@ def in_file(data: Any) -> Chunks | None:
             yield frame_of(data.isel({name: rows}))
 
     source = data.encoding.get("source")
-    return Chunks(f"xarray {type(data).__name__}", read, total, [] if source is None else [source])
+    files = [] if source is None else [source]
+    return Chunks(f"xarray {type(data).__name__}", read, total, files, tells_files=bool(files))

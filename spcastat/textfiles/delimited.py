@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 from typing import Any
 
@@ -25,6 +26,9 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None")
 
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"([+-]?\d+)(?:[.,]0*)?", re.ASCII)
+#: The smallest whole number that float64 would round.
+_SHORTEST = str(2**53 + 1)
 #: Mark -> patterns of numbers in which it is the decimal mark, and in which it may separate thousands.
 _WITH_MARK = {
     mark: (
@@ -120,6 +124,7 @@ class TextTable:
             decimal = "." if sep == "," else decimal_in(path, records[self._header :], say)
             self.found += [("decimal", decimal)] if decimal != "." else []
         self._sep, self._decimal = sep, decimal
+        self._rounded: set[str] = set()  # columns of whole numbers that float64 would round
         self.columns, self.rows = self._checked()
         named = labels if labels in self.columns else None
         self._labels = "" if self.columns[0] == "" else named
@@ -139,8 +144,13 @@ class TextTable:
     def _walk(self, how: dict[str, Any]) -> Iterator[pd.DataFrame]:
         how |= {"sep": self._sep, "decimal": self._decimal, "names": self.columns, "index_col": False}
         how |= {"header": 0 if self._header else None}
+        self._require_header()
+        # pandas makes floats of such numbers if others of the column are missing; as text they are refused
+        kept = {name: str for name in self._rounded if name in how.get("usecols", self.columns)}
+        if kept:
+            how["dtype"] = kept
         if self._labels is not None:  # labels are text, so that 007 and NA are not converted
-            how |= {"dtype": {self._labels: str}, "keep_default_na": False}
+            how |= {"dtype": {**kept, self._labels: str}, "keep_default_na": False}
             how["na_values"] = {name: MISSING for name in self.columns if name != self._labels}
         read = 0
         with self._file.text() as text:
@@ -185,9 +195,25 @@ class TextTable:
                     "missing value; write NA there, or take the line out."
                 )
             rows += 1
+            if len(max(record, key=len)) >= len(_SHORTEST):
+                found = zip(names, record, strict=True)
+                self._rounded.update(name for name, cell in found if _is_rounded(cell))
         return names, rows
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
+    def _require_header(self) -> None:
+        """Raise FileError if the names of the columns have changed since the file was opened."""
+        if not self._header:
+            return
+        with closing(self._records()) as records:
+            record = next((record for _, record in records if not _is_blank(record)), [])
+        names = [cell.strip() for cell in record]
+        if names != self.columns:
+            raise FileError(
+                f"{self.name} has changed since it was first read: its columns were {listed(self.columns)}, "
+                f"and now are {listed(names)}. Leave files unchanged while a fit is in use, or fit again."
+            )
+
+    def _records(self) -> Generator[tuple[int, list[str]], None, None]:
         """Yield every record with the number of its last line; refuse what pandas would read differently."""
         start = 1
         with self._file.text() as text:
@@ -206,6 +232,15 @@ class TextTable:
                 if "unexpected end" in reason or "field limit" in reason:  # limit on the length of a field
                     reason = f"a quotation mark that is opened in the record at line {start} is never closed"
                 raise FileError(f"{self.name} cannot be read: line {reader.line_num}: {reason}.") from error
+
+
+def _is_rounded(cell: str) -> bool:
+    """Whether a field is a whole number that float64 would round."""
+    if len(cell) < len(_SHORTEST) or not (found := _WHOLE.fullmatch(cell.strip())):
+        return False
+    if len(found[1]) > 308:  # infinite as a float
+        return False
+    return int(float(found[1])) != int(found[1])
 
 
 def _is_blank(record: Sequence[str]) -> bool:

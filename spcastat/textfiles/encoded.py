@@ -56,6 +56,28 @@ def usual_separator(path: str | os.PathLike[str]) -> str | None:
     return _ENDINGS.get(endings[-1]) if endings else None
 
 
+def holds_at_most(path: str | os.PathLike[str], most: int) -> bool:
+    """Return whether a file has at most `most` bytes, those of a compressed one after decompression.
+
+    It is decompressed block by block, and no further than that. A damaged file counts by what can be read.
+    """
+    opener = PACKED.get(Path(path).suffix.lower())
+    if opener is None:
+        return os.path.getsize(path) <= most
+    if os.path.getsize(path) > most:
+        return False
+    size = 0
+    try:
+        with opener(Path(path)) as file:
+            while block := file.read(2**20):
+                size += len(block)
+                if size > most:
+                    return False
+    except Exception:  # reported with its reason when the table is read
+        return True
+    return True
+
+
 class EncodedFile:
     """The text of a file, or of given bytes.
 

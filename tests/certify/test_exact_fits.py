@@ -59,14 +59,14 @@ def test_a_proven_support_is_proven_optimal(seed: int) -> None:
 
 @pytest.mark.parametrize("card", [[8, 5, 6, 2, 3, 2], [7, 4, 4], [6, 6]])
 def test_a_joint_fit_is_stationary_on_its_supports(card: list[int]) -> None:
-    """Differences of the explained variance vanish to the accuracy of differences, 1e-5 squared."""
-    fit = sp.spca_cov(R, len(card), card, method="bcd-l0", tol=1e-12)
+    """The slope of the explained variance vanishes to rounding, whatever the tolerance of the sweeps."""
+    fit = sp.spca_cov(R, len(card), card, method="bcd-l0")
     assert fit.converged
     V = fit.loadings.to_numpy()
     op = Gram(R.to_numpy())
     value, gradient = explained(op, V)
-    # sweeps end where the objective rises by less than tol, so that slopes are about its root
-    assert np.abs(gradient[V != 0]).max() <= 1e-7
+    # 1e-16 of the total variance, 13, in each of some ten products; by comparing values alone it is 1e-8
+    assert np.abs(gradient[V != 0]).max() <= 1e-12
     assert 100 * value / 13 == pytest.approx(100 * fit.measure("pev"), rel=1e-10)
     for j, i in zip(*np.nonzero(V), strict=True):  # the gradient itself, against differences
         W = V.copy()

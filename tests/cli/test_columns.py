@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from spcastat import cli
-from spcastat.cli import input_tables
+from spcastat.streams import whole
 
 pytest.importorskip("pyarrow")
 
@@ -56,7 +56,7 @@ CASES = [
 @pytest.mark.parametrize("large", [False, True])
 def test_only_what_a_command_looks_at_is_read(path, read, capsys, monkeypatch, arguments, wanted, large):
     if large:
-        monkeypatch.setattr(input_tables, "LARGE", 0)
+        monkeypatch.setattr(whole, "LARGEST_PARQUET", 0)
     assert cli.main(["fit", path, "--k", "1", "--card", "2", "--method", "bcd-l0", *arguments]) == 0
     assert read
     assert all(one == wanted for one in read)

@@ -204,3 +204,27 @@ def test_any_bytes_are_a_table_or_refused(tmp_path_factory, content):
     last = err.getvalue().splitlines()
     assert code == 0 or last[-1].startswith("spcastat: error: ")
     assert "any.csv cannot be read: Error" not in err.getvalue()  # of a reader in its own words
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("fit", "--k", "1", "--card", "2"),
+        ("choose", "--k", "1"),
+        ("path", "--k", "1"),
+        ("explore", "--k", "1", "--out", "page.html"),
+        ("compare", "--k", "1", "--cards", "2;3"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_correlation_matrix_is_not_taken_for_rows(tmp_path, monkeypatch, capsys, command, labelled):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5)), columns=list("abcde")).corr().to_csv(
+        "R.csv", index=labelled
+    )
+    first, *options = command
+    assert main([first, "R.csv", *options]) == 1
+    assert "R.csv looks like a covariance or correlation matrix" in (told := capsys.readouterr().err)
+    assert told.rstrip().endswith("give --covariance.")
+    assert main([first, "R.csv", *options, "--covariance", "--n-obs", "40", "--no-progress"]) == 0

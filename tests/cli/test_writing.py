@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from spcastat.cli.output_files import csv_text, guarded
 from .calls import EVIL, TEXTS
 
 COMMAND = [sys.executable, "-m", "spcastat"]
+#: The same for a shell, whatever the interpreter's path contains.
+SHELL_COMMAND = shlex.join(COMMAND)
 
 
 @pytest.fixture
@@ -115,50 +118,50 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_one_that_was_there(table, tmp
 
 
 def run(line, **how):
-    """Run a line of a shell in which $spcastat is the command."""
-    environment = {**os.environ, "spcastat": " ".join(COMMAND)}
-    return subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=environment, **how)
+    """Run a line of a shell in which `spcastat` is the command."""
+    definition = f'spcastat() {{ {SHELL_COMMAND} "$@"; }}\n'
+    return subprocess.run(["sh", "-c", definition + line], capture_output=True, text=True, **how)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
 @pytest.mark.parametrize("arguments", ["datasets", "--help"])
 def test_a_full_disk_is_reported_in_one_line(arguments):
-    done = run(f"$spcastat {arguments} > /dev/full")
+    done = run(f"spcastat {arguments} > /dev/full")
     expected = "spcastat: error: standard output cannot be written: No space left on device.\n"
     assert (done.returncode, done.stderr) == (1, expected)
 
 
 @pytest.mark.slow
 def test_closed_streams_are_reported(table):
-    done = run("$spcastat datasets >&-")
+    done = run("spcastat datasets >&-")
     assert done.returncode == 1
     assert done.stderr.startswith("spcastat: error: standard output is closed")
     assert done.stderr.count("\n") == 1
-    done = run("$spcastat fit - --k 1 <&-")
+    done = run("spcastat fit - --k 1 <&-")
     assert done.returncode == 1
     assert done.stderr.startswith("spcastat: error: standard input is closed")
-    done = run("$spcastat fit nowhere.csv --k 1 2>&-")
+    done = run("spcastat fit nowhere.csv --k 1 2>&-")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
 def test_head_ends_a_long_output_in_silence(table, tmp_path):
     pd.concat([pd.read_csv(table, index_col=0)] * 500).to_csv(tmp_path / "long.csv", index=False)
-    done = run("($spcastat transform fit.spca long.csv; echo code $? >&2) | head -1", cwd=tmp_path)
+    done = run("(spcastat transform fit.spca long.csv; echo code $? >&2) | head -1", cwd=tmp_path)
     assert (done.stdout, done.stderr) == ("PC1,PC2\n", "code 1\n")
 
 
 def test_what_the_shell_redirects_counts_as_a_file(table, tmp_path):
     before = table.read_bytes()
     for line in (
-        "$spcastat fit - --index-col id --k 1 --save evil.csv < evil.csv",
-        "$spcastat fit evil.csv --index-col id --k 1 >> evil.csv",
-        "$spcastat fit - --index-col id --k 1 < evil.csv 1<> evil.csv",
+        "spcastat fit - --index-col id --k 1 --save evil.csv < evil.csv",
+        "spcastat fit evil.csv --index-col id --k 1 >> evil.csv",
+        "spcastat fit - --index-col id --k 1 < evil.csv 1<> evil.csv",
     ):
         done = run(line, cwd=tmp_path)
         assert done.returncode == 1
         assert "would be lost" in done.stderr
         assert table.read_bytes() == before
-    done = run("$spcastat transform fit.spca evil.csv --index-col id --out out.csv > out.csv", cwd=tmp_path)
+    done = run("spcastat transform fit.spca evil.csv --index-col id --out out.csv > out.csv", cwd=tmp_path)
     assert "is where standard output goes" in done.stderr
 
 

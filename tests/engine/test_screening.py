@@ -152,7 +152,7 @@ def test_more_starts():
 
 def test_a_path_is_screened():
     X = counts(150, 60, 1)
-    path = sp.spca_path(X, 2, [2, 4], screen=15, method="bcd-l0")
+    path = sp.spca_path(X, 2, cards=[2, 4], screen=15, method="bcd-l0")
     for card in (2, 4):
         assert path[card].card.tolist() == [card, card]
         assert CLAIM in flat(path[card])

@@ -13,7 +13,7 @@ from spcastat.errors import OptionError
 
 
 def test_a_number_of_components(planted):
-    found = sp.choose_k(planted, kmax=4, n_resample=19)
+    found = sp.choose_k(planted, kmax=4, n_draws=19)
     assert found.k == 2
     assert isinstance(found.k, int)
     assert isinstance(found.reason, str)

@@ -158,10 +158,10 @@ def test_bad_n_obs(n):
         read_covariance(matrix(), n_obs=n)
 
 
-def test_mean_and_scale():
+def test_mean_and_sd():
     S = labelled()
     scale = pd.Series([4.0, 3.0, 2.0, 1.0], index=list("dcba"))
-    cov = read_covariance(S, mean=[1, 2, 3, 4], scale=scale, n_obs=np.int64(10))
+    cov = read_covariance(S, mean=[1, 2, 3, 4], sd=scale, n_obs=np.int64(10))
     np.testing.assert_array_equal(cov.mean, [1, 2, 3, 4])
     np.testing.assert_array_equal(cov.scale, [1, 2, 3, 4])
     assert cov.n_obs == 10
@@ -173,18 +173,18 @@ def test_mean_and_scale():
 @pytest.mark.parametrize(
     ("options", "phrase"),
     [
-        ({"scale": True}, "pass the standard deviations"),
-        ({"scale": np.False_}, "pass the standard deviations"),
+        ({"sd": True}, "pass the standard deviations"),
+        ({"sd": np.False_}, "pass the standard deviations"),
         ({"mean": True}, "pass the means"),
         ({"mean": [1, 2, 3]}, r"shape \(3,\); it must be \(4,\)"),
         ({"mean": [1, 2, 3, np.nan]}, "finite"),
         ({"mean": 0.0}, r"shape \(\)"),
-        ({"scale": [1, 2, 0, -1]}, "zero or negative for 'c', 'd'"),
-        ({"scale": list("wxyz")}, "real numbers"),
+        ({"sd": [1, 2, 0, -1]}, "zero or negative for 'c', 'd'"),
+        ({"sd": list("wxyz")}, "real numbers"),
         ({"mean": pd.Series([1.0, 2, 3, 4])}, "labels are not those of the variables"),
     ],
 )
-def test_bad_mean_and_scale(options, phrase):
+def test_bad_mean_and_sd(options, phrase):
     with pytest.raises(WeightsError, match=phrase):
         read_covariance(labelled(), **options)
 

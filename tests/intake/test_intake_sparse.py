@@ -80,9 +80,9 @@ def test_a_damaged_matrix_is_refused_by_name(what, format, dtype, kind):
 
 
 def test_the_message_says_what_is_wrong():
-    with pytest.raises(SparseStructureError, match="indices must be < 7"):
+    with pytest.raises(SparseStructureError, match=r"(indices|index values) must be < 7"):
         sound(damaged("csr", COMPRESSED["index too large"]))
-    with pytest.raises(SparseStructureError, match="indptr"):
+    with pytest.raises(SparseStructureError, match=r"indptr|index pointer"):
         sound(damaged("csr", COMPRESSED["pointer negative"]))
 
 
@@ -218,7 +218,7 @@ def test_columns_of_a_sparse_frame():
 def test_chunks_are_checked_too():
     spec = spec_of(sparse.csr_array(DENSE))
     for format in ("csr", "csc"):
-        with pytest.raises(SparseStructureError, match=r"chunk 3: .*indices must be <"):
+        with pytest.raises(SparseStructureError, match=r"chunk 3: .*(indices|index values) must be <"):
             read_block(spec, damaged(format, COMPRESSED["index too large"]), name="chunk 3")
 
 
@@ -237,7 +237,7 @@ calls = (
     lambda X: fit.transform(X),
     lambda X: fit.transform([X]).to_frame(),
     lambda X: sp.measures.pev(fit.loadings.to_numpy(), X),
-    lambda X: sp.spca_path(X, 1, [1, 2]),
+    lambda X: sp.spca_path(X, 1, cards=[1, 2]),
 )
 refused = 0
 cases = [damaged(format, change) for format in ("csr", "csc") for change in COMPRESSED.values()]
@@ -272,5 +272,5 @@ def test_a_large_matrix_is_looked_through_though_its_values_are_not():
     places, pointers = np.zeros(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)
     matrix = sparse.csr_array((np.ones(n), places, pointers), (n, 2))
     matrix.indices[-1] = 2
-    with pytest.raises(SparseStructureError, match="indices must be < 2"):
+    with pytest.raises(SparseStructureError, match=r"(indices|index values) must be < 2"):
         read_data(matrix, defer=True)

@@ -46,7 +46,11 @@ ORDINARY = {
 @pytest.mark.parametrize("name", NUMBERS)
 def test_row_numbers_are_named(name):
     data = FRAME.assign(**{name: NUMBERS[name]})
-    for call in (lambda: sp.spca(data, 1, 2), lambda: sp.spca_path(data, 1, [2]), lambda: sp.choose_k(data)):
+    for call in (
+        lambda: sp.spca(data, 1, 2),
+        lambda: sp.spca_path(data, 1, cards=[2]),
+        lambda: sp.choose_k(data),
+    ):
         with pytest.warns(DataWarning, match="like row numbers or identifiers") as caught:
             call()
         assert repr(name) in str(caught[0].message)

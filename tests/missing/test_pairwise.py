@@ -62,6 +62,54 @@ def test_the_nearest_correlation_matrix_is_that_of_statsmodels():
     assert found.largest == pytest.approx(np.abs(found.correlation - R).max())
 
 
+def optimality(R: np.ndarray, X: np.ndarray) -> float:
+    """Return by how much X fails the conditions for the nearest correlation matrix to R.
+
+    X is nearest exactly if it is positive semidefinite with a diagonal of ones, and S = X - R - Diag(y) is
+    positive semidefinite with X S = 0 for some y (Higham 2002, Theorem 2.4). The diagonal of X S gives y.
+    """
+    S = X - R - np.diag(np.einsum("ij,ji->i", X, X - R))
+    failures = [np.abs(X @ S).max(), np.abs(np.diag(X) - 1).max()]
+    return max(*failures, *(-np.linalg.eigvalsh(M)[0] for M in (X, S)))
+
+
+def test_the_nearest_correlation_matrix_meets_the_conditions_of_optimality():
+    factors, gaps = np.random.default_rng(0), np.random.default_rng(1)
+    rows = factors.normal(size=(60, 4)) @ factors.normal(size=(4, 120)) + factors.normal(size=(60, 120))
+    available = pd.DataFrame(rows).mask(gaps.random(rows.shape) < 0.2).corr().to_numpy()
+    signs = np.sign(np.random.default_rng(2).normal(size=(40, 40)))
+    signs = np.triu(signs, 1) + np.triu(signs, 1).T + np.eye(40)
+    uniform = np.random.default_rng(3).uniform(-1, 1, size=(50, 50))
+    uniform = np.triu(uniform, 1) + np.triu(uniform, 1).T + np.eye(50)
+    for R in (available, signs, uniform):
+        assert np.linalg.eigvalsh(R)[0] < -0.1
+        # Newton's method ends at a diagonal within 1e-10 of one, usually far closer
+        assert optimality(R, nearest_correlation(R).correlation) < 1e-9
+
+
+def test_the_nearest_correlation_matrix_of_equal_negative_correlations():
+    # by symmetry all correlations of the nearest matrix are equal, and -1 / (p - 1) is the least possible
+    p = 10
+    found = nearest_correlation(np.full((p, p), -0.8) + 1.8 * np.eye(p))
+    np.testing.assert_allclose(found.correlation[np.triu_indices(p, 1)], -1 / (p - 1), atol=1e-10)
+
+
+def test_the_nearest_correlation_matrix_takes_few_eigenvalue_decompositions(monkeypatch):
+    eigh, made = np.linalg.eigh, []
+
+    def counted(S):
+        made.append(len(S))
+        return eigh(S)
+
+    monkeypatch.setattr(np.linalg, "eigh", counted)
+    R = frame(5, n=80, p=8, share=0.0).to_numpy() @ np.random.default_rng(6).normal(size=(8, 150))
+    R += np.random.default_rng(7).normal(size=R.shape)
+    R = pd.DataFrame(R).mask(np.random.default_rng(8).random(R.shape) < 0.2).corr().to_numpy()
+    assert nearest_correlation(R).smallest < -0.1
+    # Newton's method converges quadratically; alternating projections need a hundred or more
+    assert len(made) <= 12
+
+
 def test_pairs_without_a_correlation_are_named():
     data = frame(3)
     data.loc[:19, "a"], data.loc[20:, "b"] = np.nan, np.nan

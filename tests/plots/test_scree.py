@@ -133,7 +133,7 @@ def test_shares_are_written_beside_what_is_drawn(fit):
 
 
 def test_the_line_of_an_analysis_that_was_run(pitprops):
-    choice = sp.choose_k(pitprops, scale=True, n_resample=49, rng=0)
+    choice = sp.choose_k(pitprops, scale=True, n_draws=49, rng=0)
     fit = sp.spca(pitprops, k=3, card=4, scale=True, method="greedy")
     data = fit.screeplot_data(parallel=choice)
     np.testing.assert_array_equal(data["parallel"].dropna(), choice.table["noise"])

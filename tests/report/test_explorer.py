@@ -25,7 +25,7 @@ CARDS = [1, 2, 3, 5, 8, 13]
 
 @pytest.fixture(scope="module")
 def path(pitprops):
-    return sp.spca_path(pitprops, 3, CARDS, scale=True, effort="quick")
+    return sp.spca_path(pitprops, 3, cards=CARDS, scale=True, effort="quick")
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +86,14 @@ def test_it_is_one_file_that_runs_its_own_script_alone(page):
 
 def test_thirteen_variables_and_twenty_cardinalities_stay_below_2_mb(pitprops, tmp_path):
     cards = [[c, d] for c in (3, 5, 7, 9, 13) for d in (1, 2, 4, 6)]
-    path = sp.spca_path(pitprops, 2, cards, method="greedy")
+    path = sp.spca_path(pitprops, 2, cards=cards, method="greedy")
     path.explore(tmp_path / "out.html")
     assert len(path) == 20
     assert (tmp_path / "out.html").stat().st_size < 2e6
 
 
 def test_a_covariance_matrix_has_arrows_alone(covariance_fit, tmp_path):
-    data = explored(sp.spca_path(sp.datasets.load_pitprops(), 2, [2, 4], method="greedy"), tmp_path)
+    data = explored(sp.spca_path(sp.datasets.load_pitprops(), 2, cards=[2, 4], method="greedy"), tmp_path)
     assert data["norows"] == "A covariance matrix has no rows, so there are no points."
     assert data["rows"] == []
     assert "scores" not in data["positions"][0]
@@ -107,7 +107,7 @@ def path_variances(card: int) -> np.ndarray:
 
 
 def test_more_rows_than_are_drawn(pitprops, tmp_path):
-    path = sp.spca_path(pitprops, 2, [3], method="greedy")
+    path = sp.spca_path(pitprops, 2, cards=[3], method="greedy")
     data = explored(path, tmp_path, max_rows=7)
     assert data["rows"] == [f"prop{i + 1}" for i in (0, 30, 60, 90, 119, 149, 179)]
     assert data["n"] == 180
@@ -120,7 +120,7 @@ def test_more_rows_than_are_drawn(pitprops, tmp_path):
 
 def test_only_variables_with_a_loading_are_in_the_page(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 2000))
-    data = explored(sp.spca_path(X, 2, [2, 3], method="greedy"), tmp_path)
+    data = explored(sp.spca_path(X, 2, cards=[2, 3], method="greedy"), tmp_path)
     assert data["p"] == 2000
     assert len(data["variables"]) <= 10
     assert set(data["variables"]) <= {f"x{j + 1}" for j in range(2000)}
@@ -129,14 +129,14 @@ def test_only_variables_with_a_loading_are_in_the_page(tmp_path):
 def test_gaps(pitprops, tmp_path):
     gaps = pitprops.copy()
     gaps.iloc[3:9, 2] = np.nan
-    pairs = explored(sp.spca_path(gaps, 2, [13], na="pairwise", method="greedy"), tmp_path)
+    pairs = explored(sp.spca_path(gaps, 2, cards=[13], na="pairwise", method="greedy"), tmp_path)
     assert [None in row for row in pairs["positions"][0]["scores"]] == gaps.isna().any(axis=1).tolist()
-    model = explored(sp.spca_path(gaps, 2, [13], na="em", method="greedy"), tmp_path)
+    model = explored(sp.spca_path(gaps, 2, cards=[13], na="em", method="greedy"), tmp_path)
     assert not any(None in row for row in model["positions"][0]["scores"])
 
 
 def test_cardinalities_of_their_own(pitprops, tmp_path):
-    data = explored(sp.spca_path(pitprops, 2, [[3, 1], [4, 2]], method="greedy"), tmp_path)
+    data = explored(sp.spca_path(pitprops, 2, cards=[[3, 1], [4, 2]], method="greedy"), tmp_path)
     assert data["by"] == "nonzeros"
     assert [position["card"] for position in data["positions"]] == ["3, 1", "4, 2"]
     assert [position["place"] for position in data["positions"]] == [4, 6]
@@ -376,7 +376,7 @@ def drawn_data(name):
 @pytest.mark.parametrize("name", ["wine", "survey", "cells", "genes"])
 def test_texts_of_figures_do_not_overlap(tab, name, tmp_path):
     df, cards = drawn_data(name)
-    fit = sp.spca_path(df, 2, cards, scale=True, method="greedy")
+    fit = sp.spca_path(df, 2, cards=cards, scale=True, method="greedy")
     fit.explore(tmp_path / "out.html")
     for width in (320, 390, 1280):
         at(tab, tmp_path / "out.html", width, touch=width < 400)
@@ -394,7 +394,7 @@ def test_the_biplot_draws_and_says_what_that_of_a_fit_does(tab, name, tmp_path):
     df, cards = drawn_data(name)
     if name == "genes":
         df = df.assign(**{column: 9 * df[column] for column in df.columns[:40]})
-    path = sp.spca_path(df, 2, cards[-1:], scale=name == "wine", method="threshold")
+    path = sp.spca_path(df, 2, cards=cards[-1:], scale=name == "wine", method="threshold")
     path.explore(tmp_path / "out.html")
     at(tab, tmp_path / "out.html", 1280)
     fit = path[cards[-1]]
@@ -423,9 +423,9 @@ def assert_all_named(tab, fit):
 @pytest.mark.parametrize("kind", ["covariance", "one component", "hostile"])
 def test_other_paths(tab, kind, pitprops, tmp_path):
     path = {
-        "covariance": lambda: sp.spca_path(sp.datasets.load_pitprops(), 2, [2, 4], method="greedy"),
-        "one component": lambda: sp.spca_path(pitprops, 1, [2, 4], method="greedy"),
-        "hostile": lambda: sp.spca_path(hostile_rows(), 2, [4, 13], scale=True, method="greedy"),
+        "covariance": lambda: sp.spca_path(sp.datasets.load_pitprops(), 2, cards=[2, 4], method="greedy"),
+        "one component": lambda: sp.spca_path(pitprops, 1, cards=[2, 4], method="greedy"),
+        "hostile": lambda: sp.spca_path(hostile_rows(), 2, cards=[4, 13], scale=True, method="greedy"),
     }[kind]()
     path.explore(tmp_path / "out.html", title=MARKUP[4])
     at(tab, tmp_path / "out.html", 1280)

@@ -43,12 +43,12 @@ def test_a_choice_among_some_columns_says_so(pieces, monkeypatch):
     monkeypatch.setattr(choosing, "MOMENTS", P - 1)
     monkeypatch.setattr(choosing, "COLUMNS", 18)
     monkeypatch.setattr(choosing, "ROOM", 1)
-    choice = sp.choose(pieces, 3, [2, 4, 6])
+    choice = sp.choose(pieces, 3, cards=[2, 4, 6])
     assert choice.card == 6
     assert "Chosen among 18 of 20 variables" in choice.reason
     assert "not considered" in " ".join(str(choice).split())
     with pytest.raises(OptionError, match="allows 6 nonzeros per component"):
-        sp.choose(pieces, 3, [2, 7])
+        sp.choose(pieces, 3, cards=[2, 7])
 
 
 def test_columns_are_those_of_the_fit_and_those_most_related_to_it():
@@ -94,7 +94,7 @@ def test_more_columns_than_a_covariance_matrix_is_formed_of(monkeypatch):
     pieces = [X.iloc[:50], X.iloc[50:]]
     assert isinstance(opened(pieces, None, {}, sp.choose_k)[0].source("").op, PassRows)
     for by in ("cv", "ebic"):
-        choice, memory = (sp.choose(data, 3, [3, 6, 9], by=by) for data in (pieces, X))
+        choice, memory = (sp.choose(data, 3, cards=[3, 6, 9], by=by) for data in (pieces, X))
         assert choice.card == memory.card == 6
         assert "Chosen among 100 of 310" in choice.reason
     found, memory = (sp.spca(data, 3, 6).stability(8) for data in (pieces, X))

@@ -236,5 +236,5 @@ def test_rows_with_gaps_and_rows_in_pieces_are_held_out_as_choose_does_it(rows):
     for data, how in ((gaps, {"na": "em"}), (chunks, {})):
         fits = {str(card): sp.spca(data, 2, card, **how) for card in (4, 5)}
         found = sp.compare(fits, held_out=True).frames["measures"]["held_out"]
-        choice = sp.choose(data, 2, [4, 5], **how).table["error"]
+        choice = sp.choose(data, 2, cards=[4, 5], **how).table["error"]
         np.testing.assert_allclose(found, choice, rtol=0.02)  # searches from other starts, 48 rows

@@ -164,7 +164,7 @@ def objects(mixed: pd.DataFrame, folder: Any) -> dict[str, Any]:
         scale=True,
         method="bcd-l0",
     )
-    path = sp.spca_path(rows, 2, [2, 5], method="bcd-l0")
+    path = sp.spca_path(rows, 2, cards=[2, 5], method="bcd-l0")
     comparison = sp.compare({"a": fit, "b": sp.spca(rows, 3, 4, method="bcd-l0")})
     return {
         "rows": fit,

@@ -27,7 +27,7 @@ def make(kind: str, mixed: pd.DataFrame, folder):
             return sp.load(folder / "fit")
         if kind == "certified":
             fit = sp.spca(ROWS, 2, 3, method="bcd-l0")
-            fit.certify(time_limit=1)
+            fit.certify(joint=False, time_limit=1)
             return fit
         made = {
             "rows": lambda: sp.spca(
@@ -43,7 +43,7 @@ def make(kind: str, mixed: pd.DataFrame, folder):
                 categorical="dummy",
                 method="bcd-l0",
             ),
-            "path": lambda: sp.spca_path(ROWS, 2, [2, 4], method="bcd-l0"),
+            "path": lambda: sp.spca_path(ROWS, 2, cards=[2, 4], method="bcd-l0"),
             "comparison": lambda: sp.compare(
                 {"a": sp.spca(ROWS, 2, 3, method="bcd-l0"), "b": sp.spca(ROWS, 2, 4, method="bcd-l0")}
             ),
@@ -104,7 +104,7 @@ def test_a_copied_fit_is_the_same(kind, carry, mixed, tmp_path):
     fit.save(tmp_path / "one")
     other.save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    assert other.certify(time_limit=5)["cardinality"].tolist() == fit.card.tolist()
+    assert other.certify(joint=False, time_limit=5)["cardinality"].tolist() == fit.card.tolist()
 
 
 @pytest.mark.parametrize("carry", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy, copy.copy])

@@ -45,7 +45,7 @@ def test_a_certificate_prints_in_eighty_columns_and_says_what_was_proven(fit, pr
     assert "PEV" in text
     assert "best_known" not in text
     assert {"measure", "cardinalities", "pca_bound", "nodes", "open", "best_known", "supports"} <= {*proof}
-    components = str(fit.certify())
+    components = str(fit.certify(joint=False))
     assert max(map(len, components.splitlines())) <= 80
     assert str(pickle.loads(pickle.dumps(proof))) == text
 
@@ -79,17 +79,17 @@ def test_the_better_fit_of_a_joint_proof_is_adopted(fit, proof):
 def test_better_supports_of_single_components_are_adopted(R):
     """bcd-l0 maximises PEV: its first component is not the best single one, which has 2.937479 on four."""
     fit = sp.spca_cov(R, 2, card=4, method="bcd-l0")
-    proof = fit.certify()
+    proof = fit.certify(joint=False)
     better = fit.adopt(proof)
     assert better.variance["adjusted variance"].iloc[0] == pytest.approx(2.937479, abs=5e-7)
     assert better.measure("adjusted") > fit.measure("adjusted")
-    again = better.certify()
+    again = better.certify(joint=False)
     assert again["optimal"].iloc[0]
 
 
 def test_the_summary_and_files_keep_a_proof(fit, proof, tmp_path):
     assert "Proof " in str(fit)
-    fit.certify()
+    fit.certify(joint=False)
     fit.save(tmp_path / "fit.spca")
     loaded = sp.load(tmp_path / "fit.spca")
     assert str(loaded) == str(fit)
@@ -119,8 +119,8 @@ def test_comparisons_have_a_row_of_proven_gaps(R):
     [
         ({"joint": 1}, "joint"),
         ({"joint": True, "objective": "rre"}, "objective"),
-        ({"objective": "pev"}, "joint=True"),
-        ({"orthogonal": True}, "joint=True"),
+        ({"joint": False, "objective": "pev"}, "joint=False"),
+        ({"joint": False, "orthogonal": True}, "joint=False"),
         ({"joint": True, "orthogonal": 1}, "orthogonal"),
         ({"joint": True, "orthogonal": True, "objective": "adjusted"}, "objective='pev'"),
         ({"joint": True, "time_limit": 0}, "time_limit"),
@@ -189,7 +189,7 @@ def test_certificates_are_frames(proof):
 
 def test_what_was_proven_names_the_components_as_the_fit_does(R):
     fit = sp.spca_cov(R, 2, card=5).rename({"PC1": "size", "PC2": "moisture"})
-    found = fit.certify()
+    found = fit.certify(joint=False)
     for text in (found.as_text(), str(fit)):
         assert "size" in text
         assert "PC1" not in text
@@ -220,3 +220,70 @@ def test_orthogonal_loadings_are_compared_with_such_alone(R, tmp_path):
     assert whole["upper_bound"].iloc[0] >= proof["upper_bound"].iloc[0]
     with pytest.raises(OptionError, match="two have the product 0"):
         sp.spca_cov(R, 3, card=[4, 3, 3], objective="pev").certify(joint=True, orthogonal=True)
+
+
+@pytest.mark.parametrize(
+    ("card", "objective", "gap"),
+    [([4], "least_squares", 1e-6), ([2, 2], "least_squares", 0.01), ([3, 3], "pev", 0.01)],
+)
+def test_a_fit_is_certified_for_its_objective(R, card, objective, gap):
+    """Compared by adjusted variance, the least-squares fit of four variables has a gap of 35 %.
+
+    The gaps, in percent, are those of the joint proof of the objective: 0.01 is its tolerance.
+    """
+    fit = sp.spca_cov(R, len(card), card, objective=objective)
+    proof = fit.certify()
+    assert proof["measure"].tolist() == [objective]
+    assert proof["value"].item() == pytest.approx(fit.measure(objective), rel=1e-12)
+    assert proof["gap"].item() <= gap
+    assert proof["optimal"].item()
+    name = {"pev": "PEV", "least_squares": "least-squares share"}[objective]
+    assert f"larger {name} than this fit" in " ".join(str(proof).split())
+    singly = fit.certify(joint=False)
+    assert len(singly) == len(card)
+    if card == [4]:
+        assert singly["gap"].item() > 30.0
+
+
+def test_the_proof_of_a_default_fit_is_about_the_fit_as_a_whole(R):
+    """Six components of the pitprops; the gap of PC3 alone, 12 %, is not one of the fit."""
+    fit = sp.spca_cov(R, 6, [7, 4, 4, 1, 1, 1], effort="quick")
+    proof = fit.certify(max_nodes=1)
+    assert list(proof.index) == ["fit"]
+    assert proof["measure"].item() == "adjusted"
+    text = str(proof)
+    assert text.startswith("Joint proof")
+    assert "adjusted variance" in text
+    assert "PC3" not in text
+    assert proof["upper_bound"].item() <= proof["pca_bound"].item()
+
+
+def test_single_components_are_certified_where_nothing_is_maximised_jointly(R):
+    greedy = sp.spca_cov(R, 2, 4, method="greedy").certify()
+    one = sp.spca_cov(R, 1, 4, objective="pev").certify()
+    for proof in (greedy, one):
+        assert str(proof).startswith("Proof of the adjusted variance of each component")
+        assert "upper_bound" in proof
+        assert "measure" not in proof
+    assert one["gap"].item() <= 1e-6  # the search for single components proves to 1e-9
+
+
+def test_a_component_that_adds_nothing_has_the_value_zero():
+    """Both components are the first variable, of variance 1; the second adds nothing."""
+    fit = sp.spca_cov(np.array([[1, 0.5], [0.5, 1]]), 2, [1, 1], include=["x1"])
+    proof = fit.certify()
+    assert proof["value"].tolist() == [1.0, 0.0]
+    assert proof["upper_bound"].tolist() == pytest.approx([1.0, 0.0], abs=1e-12)
+    assert proof["support"].tolist() == [["x1"], ["x1"]]
+    assert proof["optimal"].all()
+    assert fit.adopt(proof) is fit
+
+
+def test_a_joint_proof_of_single_variables_under_a_rule_says_that_its_bound_is_without_it():
+    """Without the rule both variables together have .875 of the variance: 1, and 1 - .5^2, of 2."""
+    fit = sp.spca_cov(np.array([[1, 0.5], [0.5, 1]]), 2, [1, 1], include=["x1"])
+    proof = fit.certify(joint=True)
+    assert proof["upper_bound"].item() == pytest.approx(0.875, rel=1e-4)
+    assert proof["best_known"].item() == proof["value"].item() == 0.5
+    assert "without the rule" in " ".join(proof.sentence.split())
+    assert fit.adopt(proof) is fit

@@ -322,7 +322,7 @@ def test_a_covariance_fit_with_mean_and_scale_transforms():
     from_cov = sp.spca_cov(X.cov(), 2, 3, mean=X.mean(), method="greedy")
     np.testing.assert_allclose(from_cov.transform(X), sp.spca(X, 2, 3, method="greedy").scores, atol=1e-9)
     reversed_scale = X.std()[::-1]  # aligned by label
-    from_cor = sp.spca_cov(X.corr(), 2, 3, mean=X.mean(), scale=reversed_scale, method="greedy")
+    from_cor = sp.spca_cov(X.corr(), 2, 3, mean=X.mean(), sd=reversed_scale, method="greedy")
     scaled = sp.spca(X, 2, 3, scale=True, method="greedy")
     np.testing.assert_allclose(from_cor.transform(X), scaled.scores, atol=1e-9)
     np.testing.assert_allclose(

@@ -14,7 +14,7 @@ from spcastat.operators import Gram
 from spcastat.search.climbing import swept
 from spcastat.search.component_order import reordered
 from spcastat.search.default import CRITERIA, held
-from spcastat.search.exchange import exchange_values
+from spcastat.search.exchange import SECULAR, columns_after, exchange_values, trials
 from spcastat.search.fixed_supports import refined
 from tests.search.conftest import draw
 
@@ -125,13 +125,63 @@ def test_exchange_values_are_lower_bounds_that_tell_which_exchanges_rise(problem
             return eigh(block.A[0], None if block.M is None else block.M[0])[0][-1]
 
         now = largest(support)
-        table = exchange_values(model.bordered(support, rest), card)[0]
+        parts = model.bordered(support, rest)
+        table = exchange_values(parts, parts.spectrum())[0]
         for out, (j, new) in product(range(card), enumerate(rest[0])):
             best = largest(np.append(np.delete(support[0], out), new)[None])
             # the ridge of 1e-9 that the inner product has as correlations
             assert table[out, j] <= best * (1.0 + 1e-6)
             tied = best == pytest.approx(now, rel=1e-8)  # the variable that enters adds nothing
             assert tied or (table[out, j] > now) == (best > now)
+
+
+def large_supports(name: str):
+    """Return a criterion with components of 45 of 100 variables, and a batch of three fits."""
+    S = draw(100, 3)
+    criterion = held(S / np.trace(S), (45, 45), name)
+    rng = np.random.default_rng(2)
+    places = [np.concatenate([np.sort(rng.permutation(100)[:45]) for _ in range(2)]) for _ in range(3)]
+    fits = criterion.fits(np.array(places), rng.standard_normal((3, 90)))
+    return criterion, refined(criterion, fits, 50)
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_vectors_after_exchanges_of_large_supports_are_leading_eigenvectors(name):
+    from scipy.linalg import eigh
+
+    criterion, fits = large_supports(name)
+    support = fits.places[:, criterion.parts[0]]
+    assert support.shape[1] >= SECULAR
+    rest = np.array([np.setdiff1d(np.arange(100), one) for one in support])
+    parts = criterion.model(fits, 0).bordered(support, rest)
+    table = exchange_values(parts, parts.spectrum())
+    # the best exchanges, which raise the ratio, and random ones, most of which lower it
+    best = np.argsort(-table.reshape(3, -1), axis=1)[:, :10]
+    some = np.hstack([best, np.random.default_rng(3).integers(0, 45 * 55, size=(3, 10))])
+    leaving, new = np.divmod(some, 55)
+    bounds = np.take_along_axis(table.reshape(3, -1), some, axis=1)
+    places, x = columns_after(parts, parts.spectrum(), support, rest, leaving, new, bounds)
+    model = criterion.model(fits, 0)
+    for b, column in product(range(3), range(20)):
+        own = places[b, column]
+        assert set(own) == {*np.delete(support[b], leaving[b, column]), rest[b, new[b, column]]}
+        one = model.bordered(np.repeat(own[None], 3, axis=0), np.zeros((3, 0), dtype=int))
+        vector = eigh(one.A[b], None if one.M is None else one.M[b])[1][:, -1]
+        # the inner product has a ridge of 1e-9 in terms of correlations
+        assert abs(x[b, column] @ vector) / np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_exchanges_of_large_supports_take_one_decomposition_a_fit(monkeypatch):
+    criterion, fits = large_supports("adjusted")
+    eigh, made = np.linalg.eigh, []
+
+    def counted(S):
+        made.append(np.prod(S.shape[:-2]))
+        return eigh(S)
+
+    monkeypatch.setattr(np.linalg, "eigh", counted)
+    trials(criterion, fits, 0, 40, 40)
+    assert sum(made) == len(fits)
 
 
 def test_an_ascent_on_fixed_supports_ends_where_the_slope_is_zero(problem):

@@ -101,7 +101,7 @@ def test_the_variance_of_another_order_is_that_of_the_loadings():
 
 
 def test_fits_of_a_path_are_those_made_alone():
-    path = sp.spca_path(R, 3, [4, 8], method="joint", objective="adjusted")
+    path = sp.spca_path(R, 3, cards=[4, 8], method="joint", objective="adjusted")
     for card in (4, 8):
         alone = sp.spca_cov(R, 3, card, method="joint")
         for fit in (path[card], path[card].refit()):  # 1e-9: searches from the same numbers end to rounding

@@ -8,46 +8,171 @@ from itertools import permutations, product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.linalg import eigh
+from scipy.optimize import minimize
 
 import spcastat as sp
-from spcastat.measures import MEASURES
+from spcastat.certify.joint import certify_partition
 from spcastat.operators import Gram
+from spcastat.search.all_partitions import Partitions, first_eigenvalues, largest_sums
+from spcastat.search.group_loadings import GroupLoadings
 from spcastat.search.partition import Climber, as_mask, partition
 from spcastat.search.rule import SupportRule
 
 PITPROPS = sp.datasets.load_pitprops()
 
 
-def leading(S: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    V = np.zeros((len(S), k))
-    for g in range(k):
-        members = np.flatnonzero(labels == g)
-        V[members, g] = np.linalg.eigh(S[np.ix_(members, members)])[1][:, -1]
+def partitions(p: int, k: int) -> list[list[np.ndarray]]:
+    """All partitions of p variables into k groups: the last variable joins a group, or is one."""
+    if k in (0, p) or p < k:
+        return [[np.array([j]) for j in range(p)]] if k == p else []
+    joined = [
+        [*groups[:g], np.append(groups[g], p - 1), *groups[g + 1 :]]
+        for groups in partitions(p - 1, k)
+        for g in range(k)
+    ]
+    return joined + [[*groups, np.array([p - 1])] for groups in partitions(p - 1, k - 1)]
+
+
+def leading(S: np.ndarray, groups: list[np.ndarray]) -> np.ndarray:
+    V = np.zeros((len(S), len(groups)))
+    for g, J in enumerate(groups):
+        V[J, g] = np.linalg.eigh(S[np.ix_(J, J)])[1][:, -1]
     return V
 
 
-def exhaustive(S: np.ndarray, k: int, objective: str) -> float:
-    """The largest objective of leading eigenvectors over all partitions, in all orders."""
-    measure, best = MEASURES[objective], 0.0
-    for labels in product(range(k), repeat=len(S)):
-        if len(set(labels)) == k and list(dict.fromkeys(labels)) == list(range(k)):
-            V = leading(S, np.array(labels), k)
-            orders = permutations(range(k)) if objective == "adjusted" else [range(k)]
-            best = max(best, *(float(measure(V[:, list(order)], Gram(S))[-1]) for order in orders), 0.0)
+def best_pev(S: np.ndarray, groups: list[np.ndarray], rng: np.random.Generator) -> float:
+    """Loadings of disjoint components are orthogonal, so that the eigenvectors of the groups are best."""
+    return sum(np.linalg.eigvalsh(S[np.ix_(J, J)])[-1] for J in groups) / np.trace(S)
+
+
+def best_least_squares(S: np.ndarray, groups: list[np.ndarray], rng: np.random.Generator) -> float:
+    """The best of six ascents: each component in turn is the best given the others.
+
+    Given scores Z of the others, R is the covariance matrix of the residuals, and loadings v explain
+    v'RRv / v'Rv of their variance: a generalised eigenvalue.
+    """
+    best = 0.0
+    for start in range(6):
+        V, old, new = leading(S, groups), -1.0, 0.0
+        if start:
+            V = np.where(V != 0, rng.standard_normal(V.shape), 0.0)
+        while new > old + 1e-12:
+            for g, J in enumerate(groups):
+                W = np.delete(V, g, axis=1)
+                R = S - S @ W @ np.linalg.solve(W.T @ S @ W, W.T @ S)
+                V[J, g] = eigh((R @ R)[np.ix_(J, J)], R[np.ix_(J, J)])[1][:, -1]
+            old, new = new, np.trace(np.linalg.solve(V.T @ S @ V, V.T @ S @ S @ V)) / np.trace(S)
+        best = max(best, new)
     return best
 
 
+def best_adjusted(S: np.ndarray, groups: list[np.ndarray], rng: np.random.Generator) -> float:
+    """The best of two ascents by SciPy's BFGS for each order of the components; Cholesky's diagonal."""
+
+    def lost(x: np.ndarray, order: tuple[np.ndarray, ...]) -> float:
+        V = np.zeros((len(S), len(order)))
+        for g, J in enumerate(order):
+            V[J, g] = x[J] / np.linalg.norm(x[J])
+        return -float((np.diag(np.linalg.cholesky(V.T @ S @ V)) ** 2).sum() / np.trace(S))
+
+    best = 0.0
+    for order in permutations(groups):
+        for x in (leading(S, groups).sum(axis=1), rng.standard_normal(len(S))):
+            best = max(best, -minimize(lost, x, (order,), method="BFGS", options={"gtol": 1e-6}).fun)
+    return best
+
+
+BEST = {"pev": best_pev, "adjusted": best_adjusted, "least_squares": best_least_squares}
+
+
+def data(seed: int, p: int) -> np.ndarray:
+    """The covariance matrix of 20 rows, of noise or of pairs of correlated variables."""
+    X = np.random.default_rng(seed).standard_normal((20, p))
+    X[:, p // 2 :] += (seed % 2) * X[:, : p - p // 2]
+    return np.cov(X.T)
+
+
+def exhaustive(S: np.ndarray, k: int, objective: str) -> float:
+    """The largest objective over all partitions, each fitted by an independent method."""
+    rng = np.random.default_rng(1)
+    return max(BEST[objective](S, groups, rng) for groups in partitions(len(S), k))
+
+
+ENUMERATED = [
+    *(("pev", p, k, 40) for p in (5, 6, 7) for k in (2, 3)),
+    ("least_squares", 5, 2, 30),
+    ("least_squares", 5, 3, 10),
+    ("adjusted", 5, 2, 8),
+    *(pytest.param("pev", 8, k, 20, marks=pytest.mark.slow) for k in (2, 3, 4)),
+    *(pytest.param("least_squares", 6, k, 20, marks=pytest.mark.slow) for k in (2, 3)),
+    *(pytest.param("adjusted", p, k, 10, marks=pytest.mark.slow) for p, k in ((5, 3), (6, 2), (6, 3))),
+    *(pytest.param("adjusted", p, k, 3, marks=pytest.mark.slow) for p, k in ((7, 2), (7, 3), (8, 2))),
+    *(pytest.param("least_squares", p, k, 3, marks=pytest.mark.slow) for p, k in ((7, 2), (7, 3), (8, 2))),
+]
+
+
+@pytest.mark.parametrize(("objective", "p", "k", "count"), ENUMERATED)
+def test_groups_are_the_best_of_all_partitions(objective, p, k, count):
+    """Values are compared up to 1e-8, which ascents that end at gradients of 1e-6 reach; PEV to rounding."""
+    for seed in range(count):
+        S = data(seed, p)
+        best = exhaustive(S, k, objective)
+        found = partition(S, k, objective)
+        assert found.every
+        assert found.value >= best - (1e-12 if objective == "pev" else 1e-8)
+        assert objective != "pev" or found.value <= best + 1e-12
+
+
+@pytest.mark.parametrize(("p", "k"), [(4, 1), (5, 2), (6, 3), (8, 4), (8, 7), (6, 6)])
+def test_partitions_come_in_descending_order_of_pev(p, k):
+    """All of them, each once, against direct enumeration; `largest_sums` splits sets of 8 variables."""
+    S = data(p, p)
+    listed = list(Partitions(first_eigenvalues(S), k).descending(-np.inf))
+    sums = sorted((best_pev(S, groups, None) * np.trace(S) for groups in partitions(p, k)), reverse=True)
+    np.testing.assert_allclose([total for total, _ in listed], sums, rtol=1e-12)
+    assert {tuple(sorted(groups)) for _, groups in listed} == {
+        tuple(sorted(as_mask(J) for J in groups)) for groups in partitions(p, k)
+    }
+    assert Partitions(first_eigenvalues(S), k).count == len(sums)
+    least = sums[len(sums) // 2]
+    part = list(Partitions(first_eigenvalues(S), k).descending(least))
+    assert len(part) == sum(one > least * (1 + 1e-12) for one in sums) or abs(part[-1][0] - least) < 1e-12
+
+
+def test_largest_sums_over_subsets():
+    rng = np.random.default_rng(0)
+    f, g = rng.standard_normal((2, 1 << 8))
+    direct = [max(f[s] + g[r ^ s] for s in range(r + 1) if s & r == s) for r in range(1 << 8)]
+    np.testing.assert_array_equal(largest_sums(f, g), direct)
+
+
 @pytest.mark.parametrize("objective", ["pev", "adjusted", "least_squares"])
-@pytest.mark.parametrize("seed", range(4))
-def test_groups_are_the_best_of_all_partitions(objective, seed):
-    """PEV of eigenvectors is that of the best loadings; the two others can rise on the same groups."""
-    X = np.random.default_rng(seed).standard_normal((20, 6))
-    X[:, 3:] += X[:, :3]
-    S = np.cov(X.T)
-    for k in (2, 3):
-        value, best = partition(S, k, objective).value, exhaustive(S, k, objective)
-        assert value >= best * (1 - 1e-9)
-        assert objective != "pev" or value <= best * (1 + 1e-9)
+def test_gradient(objective):
+    """Against central differences, whose error is of the order of 1e-10 with steps of 1e-5."""
+    rng = np.random.default_rng(0)
+    loadings = GroupLoadings(data(1, 7) / 9.0, 3, objective)
+    labels = np.array([[0, 1, 2, 0, 1, 2, 2], [1, 1, 0, 2, 2, 2, 1]])
+    x = rng.standard_normal(labels.shape)
+    slope = loadings.with_gradient(x, labels, labels)[1]
+    for j, step in enumerate(1e-5 * np.eye(7)):
+        up, down = (loadings.with_gradient(x + h * step, labels, labels)[0] for h in (1, -1))
+        np.testing.assert_allclose((up - down) / 2e-5, slope[:, j], atol=1e-8)
+
+
+def test_with_more_variables_moves_are_tried_with_the_best_loadings():
+    """No partition that differs by one variable has a larger least-squares share: independent ascents."""
+    rng = np.random.default_rng(3)
+    S = np.cov((rng.standard_normal((60, 18)) + rng.standard_normal((60, 1))).T)
+    found = partition(S, 2, "least_squares", "quick")
+    assert not found.every
+    assert found.settled
+    assert found.compared > 30
+    labels = np.abs(found.V).argmax(axis=1)
+    for j in range(18):
+        moved = np.where(np.arange(18) == j, 1 - labels, labels)
+        groups = [np.flatnonzero(moved == g) for g in range(2)]
+        assert best_least_squares(S, groups, rng) <= found.value + 1e-8
 
 
 def test_under_a_rule_a_climb_ends_where_no_allowed_move_is_better():
@@ -57,7 +182,10 @@ def test_under_a_rule_a_climb_ends_where_no_allowed_move_is_better():
         S = np.cov(np.random.default_rng(seed).standard_normal((9, 6)).T)
         climber = Climber(S, 2, "pev", SupportRule(may, must, True))
         allowed = [one for one in product(range(2), repeat=6) if 0 in one and one[1] == one[5] == 1]
-        values = {one: np.trace(V.T @ S @ V) for one in allowed for V in [leading(S, np.array(one), 2)]}
+        values = {}
+        for one in allowed:
+            V = leading(S, [np.flatnonzero(np.equal(one, g)) for g in range(2)])
+            values[one] = np.trace(V.T @ S @ V)
         for start in allowed:
             value, groups = climber.climb([as_mask(np.flatnonzero(np.equal(start, g))) for g in range(2)])
             end = tuple(groups[1] >> j & 1 for j in range(6))
@@ -136,18 +264,49 @@ def test_fits_of_draws_search_for_groups_again_and_files_keep_the_rule(tmp_path)
     assert fit.refit(objective="pev").options["disjoint"] is True
 
 
+@pytest.mark.parametrize("objective", ["pev", "adjusted", "least_squares"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_bound_is_above_all_partitions(seed):
-    X = np.random.default_rng(seed).standard_normal((20, 6))
-    X[:, 3:] += X[:, :3]
-    S = pd.DataFrame(np.cov(X.T))
-    for k in (2, 3):
-        best = sp.spca_cov(S, k, disjoint=True, objective="pev").certify(joint=True)
-        (row,) = best.to_dict("records")
-        assert row["upper_bound"] == pytest.approx(exhaustive(S.to_numpy(), k, "pev"), rel=1e-12)
-        assert row["optimal"]
-        (row,) = sp.spca_cov(S, k, disjoint=True).certify(joint=True).to_dict("records")
-        assert row["upper_bound"] >= exhaustive(S.to_numpy(), k, "adjusted") * (1 - 1e-12)
+def test_the_bound_is_above_all_partitions(seed, objective):
+    """For whatever groups the fit has; the best known fit is the best of all partitions."""
+    S = data(seed, 5)
+    best = exhaustive(S, 2, objective)
+    for fitted in ("pev", objective):
+        fit = sp.spca_cov(pd.DataFrame(S), 2, disjoint=True, objective=fitted)
+        proof = fit.certify(joint=True, objective=objective)
+        (row,) = proof.to_dict("records")
+        assert row["upper_bound"] >= best - 1e-8
+        assert row["best_known"] == pytest.approx(best, abs=1e-8)
+        assert fit.adopt(proof).measure(objective) == pytest.approx(best, abs=1e-8)
+        if objective == "pev":
+            assert row["upper_bound"] == pytest.approx(best, rel=1e-12)
+            assert row["optimal"]
+
+
+def test_the_bound_is_that_of_groups_of_any_sizes():
+    """A fit with other groups than the best: groups of 3 and 2 are compared with 4 and 1."""
+    below = 0
+    for seed in range(8):
+        S = data(seed, 5)
+        best = exhaustive(S, 2, "least_squares")
+        for sizes in ((3, 2), (4, 1)):
+            some = [groups for groups in partitions(5, 2) if sorted(map(len, groups)) == sorted(sizes)]
+            V = leading(S, some[0])
+            below += max(best_least_squares(S, one, np.random.default_rng(0)) for one in some) < best - 1e-6
+            proof = certify_partition(Gram(S), V, "least_squares")
+            assert proof.upper_bound >= best - 1e-8
+            assert proof.best_known == pytest.approx(best, abs=1e-8)
+            assert proof.cardinalities == tuple(len(J) for J in some[0])
+    assert below  # for some data the best groups have other sizes
+
+
+def test_least_squares_groups_of_pitprops_are_proven_with_two_components():
+    """Independent of the search: every partition is bounded by duality; a lower value is not "optimal"."""
+    R = PITPROPS.iloc[:8, :8]
+    fit = sp.spca_cov(R, 2, disjoint=True, objective="least_squares")
+    assert "best of all partitions into 2 groups" in " ".join(str(fit).split())
+    (row,) = fit.certify(joint=True).to_dict("records")
+    assert row["proof"] == "all partitions, 127 of them bounded by multipliers"
+    assert row["optimal"]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +320,7 @@ def test_the_bound_is_above_all_partitions(seed):
 )
 def test_partitions_of_pitprops_are_bounded(k, bound, left):
     """Figures of another implementation: five digits, and how many partitions have a larger PEV."""
-    fit = sp.spca_cov(PITPROPS, k, disjoint=True)
+    fit = sp.spca_cov(PITPROPS, k, disjoint=True, objective="adjusted")
     (row,) = fit.certify(joint=True).to_dict("records")
     assert row["value"] <= row["upper_bound"] < row["pca_bound"]
     assert row["upper_bound"] == pytest.approx(bound, abs=1.5e-5)
@@ -169,16 +328,57 @@ def test_partitions_of_pitprops_are_bounded(k, bound, left):
     assert "No disjoint components of all variables have a larger adjusted" in " ".join(str(fit).split())
 
 
-def test_other_bounds_are_of_these_sizes_and_say_so():
-    fit = sp.spca_cov(PITPROPS, 2, disjoint=True, objective="least_squares")
-    proof = fit.certify(joint=True, max_nodes=1, time_limit=1)
-    assert "No loadings with these cardinalities have a larger least-squares share" in proof.sentence
-    assert proof.sentence.endswith("Groups of other sizes are not compared.")
-    assert "cardinalities" in fit.certify(joint=True, objective="pev", time_limit=1e-9).sentence
+def test_pev_finds_planted_groups_under_a_general_factor():
+    """Correlations of 0.65^2 between four groups of six, and of 0.65^2 + 0.45^2 within them."""
+    of = np.arange(24) // 6
+    R = 0.65**2 + 0.45**2 * np.equal.outer(of, of)
+    np.fill_diagonal(R, 1.0)
+    fit = sp.spca_cov(pd.DataFrame(R), 4, disjoint=True)
+    assert sorted(tuple(np.flatnonzero(v)) for v in fit.loadings.to_numpy().T) == [
+        tuple(np.flatnonzero(of == g)) for g in range(4)
+    ]
+    general = sp.spca_cov(pd.DataFrame(R), 4, disjoint=True, objective="adjusted")
+    assert general.measure("adjusted") > fit.measure("adjusted")
+    assert general.card.max() > 12
+
+
+def test_with_more_variables_or_partitions_the_bound_is_that_of_pca():
+    """Dense components bound all others, so that the bound covers groups of all sizes."""
+    R = pd.DataFrame(np.corrcoef(np.random.default_rng(0).standard_normal((50, 17)).T))
+    pca = np.linalg.eigvalsh(R)[-3:].sum() / 17
+    for objective in ("pev", "adjusted", "least_squares"):
+        proof = sp.spca_cov(R, 3, disjoint=True, objective=objective, effort="quick").certify(joint=True)
+        (row,) = proof.to_dict("records")
+        assert row["upper_bound"] == pytest.approx(pca, rel=1e-9)
+        assert row["proof"] == "all partitions, bounded by dense PCA (more than 16 variables)"
+        assert "No disjoint components of all variables have a larger" in proof.sentence
+        assert "sizes" not in proof.sentence
+    fit = sp.spca_cov(PITPROPS, 3, disjoint=True, objective="least_squares", effort="quick")
+    assert "not all partitions were compared" in " ".join(str(fit).split())
+    (row,) = fit.certify(joint=True, time_limit=1.0).to_dict("records")
+    assert row["proof"] == "all partitions, bounded by dense PCA (more than 20000 partitions)"
+    (row,) = fit.certify(joint=True, objective="pev", time_limit=1e-9).to_dict("records")
+    assert row["proof"] == "all partitions, bounded by dense PCA (time limit)"
+    assert row["upper_bound"] == row["pca_bound"]
+
+
+def test_the_default_objective_of_groups_is_pev():
+    """Where the search chooses the groups; with cardinalities or a share to keep it is adjusted variance."""
+    fit = sp.spca_cov(PITPROPS, 3, disjoint=True)
+    assert fit.options["objective"] == "pev"
+    assert "proven: no other partition into 3 groups is better" in " ".join(str(fit).split())
+    assert sp.spca_cov(PITPROPS, 3, disjoint=True, method="joint").options["objective"] == "pev"
+    given = sp.spca_cov(PITPROPS, 3, disjoint=True, objective="adjusted")
+    assert given.options["objective"] == "adjusted"
+    assert "best of all partitions into 3 groups" in " ".join(str(given).split())
+    for further in ({"card": 2}, {"variance": 0.6}):
+        other = sp.spca_cov(PITPROPS, 3, disjoint=True, **further)
+        assert other.options["objective"] == "adjusted"
+    assert fit.refit(card=2, effort="quick").options["objective"] == "adjusted"
 
 
 def test_the_summary_has_the_eigenvalues_of_the_groups():
-    fit = sp.spca_cov(PITPROPS, 3, disjoint=True)
+    fit = sp.spca_cov(PITPROPS, 3, disjoint=True, objective="adjusted")
     text = " ".join(str(fit).split())
     assert "First eigenvalue 3.312 2.280 1.995" in text
     assert "Second 0.779 0.810 0.976" in text
@@ -193,7 +393,8 @@ def test_the_summary_has_the_eigenvalues_of_the_groups():
 
 def test_the_best_groups_are_met_by_some_of_the_starts():
     """Noise has several local optima: this one is met by a few of the ten starts."""
-    fit = sp.spca(np.random.default_rng(8).standard_normal((30, 12)), k=4, disjoint=True, scale=True)
+    fit = sp.spca(np.random.default_rng(8).standard_normal((40, 20)), k=4, disjoint=True, scale=True)
+    assert "not all partitions were compared" in " ".join(str(fit).split())
     starts, met = (int(word) for word in re.findall(r"best of (\d+) starts, met (\d+) times", str(fit))[0])
     assert 1 <= met < starts
 

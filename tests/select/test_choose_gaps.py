@@ -149,8 +149,8 @@ def test_the_number_comes_first_and_gives_the_em_its_rank():
     rows = rng.standard_normal((100, 2)) * [2.5, 2.0] @ V.T + rng.standard_normal((100, 12))
     data = pd.DataFrame(rows).mask(rng.random(rows.shape) < 0.15).add_prefix("v")
     some = {"cards": [2, 4], "na": "em", "rng": SEED, **CHEAP}
-    choice = sp.choose(data, n_resample=39, **some)
-    assert choice.k == sp.choose_k(data, na="em", n_resample=39, rng=SEED).k == 2
+    choice = sp.choose(data, n_draws=39, **some)
+    assert choice.k == sp.choose_k(data, na="em", n_draws=39, rng=SEED).k == 2
     given = sp.choose(data, k=2, k_em=2, **some)
     pd.testing.assert_frame_equal(choice.table, given.table, check_exact=True)
 

@@ -44,7 +44,7 @@ def test_pitprops_has_three():
 
 
 def test_noise_is_rejected_at_the_level():
-    found = [sp.choose_k(noise(60, 10, seed), n_resample=39, rng=seed) for seed in range(40)]
+    found = [sp.choose_k(noise(60, 10, seed), n_draws=39, rng=seed) for seed in range(40)]
     # level .05: 8 or more of 40 have probability 4e-4
     assert sum(one.k > 0 for one in found) < 8
     assert sum(one.sequential > 0 for one in found) < 8
@@ -65,7 +65,7 @@ def test_noise_in_pieces_is_rejected_at_the_level(n, p, heavy):
         rows = noise(n, p, seed)
         if heavy:
             rows /= np.sqrt(np.random.default_rng([seed, 2]).chisquare(5, n) / 5)[:, None]
-        found.append(sp.choose_k([rows[: n // 2], rows[n // 2 :]], kmax=2, n_resample=19, rng=seed))
+        found.append(sp.choose_k([rows[: n // 2], rows[n // 2 :]], kmax=2, n_draws=19, rng=seed))
     # level .05: five or more of sixteen have probability .001
     assert sum(one.k > 0 for one in found) < 5
     assert sum(one.sequential > 0 for one in found) < 5
@@ -115,7 +115,7 @@ def test_data_of_rank_one_have_one_component():
     rng = np.random.default_rng(1)
     X = np.outer(rng.standard_normal(40), rng.standard_normal(12))
     for rows in ([X[:20], X[20:]], X, X + 1000.0):
-        found = sp.choose_k(rows, n_resample=19)
+        found = sp.choose_k(rows, n_draws=19)
         assert found.k == found.sequential == 1
 
 
@@ -167,8 +167,8 @@ def test_the_plot_has_both_lines(X):
     [
         ({"kmax": 12}, ComponentsError, "kmax"),
         ({"alpha": 0}, OptionError, "alpha"),
-        ({"alpha": 0.01, "n_resample": 49}, OptionError, "99 draws"),
-        ({"card": 13}, OptionError, "card"),
+        ({"alpha": 0.01, "n_draws": 49}, OptionError, "99 draws"),
+        ({"sparse_card": 13}, OptionError, "sparse_card"),
         ({"method": "bcd-l0"}, UnknownOptionError, "method"),
     ],
 )
@@ -186,8 +186,8 @@ def test_a_covariance_matrix_needs_the_number_of_its_rows():
 
 
 def test_a_larger_kmax_is_advised_only_where_there_is_one(X):
-    assert "give a larger kmax" in sp.choose_k(X, kmax=1, n_resample=19, rng=0).reason
-    pair = sp.choose_k(X[["v0", "v1"]], n_resample=19, rng=0)
+    assert "give a larger kmax" in sp.choose_k(X, kmax=1, n_draws=19, rng=0).reason
+    pair = sp.choose_k(X[["v0", "v1"]], n_draws=19, rng=0)
     assert pair.k == 1  # of two variables one component can be tested
     assert "The one component that was tested still stands out; no more can be tested." in pair.reason
 
@@ -200,18 +200,18 @@ def with_gaps(X: np.ndarray, seed: int) -> pd.DataFrame:
 @pytest.mark.parametrize("na", ["em", "pairwise"])
 def test_noise_with_gaps_is_noise(na):
     """A model of rank q behind the gaps makes q components of noise: the tests must not see it."""
-    found = [sp.choose_k(with_gaps(noise(60, 20, seed), seed), na=na, n_resample=39).k for seed in range(12)]
+    found = [sp.choose_k(with_gaps(noise(60, 20, seed), seed), na=na, n_draws=39).k for seed in range(12)]
     assert sum(k > 0 for k in found) <= 3  # at level .05 four or more of twelve have probability .002
 
 
 def test_components_are_counted_behind_gaps_whatever_the_rank_of_the_model(X):
     gaps = with_gaps(X.to_numpy(), 1)
-    assert [sp.choose_k(gaps, na="em", k_em=q, n_resample=99).k for q in (1, 4)] == [2, 2]
-    assert sp.choose_k(gaps, na="em", n_resample=99).sequential == 2
+    assert [sp.choose_k(gaps, na="em", k_em=q, n_draws=99).k for q in (1, 4)] == [2, 2]
+    assert sp.choose_k(gaps, na="em", n_draws=99).sequential == 2
 
 
 def test_complete_rows_have_the_same_tests_with_and_without_a_rule_for_gaps(X):
-    plain, ruled = sp.choose_k(X, n_resample=99), sp.choose_k(X, na="em", n_resample=99)
+    plain, ruled = sp.choose_k(X, n_draws=99), sp.choose_k(X, na="em", n_draws=99)
     pd.testing.assert_frame_equal(plain.table, ruled.table)
 
 
@@ -221,7 +221,7 @@ def test_a_block_larger_than_the_card_of_the_test_is_one_component(card):
     rng = np.random.default_rng(2)
     X = noise(80, 60, 3)
     X[:, :30] += 1.2 * rng.standard_normal((80, 1))
-    found = sp.choose_k(X, card=card, n_resample=39)
+    found = sp.choose_k(X, sparse_card=card, n_draws=39)
     assert (found.k, found.sequential) == (1, 1)
 
 
@@ -237,7 +237,7 @@ def test_graded_components_of_ten_are_not_found_again(in_pieces):
             t = np.sqrt(variance) * rng.standard_normal((200, 1))
             X[:, first : first + 10] += t * v / np.linalg.norm(v)
         pieces = [X[:90], X[90:]] if in_pieces else X
-        right += sp.choose_k(pieces, kmax=4, n_resample=39).sequential == 2
+        right += sp.choose_k(pieces, kmax=4, n_draws=39).sequential == 2
     assert right >= 6  # level .05 each: three or more of eight have probability .006
 
 
@@ -248,7 +248,7 @@ def test_a_weak_component_beside_a_strong_one_counts():
     X = noise(200, 50, 11)
     X[:, :6] += np.sqrt(60 / 6) * rng.standard_normal((200, 1))
     X[:, 6:12] += np.sqrt(2 / 6) * rng.standard_normal((200, 1))
-    found = sp.choose_k(X, kmax=4, n_resample=99)
+    found = sp.choose_k(X, kmax=4, n_draws=99)
     assert (found.parallel, found.sequential, found.k) == (1, 2, 2)
     assert "strong ones hide" in found.reason
 
@@ -261,7 +261,7 @@ def test_heavy_rows_behind_real_components_do_not_count():
         X = noise(200, 50, seed)
         for first, variance in ((0, 8.0), (6, 5.0)):
             X[:, first : first + 6] += np.sqrt(variance / 6) * rng.standard_normal((200, 1))
-        found = sp.choose_k(X / np.sqrt(rng.chisquare(5, (200, 1)) / 5), kmax=4, n_resample=99)
+        found = sp.choose_k(X / np.sqrt(rng.chisquare(5, (200, 1)) / 5), kmax=4, n_draws=99)
         right.append(found.k == 2)
         assert found.k == max(min(found.parallel, found.deflated), found.sequential)
     assert sum(right) >= 5  # .80 right, measured on 15 sets: four or fewer of eight have probability .06
@@ -273,7 +273,7 @@ def test_traces_of_correlation_are_not_components(as_covariance):
     X = noise(5000, 10, 4)
     X[:, 1] += 0.08 * X[:, 0]
     how = {"n_obs": 5000, "covariance": True} if as_covariance else {}
-    found = sp.choose_k(np.cov(X.T) if as_covariance else X, n_resample=99, kmax=3, **how)
+    found = sp.choose_k(np.cov(X.T) if as_covariance else X, n_draws=99, kmax=3, **how)
     assert found.sequential == 0
     assert np.isnan(found.table["sparse_p"].iloc[0])
     assert 0 < found.table["sparse_correlation"].iloc[0] < 0.1

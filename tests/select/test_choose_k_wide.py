@@ -52,7 +52,8 @@ KINDS = {
 @pytest.mark.parametrize("scale", [False, True])
 def test_planted_components_are_counted(small, kind, scale):
     # a third has a chance of .05 in every case: with this seed in none
-    found = sp.choose_k(KINDS[kind](planted(240, P, 3)), kmax=3, card=5, n_resample=39, scale=scale, rng=3)
+    rows = KINDS[kind](planted(240, P, 3))
+    found = sp.choose_k(rows, kmax=3, sparse_card=5, n_draws=39, scale=scale, rng=3)
     assert (found.k, found.sequential) == (2, 2)
     assert f"Tested were {TESTED} of {P} variables" in found.reason
     assert "Kaiser" not in str(found)
@@ -64,7 +65,7 @@ def test_planted_components_are_counted(small, kind, scale):
 def test_noise_is_rejected_at_the_level(small, kind):
     """Columns chosen and tested in the same rows would show a component in nearly all of these."""
     found = [
-        sp.choose_k(KINDS[kind](planted(150, P, seed, ())), kmax=2, card=5, n_resample=19, rng=seed)
+        sp.choose_k(KINDS[kind](planted(150, P, seed, ())), kmax=2, sparse_card=5, n_draws=19, rng=seed)
         for seed in range(16)
     ]
     # level .05: five or more of sixteen have probability .001
@@ -109,7 +110,7 @@ def test_a_half_in_memory_is_centred_by_itself_and_scaled_by_all_rows():
 def test_the_number_is_chosen_before_cardinalities_of_many_columns(small, monkeypatch):
     monkeypatch.setattr(parts, "MOMENTS", P - 1)
     monkeypatch.setattr(parts, "ROOM", 1)
-    choice = sp.choose(KINDS["pieces"](planted(240, P)), cards=[3, 5, 8], kmax=3, n_resample=39)
+    choice = sp.choose(KINDS["pieces"](planted(240, P)), cards=[3, 5, 8], kmax=3, n_draws=39)
     assert choice.k == 2
     assert choice.card == 5
 
@@ -117,8 +118,8 @@ def test_the_number_is_chosen_before_cardinalities_of_many_columns(small, monkey
 def test_refusals(small):
     pieces = KINDS["pieces"](planted(240, P))
     with pytest.raises(OptionError, match="allows 5 in each"):
-        sp.choose_k(pieces, kmax=3, card=6)
-    found = sp.choose_k(pieces, kmax=2, card=5, n_resample=19)
+        sp.choose_k(pieces, kmax=3, sparse_card=6)
+    found = sp.choose_k(pieces, kmax=2, sparse_card=5, n_draws=19)
     with pytest.raises(OptionError, match=f"analysis of {TESTED} of {P} variables"):
         sp.spca(planted(240, P), 2, 5).screeplot_data(parallel=found)
     half = HalfStream(open_stream(pieces), 0, 0)
@@ -131,6 +132,6 @@ def test_more_columns_than_a_covariance_matrix_is_formed_of(monkeypatch):
     for module in (parts, number):
         monkeypatch.setattr(module, "COLUMNS", 200)
     X = planted(400, 3100, strengths=(4.0, 3.6))
-    found = sp.choose_k([X.iloc[:250], X.iloc[250:]], kmax=3, card=5, n_resample=19)
+    found = sp.choose_k([X.iloc[:250], X.iloc[250:]], kmax=3, sparse_card=5, n_draws=19)
     assert (found.k, found.sequential) == (2, 2)
     assert "Tested were 200 of 3,100 variables" in found.reason

@@ -220,15 +220,19 @@ def test_no_method_has_a_number_of_the_size_of_the_data_in_it(method, monkeypatc
             if "penalty" in options:
                 turned["penalty"] = options["penalty"] * unit ** units.get("penalty", 0)
             scaled = sp.spca(rows() * unit, K, method=method, **turned)
-            # 1e-9: sums of the same numbers in another order differ by rounding, which iterations carry on
-            np.testing.assert_allclose(scaled.loadings, fit.loadings, rtol=1e-9, atol=1e-12)
-            assert scaled.n_iter == fit.n_iter
+            # Sums of the same numbers in another order differ by rounding, and ties are resolved to 1e-10;
+            # iterations enlarge both, so that unit loadings agree to 1e-8.
+            np.testing.assert_allclose(scaled.loadings, fit.loadings, rtol=0, atol=1e-8)
+            # An absolute tolerance would end at once, or never; rounding may only move the last steps.
+            assert abs(scaled.n_iter - fit.n_iter) <= 1 + fit.n_iter // 50
             power = unit ** units.get("objective", 0)
             assert scaled.objective_value / power == pytest.approx(fit.objective_value, rel=1e-9)
             for name, told in fit.details.items():
                 if told.dtype == float:
                     power = unit ** units.get(name, 0)
-                    np.testing.assert_allclose(scaled.details[name] / power, told, rtol=1e-9)
+                    # a gap is the difference of two bounds, with their rounding
+                    rounding = 1e-12 * abs(fit.objective_value) if name == "gap" else 0.0
+                    np.testing.assert_allclose(scaled.details[name] / power, told, rtol=1e-8, atol=rounding)
 
 
 @methods("weights")
@@ -270,9 +274,9 @@ STEPS: dict[str, Callable[[int, int], int]] = {
 @methods("uncorrelated", quick=True)
 @pytest.mark.parametrize("k", [1, 2])
 def test_on_uncorrelated_variables_the_axes_are_found_at_once_and_nothing_moves(method, k):
-    exactly = {"tol": 0.0} if takes("tol")(method) else {}
+    exactly = {"tol": 1e-14} if takes("tol")(method) else {}  # nothing moves but by rounding
     fit = fitted(method, FACTORIAL, k, 2, **exactly)
-    np.testing.assert_allclose(fit.loadings, np.eye(4)[:, :k], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(fit.loadings, np.eye(4)[:, :k], rtol=0, atol=1e-14)
     assert fit.status in ("exact", "converged", "searched")
     assert fit.n_iter == STEPS.get(method, lambda k, card: fit.n_iter)(k, 2)
 

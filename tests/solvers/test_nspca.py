@@ -41,10 +41,11 @@ def test_pitprops(card: list[int]) -> None:
 
 
 def test_a_large_alpha_makes_components_disjoint() -> None:
+    def disjoint(alpha: float) -> sp.SpcaResult:
+        return sp.spca_cov(R, 4, method="nspca", penalty=0.0, orthonormality=alpha)
+
     overlap = [
-        np.abs(sp.spca_cov(R, 4, method="nspca", penalty=0.0, alpha=alpha).loading_products - np.eye(4))
-        .max()
-        .max()
+        float(np.abs(disjoint(alpha).loading_products - np.eye(4)).to_numpy().max())
         for alpha in (0.1, 1.0, 10.0)
     ]
     assert overlap[0] > overlap[1] > overlap[2]
@@ -96,15 +97,16 @@ def test_rows_sparse_rows_and_covariance_agree() -> None:
 def test_refusals() -> None:
     with pytest.raises(OptionError, match="leaves no loading in component 1"):
         sp.spca_cov(R, 2, method="nspca", penalty=100.0)
-    with pytest.raises(OptionError, match="alpha"):
-        sp.spca_cov(R, 2, 4, method="nspca", alpha=0.0)
+    with pytest.raises(OptionError, match="orthonormality"):
+        sp.spca_cov(R, 2, 4, method="nspca", orthonormality=0.0)
 
 
 @pytest.mark.parametrize("options", [{"penalty": [0.1, 0.3]}, {"penalty": 0.0}, {"card": [5, 4]}])
 def test_no_coordinate_can_do_better_where_it_settles(options) -> None:
     """The loadings are scaled to unit length: with the best lengths the criterion has no slope left."""
     S, beta = R.to_numpy(), np.array(options.get("penalty", 0.0)) * np.ones(2)
-    fit = sp.spca_cov(R, 2, method="nspca", alpha=0.5, tol=1e-10, max_iter=20000, order="given", **options)
+    how = {"orthonormality": 0.5, "tol": 1e-10, "max_iter": 20000, "order": "given"}
+    fit = sp.spca_cov(R, 2, method="nspca", **how, **options)
     U, alpha = fit.loadings.to_numpy(), 0.5 * np.linalg.eigvalsh(S)[-1]
 
     def value(lengths: np.ndarray) -> float:

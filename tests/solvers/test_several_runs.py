@@ -22,7 +22,7 @@ def starts(count, k, p=8):
 def test_nspca_returns_the_best_of_its_starts(options):
     worse = 0
     for seed in range(6):
-        solver = SOLVERS["nspca"].build({"alpha": 2.0, **options})
+        solver = SOLVERS["nspca"].build({"orthonormality": 2.0, **options})
         op, given = Gram(covariance(seed)), starts(5, 2)
         found = solver.solve(op, 2, given, np.random.default_rng(0))
         assert found.objective == pytest.approx(found.objectives.max(), rel=1e-9)

@@ -259,6 +259,7 @@ def test_an_interrupt_leaves_what_was_there(tmp_path):
             raise KeyboardInterrupt
         yield HALVES[1]
 
+    chunks.files = []  # it reads no file, so that an existing one may be replaced
     fit = sp.spca(chunks, k=2, card=2, method="bcd-l0")
     interrupted.append(True)
     for before in [None, "before"]:

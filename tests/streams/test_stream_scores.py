@@ -88,8 +88,8 @@ def test_scores_go_into_a_file(fits, tmp_path):
     assert len(pd.read_parquet(tmp_path / "new.parquet")) == 5
     fits[0].transform_to(tmp_path / "new.parquet", [FRAME[:5], FRAME[:7]])
     assert len(pd.read_parquet(tmp_path / "new.parquet")) == 12
-    fits[1].transform_to(tmp_path / "new.parquet", lambda: [])
-    assert pd.read_parquet(tmp_path / "new.parquet").shape == (0, 2)
+    fits[1].transform_to(tmp_path / "none.parquet", lambda: [])
+    assert pd.read_parquet(tmp_path / "none.parquet").shape == (0, 2)
 
 
 def test_labels_go_along_even_if_the_first_chunk_has_none(tmp_path):

@@ -1,0 +1,251 @@
+"""Types of the arguments of public functions and methods, for signatures.
+
+Tables of optional libraries are described by what they can do, so that a type checker reports a wrong
+argument whichever libraries are installed. Keys of a TypedDict are keyword arguments that a function passes
+on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import sparray, spmatrix
+
+from spcastat.progress import Step
+
+Path: TypeAlias = str | PathLike[str]
+
+
+class Column(Protocol):  # a column of polars or pyarrow
+    def __array__(self) -> NDArray[Any]: ...
+
+
+Vector: TypeAlias = Sequence[float] | NDArray[Any] | pd.Series | Column
+Labels: TypeAlias = list[Any] | tuple[Any, ...] | pd.Index  # names of variables
+Rng: TypeAlias = int | np.random.Generator | None
+Progress: TypeAlias = bool | Callable[[Step], object] | None
+Missing: TypeAlias = Literal["raise", "drop", "em", "pairwise"]
+Scale: TypeAlias = bool | Literal["blocks", "raw blocks", "mixed"] | Vector
+Card: TypeAlias = int | Sequence[int] | NDArray[Any] | pd.Series | Mapping[str, int] | Mapping[int, int]
+Cards: TypeAlias = Sequence[int] | Sequence[Sequence[int]] | NDArray[Any]
+ByRow: TypeAlias = (
+    str | pd.Series | pd.Categorical | NDArray[Any] | list[Any] | tuple[Any, ...] | Column  # str: a name
+)
+Sections: TypeAlias = pd.Series | Mapping[Any, Any] | NDArray[Any] | Labels
+Pair: TypeAlias = (
+    tuple[int | str, int | str] | list[int] | list[str]  # two components, by number from 1 or by name
+)
+Several: TypeAlias = tuple[int | str, ...] | list[int] | list[str] | list[int | str] | pd.Index
+Palette: TypeAlias = str | Mapping[Any, Any] | list[Any] | tuple[Any, ...]
+Rule: TypeAlias = (
+    str | Labels | Mapping[str, str | Labels]  # of include and exclude; a mapping is by component
+)
+Objective: TypeAlias = Literal["adjusted", "pev", "least_squares"]
+MeasureName: TypeAlias = Literal["adjusted", "pev", "least_squares", "relative_adjusted", "rre"]
+Effort: TypeAlias = Literal["quick", "auto", "thorough"]
+Of: TypeAlias = Literal["variables", "rows"]
+IntervalKind: TypeAlias = Literal["hull", "normal", "percentile"]
+Outline: TypeAlias = Literal["normal", "t", "hull"]
+Status: TypeAlias = Literal["converged", "exact", "searched", "max_iter"]
+MethodName: TypeAlias = Literal[
+    "joint",
+    "bcd-l0",
+    "bcd-l1",
+    "greedy",
+    "controlled",
+    "zou",
+    "spca-os",
+    "threshold",
+    "rotate",
+    "rsvd-l0",
+    "rsvd-l1",
+    "rsvd-scad",
+    "pmd",
+    "gpower-l0",
+    "gpower-l1",
+    "gpower-l0-block",
+    "gpower-l1-block",
+    "empca",
+    "dcpca",
+    "pathspca",
+    "gspca",
+    "iterative-elimination",
+    "dspca",
+    "alspca",
+    "nspca",
+    "scotlass",
+    "pca",
+    "rspca-l0",
+    "rspca-l1",
+    "bcd-lad",
+    "rspca-lhalf",
+    "rspca-lp",
+    "pca-l1",
+    "r1-pca",
+    "l1-factor",
+    "spcagrid",
+]
+
+
+# Tables of optional libraries, by what they can do.
+class ArrowTable(Protocol):  # polars.DataFrame, pyarrow.Table
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
+    def to_pandas(self) -> pd.DataFrame: ...
+
+
+class DaskTable(Protocol):  # frames and arrays of dask
+    @property
+    def npartitions(self) -> int: ...
+    def __dask_graph__(self) -> Any: ...
+
+
+class LazyTable(Protocol):  # polars.LazyFrame
+    def collect(self) -> Any: ...
+
+
+class ArrowStream(Protocol):  # a DuckDB relation, a reader of record batches
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
+
+
+class BatchSource(Protocol):  # a dataset of pyarrow
+    def to_batches(self) -> Any: ...
+
+
+class FileArray(Protocol):  # numpy.memmap, zarr, h5py, xarray
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> Any: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+
+Matrix: TypeAlias = pd.DataFrame | NDArray[Any] | sparray | spmatrix  # scores come back as pandas
+Table: TypeAlias = Matrix | ArrowTable
+Files: TypeAlias = Path | list[str] | list[PathLike[str]]
+Streams: TypeAlias = LazyTable | ArrowStream | BatchSource | FileArray
+Chunks: TypeAlias = Files | Iterable[Table] | Callable[[], Iterable[Table]] | Streams
+Rows: TypeAlias = Table | DaskTable | Chunks
+EagerT = TypeVar("EagerT", bound=ArrowTable)
+OwnT = TypeVar("OwnT", bound=ArrowTable | DaskTable)
+
+# --- options that are passed on: each key is a keyword argument ---
+
+
+class ReadOptions(TypedDict, total=False):
+    """How a table is read: what modifies formula= and scale=."""
+
+    center: bool | Vector
+    blocks: Mapping[str, Labels] | None
+    categorical: Literal["refuse", "dummy"]
+    context: Mapping[str, Any] | None
+
+
+class RowOptions(ReadOptions, total=False):
+    """How rows are read, weighted and drawn: what modifies na= and weights=, and chunks."""
+
+    k_em: int | None
+    passes: int | None
+
+
+class MatrixOptions(TypedDict, total=False):
+    """What is known of a covariance matrix, in functions that take rows or a matrix."""
+
+    mean: Vector | None
+    sd: Vector | None
+    given: Labels | None
+    nearest: bool
+
+
+class SupportRules(TypedDict, total=False):
+    """Rules for supports, for method="joint" (nonneg: bcd-l0, bcd-l1, empca)."""
+
+    include: Rule | None
+    exclude: Rule | None
+    disjoint: bool
+    together: Literal["terms"] | Mapping[str, Labels] | None
+    nonneg: bool
+
+
+class TuningOptions(TypedDict, total=False):
+    """Options of methods that do not say how sparse a fit is. By default each method's own; see `methods`."""
+
+    order: Literal["variance", "given", "best"] | None
+    n_init: int | None
+    tol: float | None
+    max_iter: int | None
+    start: Literal["pca", "column", "ones"] | NDArray[Any] | pd.DataFrame
+    screen: bool | int | None
+    accelerate: bool
+    deflation: Literal["schur", "projection", "hotelling", "orthogonalised", "residual"]
+    ridge: float | None
+    c: int
+    exact: bool
+    rotation: Literal[
+        "varimax", "quartimax", "biquartimax", "equamax", "parsimax", "parsimony", "quartimin", "biquartimin"
+    ]
+    orth: bool
+    mu: float | Vector
+    renormalise: bool
+    epsilon: float
+    certify: bool
+    backward: bool
+    orthogonal: float
+    uncorrelated: float
+    orthonormality: float
+    p: float
+    loss: Literal["huber", "l1"]
+    smooth: bool
+    spread: Literal["mad", "sd", "qn"]
+    grid: int
+    sweeps: int
+
+
+class MethodOptions(TuningOptions, total=False):
+    """All options of methods that are not arguments of spca(), controls of sparsity included."""
+
+    promise: Literal["every", "total"] | None
+    total: int | None
+    t: float | Vector | None
+    penalty: float | Vector | None
+    threshold: float | Vector | None
+
+
+class SpcaOptions(RowOptions, MethodOptions, total=False):
+    """Further keywords of spca()."""
+
+
+class DataOptions(RowOptions, MatrixOptions, total=False):
+    """Further keywords of choose_k()."""
+
+
+class ScanOptions(DataOptions, SupportRules, TuningOptions, total=False):
+    """Further keywords of choose() and spca_path(), which set the sparsity themselves."""
+
+
+class EstimatorOptions(SupportRules, MethodOptions, total=False):
+    """Keys of options= of the estimator for scikit-learn."""
+
+
+class Changes(RowOptions, MatrixOptions, SupportRules, MethodOptions, total=False):
+    """Keywords of refit(): all arguments of spca() and spca_cov()."""
+
+    data: Rows
+    S: pd.DataFrame | NDArray[Any]
+    k: int
+    card: Card | None
+    variance: float | None
+    formula: str | None
+    scale: Scale
+    na: Missing
+    weights: str | Vector | None
+    n_obs: int | None
+    method: MethodName | None
+    objective: Objective | None
+    effort: Effort | None
+    rng: Rng
+    progress: Progress

@@ -1,0 +1,51 @@
+"""An interrupted or terminated command leaves files as they were, and no process behind it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from spcastat import datasets
+
+
+def _started(folder, *options: str) -> subprocess.Popen[bytes]:
+    """Start a long bootstrap, and return when some of its draws are complete."""
+    datasets.make_hastie(n=60, rng=0).to_csv(folder / "x.csv", index=False)
+    (folder / "t.txt").write_text("old")
+    command = ["fit", "x.csv", "--k", "2", "--card", "4", "--out", "t.txt", "--progress"]
+    command += ["--method", "bcd-l0"]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "spcastat", *command, "--bootstrap", "99999", *options],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    seen = b""
+    while not re.search(rb"[1-9]\d*/99999", seen):
+        piece = os.read(process.stderr.fileno(), 4096)
+        assert piece, seen
+        seen += piece
+    return process
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("jobs", [(), ("--jobs", "2")], ids=["one process", "two workers"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_end_before_all_draws(tmp_path, jobs, number, code):
+    process = _started(tmp_path, *jobs)
+    process.send_signal(number)
+    # communicate() returns when every process that holds the pipes has ended
+    printed, told = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert printed == b""
+    assert b"Traceback" not in told
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.txt", "x.csv"]
+    assert (tmp_path / "t.txt").read_text() == "old"

@@ -1,0 +1,13 @@
+"""Files of these tests are small, and are read in chunks as large ones are."""
+
+from __future__ import annotations
+
+import pytest
+
+from spcastat.streams import whole
+
+
+@pytest.fixture(autouse=True)
+def files_are_large(monkeypatch):
+    monkeypatch.setattr(whole, "LARGEST_TEXT", 0)
+    monkeypatch.setattr(whole, "LARGEST_PARQUET", 0)
