@@ -80,7 +80,7 @@ def figures(data: pd.DataFrame, method: str, halves: int, **options: Any) -> lis
     return [
         str(int(found.card.sum())),
         *(f"{share:.2f}" for share in shares),
-        f"{largest(found.score_correlation.to_numpy()):.2f}",
+        f"{largest(found.score_correlations.to_numpy()):.2f}",
         f"{largest(V.T @ V):.2f}",
         f"{np.mean(shared):.2f}" if shared else "-",
         f"{1000.0 * seconds:.0f}",

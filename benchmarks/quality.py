@@ -177,7 +177,7 @@ def toy(call: Call) -> Table:
     for label, (nonneg, card) in TOY.items():
         drawn = {}
         for n in SIZES:
-            frames = [sp.datasets.make_toy(n, seed, nonneg) for seed in range(sets)]
+            frames = [sp.datasets.make_toy(n, rng=seed, nonneg=nonneg) for seed in range(sets)]
             drawn[n] = [(X.cov(), np.asarray(X.attrs["loadings"])) for X in frames]
         for norm, target in RECOVERED.items():
             enough = None
@@ -227,7 +227,7 @@ def certificates(call: Call) -> Table:
             fit = sp.spca_cov(S, 1, card=card)
             fitted = time.perf_counter() - begun
             begun = time.perf_counter()
-            proof = fit.certify().iloc[0]
+            proof = fit.certify().table.iloc[0]
             seconds = time.perf_counter() - begun
             total += seconds
             cells = [f"{value:.7f}" for value in (proof["value"], best, proof["upper_bound"])]
@@ -251,7 +251,7 @@ def joint_proofs(call: Call) -> Table:
         begun, work = time.perf_counter(), time.process_time()
         found = fit.certify(joint=True, objective=name, time_limit=call.times(20, 120))
         seconds, work = time.perf_counter() - begun, time.process_time() - work
-        (row,) = found.to_dict("records")
+        (row,) = found.table.to_dict("records")
         shares = [f"{100.0 * row[column]:.4f}" for column in ("value", "upper_bound")]
         rest = [f"{before:.4f}", f"{100.0 * row['pca_bound']:.3f}", str(row["open"])]
         rest += [f"{seconds:.1f}", f"{work:.1f}"]
@@ -288,7 +288,7 @@ def adjusted_proofs(call: Call) -> Table:
             work = time.process_time()
             found = fit.certify(joint=True, objective="adjusted", time_limit=limit)
             work = time.process_time() - work
-            (row,) = found.to_dict("records")
+            (row,) = found.table.to_dict("records")
             shares = [f"{100.0 * row[name]:.4f}" for name in ("value", "best_known", "upper_bound")]
             rest = [f"{row['gap']:.4f}", f"{100.0 * row['pca_bound']:.2f}", str(row["nodes"]), f"{work:.1f}"]
             table.rows.append([f"{label} {'-'.join(map(str, card))}", *shares, *rest, row["proof"]])

@@ -52,7 +52,7 @@ def _pev(S: np.ndarray, k: int) -> str:
 
 def _bound(R: pd.DataFrame, k: int) -> str:
     fit = sp.spca_cov(R, k, disjoint=True, objective="adjusted")
-    return f"{fit.certify(joint=True)['upper_bound'].iloc[0]:.5f}"
+    return f"{fit.certify(joint=True).table['upper_bound'].iloc[0]:.5f}"
 
 
 def _bfi(data: pd.DataFrame) -> Iterator[Case]:

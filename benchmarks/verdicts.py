@@ -70,7 +70,7 @@ def _use(fit: Any, saved: Saved) -> Iterator[tuple[str, Any]]:
     for what in (fit.variance, fit.tidy(), fit.glance(), fit.details, fit.optima, fit.options, fit.limits()):
         repr(what)
     repr(fit.correlations), repr(fit.communalities), repr(fit.component_shares)
-    fit.plot_loadings_data(), fit.screeplot_data()
+    sp.plots.plot_loadings_data(fit.loadings), fit.eigenvalues
     for name, one in fit.resampled.items():
         for text in (str(one), one.as_html(), one.as_latex(), one.as_markdown()):
             assert text
@@ -164,11 +164,11 @@ def _numbers(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str
     if "stability" in used:
         frequency = used["stability"]["frequency"].to_numpy()
         yield "frequencies", bool(((frequency >= 0) & (frequency <= 1)).all())
-    if "split" in used:
-        lengths = used["split"]["loadings"].groupby("component")["estimate"].apply(np.linalg.norm)
+    if "split_inference" in used:
+        lengths = used["split_inference"]["loadings"].groupby("component")["estimate"].apply(np.linalg.norm)
         yield "split", _near(lengths, 1.0, CLOSE)
-    if "tests" in used:
-        frame = used["tests"]["tests"].dropna()
+    if "test_loadings" in used:
+        frame = used["test_loadings"]["tests"].dropna()
         yield "p", bool(frame["p_value"].between(0, 1).all())
         yield "q", bool((frame["q_value"] >= frame["p_value"] - CLOSE).all())
     yield "finite", all(np.isfinite(value).all() for value in held.values())

@@ -107,7 +107,7 @@ FIGURES = (
         "cells",
         "Correlations as arrows: variables with a nonzero loading are drawn strongly, the others faintly.",
         "fit = sp.spca(df, k=2, card=6, scale=True)\n"
-        'ax = fit.biplot(arrows="correlations", groups=group, outline="hull", variables=18)',
+        'ax = fit.biplot(arrows="correlations", groups=group, outline="hull", max_arrows=18)',
     ),
     Figure(
         "circle",
@@ -129,7 +129,7 @@ FIGURES = (
         "census",
         "Loadings of variables in groups; names are shortened in the middle.",
         'fit = sp.spca(df, k=4, card=6, method="greedy", scale=True)\n'
-        'ax = fit.plot_loadings(groups=[name.rsplit("_", 1)[1] for name in df.columns])',
+        'ax = fit.plot_loadings(sections=[name.rsplit("_", 1)[1] for name in df.columns])',
     ),
     Figure(
         "genes",
@@ -207,7 +207,8 @@ FIGURES = (
         "cos2",
         "survey",
         "How well two components show the questions.",
-        'fit = sp.spca(df, k=2, card=6, method="greedy", scale=True)\nax = fit.plot_cos2(components=[1, 2])',
+        'fit = sp.spca(df, k=2, card=6, method="greedy", scale=True)\n'
+        'ax = fit.plot_contributions(kind="cos2", components=[1, 2])',
     ),
     Figure(
         "supplement",
@@ -284,7 +285,7 @@ FIGURES = (
         "reconstruction",
         "cells",
         "The error with which the first components give the data back.",
-        'fit = sp.spca(df, k=6, card=6, method="greedy", scale=True)\nax = fit.plot_reconstruction()',
+        'fit = sp.spca(df, k=6, card=6, method="greedy", scale=True)\nax = fit.screeplot(kind="error")',
     ),
     Figure(
         "coordinates",

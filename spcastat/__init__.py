@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from spcastat.plots import BiplotData as BiplotData
     from spcastat.progress import Step as Step
     from spcastat.report.methods_text import Description as Description
-    from spcastat.report.summary import Summary as Summary
+    from spcastat.report.renderings import Summary as Summary
     from spcastat.results import SpcaResult as SpcaResult
     from spcastat.results.choices import Choice as Choice
     from spcastat.results.compare import Comparison as Comparison
     from spcastat.results.compare import compare as compare
     from spcastat.results.component_choice import ComponentChoice as ComponentChoice
+    from spcastat.results.fit import load as load
     from spcastat.results.interpretation import Supplement as Supplement
     from spcastat.results.path import SpcaPath as SpcaPath
     from spcastat.results.proofs import Certificate as Certificate
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from spcastat.results.resampling import LoadingTest as LoadingTest
     from spcastat.results.resampling import SplitInference as SplitInference
     from spcastat.results.resampling import Stability as Stability
-    from spcastat.results.result import load as load
     from spcastat.results.spco import SpcoPath as SpcoPath
     from spcastat.results.spco import SpcoResult as SpcoResult
     from spcastat.streams.local import ScoreChunks as ScoreChunks
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _HOME = {
     "compare": "spcastat.results.compare",
     "correlation": "spcastat.correlations",
-    "load": "spcastat.results.result",
+    "load": "spcastat.results.fit",
     "methods": "spcastat.catalogue",
     "spco": "spcastat.coordinates",
     **dict.fromkeys(("choose", "choose_k"), "spcastat.choosing"),
@@ -73,7 +73,7 @@ _CLASSES = {
     "SpcaPath": "spcastat.results.path",
     "SpcaResult": "spcastat.results",
     "Step": "spcastat.progress",
-    "Summary": "spcastat.report.summary",
+    "Summary": "spcastat.report.renderings",
     "Supplement": "spcastat.results.interpretation",
     **dict.fromkeys(("SpcoPath", "SpcoResult"), "spcastat.results.spco"),
     **dict.fromkeys(("Bootstrap", "Stability"), "spcastat.results.resampling"),

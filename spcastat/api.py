@@ -45,7 +45,7 @@ from spcastat.intake import ReadOptions
 from spcastat.progress import listening
 from spcastat.registry import SOLVERS
 from spcastat.resample import seed_of
-from spcastat.results import Call, SpcaResult
+from spcastat.results import Call, SpcaResult, result_of
 from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
 from spcastat.solvers import ADVICE
 
@@ -706,7 +706,7 @@ def spca_path(
         fits = {}
         for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, asked.seed), strict=True):
             here = {**replace(asked, card=key).arguments, **described, "progress": progress}
-            fits[key] = SpcaResult.of(source, plan.with_card(card), fit, Call(function, entered.data, here))
+            fits[key] = result_of(source, plan.with_card(card), fit, Call(function, entered.data, here))
         missed = [key for key, fit in fits.items() if not fit.converged]
         if missed:
             warn(f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).", ConvergenceWarning)
@@ -775,8 +775,8 @@ def _fitted(opened: Opened, asked: Request, call: Call, scale: Any) -> SpcaResul
 
 def finished(source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
     """Return the result of a fit that `call` would make; warn if it has not converged."""
-    result = SpcaResult.of(source, plan, fit, call)
+    result = result_of(source, plan, fit, call)
     if not result.converged:
-        sweeps = plural(result.n_iter, "sweep")
+        sweeps = plural(result._state.record.n_iter, "sweep")
         warn(f"{result.method}: {ADVICE[result.status]} ({sweeps}).", ConvergenceWarning)
     return result

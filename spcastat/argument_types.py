@@ -249,3 +249,18 @@ class Changes(RowOptions, MatrixOptions, SupportRules, MethodOptions, total=Fals
     effort: Effort | None
     rng: Rng
     progress: Progress
+
+
+# --- further arguments of plots ---
+
+#: Which rows a biplot names: a number, all or none, or texts for the rows.
+RowLabels: TypeAlias = "int | bool | list[str] | tuple[str, ...] | pd.Series"
+
+
+class ParallelAnalysis(Protocol):  # what choose_k() and choose() return
+    def _noise_for(self, spectrum: NDArray[Any]) -> NDArray[Any]: ...
+
+
+class DescribedChoice(Protocol):  # what choose() returns
+    @property
+    def method_text(self) -> str: ...

@@ -15,7 +15,7 @@ from spcastat.config import one_of
 from spcastat.errors import MethodError
 from spcastat.operators import DEFLATIONS, ROW_DEFLATIONS
 from spcastat.registry import CONTROLS, SOLVERS, Method
-from spcastat.report.summary import Summary
+from spcastat.report.renderings import Summary
 from spcastat.solvers.thresholding import ROTATIONS
 from spcastat.tables import Document, Row, Table
 

@@ -151,6 +151,14 @@ def real_number(
     raise error(f"{option}={shown(value)} was given; it must be a number in {reach}.")
 
 
+def checked_level(level: Any) -> float:
+    """Return the level of confidence of an interval, an ellipse or a limit, a number in (0, 1)."""
+    number = _as_float(level)
+    if 0.0 < number < 1.0:
+        return number
+    raise OptionError(f"level={shown(level)} was given; it must be a number between 0 and 1, such as 0.95.")
+
+
 def _as_float(value: Any) -> float:
     """Return a real number as a float; NaN for anything else, and for numbers too large for a float."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -7,12 +7,12 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat import intake as data_reading
 from spcastat.argument_types import ReadOptions, Scale, Table, Vector
 from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.engine import require_components
 from spcastat.engine.inputs import open_rows, table_and_formula, warn_of_unequal_variances
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
+from spcastat.intake import ReadOptions as Reading
 from spcastat.operators import Rows
 from spcastat.results.other_names import arguments_of, refuse_other_names
 from spcastat.results.spco import SpcoResult
@@ -130,7 +130,7 @@ def spco(
     --------
     >>> import spcastat as sp
     >>> fit = sp.spco(sp.datasets.make_hastie(n=50), k=2, zeros=0.5)
-    >>> round(fit.cpzc, 2)
+    >>> round(fit.measure("cpzc"), 2)
     0.5
     """
     data, formula = table_and_formula("spco", data_or_formula, data, formula)
@@ -142,7 +142,7 @@ def spco(
     if k is None:
         raise ComponentsError("spco() was given no k, the number of components: spco(data, k=2, zeros=0.5).")
     solver = _solver(k, penalty, zeros, ridge, tol, max_iter)
-    reading = data_reading.ReadOptions(
+    reading = Reading(
         formula, options.get("context"), weights, na, options.get("categorical", "refuse")
     )
     opened = open_rows(data, reading, options.get("center", True), scale, blocks=options.get("blocks"))

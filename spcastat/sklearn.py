@@ -226,7 +226,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.explained_variance_ = self.result_.variance["adjusted variance"].to_numpy().copy()
         self.explained_variance_ratio_ = self.result_.variance["share of total"].to_numpy().copy()
         self.n_components_ = k
-        self.n_iter_ = max(self.result_.n_iter, 1)
+        self.n_iter_ = max(self.result_._state.record.n_iter, 1)
         return self
 
     def transform(self, X: Table) -> np.ndarray:

@@ -94,7 +94,7 @@ def test_max_iter_warns_at_the_callers_line():
         assert record[0].filename == __file__
         assert not fit.converged
         assert fit.status == "max_iter"
-        assert fit.n_iter <= 2
+        assert fit.glance()["n_iter"].item() <= 2
         assert "max_iter" in fit.summary().as_text(200)
         with pytest.warns(ConvergenceWarning) as again:
             fit.refit(max_iter=1)

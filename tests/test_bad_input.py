@@ -313,7 +313,7 @@ def test_what_is_shown_is_short():
 @pytest.mark.parametrize("groups", [5, object(), object, [[1]] * 30, {1}, memoryview(b"a" * 30), "site"])
 def test_groups_that_are_refused(groups):
     fit = sp.spca(good(), 2, 2)
-    for plot in (fit.biplot_data, fit.plot_scores_data, fit.plot_diagnostics_data):
+    for plot in (fit.biplot_data, fit.plot_scores, fit.plot_diagnostics):
         with pytest.raises((errors.OptionError, errors.ShapeError), match=r"^groups"):
             plot(groups=groups)
 
@@ -322,7 +322,7 @@ def test_wide_integers_of_polars_are_numbers():
     pl = pytest.importorskip("polars")
     X = good().mul(100).round().astype(int)
     table = pl.DataFrame({name: X[name].to_list() for name in X}, schema=dict.fromkeys(X, pl.Int128))
-    loadings = sp.spca(table, 2, 2).loadings.drop("variable")
+    loadings = sp.spca(table, 2, 2).loadings
     np.testing.assert_array_equal(loadings, sp.spca(X, 2, 2).loadings)
 
 

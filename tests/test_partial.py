@@ -254,7 +254,7 @@ def test_what_judges_and_chooses_takes_the_residuals():
     path = sp.spca_path(data, 1, cards=[2, 3], formula=FORMULA, scale=True)
     assert path[3].measure("adjusted") == pytest.approx(fit.measure("adjusted"), rel=1e-12)
     left = residuals(data[list("abcde")], design(data))
-    bounds = [one.certify()["upper_bound"].iloc[0] for one in (fit, sp.spca(left, 1, 3, scale=True))]
+    bounds = [one.certify().table["upper_bound"].iloc[0] for one in (fit, sp.spca(left, 1, 3, scale=True))]
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-10)
     choice = sp.choose(data, k=1, formula=FORMULA, scale=True, rng=0)
     assert "given" in str(choice.fit)

@@ -128,7 +128,7 @@ def test_the_stages_of_fits(heard):
         fit = sp.spca_cov(R, 3, **options, progress=heard)
         told[name] = {step.stage: step for step in heard}
         if name == "sweeps":
-            assert told[name]["block coordinate descent"].done >= fit.n_iter
+            assert told[name]["block coordinate descent"].done >= fit.glance()["n_iter"].item()
     assert told["sweeps"]["block coordinate descent"].unit == "sweeps"
     assert told["joint"]["joint search"].unit == "rounds"
     assert told["fewest"]["fewest nonzeros"].depth == 0
@@ -150,11 +150,11 @@ def test_a_path_tells_its_fits(heard):
 
 def test_a_certificate_tells_its_nodes(heard):
     fit = sp.spca_cov(R, 2, card=5)
-    table = fit.certify(joint=False, progress=heard)
+    table = fit.certify(joint=False, progress=heard).table
     assert_well_told(heard)
     nodes = [step.done for step in heard if step.stage == "branch and bound" and step.ended]
     assert nodes == table["nodes"].tolist()
-    assert table.drop(columns="seconds").equals(fit.certify(joint=False).drop(columns="seconds"))
+    assert table.drop(columns="seconds").equals(fit.certify(joint=False).table.drop(columns="seconds"))
 
 
 def test_refit_is_watched_as_the_fit_was(heard):

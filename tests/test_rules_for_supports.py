@@ -92,7 +92,7 @@ def test_a_forced_loading_of_zero_counts_as_hit():
     text = str(fit)
     assert "Cardinality missed" not in text
     assert "Forced, and with a loading of exactly zero: d in PC1." in text
-    assert fit.certify()["optimal"].all()
+    assert fit.certify().table["optimal"].all()
     with pytest.raises(OptionError, match="others under its rule have more"):
         fit.certify(joint=True)
 
@@ -365,10 +365,10 @@ def test_a_component_is_proven_among_supports_under_the_rule(card):
     may = [j for j in range(13) if j not in out]
     best = best_of(R.to_numpy(), card, may, [CLEAR])
     proof = fit.certify()
-    assert proof["value"].item() == pytest.approx(best, rel=1e-9)
-    assert proof["upper_bound"].item() == pytest.approx(best, rel=1e-8)
-    assert proof["upper_bound"].item() >= best * (1 - 1e-13)
-    assert proof["optimal"].all()
+    assert proof.table["value"].item() == pytest.approx(best, rel=1e-9)
+    assert proof.table["upper_bound"].item() == pytest.approx(best, rel=1e-8)
+    assert proof.table["upper_bound"].item() >= best * (1 - 1e-13)
+    assert proof.table["optimal"].all()
     told = "Compared with supports under the rule: PC1 must have clear; PC1 must not have topdiam, moist."
     assert told in proof.sentence
 
@@ -378,20 +378,20 @@ def test_no_component_of_less_is_proven():
     fit = sp.spca_cov(R, 2, 4, include={"PC1": "clear"}, disjoint=True, objective="pev", effort="quick")
     first = best_of(R.to_numpy(), 4, list(range(13)), [CLEAR])
     proof = fit.certify(joint=False)
-    assert proof["upper_bound"].iloc[0] >= first * (1 - 1e-13)
-    assert proof["best_known"].iloc[0] <= first * (1 + 1e-13)
+    assert proof.table["upper_bound"].iloc[0] >= first * (1 - 1e-13)
+    assert proof.table["best_known"].iloc[0] <= first * (1 + 1e-13)
     used = np.flatnonzero(fit.loadings["PC1"])
     S = R.to_numpy()
     v = fit.loadings["PC1"].to_numpy()
     left = S - np.outer(S @ v, S @ v) / (v @ S @ v)
     second = best_of(left, 4, [j for j in range(13) if j not in used], [])
-    assert proof["upper_bound"].iloc[1] == pytest.approx(second, rel=1e-8)
+    assert proof.table["upper_bound"].iloc[1] == pytest.approx(second, rel=1e-8)
 
 
 def test_a_joint_proof_is_of_loadings_under_the_rule(forced):
     proof = forced.certify(joint=True, max_nodes=1, time_limit=0.5)
     assert "Compared with supports under the rule: PC1 must have clear." in proof.sentence
-    assert proof["upper_bound"].item() >= proof["value"].item()
+    assert proof.table["upper_bound"].item() >= proof.table["value"].item()
     assert forced.adopt(proof) is forced
 
 
@@ -404,8 +404,8 @@ def test_a_joint_proof_says_where_its_bound_is_one_without_the_rule():
     for how in ({}, {"orthogonal": True}):
         proof = fit.certify(joint=True, objective="pev", max_nodes=1, time_limit=0.5, **how)
         assert "The bound is that without the rule (PC1 must not have length;" in proof.sentence
-        assert proof["upper_bound"].item() >= free.measure("pev") * (1 - 1e-9)
-        assert proof["best_known"].item() == proof["value"].item()
+        assert proof.table["upper_bound"].item() >= free.measure("pev") * (1 - 1e-9)
+        assert proof.table["best_known"].item() == proof.table["value"].item()
 
 
 def test_a_better_fit_that_breaks_the_rule_is_not_taken_over():

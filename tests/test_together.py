@@ -66,11 +66,11 @@ def test_a_component_is_the_best_union_and_proven(count):
     alone = [[j] for j in range(13) if j not in named[0] + named[1]]
     best = best_union(R.to_numpy(), named + alone, count)
     proof = fit.certify()
-    assert proof["value"].item() == pytest.approx(best, rel=1e-9)
-    assert proof["optimal"].all()
-    assert proof["upper_bound"].item() >= best * (1 - 1e-13)
+    assert proof.table["value"].item() == pytest.approx(best, rel=1e-9)
+    assert proof.table["optimal"].all()
+    assert proof.table["upper_bound"].item() >= best * (1 - 1e-13)
     root = fit.certify(max_nodes=1)
-    assert root["upper_bound"].item() >= best * (1 - 1e-13)
+    assert root.table["upper_bound"].item() >= best * (1 - 1e-13)
 
 
 def test_no_component_of_less_is_proven():
@@ -85,8 +85,8 @@ def test_no_component_of_less_is_proven():
         [(S, groups), (left, [group for group in groups if not v[group].any()])]
     ):
         best = best_union(matrix, open_, 3)
-        assert proof["upper_bound"].iloc[i] == pytest.approx(best, rel=1e-8)
-        assert proof["best_known"].iloc[i] <= best * (1 + 1e-12)
+        assert proof.table["upper_bound"].iloc[i] == pytest.approx(best, rel=1e-8)
+        assert proof.table["best_known"].iloc[i] <= best * (1 + 1e-12)
 
 
 def test_a_formula_has_terms_of_several_columns(rows):

@@ -64,7 +64,7 @@ WEIGHTS = [1.0, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 6]
 
 def synthetic(draw: Draw, n: int, method: str, options: dict[str, Any]) -> list[float] | str:
     """Return |z1'z2|, |u1'z1|, |u2'z2|, whether both are above 0.95, in order and in any, trials, CPU s."""
-    X = sp.datasets.make_highdim(n, 500, draw.seed)
+    X = sp.datasets.make_highdim(n, 500, rng=draw.seed)
     begun = time.process_time()
     found = fit(X, 2, method, **options)
     seconds = time.process_time() - begun
@@ -83,7 +83,7 @@ def line_searched(draw: Draw, n: int, mu: list[float] | None, block: bool = True
     With `mu` one gamma in units of a variance is halved, else one share of each component's own bound;
     without `block` the penalty of one component after the other. Trials and seconds are of one component.
     """
-    X = sp.datasets.make_highdim(n, 500, draw.seed)
+    X = sp.datasets.make_highdim(n, 500, rng=draw.seed)
     trials, begun = 0, time.process_time()
     kept: list[float] = []
     found: Any = None
@@ -191,7 +191,7 @@ def figure_1(call: Call) -> Sheet:
 
 def bend(draw: Draw, n: int, cards: list[int]) -> list[float]:
     """Return the relative variance of the first component by cardinality."""
-    X = sp.datasets.make_highdim(n, 500, draw.seed)
+    X = sp.datasets.make_highdim(n, 500, rng=draw.seed)
     pca = fit(X, 1, "pca").variance["score variance"].iloc[0]
     return [fit(X, 1, "greedy", card=c, c=5).variance["score variance"].iloc[0] / pca for c in cards]
 

@@ -54,7 +54,7 @@ PRINTED_PITPROPS: dict[str, tuple[dict[str, float], ...]] = {
 
 def printed_hastie(draw: Draw, label: str, noise: float) -> list[float]:
     """Return CPEV of one and two components and the least-squares share of one, of printed loadings."""
-    X = sp.datasets.make_hastie(500, draw.seed, noise=noise)
+    X = sp.datasets.make_hastie(500, rng=draw.seed, noise=noise)
     V = np.zeros((10, 2))
     for j, column in enumerate(PRINTED_4[label]):
         V[: len(column), j] = column

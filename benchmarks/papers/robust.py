@@ -138,7 +138,7 @@ def hastie_found(
     draw: Draw, method: str, kind: dict[str, Any], given: dict[str, Any] | None = None
 ) -> list[float] | str:
     """Return whether both supports are found in 10,000 rows, and the share of wrong entries."""
-    X = sp.datasets.make_hastie(10000, draw.seed, **kind)
+    X = sp.datasets.make_hastie(10000, rng=draw.seed, **kind)
     if given is None:
         given = {"total": 8} if method.endswith("block") else {} if method.startswith("pca") else {"card": 4}
     found = fit(X, 2, method, **given)

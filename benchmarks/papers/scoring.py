@@ -160,7 +160,7 @@ def figure_1(call: Call) -> Sheet:
 
 def hastie(draw: Draw, method: str, noise: float) -> list[float] | str:
     """Return CPEV of one and two components, least-squares share of one, whether both supports are true."""
-    X = sp.datasets.make_hastie(500, draw.seed, noise=noise)
+    X = sp.datasets.make_hastie(500, rng=draw.seed, noise=noise)
     truth = sp.datasets.true_loadings(X).to_numpy()
     found = fit(X, 2, method, **({} if method == "pca" else {"card": 4}))
     if isinstance(found, str):
@@ -289,7 +289,7 @@ def microarray(draw: Draw, q: int, penalty: float, scale: bool, center: bool = T
     found = _spco(X, q, penalty=penalty, scale=scale, center=center)
     if isinstance(found, str):
         return found
-    return [100.0 * float(found.cpev), 100.0 * float(found.cpzc)]
+    return [100.0 * found.measure("cpev"), 100.0 * found.measure("cpzc")]
 
 
 def figure_4(call: Call) -> Sheet:

@@ -53,7 +53,7 @@ TABLE_6 = {
 
 @cache
 def _toy(n: int, seed: int, nonneg: bool) -> tuple[pd.DataFrame, np.ndarray]:
-    X = sp.datasets.make_toy(n, seed, nonneg)
+    X = sp.datasets.make_toy(n, rng=seed, nonneg=nonneg)
     return X.cov(), np.asarray(X.attrs["loadings"])
 
 
@@ -78,7 +78,7 @@ def recovered(
 
 def hastie_found(draw: Draw, method: str, n_init: int) -> list[float] | str:
     """Return whether both supports are found in 1000 rows, and the share of wrong entries."""
-    X = sp.datasets.make_hastie(1000, draw.seed)
+    X = sp.datasets.make_hastie(1000, rng=draw.seed)
     found = fit(X, 2, method, card=4, n_init=n_init)
     if isinstance(found, str):
         return found

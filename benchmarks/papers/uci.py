@@ -53,8 +53,8 @@ def classified(draw: Draw, name: str, method: str, least: float, floor: float) -
         found = _spco(X, k, zeros=0.1, scale=True)
         if isinstance(found, str):
             return found
-        scores, cpev = np.asarray(found.coordinates, dtype=float), float(found.cpev)
-        zeros = float(found.cpzc)
+        scores, cpev = np.asarray(found.coordinates, dtype=float), found.measure("cpev")
+        zeros = found.measure("cpzc")
     else:
         found = smallest_card(X.corr(), k, method, least)[1]
         if isinstance(found, str):
@@ -166,7 +166,7 @@ def from_a_tenth(draw: Draw, name: str, method: str, least: float, k: int) -> li
         found = _spco(X, k, zeros=0.1, scale=True)
         if isinstance(found, str):
             return found
-        scores, cpev = np.asarray(found.coordinates, dtype=float), float(found.cpev)
+        scores, cpev = np.asarray(found.coordinates, dtype=float), found.measure("cpev")
     else:
         S = X.corr()
         low, high, best = k - 1, k * X.shape[1], fit(S, k, method, covariance=True, card=X.shape[1])

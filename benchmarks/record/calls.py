@@ -189,7 +189,7 @@ one(
     "joint search, share of the variance",
     lambda folder: sp.spca(data.frame(), 2, variance=0.85, promise="total"),
 )
-one("certificates", lambda folder: pitprops().certify(joint=False))
+one("certificates", lambda folder: pitprops().certify(joint=False).table)
 
 
 @call("path")
@@ -205,7 +205,14 @@ def _spco(folder: Path) -> Any:
         "loadings": fit.loadings,
         "coordinates": fit.coordinates,
         "variance": fit.variance,
-        "facts": [fit.penalty, fit.cpev, fit.cpzc, fit.status, fit.n_iter, fit.objective_value],
+        "facts": [
+            fit.penalty,
+            fit.measure("cpev"),
+            fit.measure("cpzc"),
+            fit.status,
+            fit.glance()["n_iter"].item(),
+            fit.objective_value,
+        ],
         "transform": fit.transform(data.frame(5, 3)),
         "print": str(fit),
     }
@@ -252,8 +259,10 @@ def _scores(folder: Path) -> Any:
 @call("diagnostics")
 def _diagnostics(folder: Path) -> Any:
     fit = sp.spca(data.frame(), 2, 4, method="bcd-l0")
-    names = ("correlations", "communalities", "component_shares", "residuals", "t2", "q_statistic")
+    names = ("correlations", "communalities", "component_shares", "residuals")
     found = {name: getattr(fit, name) for name in names}
+    distances = fit.diagnostics()
+    found |= {"t2": distances["T2"], "q_statistic": distances["Q"]}
     return {**found, "new": fit.diagnostics(data.frame(5, 3)), "limits": fit.limits(0.99)}
 
 
@@ -262,7 +271,7 @@ def _summary(folder: Path) -> Any:
     fit, printed = sp.spca(data.frame(), 2, 4, method="bcd-l0"), io.StringIO()
     summary = fit.summary(digits=4)
     with contextlib.redirect_stdout(printed):
-        fit.print_loadings(cutoff=0.2, sort=True, contributions=True)
+        print(fit.summary(tables="loadings", cut=0.2, sort=True, contributions=True))
     return {
         **{f"as {kind}": getattr(summary, f"as_{kind}")() for kind in ("text", "html", "latex", "markdown")},
         "print_loadings": printed.getvalue(),
@@ -292,8 +301,14 @@ def _tidy(folder: Path) -> Any:
 @call("data of plots")
 def _plots(folder: Path) -> Any:
     fit = sp.spca(data.frame(), 2, 4, method="bcd-l0")
-    names = ("biplot", "screeplot", "plot_loadings", "plot_scores", "plot_diagnostics")
-    return {name: getattr(fit, f"{name}_data")() for name in names}
+    distances = sp.plots.plot_diagnostics_data(fit.diagnostics(), fit.limits())
+    return {
+        "biplot": fit.biplot_data(),
+        "screeplot": sp.plots.screeplot_data(fit.variance, fit.eigenvalues),
+        "plot_loadings": sp.plots.plot_loadings_data(fit.loadings),
+        "plot_scores": sp.plots.plot_scores_data(fit.scores),
+        "plot_diagnostics": {"points": distances, "limits": fit.limits()},
+    }
 
 
 @call("measures and data sets")

@@ -67,4 +67,4 @@ def timed(n: int, p: int) -> dict[str, float]:
         product=lambda: X.T @ X if n > p else X @ X.T,
         ours=lambda: sp.spca(X, COMPONENTS, CARD, method="bcd-l0"),
     )
-    return {**times, "sweeps": sp.spca(X, COMPONENTS, CARD, method="bcd-l0").n_iter}
+    return {**times, "sweeps": sp.spca(X, COMPONENTS, CARD, method="bcd-l0").glance()["n_iter"].item()}

@@ -65,8 +65,9 @@ def _anew(fit: Any, truth: np.ndarray, model: Model, number: int) -> dict[str, n
 
 
 def _others(fit: Any, truth: np.ndarray, model: Model, number: int) -> dict[str, np.ndarray]:
-    given = fit.bootstrap(DRAWS, select=False, kind="percentile", rng=number)
-    found = {f"fixed: {what}": values for what, values in _held(given, fit, truth, model).items()}
+    given = fit.bootstrap(DRAWS, select=False, rng=number)
+    fixed = _held(given, fit, truth, model, "percentile")
+    found = {f"fixed: {what}": values for what, values in fixed.items()}
     split = fit.split_inference(DRAWS, rng=number).conf_int()
     target = _on_supports(split, fit, model.covariance)
     found["split: target"] = ((split["lower"] <= target) & (target <= split["upper"])).to_numpy()
@@ -75,13 +76,15 @@ def _others(fit: Any, truth: np.ndarray, model: Model, number: int) -> dict[str,
     return found
 
 
-def _held(found: Any, fit: Any, truth: np.ndarray, model: Model) -> dict[str, np.ndarray]:
-    frame = found.conf_int()
+def _held(
+    found: Any, fit: Any, truth: np.ndarray, model: Model, kind: str = "normal"
+) -> dict[str, np.ndarray]:
+    frame = found.conf_int(kind=kind)
     true = _truth_of(frame, fit, truth)
     holds = ((frame["lower"] <= true) & (true <= frame["upper"])).to_numpy()
     missing = int((truth != 0).sum()) - int((true != 0).sum())
     zero = ((frame["lower"] <= 0) & (frame["upper"] >= 0)).to_numpy()
-    variances = found.variance_ci()
+    variances = found.variance_ci(kind=kind)
     values = np.diag(truth.T @ model.covariance @ truth)
     inside = (variances["lower"] <= values) & (values <= variances["upper"])
     return {

@@ -28,6 +28,7 @@ from spcastat.cli import path_commands as path
 from spcastat.cli import plot_command as plot
 from spcastat.cli import transform_command as transform
 from spcastat.cli import verify_command as verify
+from spcastat.cli.input_tables import bundled
 from spcastat.cli.output_files import discard_output, require_output, show, tell
 from spcastat.config import nearest, warnings_told
 from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
@@ -78,10 +79,9 @@ def _method(row: Mapping[Any, Any], indent: int) -> str:
 
 
 def _datasets(args: argparse.Namespace) -> str:
-    from spcastat import datasets
-
-    width = max(map(len, datasets.BUNDLED))
-    about = {name: (load.__doc__ or "").strip().splitlines()[0] for name, load in datasets.BUNDLED.items()}
+    known = bundled()
+    width = max(map(len, known))
+    about = {name: (load.__doc__ or "").strip().splitlines()[0] for name, load in known.items()}
     return "\n".join(f"{name:<{width}}  {text}" for name, text in about.items())
 
 
@@ -240,8 +240,6 @@ def prepare(parser: argparse.ArgumentParser) -> None:
     """Tell argcomplete what the arguments of a parser and of its subcommands can be."""
     from argcomplete.completers import ChoicesCompleter, FilesCompleter
 
-    from spcastat.datasets import BUNDLED
-
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
@@ -251,7 +249,7 @@ def prepare(parser: argparse.ArgumentParser) -> None:
         elif action.dest in ("data", "files"):
             action.completer = lambda prefix, **_: [  # type: ignore[attr-defined]
                 *FilesCompleter()(prefix),
-                *(name for name in BUNDLED if name.startswith(prefix)),
+                *(name for name in bundled() if name.startswith(prefix)),
             ]
 
 

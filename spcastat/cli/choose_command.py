@@ -24,7 +24,7 @@ _OPTIONS = ("k", "cards", "by", "rule", "each", "folds", "repeats", "share", "n_
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat choose``."""
     add = parser.add_argument
-    add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
+    add("data", metavar="DATA", help=DATA + "; or a bundled data set (spcastat datasets)")
     add("--k", type=int, help="number of components; chosen by the tests of choose_k where it is not given")
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities to choose from: 2-8, or 2;5;9")
     add("--by", metavar="NAME", help="cv (default with rows), ebic, bic, is or variance")
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> str:
     output.csv_separator(args.out or "")
     from spcastat import choosing
 
-    table, marked = fitting.grouped(args)
+    table, groups = fitting.grouped(args)
     data, covariance, given = fitting.prepare(args, table)
     given |= given_of(args, _OPTIONS) | fitting.rule(args)
     choice = choosing.choose(data, covariance=covariance, **given)
@@ -60,5 +60,5 @@ def run(args: argparse.Namespace) -> str:
         choice.fit.save(args.save)
     output.write_table_and_picture(args, choice)
     if args.report:
-        choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line, **marked)
+        choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line, groups=groups)
     return f"{choice}\n\n{choice.fit}"

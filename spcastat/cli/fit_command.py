@@ -17,7 +17,7 @@ from spcastat.errors import DataError, FormulaError, OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spcastat.report.summary import Summary
+    from spcastat.report.renderings import Summary
     from spcastat.results import SpcaResult
 
 EXAMPLES = """\
@@ -161,7 +161,7 @@ def rule_arguments(parser: argparse.ArgumentParser) -> None:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat fit``."""
     add = parser.add_argument
-    add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
+    add("data", metavar="DATA", help=DATA + "; or a bundled data set (spcastat datasets)")
     add("--k", type=int, help="number of components; needed here: spcastat choose finds one")
     sparsity_arguments(parser)
     resampling_arguments(parser)
@@ -179,14 +179,14 @@ def groups_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def grouped(args: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
-    """Return the data without the column of --groups, and that as an option; None without --groups."""
+def grouped(args: argparse.Namespace) -> tuple[Any, Any]:
+    """Return the data without the column of --groups, and this column; None for both without --groups."""
     if args.groups is None:
-        return None, {}
+        return None, None
     if not args.report:
         raise OptionError("--groups was given; it marks rows in the figures of a report: give --report, too.")
     table, columns = columns_apart(args, {"groups": args.groups})
-    return table, {"row_groups": columns["groups"]}
+    return table, columns["groups"]
 
 
 def resampling_arguments(parser: argparse.ArgumentParser) -> None:
@@ -345,7 +345,7 @@ def run(args: argparse.Namespace) -> str:
     require_k(args)
     from spcastat import api
 
-    table, marked = grouped(args)
+    table, groups = grouped(args)
     data, covariance, given = prepare(args, table)
     given |= given_of(args, ("card", "variance")) | rule(args)
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
@@ -354,7 +354,7 @@ def run(args: argparse.Namespace) -> str:
         fit.save(args.save)
     if args.report:
         title = f"Sparse PCA of {'standard input' if args.data == STDIN else args.data}"
-        fit.report(args.report, title=title, call=args.line, **given_of(args), **marked)
+        fit.report(args.report, title=title, call=args.line, **given_of(args), groups=groups)
     return written(fit, further, kind, args)
 
 

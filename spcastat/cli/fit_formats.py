@@ -17,7 +17,7 @@ from spcastat.storage.atomic import write_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spcastat.report.summary import Summary
+    from spcastat.report.renderings import Summary
     from spcastat.results import SpcaResult
 
 FORMATS = ("text", "html", "latex", "markdown", "docx", "json")
@@ -87,7 +87,7 @@ def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argpar
         from spcastat.report.docx_file import write_tables
         from spcastat.tables import Layout
 
-        documents = [fit.summary(**arranged).document, *(one.document for one in further)]
+        documents = [fit.summary(**arranged)._document(), *(one._document() for one in further)]
         write_tables(args.out, documents, Layout(**given), "--format docx")
         return f"fit written to {args.out}"
     if kind == "json":
@@ -106,7 +106,7 @@ def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argpar
 
 def _described(fit: SpcaResult) -> Summary:
     """Return the paragraph for a methods section and its references as notes."""
-    from spcastat.report.summary import Summary
+    from spcastat.report.renderings import Summary
     from spcastat.tables import Document
 
     found = fit.describe()
@@ -123,9 +123,9 @@ def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_fil
         own = given if place == 0 else {k: v for k, v in given.items() if k not in ("caption", "label")}
         layout = Layout(**own)
         if kind == "text" and to_file:
-            texts.append(as_text(part.document, layout, "utf-8"))
+            texts.append(as_text(part._document(), layout, "utf-8"))
         else:
-            texts.append(render(part.document, kind, layout=layout))
+            texts.append(render(part._document(), kind, layout=layout))
     return ("\n\n" if kind == "text" else "\n").join(texts)
 
 
@@ -147,11 +147,12 @@ def as_json(fit: SpcaResult, describe: bool = False) -> str:
         },
         "variance": {name_text(name): row.to_dict() for name, row in fit.variance.iterrows()},
     }
-    for name, found in fit.resampled.items():
+    resampled: dict[str, Any] = {**fit.resampled}
+    for name, found in resampled.items():
         content[name] = {key: _records(frame) for key, frame in found.frames.items()}
     if describe:
-        found = fit.describe()
-        content["description"] = {"text": found.text, "references": found.references, "bibtex": found.bibtex}
+        words = fit.describe()
+        content["description"] = {"text": words.text, "references": words.references, "bibtex": words.bibtex}
     return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
 
 

@@ -33,6 +33,21 @@ _TABLES = (".csv", ".tsv", ".tab", ".xlsx", *_PARQUET)
 _TEXT_OPTIONS = ("sep", "decimal", "encoding")
 
 
+def bundled() -> dict[str, Callable[[], pd.DataFrame]]:
+    """Return the loaders of bundled data sets by their names in the command.
+
+    The first line of a loader's docstring is shown by ``spcastat datasets``.
+    """
+    from spcastat.datasets import load_harman74, load_judges, load_pitprops, load_wine
+
+    return {
+        "pitprops": load_pitprops,
+        "harman74": load_harman74,
+        "wine": load_wine,
+        "judges": load_judges,
+    }
+
+
 # --- arguments ----------------------------------------------------------------------------------
 
 
@@ -112,20 +127,19 @@ def load_table(args: argparse.Namespace) -> Any:
 
     For a large file of rows it is a function without arguments that returns an iterator over chunks.
     """
-    from spcastat import datasets
-
     if args.data == STDIN or os.path.isfile(args.data):
         return _read(args, chunked=_is_large(args))
-    if args.data not in datasets.BUNDLED:
+    known = bundled()
+    if args.data not in known:
         raise FileError(
             f"{_no_file(args.data)}, nor a bundled data set of that name "
-            f"(bundled: {listed(datasets.BUNDLED)}).{_near_file(args.data, datasets.BUNDLED)}"
+            f"(bundled: {listed(known)}).{_near_file(args.data, known)}"
         )
     for_files = ("index_col", "columns", "drop", *_TEXT_OPTIONS, "header", "sheet")
     used = [f"--{name.replace('_', '-')}" for name in for_files if getattr(args, name, None) is not None]
     if used:
         raise OptionError(f"{', '.join(used)}: for files only; a bundled data set is used whole.")
-    return datasets.BUNDLED[args.data]()
+    return known[args.data]()
 
 
 def read_new(args: argparse.Namespace) -> pd.DataFrame:

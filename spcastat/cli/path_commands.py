@@ -62,7 +62,7 @@ def cardinalities(text: str) -> list[Any]:
 def _fits_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the fits of a path."""
     add = parser.add_argument
-    add("data", metavar="DATA", help=DATA + "; or a bundled data set: pitprops")
+    add("data", metavar="DATA", help=DATA + "; or a bundled data set (spcastat datasets)")
     add("--k", type=int, default=1, help="number of components (1)")
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities: 2-8, or 2;5;9, or 4,4;5,4")
     add("--method", help="see: spcastat methods")
@@ -104,7 +104,7 @@ def explore_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--out", metavar="OUT.html", required=True, help="the page to write")
     add("--title", metavar="TEXT", help="the title of the page")
-    add("--max-rows", type=int, default=1000, metavar="N", help="rows to draw, at most (1000); 0 for none")
+    add("--max-points", type=int, default=1000, metavar="N", help="rows to draw, at most (1000); 0 for none")
     fitting_arguments(parser)
 
 
@@ -112,7 +112,7 @@ def run_explore(args: argparse.Namespace) -> str:
     """Fit a path and write the interactive page of its fits."""
     output.refuse_overlap([args.data], {"--out": args.out})
     path = _fitted_path(args)
-    path.explore(args.out, title=args.title, max_rows=args.max_rows)
+    path.explore(args.out, title=args.title, max_points=args.max_points)
     return f"{path}\n\npage written to {args.out}"
 
 
@@ -158,7 +158,7 @@ def run_compare(args: argparse.Namespace) -> str:
 
 
 def _load_all(args: argparse.Namespace) -> dict[str, SpcaResult]:
-    from spcastat.results.result import load
+    from spcastat.results.fit import load
 
     if len(args.files) < 2:
         raise OptionError("One saved fit was given; it takes two or more to compare.")

@@ -25,9 +25,7 @@ KINDS = (
     "biplot",
     "plot_correlations",
     "plot_contributions",
-    "plot_cos2",
     "screeplot",
-    "plot_reconstruction",
     "plot_loadings",
     "plot_scores",
     "plot_diagnostics",
@@ -59,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat plot``."""
     add = parser.add_argument
     add("kind", metavar="KIND", help="as the methods are called: " + ", ".join(KINDS))
-    add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set: pitprops; or a saved fit")
+    add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set (spcastat datasets); or a saved fit")
     add("--out", metavar="OUT", required=True, help="the picture: .png, .svg, .pdf, ...")
     add("--k", type=int, help="number of components")
     fitting.sparsity_arguments(parser)
@@ -92,7 +90,7 @@ def run(args: argparse.Namespace) -> str:
 
 def _saved(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     """Return a saved fit; raise for options that need data."""
-    from spcastat.results.result import load
+    from spcastat.results.fit import load
 
     of_data = ["k", "card", "variance", "include", "exclude", "disjoint", "together", "method"]
     of_data += ["groups", "color", "bootstrap", "stability"]
@@ -121,11 +119,10 @@ def _method(fit: SpcaResult, kind: str) -> Callable[..., Axes]:
     if kind not in ("bootstrap", "stability"):
         drawing: Callable[..., Axes] = getattr(fit, kind)
         return drawing
-    known = fit.resampled
+    known: dict[str, Any] = {**fit.resampled}
     if kind not in known:
         raise OptionError(f"KIND {kind} draws what --{kind} finds; give --{kind}, too.")
-    found: Any = known[kind]
-    plot: Callable[..., Axes] = found.plot
+    plot: Callable[..., Axes] = known[kind].plot
     return plot
 
 

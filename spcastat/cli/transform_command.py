@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> str:
     """Compute the scores of new rows; write them as CSV and return a message, or return the CSV."""
     refuse_overlap([args.fit, args.data], {"--out": args.out})
     separator = csv_separator(args.out or "")
-    from spcastat.results.result import load
+    from spcastat.results.fit import load
 
     if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
         raise FileError(f"{args.fit} is not a saved fit; the fit comes first, then the data.")

@@ -1,16 +1,18 @@
-"""Data with known answers: Jeffers' pitprops, and the true loadings stored with generated data."""
+"""Data with known answers: rows with the correlations of the pitprops, true loadings of generated data."""
 
 from __future__ import annotations
 
-from importlib import resources
-from importlib.resources.abc import Traversable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import generator, whole_number
+from spcastat.datasets.bundled import JEFFERS, load_pitprops
 from spcastat.errors import OptionError
+
+if TYPE_CHECKING:
+    from spcastat.argument_types import Rng
 
 #: Largest number of values that a generator returns (needs 1.6 GB).
 MOST_NUMBERS = 100_000_000
@@ -56,44 +58,7 @@ def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, index=data.columns, columns=names)
 
 
-_SOURCE = (
-    "J. N. R. Jeffers (1967), Two case studies in the application of principal component analysis, "
-    "Applied Statistics 16, 225-236"
-)
-
-
-def _folder() -> Traversable:
-    """Return the folder of the bundled data: spcastat.data if installed, or data/ in a source checkout."""
-    try:
-        return resources.files("spcastat.data")
-    except ModuleNotFoundError:
-        return resources.files("spcastat") / ".." / "data"
-
-
-def load_pitprops() -> pd.DataFrame:
-    """The correlation matrix of 13 measurements of 180 pitprops (Jeffers 1967).
-
-    Returns
-    -------
-    DataFrame (13, 13)
-        Correlations to three decimals, with a unit diagonal and equal row and column labels. ``attrs`` has
-        ``kind`` ("correlation"), ``n_obs`` (180) and ``source``. The 180 rows were never published:
-        see `pitprops_sample`.
-
-    Examples
-    --------
-    >>> from spcastat.datasets import load_pitprops
-    >>> float(load_pitprops().loc["topdiam", "length"])
-    0.954
-    """
-    with (_folder() / "pitprops.csv").open(encoding="utf-8") as file:
-        frame = pd.read_csv(file, index_col=0)
-    frame.index.name = None
-    frame.attrs.update(kind="correlation", n_obs=180, source=_SOURCE)
-    return frame
-
-
-def pitprops_sample(n: int = 180, rng: Any = 0) -> pd.DataFrame:
+def pitprops_sample(n: int = 180, *, rng: Rng = 0) -> pd.DataFrame:
     """Synthetic rows that have exactly the correlation matrix of the pitprops.
 
     For methods that need rows. Normal draws are whitened exactly and multiplied by a square root of the
@@ -126,6 +91,6 @@ def pitprops_sample(n: int = 180, rng: Any = 0) -> pd.DataFrame:
     X = np.sqrt(n - 1.0) * Q @ np.linalg.cholesky(R.to_numpy()).T
     frame = pd.DataFrame(X, columns=R.columns)
     frame.attrs.update(
-        kind="synthetic", source=f"rows drawn at random to have exactly the correlation matrix of {_SOURCE}"
+        kind="synthetic", source=f"rows drawn at random to have exactly the correlation matrix of {JEFFERS}"
     )
     return frame

@@ -7,13 +7,16 @@ normal data whose covariance matrix has two sparse leading eigenvectors.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import flag, generator, real_number, whole_number
 from spcastat.datasets.known import MOST_NUMBERS, labelled
+
+if TYPE_CHECKING:
+    from spcastat.argument_types import Rng
 
 # Eigenvalues and eigenvectors as printed, to three decimals: orthogonal, of unit length to 1e-3.
 _TOY = (
@@ -46,7 +49,7 @@ def _normal(n: int, U: np.ndarray, variances: np.ndarray, draw: np.random.Genera
     return Z + ((Z @ U) * (np.sqrt(variances) - 1.0)) @ U.T
 
 
-def make_toy(n: int, rng: Any = 0, nonneg: bool = False) -> pd.DataFrame:
+def make_toy(n: int, *, rng: Rng = 0, nonneg: bool = False) -> pd.DataFrame:
     """Ten normal variables whose covariance has two sparse, or sparse nonnegative, leading eigenvectors.
 
     The eigenvalues are 250, 240, 50, 50, 6, 5, 4, 3, 2, 1 (210, 190, 50, ... with `nonneg`). The first two
@@ -90,7 +93,7 @@ def make_toy(n: int, rng: Any = 0, nonneg: bool = False) -> pd.DataFrame:
     return labelled(X, V, source=source, eigenvalues=list(variances))
 
 
-def make_highdim(n: int, p: int = 500, rng: Any = 0) -> pd.DataFrame:
+def make_highdim(n: int, p: int = 500, *, rng: Rng = 0) -> pd.DataFrame:
     """Many normal variables whose covariance has two leading eigenvectors with 50 nonzeros each.
 
     The eigenvalues are 400, 300, 100, 100, 50, 50, 50, 50, 30, 30 and 1 for the rest. The first
@@ -137,7 +140,8 @@ _FINITE = sys.float_info.max
 
 def make_hastie(
     n: int = 1000,
-    rng: Any = 0,
+    *,
+    rng: Rng = 0,
     noise: float = 1.0,
     outliers: int = 0,
     outlier_variance: float = 6000.0,

@@ -146,7 +146,7 @@ class _Draws(SampleFits):
         return places, V.T.ravel()[places], variances, whole, aligned.similarity
 
 
-def bootstrap(given: Resampling, n: int, *, kind: str) -> Bootstrapped:
+def bootstrap(given: Resampling, n: int) -> Bootstrapped:
     """Draw rows with replacement, fit each draw and align it with the fit.
 
     Parameters
@@ -154,7 +154,6 @@ def bootstrap(given: Resampling, n: int, *, kind: str) -> Bootstrapped:
     given : Resampling
     n : int
         Number of draws.
-    kind : {"normal", "percentile"}
 
     Returns
     -------
@@ -174,7 +173,6 @@ def bootstrap(given: Resampling, n: int, *, kind: str) -> Bootstrapped:
         asked=n,
         again=sum(again),
         normal=isinstance(given.sampler, CovarianceSampler),
-        kind=kind,
     )
 
 

@@ -19,21 +19,21 @@ def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
     """
     if isinstance(groups, pd.DataFrame):
         raise ShapeError(
-            f"groups is a data frame of shape {groups.shape}; give one column, a group for each variable."
+            f"sections is a data frame of shape {groups.shape}; give one column, a section for each variable."
         )
     if hasattr(groups, "keys") and not isinstance(groups, pd.Series):
         groups = pd.Series(dict(groups), dtype=object)
     if isinstance(groups, pd.Series) and not groups.index.equals(index):
         if not groups.index.is_unique or not any(name in index for name in groups.index.to_flat_index()):
             raise ShapeError(
-                "groups names none of the variables; its labels must be names of variables. Groups of rows "
-                "are the groups= of biplot() and plot_scores(), and the row_groups= of report()."
+                "sections names none of the variables; its labels must be names of variables. Groups of rows "
+                "are the groups= of biplot(), plot_scores() and report()."
             )
         groups = groups.reindex(index)
     values = groups.array if isinstance(groups, pd.Series) else groups
     found = values if isinstance(values, pd.Categorical) else _named_groups(values, len(index))
     if len(found) != len(index):
-        raise ShapeError(f"groups has {len(found)} values; there are {len(index)} variables.")
+        raise ShapeError(f"sections has {len(found)} values; there are {len(index)} variables.")
     return found
 
 
@@ -45,7 +45,8 @@ def _named_groups(values: Any, p: int) -> pd.Categorical:
         return pd.Categorical(names, categories=pd.Index(known, dtype=object, tupleize_cols=False))
     except Exception:  # values that cannot be hashed or compared, or text that is not valid
         raise ShapeError(
-            f"groups={shown(values)} was given; give {p} names or None, or a mapping from variables to names."
+            f"sections={shown(values)} was given; give {p} names or None, or a mapping from variables to "
+            "names."
         ) from None
 
 

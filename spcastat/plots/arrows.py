@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import listed, one_of, whole_number
+from spcastat.argument_types import Pair
+from spcastat.config import listed, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_names
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.label_placement import Scene, scene_of, write_names
-from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import FURTHER, ink, line, shade, visible
 
 if TYPE_CHECKING:
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 CLOSE = 7.0
 
 
-def longest(arrows: pd.DataFrame, variables: Any, least: int) -> np.ndarray:
+def longest(arrows: pd.DataFrame, max_arrows: int | None, least: int) -> np.ndarray:
     """Return the positions of the variables to draw: the longest arrows first, faint ones after all others.
 
-    If there are more than `variables`, the two components take turns (see `leading`), so that both are shown.
+    If there are more than `max_arrows`, the two components take turns (see `leading`), so that both are
+    shown.
 
     Parameters
     ----------
     arrows : DataFrame
         With columns "x", "y", "length", "nonzero" and "supplementary". Arrows that are neither nonzero nor
         supplementary are faint.
-    variables : int or "all"
-        How many to draw.
+    max_arrows : int or None
+        How many to draw; None for all.
     least : int
         The smallest number allowed.
     """
     strong = (arrows["nonzero"] | arrows["supplementary"]).to_numpy()
     order = np.lexsort([np.arange(len(arrows)), -arrows["length"].to_numpy(dtype=float), ~strong])
-    if isinstance(variables, str):
-        one_of("variables", variables, ["all"])
+    if max_arrows is None:
         return order
-    count = whole_number("variables", variables, least)
+    count = whole_number("max_arrows", max_arrows, least)
     chosen = leading(arrows[["x", "y"]].to_numpy(dtype=float) * strong[:, None], count)
     chosen = np.concatenate([chosen, order[~np.isin(order, chosen)]])[:count]
     return order[np.isin(order, chosen)]
@@ -105,7 +105,7 @@ def name_arrows(
     said : sequence of str
         The sentences of the note. Names without room on the axes follow, as many as the note has room for.
     source : str
-        The function that returns all names; the note refers to it if it cannot give them all.
+        Where all names are; the note refers to it if it cannot give them all.
     lists : sequence of (str, str)
         Heading and entry, for the note, of each variable of the lists that have no room on the axes.
 
@@ -313,18 +313,17 @@ def _with_supplementary(
 # --- the circle of correlations --------------------------------------------------------------------
 
 
-@plot
 def plot_correlations(
     correlations: pd.DataFrame,
     loadings: pd.DataFrame | None = None,
     *,
-    components: Sequence[int | str] = (1, 2),
-    variables: int | Literal["all"] = 30,
+    components: Pair = (1, 2),
+    max_arrows: int | None = 30,
     shares: pd.Series | None = None,
-    score_correlation: pd.DataFrame | None = None,
+    score_correlations: pd.DataFrame | None = None,
     supplementary: pd.DataFrame | None = None,
     ax: Axes | None = None,
-) -> Generator[pd.DataFrame, None, Axes]:
+) -> Axes:
     """Draw the correlations of the variables with two components as arrows within the unit circle.
 
     If the scores are uncorrelated, a variable whose arrow reaches the circle is fully explained by the two
@@ -338,12 +337,12 @@ def plot_correlations(
         Variables without a nonzero loading on the two components get faint arrows.
     components : two of int or str
         Numbers counted from one, or names.
-    variables : int or "all"
+    max_arrows : int, optional
         The largest number of arrows: those with a nonzero loading first, the longest along one component and
-        the other in turn.
+        the other in turn. None draws all.
     shares : Series, optional
         The fraction of variance of each component, for the axis labels.
-    score_correlation : DataFrame, k x k, optional
+    score_correlations : DataFrame, k x k, optional
         Correlations of the scores; the note says if those of the two components are correlated.
     supplementary : DataFrame, s x k, optional
         Correlations of further variables with the scores, drawn in another colour.
@@ -361,38 +360,15 @@ def plot_correlations(
     ShapeError
         If the frames do not match.
     OptionError
-        If `variables` is out of range, or `ax` is not an Axes.
-
-    Notes
-    -----
-    The table, `plot_correlations_data`, has one row for each arrow: "x" and "y", the correlations with the
-    two components; "length"; the "label"; whether the loading is "nonzero" on either component, and whether
-    the variable is a "supplementary" one.
+        If `max_arrows` is out of range, or `ax` is not an Axes.
     """
-    values = helpers.frame_of(correlations, "correlations")
+    data = plot_correlations_data(
+        correlations, loadings, components=components, max_arrows=max_arrows, supplementary=supplementary
+    )
     names = list(correlations.columns)
-    pair = helpers.pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
-    nonzero = np.ones(len(values), dtype=bool)
-    if loadings is not None:
-        weights = helpers.frame_of(loadings)
-        if weights.shape != values.shape or list(loadings.columns) != names:
-            raise ShapeError("correlations and loadings must have the same variables and components.")
-        nonzero = (weights[:, pair] != 0).any(axis=1)
-    frame = _marker_frame(correlations.index, values[:, pair], nonzero)
-    frame = _with_supplementary(frame, correlations, supplementary, pair)
-    r = 0.0
-    if score_correlation is not None:
-        together = helpers.frame_of(score_correlation, "correlations of scores")
-        if any(list(labels) != names for labels in score_correlation.axes):
-            raise ShapeError("score_correlation must have the components as rows and as columns.")
-        r = float(together[pair[0], pair[1]])
-    frame["length"] = np.hypot(frame["x"], frame["y"])
-    frame["label"] = [*short_names(list(correlations.index)), *short_names(list(frame.index[len(values) :]))]
-    columns = ["x", "y", "length", "label", "nonzero", "supplementary"]
-    frame = frame.loc[np.isfinite(frame["length"].to_numpy()), columns]
-    data = frame.iloc[longest(frame, variables, 1)]
+    pair = _circle_pair(components, names)
+    r = 0.0 if score_correlations is None else _score_correlation(score_correlations, names, pair)
     x_name, y_name = helpers.axis_names([names[i] for i in pair], shares)
-    yield data
     ax = helpers.axes_for(ax, 6.2, 6.2)
     ax.set_xlabel(x_name, parse_math=False)
     ax.set_ylabel(y_name, parse_math=False)
@@ -413,11 +389,56 @@ def plot_correlations(
         helpers.settle(ax)
         scene = scene_of(ax, tips, np.empty((0, 2)))
         every = range(len(arrows))
-        written, key, _ = name_arrows(ax, scene, arrows, every, sentences, "plot_correlations_data()")
+        written, key, _ = name_arrows(ax, scene, arrows, every, sentences, "see correlations")
         if helpers.rewrite_note(ax, note, [*sentences, key]):
             return ax
         for label in written:  # a longer note leaves less room for the axes: place the names again
             label.remove()
+
+
+def _circle_pair(components: Pair, names: list[Any]) -> list[int]:
+    """Return the positions of the two components of a circle of correlations."""
+    return helpers.pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
+
+
+def _score_correlation(table: pd.DataFrame, names: list[Any], pair: list[int]) -> float:
+    """Return the correlation of two scores from a k x k table of all."""
+    together = helpers.frame_of(table, "correlations of scores")
+    if any(list(labels) != names for labels in table.axes):
+        raise ShapeError("score_correlations must have the components as rows and as columns.")
+    return float(together[pair[0], pair[1]])
+
+
+def plot_correlations_data(
+    correlations: pd.DataFrame,
+    loadings: pd.DataFrame | None = None,
+    *,
+    components: Pair = (1, 2),
+    max_arrows: int | None = 30,
+    supplementary: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return the arrows that `plot_correlations` draws, the longest first.
+
+    "x" and "y" are the correlations with the two components, "length" the distance from the origin; then the
+    "label", whether the loading is "nonzero" on either component, and whether the variable is a
+    "supplementary" one.
+    """
+    values = helpers.frame_of(correlations, "correlations")
+    names = list(correlations.columns)
+    pair = _circle_pair(components, names)
+    nonzero = np.ones(len(values), dtype=bool)
+    if loadings is not None:
+        weights = helpers.frame_of(loadings)
+        if weights.shape != values.shape or list(loadings.columns) != names:
+            raise ShapeError("correlations and loadings must have the same variables and components.")
+        nonzero = (weights[:, pair] != 0).any(axis=1)
+    frame = _marker_frame(correlations.index, values[:, pair], nonzero)
+    frame = _with_supplementary(frame, correlations, supplementary, pair)
+    frame["length"] = np.hypot(frame["x"], frame["y"])
+    frame["label"] = [*short_names(list(correlations.index)), *short_names(list(frame.index[len(values) :]))]
+    columns = ["x", "y", "length", "label", "nonzero", "supplementary"]
+    frame = frame.loc[np.isfinite(frame["length"].to_numpy()), columns]
+    return frame.iloc[longest(frame, max_arrows, 1)]
 
 
 def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import elements, is_whole, listed, shown
+from spcastat.config import elements, is_whole, listed, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import short_name
@@ -148,7 +148,7 @@ def need_columns(table: Any, columns: list[str], what: str) -> None:
     frame_values(table[columns], what)
 
 
-def positions(components: Sequence[Any] | None, names: Sequence[Hashable]) -> list[int]:
+def positions(components: Any, names: Sequence[Hashable]) -> list[int]:
     """Return the positions of components that are given by number from one, or by name; None is all."""
     if components is None:
         return list(range(len(names)))
@@ -166,6 +166,11 @@ def positions(components: Sequence[Any] | None, names: Sequence[Hashable]) -> li
     if not found or len(set(found)) < len(found):
         raise ComponentsError(f"components={shown(components)} was given; name one or more, each once.")
     return found
+
+
+def row_limit(max_rows: int | None, rows: int) -> int:
+    """Return the largest number of rows to draw: `max_rows`, 1 or more, or all `rows` for None."""
+    return max(rows, 1) if max_rows is None else whole_number("max_rows", max_rows, 1)
 
 
 def pair_of(components: Sequence[Any], names: Sequence[Hashable], what: str, advice: str) -> list[int]:

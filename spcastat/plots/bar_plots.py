@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import one_of, real_number, text, whole_number
+from spcastat.argument_types import Several
+from spcastat.config import one_of, real_number, text
 from spcastat.errors import ComponentsError, DataError, ShapeError
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_name, short_names
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import accents, colours_of, ink, line, shade
 
 if TYPE_CHECKING:
@@ -23,16 +22,15 @@ if TYPE_CHECKING:
 KINDS = {"contributions": "Contribution to the component, %", "cos2": "Squared cosine (quality of display)"}
 
 
-@plot
 def plot_contributions(
     values: pd.DataFrame,
     *,
-    components: int | str | Sequence[int | str] = 1,
-    kind: str = "contributions",
+    components: int | str | Several = 1,
+    kind: Literal["contributions", "cos2"] = "contributions",
     of: str = "variables",
-    max_rows: int = 20,
+    max_rows: int | None = 20,
     ax: Axes | None = None,
-) -> Generator[pd.DataFrame, None, Axes]:
+) -> Axes:
     """Draw contributions or squared cosines as bars, one for each component, the largest first.
 
     Parameters
@@ -46,8 +44,8 @@ def plot_contributions(
         equal contributions of all that are not zero.
     of : str
         What the rows of `values` are.
-    max_rows : int
-        The largest number of rows; a note says how many more have a nonzero value.
+    max_rows : int, optional
+        The largest number of rows; a note says how many more have a nonzero value. None draws all.
     ax : Axes, optional
         By default those of a new figure.
 
@@ -63,35 +61,20 @@ def plot_contributions(
         If `kind` or `max_rows` is out of range, or `ax` is not an Axes.
     DataError
         If all values are zero or missing.
-
-    Notes
-    -----
-    The table, `plot_contributions_data`, has the chosen columns, sorted by decreasing row sums; its
-    ``attrs["labels"]`` are the names in the figure, in the order of the rows.
     """
     one_of("kind", kind, KINDS)
     of = text("of", of)
-    helpers.frame_of(values, "values")
-    chosen = helpers.positions(components, list(values.columns))  # type: ignore[arg-type]
-    if len(chosen) > 6:
-        raise ComponentsError(f"{len(chosen)} components were chosen; at most 6 fit beside one another.")
-    every = np.nan_to_num(values.iloc[:, chosen].to_numpy(dtype=float))
-    total = every.sum(axis=1)
-    if not total.any():
-        raise DataError("All values are zero or missing; there is nothing to draw.")
-    order = np.argsort(-total, kind="stable")
-    order = order[total[order] > 0][: whole_number("max_rows", max_rows, 1)]
-    data = values.iloc[order, chosen].copy()
-    names = data.attrs["labels"] = short_names(list(data.index), 28)
-    yield data
-    rows, k = data.shape
+    data = plot_contributions_data(values, components=components, max_rows=max_rows)
+    names = data.attrs["labels"]
+    every = np.nan_to_num(values[list(data.columns)].to_numpy(dtype=float))
+    shown, (rows, k) = np.nan_to_num(data.to_numpy(dtype=float)), data.shape
     factor = 100.0 if kind == "contributions" else 1.0
     width, height = 3.6 + 0.075 * max(map(len, names)), 1.2 + (0.16 + 0.1 * k) * max(rows, 4)
     ax = helpers.axes_for(ax, width, height, helpers.ROWS_ONLY)
-    _draw_bars(ax, factor * every[order], list(data.columns))
+    _draw_bars(ax, factor * shown, list(data.columns))
     equal = _equal_lines(ax, every, factor) if kind == "contributions" else []
     helpers.name_rows(ax, names)
-    ax.set_xlim(0, max(1.04 * factor * float(every[order].max()), 1.1 * max(equal, default=0.0)))
+    ax.set_xlim(0, max(1.04 * factor * float(shown.max()), 1.1 * max(equal, default=0.0)))
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     label, only = KINDS[kind], short_name(data.columns[0])
@@ -105,6 +88,31 @@ def plot_contributions(
     unseen = int((every > 0).any(axis=1).sum()) - rows
     helpers.write_note(ax, [f"The largest {rows}; {unseen} more {of} have a nonzero value." * (unseen > 0)])
     return ax
+
+
+def plot_contributions_data(
+    values: pd.DataFrame,
+    *,
+    components: int | str | Several = 1,
+    max_rows: int | None = 20,
+) -> pd.DataFrame:
+    """Return the values that `plot_contributions` draws, rows sorted by their decreasing sums.
+
+    ``attrs["labels"]`` are the names in the figure, in the order of the rows.
+    """
+    helpers.frame_of(values, "values")
+    chosen = helpers.positions(components, list(values.columns))
+    if len(chosen) > 6:
+        raise ComponentsError(f"{len(chosen)} components were chosen; at most 6 fit beside one another.")
+    every = np.nan_to_num(values.iloc[:, chosen].to_numpy(dtype=float))
+    total = every.sum(axis=1)
+    if not total.any():
+        raise DataError("All values are zero or missing; there is nothing to draw.")
+    order = np.argsort(-total, kind="stable")
+    order = order[total[order] > 0][: helpers.row_limit(max_rows, len(order))]
+    data = values.iloc[order, chosen].copy()
+    data.attrs["labels"] = short_names(list(data.index), 28)
+    return data
 
 
 def _draw_bars(ax: Axes, values: np.ndarray, components: list[Any]) -> None:
@@ -139,16 +147,15 @@ def _equal_lines(ax: Axes, every: np.ndarray, factor: float) -> list[float]:
 FULL = 0.85
 
 
-@plot
 def plot_frequency(
     frequency: pd.DataFrame,
     loadings: pd.DataFrame,
     threshold: float | None = None,
     *,
-    max_rows: int = 40,
-    components: Sequence[int | str] | None = None,
+    max_rows: int | None = 40,
+    components: Several | None = None,
     ax: Axes | None = None,
-) -> Generator[pd.DataFrame, None, Axes]:
+) -> Axes:
     """Draw a bar for each frequency, a band for each component, and a line at the threshold.
 
     Parameters
@@ -157,9 +164,9 @@ def plot_frequency(
         Variables that the fit selects have blue bars, others grey ones.
     threshold : float in [0, 1], optional
         By default no line is drawn.
-    max_rows : int
+    max_rows : int, optional
         The largest number of variables to show. Those selected in the fit or in at least a tenth of the draws
-        are shown, the most frequent of every component first.
+        are shown, the most frequent of every component first. None shows all of these.
     components : sequence of int or str, optional
         Numbers counted from one, or names; by default all.
     ax : Axes, optional
@@ -168,12 +175,55 @@ def plot_frequency(
     Returns
     -------
     Axes
-
-    Notes
-    -----
-    The table, `plot_frequency_data`, has the frequencies drawn, variables in the order of the data.
     """
-    threshold = None if threshold is None else real_number("threshold", threshold, 0.0, 1.0)
+    which, chosen = _frequent(frequency, loadings, threshold, max_rows, components)
+    data = frequency.iloc[which, chosen]
+    loaded = loadings.iloc[which, chosen].to_numpy() != 0
+    values, (rows, k) = data.to_numpy(dtype=float), data.shape
+    names = [short_name(name) for name in data.index]
+    width = 0.9 + 0.075 * max(map(len, names)) + 1.1 * max(k, 2)
+    ax = helpers.axes_for(ax, float(np.clip(width, 4.0, 14.0)), 1.1 + 0.24 * max(rows, 4), helpers.ROWS_ONLY)
+    helpers.name_rows(ax, names, components_above=True)
+    ax.set_xlim(-0.05, k)
+    foot, top = -0.6, rows - 0.4
+    ticks = {0.0: "0"} if threshold is None else {0.0: "0", FULL * threshold: f"{threshold:g}"}
+    for c in range(k):
+        colours = [accents(ax)[0] if used else shade(ax, 0.28) for used in loaded[:, c]]
+        ax.barh(range(rows), FULL * values[:, c], left=c, height=0.62, color=colours, zorder=2)
+        ax.vlines(c, foot, top, colors=[shade(ax, 0.4)], linewidth=line(0.8), zorder=3)
+        for at in list(ticks)[1:]:
+            ax.vlines(c + at, foot, top, colors=[ink(ax)], linestyles=":", linewidth=line(1.0), zorder=3)
+    ax.set_xticks(np.arange(k) + FULL / 2, [short_name(name, 12) for name in data.columns], parse_math=False)
+    ax.set_xticks([c + at for c in range(k) for at in ticks], [*ticks.values()] * k, minor=True)
+    ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
+    ax.set_xlabel("Share of fits of half of the rows that select it\n(grey: not in the fit)")
+    helpers.settle(ax)
+    return ax
+
+
+def plot_frequency_data(
+    frequency: pd.DataFrame,
+    loadings: pd.DataFrame,
+    threshold: float | None = None,
+    *,
+    max_rows: int | None = 40,
+    components: Several | None = None,
+) -> pd.DataFrame:
+    """Return the frequencies that `plot_frequency` draws, variables in the order of the data."""
+    which, chosen = _frequent(frequency, loadings, threshold, max_rows, components)
+    return frequency.iloc[which, chosen]
+
+
+def _frequent(
+    frequency: pd.DataFrame,
+    loadings: pd.DataFrame,
+    threshold: float | None,
+    max_rows: int | None,
+    components: Several | None,
+) -> tuple[np.ndarray, list[int]]:
+    """Return the positions of the variables and of the components that `plot_frequency` draws."""
+    if threshold is not None:
+        real_number("threshold", threshold, 0.0, 1.0)
     values, weights = helpers.frame_of(frequency, "frequencies"), helpers.frame_of(loadings)
     if values.shape != weights.shape or list(frequency.columns) != list(loadings.columns):
         raise ShapeError(
@@ -185,26 +235,4 @@ def plot_frequency(
     chosen = helpers.positions(components, list(frequency.columns))
     values, loaded = values[:, chosen], weights[:, chosen] != 0
     met = np.any(loaded | (values >= 0.1), axis=1, keepdims=True)
-    which = leading(np.where(met, values, 0.0), whole_number("max_rows", max_rows, 1))
-    data = frequency.iloc[which, chosen]
-    yield data
-    values, (rows, k) = values[which], data.shape
-    names = [short_name(name) for name in data.index]
-    width = 0.9 + 0.075 * max(map(len, names)) + 1.1 * max(k, 2)
-    ax = helpers.axes_for(ax, float(np.clip(width, 4.0, 14.0)), 1.1 + 0.24 * max(rows, 4), helpers.ROWS_ONLY)
-    helpers.name_rows(ax, names, components_above=True)
-    ax.set_xlim(-0.05, k)
-    foot, top = -0.6, rows - 0.4
-    ticks = {0.0: "0"} if threshold is None else {0.0: "0", FULL * threshold: f"{threshold:g}"}
-    for c in range(k):
-        colours = [accents(ax)[0] if used else shade(ax, 0.28) for used in loaded[which, c]]
-        ax.barh(range(rows), FULL * values[:, c], left=c, height=0.62, color=colours, zorder=2)
-        ax.vlines(c, foot, top, colors=[shade(ax, 0.4)], linewidth=line(0.8), zorder=3)
-        for at in list(ticks)[1:]:
-            ax.vlines(c + at, foot, top, colors=[ink(ax)], linestyles=":", linewidth=line(1.0), zorder=3)
-    ax.set_xticks(np.arange(k) + FULL / 2, [short_name(name, 12) for name in data.columns], parse_math=False)
-    ax.set_xticks([c + at for c in range(k) for at in ticks], [*ticks.values()] * k, minor=True)
-    ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
-    ax.set_xlabel("Share of fits of half of the rows that select it\n(grey: not in the fit)")
-    helpers.settle(ax)
-    return ax
+    return leading(np.where(met, values, 0.0), helpers.row_limit(max_rows, len(values))), chosen

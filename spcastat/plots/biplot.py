@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import flag, one_of, plural, real_number
+from spcastat.argument_types import ByRow, Outline, Pair, Palette, RowLabels
+from spcastat.config import checked_level, flag, one_of, plural, real_number
 from spcastat.errors import DataError, OptionError
 from spcastat.labels import short_name, short_names
 from spcastat.plots import axes_and_names as helpers
@@ -18,7 +19,6 @@ from spcastat.plots import plotted_rows
 from spcastat.plots.arrows import draw_arrows, longest, markers_of, name_arrows, same_components
 from spcastat.plots.biplot_layout import FILLED, Content, lay_out, resize, room_for
 from spcastat.plots.label_placement import scene_of, write_names
-from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import FURTHER, ink, line, need_coloured, shade, visible
 
 if TYPE_CHECKING:
@@ -26,29 +26,28 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 
-@plot
 def biplot(
     scores: pd.DataFrame,
     loadings: pd.DataFrame,
     *,
-    components: Sequence[int | str] = (1, 2),
+    components: Pair = (1, 2),
     scale: float = 1.0,
     arrows: Literal["loadings", "correlations"] = "loadings",
     correlations: pd.DataFrame | None = None,
-    variables: int | Literal["all"] = 30,
+    max_arrows: int | None = 30,
     shares: pd.Series | None = None,
-    groups: Any = None,
-    color: Any = None,
-    palette: Any = None,
-    outline: Literal["normal", "t", "hull"] | None = None,
+    groups: ByRow | None = None,
+    color: ByRow | None = None,
+    palette: Palette | None = None,
+    outline: Outline | None = None,
     level: float = 0.95,
     centroids: bool = False,
-    labels: Any = 0,
+    labels: RowLabels = 0,
     new: pd.DataFrame | None = None,
     supplementary: pd.DataFrame | None = None,
     levels: pd.DataFrame | None = None,
     ax: Axes | None = None,
-) -> Generator[BiplotData, None, Axes]:
+) -> Axes:
     """Draw rows as points and variables as arrows on two components.
 
     With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
@@ -78,9 +77,10 @@ def biplot(
         those with a nonzero loading are drawn strongly, the others faintly.
     correlations : DataFrame, p x k, optional
         Of variables and scores; needed for ``arrows="correlations"``.
-    variables : int or "all"
+    max_arrows : int, optional
         The largest number of arrows: those with a nonzero loading first, the longest along one component and
-        the other in turn. The note says how many variables with a nonzero loading are not drawn.
+        the other in turn. None draws all. The note says how many variables with a nonzero loading are not
+        drawn.
     shares : Series, optional
         The share of each component in the total variance (adjusted variance), indexed like the columns of
         `scores`, for the axes.
@@ -130,22 +130,58 @@ def biplot(
         If groups, labels or frames do not match.
     DataError
         If the scores of a component are constant, unless ``scale=0``.
-
-    Notes
-    -----
-    The table, `biplot_data`, is a BiplotData.
     """
     if outline is not None:
         one_of("outline", outline, plotted_rows.OUTLINES)
-    level = real_number("level", level, 0.0, 1.0 - 1e-9, open_low=True)
+    level = checked_level(level)
     centroids = flag("centroids", centroids)
     need_coloured(palette, groups is not None or color is not None, "groups= or color")
+    data = biplot_data(
+        scores,
+        loadings,
+        components=components,
+        scale=scale,
+        arrows=arrows,
+        correlations=correlations,
+        max_arrows=max_arrows,
+        groups=groups,
+        color=color,
+        labels=labels,
+        new=new,
+        supplementary=supplementary,
+        levels=levels,
+    )
+    names = list(scores.columns)
+    axis_labels = helpers.axis_names([names[i] for i in _biplot_pair(components, names)], shares)
+    own = ax is None
+    ax = helpers.axes_for(ax, 6.0, 6.0, bar=color is not None)
+    title = helpers.title_of(groups if groups is not None else color)
+    draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own)
+    return ax
+
+
+def biplot_data(
+    scores: pd.DataFrame,
+    loadings: pd.DataFrame,
+    *,
+    components: Pair = (1, 2),
+    scale: float = 1.0,
+    arrows: Literal["loadings", "correlations"] = "loadings",
+    correlations: pd.DataFrame | None = None,
+    max_arrows: int | None = 30,
+    groups: ByRow | None = None,
+    color: ByRow | None = None,
+    labels: RowLabels = 0,
+    new: pd.DataFrame | None = None,
+    supplementary: pd.DataFrame | None = None,
+    levels: pd.DataFrame | None = None,
+) -> BiplotData:
+    """Return what `biplot` draws: points, arrows, and how both are scaled; parameters as for `biplot`."""
     values = helpers.frame_of(scores, "scores")
     helpers.frame_of(loadings)
     same_components(scores, loadings, "loadings")
     names = list(scores.columns)
-    advice = "Fit with k=2 or more, or take plot_scores() for the scores and plot_loadings() for loadings."
-    pair = helpers.pair_of(components, names, "a biplot", advice)
+    pair = _biplot_pair(components, names)
     one_of("arrows", arrows, ARROWS)
     scale = real_number("scale", scale, 0.0, 1.0)
     if groups is not None and color is not None:
@@ -161,12 +197,12 @@ def biplot(
     points["label"] = plotted_rows.row_labels(labels, scores.index, np.hypot(*xy.T))
     markers = markers_of(loadings, correlations, arrows, pair, spread, supplementary, scores)
     stretch = stretch_of(xy, markers[["x", "y"]].to_numpy())
-    drawn, undrawn = arrows_of(markers, variables, stretch)
+    drawn, undrawn = arrows_of(markers, max_arrows, stretch)
     power = "" if scale == 1 else f"^{scale:g}"
     of_points = "scores" if scale == 0 else f"scores / sd{power}"
     of_arrows = "loadings" if scale == 0 else f"loadings × sd{power}"
     of_arrows = "correlations with the scores" if arrows == "correlations" else of_arrows
-    data = BiplotData(
+    return BiplotData(
         points,
         drawn,
         stretch,
@@ -177,13 +213,12 @@ def biplot(
         undrawn,
         f"Points: {of_points}. Arrows: {of_arrows} × {stretch:.3g}.",
     )
-    axis_labels = helpers.axis_names([names[i] for i in pair], shares)
-    yield data
-    own = ax is None
-    ax = helpers.axes_for(ax, 6.0, 6.0, bar=color is not None)
-    title = helpers.title_of(groups if groups is not None else color)
-    draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own)
-    return ax
+
+
+def _biplot_pair(components: Pair, names: list[Any]) -> list[int]:
+    """Return the positions of the two components of a biplot."""
+    advice = "Fit with k=2 or more, or take plot_scores() for the scores and plot_loadings() for loadings."
+    return helpers.pair_of(components, names, "a biplot", advice)
 
 
 # --- the table -------------------------------------------------------------------------------------
@@ -289,10 +324,10 @@ def points_of(
 # --- arrows ---------------------------------------------------------------------------------------
 
 
-def arrows_of(markers: pd.DataFrame, variables: Any, stretch: float) -> tuple[pd.DataFrame, int]:
+def arrows_of(markers: pd.DataFrame, max_arrows: int | None, stretch: float) -> tuple[pd.DataFrame, int]:
     """Return the arrows to draw, the longest first, and how many with a nonzero loading are not drawn."""
     length = np.hypot(markers["x"], markers["y"])
-    drawn = markers.iloc[longest(markers.assign(length=length), variables, 0)].copy()
+    drawn = markers.iloc[longest(markers.assign(length=length), max_arrows, 0)].copy()
     drawn[["x", "y"]] *= stretch
     drawn.insert(2, "length", np.hypot(drawn["x"], drawn["y"]))
     drawn.insert(5, "label", short_names(list(drawn.index), 40, drawn["position"].tolist()))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, is_whole, listed, one_of, shown, whole_number
+from spcastat.argument_types import Sections, Several
+from spcastat.config import elements, is_whole, listed, one_of, shown
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.intake.checks import real_array
 from spcastat.intake.variable_groups import variable_groups
 from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_name, short_names
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import accents, area, ink, line, shade
 
 if TYPE_CHECKING:
@@ -26,18 +26,17 @@ if TYPE_CHECKING:
 MAPS = ("line", "image")
 
 
-@plot
 def plot_loadings(
     loadings: pd.DataFrame,
     *,
-    kind: str = "dots",
-    max_rows: int = 40,
-    components: Sequence[int | str] | None = None,
-    groups: Any = None,
+    kind: Literal["dots", "heatmap", "line", "image"] = "dots",
+    max_rows: int | None = 40,
+    components: Several | None = None,
+    sections: Sections | None = None,
     intervals: pd.DataFrame | None = None,
     shape: tuple[int, int] | None = None,
     ax: Axes | None = None,
-) -> Generator[pd.DataFrame, None, Axes]:
+) -> Axes:
     """Draw the nonzero loadings, variables from top to bottom and components from left to right.
 
     Parameters
@@ -48,15 +47,15 @@ def plot_loadings(
         Dots on stems from the zero line of each component; a heat map in which exact zeros are white; a line
         over all columns in their order for each component, for spectra and series (columns named by numbers,
         perhaps with a unit, are placed by them); or an image for each component, for pixels.
-    max_rows : int
-        The largest number of variables of dots and heat maps. If more have a nonzero loading, the components
-        take turns in choosing the variable with their largest remaining absolute loading, and the axis label
-        says how many there are.
+    max_rows : int, optional
+        The largest number of variables of dots and heat maps; None is all. If more have a nonzero loading,
+        the components take turns in choosing the variable with their largest remaining absolute loading, and
+        the axis label says how many there are.
     components : sequence of int or str, optional
         Numbers counted from one, or names; by default all.
-    groups : Series, mapping or sequence of length p, optional
-        The group of each variable, for dots and heat maps. Variables of a group are shown together, with its
-        name next to them; groups are in the order of the categories or of their first variables.
+    sections : Series, mapping or sequence of length p, optional
+        The section of each variable, for dots and heat maps. Variables of a section are shown together, with
+        its name next to them; sections are in the order of the categories or of their first variables.
     intervals : DataFrame, optional
         With columns "component", "term", "lower" and "upper", as ``conf_int()`` of a bootstrap returns them:
         dots get a bar from lower to upper.
@@ -73,42 +72,28 @@ def plot_loadings(
     Raises
     ------
     ShapeError
-        If `loadings` is not a data frame, or groups, intervals or `shape` do not match it.
+        If `loadings` is not a data frame, or sections, intervals or `shape` do not match it.
     ComponentsError
         If a component does not exist.
     OptionError
         If `kind` or `max_rows` is out of range, the kind does not have an option, or `ax` is not an Axes.
     DataError
         If all loadings are zero.
-
-    Notes
-    -----
-    The table, `plot_loadings_data`, has the loadings drawn, with variables in the order of the figure; its
-    ``attrs["labels"]`` are the names in the figure.
     """
-    one_of("kind", kind, ["dots", "heatmap", *MAPS])
-    _check(kind, groups, intervals, shape)
-    values = helpers.frame_of(loadings)
-    chosen = helpers.positions(components, list(loadings.columns))
-    loadings, values = loadings.iloc[:, chosen], values[:, chosen]
-    loaded = int((values != 0).any(axis=1).sum())
-    if not loaded:
-        raise DataError("All loadings are zero; there is nothing to draw.")
+    data = plot_loadings_data(
+        loadings,
+        kind=kind,
+        max_rows=max_rows,
+        components=components,
+        sections=sections,
+        intervals=intervals,
+        shape=shape,
+    )
     if kind in MAPS:
-        sides = _image_shape(shape, len(loadings)) if kind == "image" else None
-        yield loadings.copy()
-        return _draw_map(loadings, sides, ax)
-    kept = leading(values, whole_number("max_rows", max_rows, 1))
-    heads: list[str] = []
-    if groups is not None:
-        found = variable_groups(groups, loadings.index)
-        codes = np.where(found.codes < 0, len(found.categories), found.codes)
-        kept = kept[np.argsort(codes[kept], kind="stable")]
-        heads = [[*map(str, found.categories), "(none)"][codes[i]] for i in kept]
-    data = loadings.iloc[kept].copy()
-    names = data.attrs["labels"] = short_names(list(data.index))
+        return _draw_map(data, _image_shape(shape, len(data)) if kind == "image" else None, ax)
+    names, heads = data.attrs["labels"], data.attrs["sections"]
+    loaded = int((loadings[list(data.columns)] != 0).any(axis=1).sum())
     limits = None if intervals is None else intervals_of(intervals, data)
-    yield data
     rows, k = data.shape
     margin = 0.9 + 0.075 * max(map(len, names)) + 1.2 * bool(heads)
     width = margin + (0.95 if kind == "dots" else 0.7) * max(k, 2) + (kind == "heatmap")
@@ -123,7 +108,7 @@ def plot_loadings(
     full = ax.yaxis.get_ticklabels()[0].get_fontsize()
     ax.tick_params(axis="y", labelsize=float(np.clip(pitch, 4.5, full)))
     if heads:
-        _head_groups(ax, heads)
+        _head_sections(ax, heads)
     if kind == "dots":
         draw_dots(ax, data, limits)
     else:
@@ -131,12 +116,53 @@ def plot_loadings(
     return ax
 
 
-def _check(kind: str, groups: Any, intervals: Any, shape: Any) -> None:
+def plot_loadings_data(
+    loadings: pd.DataFrame,
+    *,
+    kind: Literal["dots", "heatmap", "line", "image"] = "dots",
+    max_rows: int | None = 40,
+    components: Several | None = None,
+    sections: Sections | None = None,
+    intervals: pd.DataFrame | None = None,
+    shape: tuple[int, int] | None = None,
+) -> pd.DataFrame:
+    """Return the loadings that `plot_loadings` draws, variables in the order of the figure.
+
+    For dots and heat maps, ``attrs["labels"]`` are the names in the figure and ``attrs["sections"]`` the
+    sections of the variables (empty without sections).
+    """
+    one_of("kind", kind, ["dots", "heatmap", *MAPS])
+    _check(kind, sections, intervals, shape)
+    values = helpers.frame_of(loadings)
+    chosen = helpers.positions(components, list(loadings.columns))
+    loadings, values = loadings.iloc[:, chosen], values[:, chosen]
+    loaded = int((values != 0).any(axis=1).sum())
+    if not loaded:
+        raise DataError("All loadings are zero; there is nothing to draw.")
+    if kind in MAPS:
+        if kind == "image":
+            _image_shape(shape, len(loadings))
+        return loadings.copy()
+    kept = leading(values, helpers.row_limit(max_rows, len(values)))
+    heads: list[str] = []
+    if sections is not None:
+        found = variable_groups(sections, loadings.index)
+        codes = np.where(found.codes < 0, len(found.categories), found.codes)
+        kept = kept[np.argsort(codes[kept], kind="stable")]
+        heads = [[*map(str, found.categories), "(none)"][codes[i]] for i in kept]
+    data = loadings.iloc[kept].copy()
+    data.attrs["labels"], data.attrs["sections"] = short_names(list(data.index)), heads
+    if intervals is not None:
+        intervals_of(intervals, data)
+    return data
+
+
+def _check(kind: str, sections: Any, intervals: Any, shape: Any) -> None:
     """Raise OptionError for options that the kind of plot does not have."""
     if intervals is not None and kind != "dots":
         raise OptionError(f"intervals were given with kind={kind!r}; they go with kind='dots'.")
-    if groups is not None and kind in MAPS:
-        raise OptionError(f"groups were given with kind={kind!r}; they go with kind='dots' and 'heatmap'.")
+    if sections is not None and kind in MAPS:
+        raise OptionError(f"sections were given with kind={kind!r}; they go with kind='dots' and 'heatmap'.")
     if (shape is None) != (kind != "image"):
         raise OptionError(
             f"shape={shown(shape)} was given with kind={kind!r}; kind='image' needs the height and "
@@ -169,8 +195,8 @@ def _draw_map(loadings: pd.DataFrame, shape: tuple[int, int] | None, ax: Axes | 
     return ax
 
 
-def _head_groups(ax: Axes, heads: list[str]) -> None:
-    """Draw lines between groups of variables, and their names at the right edge."""
+def _head_sections(ax: Axes, heads: list[str]) -> None:
+    """Draw lines between sections of variables, and their names at the right edge."""
     begins = [i for i, head in enumerate(heads) if i == 0 or heads[i - 1] != head]
     for begin, end in zip(begins, [*begins[1:], len(heads)], strict=True):
         if begin:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ from spcastat.kernels.sparsity import is_sparse
 from spcastat.labels import short_name, short_names
 from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import MARKERS, accents, colours_of, ink, line, shade
 
 if TYPE_CHECKING:
@@ -42,6 +41,11 @@ CRITERIA = {
     "is": ("is", "Index of sparseness"),
     "variance": ("relative_adjusted", "Adjusted variance / dense PCA's"),
 }
+
+
+def _kind_of(name: str) -> str:
+    """Return what a measure of a path is a share of, a key of `_AXES`."""
+    return MEASURES[name].of if name in MEASURES else "correlation"
 
 
 def _percent_axes(ax: Axes | None, width: float, height: float, data: pd.DataFrame) -> Axes:
@@ -73,14 +77,13 @@ def _labelled(ax: Axes, x: str, y: str, loc: Any = "best", whole: bool = True) -
     return ax
 
 
-@plot
 def plot_path(
     table: pd.DataFrame,
     *,
     measures: str | Sequence[str] = "adjusted",
-    x: str = "nonzeros",
+    x: Literal["nonzeros", "card"] = "nonzeros",
     ax: Axes | None = None,
-) -> Generator[pd.DataFrame, None, Axes]:
+) -> Axes:
     """Draw measures against the number of nonzero loadings (He, Monteiro and Park 2010, Figure 1).
 
     Parameters
@@ -103,28 +106,10 @@ def plot_path(
     ------
     ShapeError, OptionError
         If columns are missing, a measure does not exist, or `ax` is not an Axes.
-
-    Notes
-    -----
-    The table, `plot_path_data`, is indexed by `x` and has one column for each measure, and "PCA" with the
-    share that dense PCA explains if shares of the total variance are drawn.
     """
-    chosen = elements(measures, len(DRAWN))
-    for name in chosen:
-        one_of("measures", name, DRAWN)
-    one_of("x", x, ("nonzeros", "card"))
-    if not chosen:
-        raise OptionError("measures is empty; name one or more of " + listed(DRAWN) + ".")
-    helpers.need_columns(table, ["nonzeros", *chosen, "pca"], "The table of a path")
-    if x == "card" and not ("card" in table and pd.api.types.is_numeric_dtype(table["card"])):
-        raise OptionError(
-            "x='card' was given, and the cardinalities of this path are not one number for all "
-            "components; x='nonzeros' has their sum."
-        )
-    kinds = ["correlation" if name not in MEASURES else MEASURES[name].of for name in chosen]
-    data = table[[*chosen, "pca"]].rename(columns={"pca": "PCA"}).set_axis(pd.Index(table[x], name=x))
-    data = data if "total" in kinds else data.drop(columns="PCA")
-    yield data
+    data = plot_path_data(table, measures=measures, x=x)
+    chosen = [name for name in data.columns if name != "PCA"]
+    kinds = [_kind_of(name) for name in chosen]
     ax = _percent_axes(ax, 5.6, 3.8, data)
     for i, (name, colour) in enumerate(zip(chosen, colours_of(ax, None, chosen), strict=True)):
         style = ("-", "--", "-.", ":")[i % 4]
@@ -137,10 +122,31 @@ def plot_path(
     return _labelled(ax, label, unit, "upper right" if falling else "lower right")
 
 
-@plot
-def plot_coordinates_path(
-    table: pd.DataFrame, *, ax: Axes | None = None
-) -> Generator[pd.DataFrame, None, Axes]:
+def plot_path_data(
+    table: pd.DataFrame,
+    *,
+    measures: str | Sequence[str] = "adjusted",
+    x: Literal["nonzeros", "card"] = "nonzeros",
+) -> pd.DataFrame:
+    """Return the measures that `plot_path` draws, indexed by `x`, and "PCA" with shares of the total."""
+    chosen = elements(measures, len(DRAWN))
+    for name in chosen:
+        one_of("measures", name, DRAWN)
+    one_of("x", x, ("nonzeros", "card"))
+    if not chosen:
+        raise OptionError("measures is empty; name one or more of " + listed(DRAWN) + ".")
+    helpers.need_columns(table, ["nonzeros", *chosen, "pca"], "The table of a path")
+    if x == "card" and not ("card" in table and pd.api.types.is_numeric_dtype(table["card"])):
+        raise OptionError(
+            "x='card' was given, and the cardinalities of this path are not one number for all "
+            "components; x='nonzeros' has their sum."
+        )
+    kinds = [_kind_of(name) for name in chosen]
+    data = table[[*chosen, "pca"]].rename(columns={"pca": "PCA"}).set_axis(pd.Index(table[x], name=x))
+    return data if "total" in kinds else data.drop(columns="PCA")
+
+
+def plot_coordinates_path(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the variance that sparse coordinates explain against the share of coordinates that are zero.
 
     Parameters
@@ -158,15 +164,8 @@ def plot_coordinates_path(
     ------
     ShapeError, OptionError
         If columns are missing, or `ax` is not an Axes.
-
-    Notes
-    -----
-    The table, `plot_coordinates_path_data`, is indexed by "cpzc" and has "cpev", "fit" and "pca".
     """
-    needed = ["cpzc", *_COORDINATES, "pca"]
-    helpers.need_columns(table, needed, "The table of a path")
-    data = table.set_index("cpzc")[needed[1:]].astype(float)
-    yield data
+    data = plot_coordinates_path_data(table)
     ax = _percent_axes(ax, 5.4, 3.7, data)
     for (name, label), colour, marker in zip(_COORDINATES.items(), accents(ax), "o^", strict=True):
         _curve(ax, data[name].set_axis(100 * data.index), colour, marker, label)
@@ -175,10 +174,14 @@ def plot_coordinates_path(
     return _labelled(ax, "Zero coordinates (CPZC), %", _AXES["total"], "lower left", whole=False)
 
 
-@plot
-def plot_reconstruction(
-    errors: pd.DataFrame, *, sparse: bool = True, ax: Axes | None = None
-) -> Generator[pd.DataFrame, None, Axes]:
+def plot_coordinates_path_data(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the fractions that `plot_coordinates_path` draws, indexed by "cpzc"."""
+    needed = ["cpzc", *_COORDINATES, "pca"]
+    helpers.need_columns(table, needed, "The table of a path")
+    return table.set_index("cpzc")[needed[1:]].astype(float)
+
+
+def plot_reconstruction(errors: pd.DataFrame, *, sparse: bool = True, ax: Axes | None = None) -> Axes:
     """Draw the relative error with which the first components reconstruct the data.
 
     Parameters
@@ -202,15 +205,9 @@ def plot_reconstruction(
         If columns are missing.
     OptionError
         If `ax` is not an Axes.
-
-    Notes
-    -----
-    The table, `plot_reconstruction_data`, is indexed by the number of components and has "error" and "dense".
     """
-    sparse, needed = flag("sparse", sparse), ["error", "dense"]
-    helpers.need_columns(errors, needed, "The frame of errors")
-    data = errors[needed].astype(float)
-    yield data
+    sparse = flag("sparse", sparse)
+    data = plot_reconstruction_data(errors)
     ax = _percent_axes(ax, 4.8, 3.5, data)
     _curve(ax, data["error"], accents(ax)[0], "o", "sparse PCA" if sparse else "PCA")
     if sparse:
@@ -219,10 +216,16 @@ def plot_reconstruction(
     return _labelled(ax, "Components", _AXES["error"])
 
 
-@plot
+def plot_reconstruction_data(errors: pd.DataFrame) -> pd.DataFrame:
+    """Return the relative errors that `plot_reconstruction` draws, indexed by the number of components."""
+    needed = ["error", "dense"]
+    helpers.need_columns(errors, needed, "The frame of errors")
+    return errors[needed].astype(float)
+
+
 def plot_choice(
     table: pd.DataFrame, *, by: str = "cv", dense: float | None = None, ax: Axes | None = None
-) -> Generator[pd.DataFrame, None, Axes]:
+) -> Axes:
     """Draw a criterion against the number of nonzero loadings, and mark the choice.
 
     Parameters
@@ -248,20 +251,10 @@ def plot_choice(
     Notes
     -----
     The curve and the band join candidates with the same cardinality for all components; candidates with
-    unequal cardinalities are drawn separately. The table, `plot_choice_data`, is indexed by the number of
-    nonzeros and has "value", "lower", "upper", "chosen" and "unequal".
+    unequal cardinalities are drawn separately.
     """
-    column, label = CRITERIA[one_of("by", by, CRITERIA)]
-    helpers.need_columns(table, ["nonzeros", "chosen", column], "The table of a choice")
-    dense = None if dense is None else real_number("dense", dense, -1e300, 1e300)
-    value = table[column].to_numpy()
-    spread = table["se"].to_numpy() if by == "cv" and "se" in table else np.zeros(len(table))
-    columns = {"value": value, "lower": value - spread, "upper": value + spread, "chosen": table["chosen"]}
-    data = pd.DataFrame({name: np.asarray(one) for name, one in columns.items()}, index=table["nonzeros"])
-    several = [isinstance(card, (tuple, list)) for card in table["card"]] if "card" in table else [False]
-    data["unequal"] = False if all(several) else several
-    data = data.sort_index(kind="stable")
-    yield data
+    data = plot_choice_data(table, by=by, dense=dense)
+    label = CRITERIA[by][1]
     ax = helpers.axes_for(ax, 5.6, 3.8, helpers.OPEN)
     blue, orange = accents(ax)
     x = data.index.to_numpy(dtype=float)
@@ -292,6 +285,25 @@ def plot_choice(
     return _labelled(ax, "Nonzero loadings, all components", label, whole=not wide)
 
 
+def plot_choice_data(table: pd.DataFrame, *, by: str = "cv", dense: float | None = None) -> pd.DataFrame:
+    """Return what `plot_choice` draws of each candidate, indexed by the number of nonzeros.
+
+    "value", "lower" and "upper" of the criterion, whether it is "chosen", and whether its cardinalities are
+    "unequal".
+    """
+    column, _ = CRITERIA[one_of("by", by, CRITERIA)]
+    helpers.need_columns(table, ["nonzeros", "chosen", column], "The table of a choice")
+    if dense is not None:
+        real_number("dense", dense, -1e300, 1e300)
+    value = table[column].to_numpy()
+    spread = table["se"].to_numpy() if by == "cv" and "se" in table else np.zeros(len(table))
+    columns = {"value": value, "lower": value - spread, "upper": value + spread, "chosen": table["chosen"]}
+    data = pd.DataFrame({name: np.asarray(one) for name, one in columns.items()}, index=table["nonzeros"])
+    several = [isinstance(card, (tuple, list)) for card in table["card"]] if "card" in table else [False]
+    data["unequal"] = False if all(several) else several
+    return data.sort_index(kind="stable")
+
+
 def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
     """Return values for the ticks of a logarithmic axis whose labels have room."""
     label = 0.64 * (len(f"{x.max():g}") + 1) * float(ax.xaxis.get_ticklabels()[0].get_fontsize())
@@ -310,8 +322,7 @@ def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
 ROWS = {one.name: one.legend.replace(", ", ",\n") for one in [*measures_of("total"), *measures_of("pca")]}
 
 
-@plot
-def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator[pd.DataFrame, None, Axes]:
+def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw each share of variance of each fit as a point.
 
     Parameters
@@ -332,14 +343,8 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
         If a column is missing, or there is no fit.
     OptionError
         If `ax` is not an Axes.
-
-    Notes
-    -----
-    The table, `plot_compare_data`, has one row for each fit and one column for each measure, as fractions.
     """
-    helpers.need_columns(measures, list(ROWS), "The frame of measures")
-    data = measures[list(ROWS)].astype(float)
-    yield data
+    data = plot_compare_data(measures)
     fits, counted = short_names(list(data.index), 24), "nonzeros" in measures.columns
     if counted:
         fits = [f"{name} ({int(count)})" for name, count in zip(fits, measures["nonzeros"], strict=True)]
@@ -366,6 +371,12 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Generator
     return ax
 
 
+def plot_compare_data(measures: pd.DataFrame) -> pd.DataFrame:
+    """Return the shares of variance that `plot_compare` draws: fits in rows, measures in columns."""
+    helpers.need_columns(measures, list(ROWS), "The frame of measures")
+    return measures[list(ROWS)].astype(float)
+
+
 # --- variances of components -----------------------------------------------------------------------
 
 
@@ -379,17 +390,16 @@ KINDS = {
 MOST = 10_000
 
 
-@plot
 def screeplot(
     variance: pd.DataFrame,
     spectrum: Any = None,
     *,
-    kind: str = "variance",
+    kind: Literal["variance", "share", "cumulative"] = "variance",
     sparse: bool = True,
     parallel: Any = None,
     max_components: int | None = None,
     ax: Axes | None = None,
-) -> Generator[pd.DataFrame, None, Axes]:
+) -> Axes:
     """Draw the adjusted variance of the sparse components as bars and the spectrum of dense PCA as a line.
 
     Parameters
@@ -424,15 +434,49 @@ def screeplot(
     OptionError
         If `kind` does not exist, values are not numbers, the spectrum is not descending, `sparse` is not a
         bool, or `ax` is not an Axes.
-
-    Notes
-    -----
-    The table, `screeplot_data`, has one row for each component. "sparse" is the variance of each component,
-    NaN beyond the last one; "dense" is the variance of the dense component with the same number, NaN if the
-    total is unknown because no component has a variance; "parallel" has the thresholds, if given. All are in
-    the unit of `kind`; shares are fractions.
     """
     sparse = flag("sparse", sparse)
+    data = screeplot_data(
+        variance, spectrum, kind=kind, sparse=sparse, parallel=parallel, max_components=max_components
+    )
+    k = len(variance)
+    count = len(data)
+    ax = helpers.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, helpers.OPEN)
+    blue, orange = accents(ax)
+    place, drawn = np.arange(1, count + 1), data if kind == "variance" else 100 * data
+    label = "sparse PCA (adjusted)" if sparse else "PCA"
+    ax.bar(place[:k], drawn["sparse"].iloc[:k], width=0.66, color=blue, alpha=0.6, label=label, zorder=2)
+    style: dict[str, Any] = {"linewidth": line(1.2), "zorder": 3}
+    if drawn["dense"].notna().any() and (sparse or count > k):
+        label = "dense PCA" if sparse else "PCA, further components"
+        marks: dict[str, Any] = {"marker": "o", "markersize": line(4.5), "mfc": ax.get_facecolor()}
+        ax.plot(place, drawn["dense"], color=ink(ax), label=label, **style, **(marks if count <= 40 else {}))
+    if "parallel" in drawn:
+        dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": "parallel analysis"}
+        ax.plot(place, drawn["parallel"], color=orange, **style, **dashes)
+    _ticks(ax, list(data.index), k)
+    _limits(ax, drawn, kind)
+    if kind == "share":
+        _write_shares(ax, drawn, k)
+    ax.set_ylabel(KINDS[kind])
+    return ax
+
+
+def screeplot_data(
+    variance: pd.DataFrame,
+    spectrum: Any = None,
+    *,
+    kind: Literal["variance", "share", "cumulative"] = "variance",
+    sparse: bool = True,
+    parallel: Any = None,
+    max_components: int | None = None,
+) -> pd.DataFrame:
+    """Return "sparse", "dense" and "parallel", if given, of each component, in the unit of `kind`.
+
+    "sparse" is NaN beyond the last fitted component, and "dense" if the total variance is unknown because no
+    component has a variance. Shares are fractions.
+    """
+    flag("sparse", sparse)
     one_of("kind", kind, KINDS)
     needed = ["adjusted variance", "share of total", "cumulative PCA"]
     helpers.need_columns(variance, needed, "The frame of variances")
@@ -459,28 +503,7 @@ def screeplot(
         data = data.cumsum(skipna=False)
     count = len(dense) if max_components is None else whole_number("max_components", max_components, 1)
     names = [*variance.index, *(f"PC{i + 1}" for i in range(k, len(dense)))]
-    data = data.set_axis(names).iloc[: max(k, count)]
-    yield data
-    count = len(data)
-    ax = helpers.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, helpers.OPEN)
-    blue, orange = accents(ax)
-    place, drawn = np.arange(1, count + 1), data if kind == "variance" else 100 * data
-    label = "sparse PCA (adjusted)" if sparse else "PCA"
-    ax.bar(place[:k], drawn["sparse"].iloc[:k], width=0.66, color=blue, alpha=0.6, label=label, zorder=2)
-    style: dict[str, Any] = {"linewidth": line(1.2), "zorder": 3}
-    if drawn["dense"].notna().any() and (sparse or count > k):
-        label = "dense PCA" if sparse else "PCA, further components"
-        marks: dict[str, Any] = {"marker": "o", "markersize": line(4.5), "mfc": ax.get_facecolor()}
-        ax.plot(place, drawn["dense"], color=ink(ax), label=label, **style, **(marks if count <= 40 else {}))
-    if "parallel" in drawn:
-        dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": "parallel analysis"}
-        ax.plot(place, drawn["parallel"], color=orange, **style, **dashes)
-    _ticks(ax, list(data.index), k)
-    _limits(ax, drawn, kind)
-    if kind == "share":
-        _write_shares(ax, drawn, k)
-    ax.set_ylabel(KINDS[kind])
-    return ax
+    return data.set_axis(names).iloc[: max(k, count)]
 
 
 def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
@@ -545,10 +568,9 @@ def _numbers(what: str, values: Any) -> np.ndarray:
     return numbers.astype(float)
 
 
-@plot
 def plot_components(
     spectrum: pd.DataFrame, table: pd.DataFrame, *, alpha: float = 0.05, ax: Axes | None = None
-) -> Generator[pd.DataFrame, None, Axes]:
+) -> Axes:
     """Draw the leading eigenvalues and thresholds from noise.
 
     Parameters
@@ -568,16 +590,8 @@ def plot_components(
     ------
     ShapeError, OptionError
         If columns are missing, or `ax` is not an Axes.
-
-    Notes
-    -----
-    The table, `plot_components_data`, is indexed by component and has "eigenvalue" and "noise".
     """
-    alpha = real_number("alpha", alpha, 0.0, 1.0)
-    helpers.need_columns(spectrum, ["eigenvalue"], "spectrum, as choose_k gives it,")
-    helpers.need_columns(table, ["noise"], "table, as choose_k gives it,")
-    data = spectrum[["eigenvalue"]].assign(noise=table["noise"].reindex(spectrum.index))
-    yield data
+    data = plot_components_data(spectrum, table, alpha=alpha)
     data = data.iloc[: max(20, len(table))]
     ax = helpers.axes_for(ax, 5.6, 3.8, helpers.OPEN)
     blue = accents(ax)[0]
@@ -592,3 +606,11 @@ def plot_components(
     ax.plot(x, data["noise"], color=ink(ax), label=f"{100 * (1 - alpha):g} % of noise", **dashes)
     ax.set_ylim(bottom=0)
     return _labelled(ax, "Component", "Eigenvalue")
+
+
+def plot_components_data(spectrum: pd.DataFrame, table: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
+    """Return the eigenvalues and thresholds that `plot_components` draws, indexed by component."""
+    real_number("alpha", alpha, 0.0, 1.0)
+    helpers.need_columns(spectrum, ["eigenvalue"], "spectrum, as choose_k gives it,")
+    helpers.need_columns(table, ["noise"], "table, as choose_k gives it,")
+    return spectrum[["eigenvalue"]].assign(noise=table["noise"].reindex(spectrum.index))

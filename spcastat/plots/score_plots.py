@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from spcastat.argument_types import ByRow, Palette, Several
 from spcastat.config import flag, listed, whole_number
 from spcastat.errors import ComponentsError, DataError, ShapeError
 from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import short_name
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.label_placement import scene_of, write_names
-from spcastat.plots.plot_and_table import plot
 from spcastat.plots.plot_colours import accents, area, line, need_coloured, shade
 from spcastat.plots.plotted_rows import dots, group_rows, groups_of, scatter_groups
 
@@ -26,17 +24,16 @@ if TYPE_CHECKING:
 MOST = 5
 
 
-@plot
 def plot_scores(
     scores: pd.DataFrame,
     *,
-    components: Sequence[int | str] | None = None,
-    groups: Any = None,
-    palette: Any = None,
+    components: Several | None = None,
+    groups: ByRow | None = None,
+    palette: Palette | None = None,
     densities: bool = True,
     shares: pd.Series | None = None,
     ax: Axes | None = None,
-) -> Generator[pd.DataFrame, None, Axes]:
+) -> Axes:
     """Draw every pair of the chosen columns of scores against one another, and the density of each.
 
     Parameters
@@ -68,25 +65,13 @@ def plot_scores(
         If there are more than five components, or one does not exist.
     ShapeError, OptionError
         If groups do not match the rows, there are too many groups, or `ax` is not an Axes.
-
-    Notes
-    -----
-    The table, `plot_scores_data`, has the chosen columns of scores, and "group" if groups were given.
     """
     need_coloured(palette, groups is not None)
-    helpers.frame_of(scores, "scores")
     densities, every = flag("densities", densities), list(scores.columns)
-    chosen = helpers.positions(
-        range(1, min(len(every), MOST) + 1) if components is None else components, every
-    )
-    if len(chosen) > MOST:
-        raise ComponentsError(
-            f"{len(chosen)} of {len(every)} components were chosen; pairs of up to {MOST} fit on one figure."
-        )
-    values = scores.iloc[:, chosen]
+    data = plot_scores_data(scores, components=components, groups=groups)
     found = None if groups is None else group_rows(groups, scores.index)
+    values = data if found is None else data.iloc[:, :-1]
     names = helpers.axis_names(list(values.columns), shares)
-    yield values.copy() if found is None else values.assign(group=found)
     xy, k = values.to_numpy(dtype=float), values.shape[1]
     densities = densities or k == 1
     side = k if densities else k - 1
@@ -133,6 +118,25 @@ def plot_scores(
             note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
             note.set_position((0, -38))
     return ax
+
+
+def plot_scores_data(
+    scores: pd.DataFrame,
+    *,
+    components: Several | None = None,
+    groups: ByRow | None = None,
+) -> pd.DataFrame:
+    """Return the columns of scores that `plot_scores` draws, and "group" if groups were given."""
+    helpers.frame_of(scores, "scores")
+    every = list(scores.columns)
+    first = range(1, min(len(every), MOST) + 1)
+    chosen = helpers.positions(first if components is None else components, every)
+    if len(chosen) > MOST:
+        raise ComponentsError(
+            f"{len(chosen)} of {len(every)} components were chosen; pairs of up to {MOST} fit on one figure."
+        )
+    values = scores.iloc[:, chosen].copy()
+    return values if groups is None else values.assign(group=group_rows(groups, scores.index))
 
 
 def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any) -> tuple[list[Any], list[str]]:
@@ -189,32 +193,14 @@ def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
 # --- distances ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class DiagnosticsData:
-    """The data of a plot of diagnostics.
-
-    Attributes
-    ----------
-    points : DataFrame, n x 4 or n x 5
-        "T2" and "Q" of each row, whether it lies "beyond" a limit ("", "T2", "Q" or "both"), whether it is
-        "labelled", and its "group" if groups were given.
-    limits : Series
-        The limits of "T2" and "Q"; its name is the level.
-    """
-
-    points: pd.DataFrame
-    limits: pd.Series
-
-
-@plot
 def plot_diagnostics(
     diagnostics: pd.DataFrame,
     limits: pd.Series,
     *,
-    groups: Any = None,
+    groups: ByRow | None = None,
     labels: int = 10,
     ax: Axes | None = None,
-) -> Generator[DiagnosticsData, None, Axes]:
+) -> Axes:
     """Draw the squared residual Q of each row against its Hotelling T2, with both limits.
 
     Rows far to the right are extreme within the components; rows far up are not described by the components.
@@ -246,15 +232,8 @@ def plot_diagnostics(
         If distances are infinite.
     OptionError
         If `labels` is below 0, there are too many groups, or `ax` is not an Axes.
-
-    Notes
-    -----
-    The table, `plot_diagnostics_data`, is a DiagnosticsData.
     """
-    points = _points(diagnostics, limits, whole_number("labels", labels, 0))
-    if groups is not None:
-        points["group"] = group_rows(groups, diagnostics.index)
-    yield DiagnosticsData(points, limits)
+    points = plot_diagnostics_data(diagnostics, limits, groups=groups, labels=labels)
     new = ax is None
     ax = helpers.axes_for(ax, 6.0 + 1.2 * (groups is not None), 4.4, helpers.OPEN)
     xy = points[["T2", "Q"]].to_numpy(dtype=float)
@@ -286,6 +265,20 @@ def plot_diagnostics(
         outwards=False,
     )
     return ax
+
+
+def plot_diagnostics_data(
+    diagnostics: pd.DataFrame, limits: pd.Series, *, groups: ByRow | None = None, labels: int = 10
+) -> pd.DataFrame:
+    """Return the points that `plot_diagnostics` draws, n x 4 or n x 5.
+
+    "T2" and "Q" of each row, whether it lies "beyond" a limit ("", "T2", "Q" or "both"), whether it is
+    "labelled", and its "group" if groups were given.
+    """
+    points = _points(diagnostics, limits, whole_number("labels", labels, 0))
+    if groups is not None:
+        points["group"] = group_rows(groups, diagnostics.index)
+    return points
 
 
 def _points(diagnostics: pd.DataFrame, limits: pd.Series, labels: int) -> pd.DataFrame:
@@ -359,15 +352,14 @@ def _level_text(level: Any) -> str:
 # --- sparse coordinates ----------------------------------------------------------------------------
 
 
-@plot
 def plot_coordinates(
     coordinates: pd.DataFrame,
     *,
-    components: Sequence[int | str] | None = None,
-    groups: Any = None,
-    palette: Any = None,
+    components: Several | None = None,
+    groups: ByRow | None = None,
+    palette: Palette | None = None,
     ax: Axes | None = None,
-) -> Generator[pd.DataFrame, None, Axes]:
+) -> Axes:
     """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
 
     Nonzero coordinates are stems, zeros small dots on the line.
@@ -392,16 +384,10 @@ def plot_coordinates(
     ------
     ComponentsError, ShapeError, OptionError
         If a component does not exist, groups do not match the rows, or `ax` is not an Axes.
-
-    Notes
-    -----
-    The table, `plot_coordinates_data`, has the chosen columns, and "group" if groups were given.
     """
-    need_coloured(palette, groups is not None)
-    helpers.frame_of(coordinates, "coordinates")
-    values = coordinates.iloc[:, helpers.positions(components, list(coordinates.columns))]
+    data = plot_coordinates_data(coordinates, components=components, groups=groups, palette=palette)
     found = None if groups is None else group_rows(groups, coordinates.index)
-    yield values.copy() if found is None else values.assign(group=found)
+    values = data if found is None else data.iloc[:, :-1]
     n, k = values.shape
     ax = helpers.axes_for(ax, 7.0, 0.7 + 1.5 * k)
     kinds = list(groups_of(ax, found, n, palette))
@@ -427,3 +413,19 @@ def plot_coordinates(
         panel.tick_params(labelsize="small")
         panel.set_xlabel("Row" if j == k - 1 else "")
     return ax
+
+
+def plot_coordinates_data(
+    coordinates: pd.DataFrame,
+    *,
+    components: Several | None = None,
+    groups: ByRow | None = None,
+    palette: Palette | None = None,
+) -> pd.DataFrame:
+    """Return the columns that `plot_coordinates` draws, and "group" if groups were given."""
+    need_coloured(palette, groups is not None)
+    helpers.frame_of(coordinates, "coordinates")
+    chosen = helpers.positions(components, list(coordinates.columns))
+    values = coordinates.iloc[:, chosen]
+    found = None if groups is None else group_rows(groups, coordinates.index)
+    return values.copy() if found is None else values.assign(group=found)

@@ -124,7 +124,7 @@ def chapters(
 ) -> Iterator[Chapter]:
     """Yield the chapters of a fit's report; `arrangement` and `digits` are for its tables of variables."""
     in_memory = source is not None and source.matrix is not None
-    yield Chapter("Summary", (summarise(state, digits=digits, **vars(arrangement)).document,))
+    yield Chapter("Summary", (summarise(state, digits=digits, **vars(arrangement))._document(),))
     yield Chapter("Equations", (formulas(state),))
     loadings = loadings_picture(state, arrangement.groups)
     yield Chapter("Loadings and variance", (loadings, scree_picture(state)))
@@ -232,12 +232,14 @@ def svg_address(svg: str) -> str:
 # --- the figures ----------------------------------------------------------------------------------
 
 
-def loadings_picture(state: FitState, groups: Any = None) -> Picture:
-    """Return the figure of nonzero loadings; `groups` is passed to `plot_loadings`."""
+def loadings_picture(state: FitState, sections: Any = None) -> Picture:
+    """Return the figure of nonzero loadings; `sections` is passed to `plot_loadings`."""
     loadings = frames.loadings(state)
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
     return Picture(
-        lambda ax: plots.plot_loadings(loadings, kind="dots" if k <= 10 else "heatmap", groups=groups, ax=ax),
+        lambda ax: plots.plot_loadings(
+            loadings, kind="dots" if k <= 10 else "heatmap", sections=sections, ax=ax
+        ),
         float(np.clip(2.2 + 0.8 * k, 4.2, 8.5)),
         1.2 + 0.24 * max(shown, 4),
         "loadings",

@@ -20,7 +20,7 @@ ENDING = ".docx"
 
 
 def write_tables(
-    path: str | PathLike[str], documents: Sequence[Document], layout: Layout, what: str = "as_docx()"
+    path: str | PathLike[str], documents: Sequence[Document], layout: Layout, what: str = "to_docx()"
 ) -> None:
     """Write the tables of one or more documents; the caption and the label belong to the first document.
 

@@ -63,7 +63,7 @@ def write_explorer(
     table: pd.DataFrame,
     document: Document,
     title: str | None,
-    max_rows: int,
+    max_points: int | None,
 ) -> None:
     """Write the page; see :meth:`spcastat.results.path.SpcaPath.explore`.
 
@@ -76,16 +76,17 @@ def write_explorer(
     document : Document
         The table as text, for readers without JavaScript.
     title : str, optional
-    max_rows : int
+    max_points : int, optional
+        None for all rows.
     """
     target = file_path(path, ENDINGS)
     source = positions[0].source
     if source is not None:
         source.spare(target)
-    max_rows = whole_number("max_rows", max_rows, 0)
+    max_points = None if max_points is None else whole_number("max_points", max_points, 0)
     record = positions[0].state.record
     title = document.title if title is None else text("title", title) or document.title
-    data = explorer_data(positions, table, title, max_rows)
+    data = explorer_data(positions, table, title, max_points)
     version, script = record.versions.get("spcastat", ""), "\n".join(map(asset, SCRIPTS))
     parts = {
         "@table@": document_html(document),
@@ -109,7 +110,7 @@ def as_json(data: Mapping[str, Any]) -> str:
 
 
 def explorer_data(
-    positions: Sequence[Position], table: pd.DataFrame, title: str, max_rows: int
+    positions: Sequence[Position], table: pd.DataFrame, title: str, max_points: int | None
 ) -> dict[str, Any]:
     """Return everything the page shows as lists, numbers and strings."""
     first = positions[0].state
@@ -118,7 +119,7 @@ def explorer_data(
     place = {int(j): i for i, j in enumerate(used)}
     labels = short_names([names[j] for j in used], positions=used.tolist())
     whole = [name_text(names[j]) for j in used]
-    drawn, index, reason = _rows(positions[0], max_rows)
+    drawn, index, reason = _rows(positions[0], max_points)
     single = all(isinstance(position.card, int | np.integer) for position in positions)
     places = [position.card for position in positions] if single else table["nonzeros"].tolist()
     shown = measures_of("total")
@@ -146,7 +147,7 @@ def explorer_data(
     }
 
 
-def _rows(position: Position, max_rows: int) -> tuple[list[int] | None, Any, str]:
+def _rows(position: Position, max_points: int | None) -> tuple[list[int] | None, Any, str]:
     """Return the positions of the rows drawn, the labels of all rows, and the reason, if none are drawn."""
     source = position.source
     if source is None or source.matrix is None:
@@ -154,9 +155,10 @@ def _rows(position: Position, max_rows: int) -> tuple[list[int] | None, Any, str
         what = "The rows are not in memory" if from_rows else "A covariance matrix has no rows"
         return None, None, f"{what}, so there are no points."
     index = rows.scores(position.state, source).index
-    if max_rows == 0:
-        return None, index, "No rows were asked for (max_rows=0), so there are no points."
-    drawn = np.linspace(0, len(index) - 1, min(max_rows, len(index))).round().astype(int)
+    if max_points == 0:
+        return None, index, "No rows were asked for (max_points=0), so there are no points."
+    count = len(index) if max_points is None else min(max_points, len(index))
+    drawn = np.linspace(0, len(index) - 1, count).round().astype(int)
     return drawn.tolist(), index, ""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag, plural
+from spcastat.config import checked_level, flag, plural
 from spcastat.engine.inputs import Source
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.report.resampling_tables import FDR, UNSAID
@@ -35,7 +35,7 @@ def loading_columns(
     """Return the additional arguments of the table of loadings, and notes that explain them."""
     given: dict[str, Any] = {}
     said: list[str] = []
-    level = trust.checked_level(level)
+    level = checked_level(level)
     if flag("dense", dense):
         given["dense"] = dense_loadings(state, source)
         said.append("PCA: loadings of dense principal components, with the signs of the sparse ones.")
@@ -131,42 +131,3 @@ def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
     meaning = ", ".join(f"{mark} q <= {str(bound)[1:]}" for bound, mark in falling)
     rate = f"false discovery rates ({FDR[found.fdr]}) of {found.draws} permutations"
     return state.by_variable(marks), [f"{meaning}: {rate}.", UNSAID["test"]]
-
-
-def print_loadings(
-    state: FitState,
-    digits: int = 3,
-    cut: float = 0.0,
-    sort: bool | None = None,
-    contributions: bool = False,
-    max_rows: int | None = None,
-    *,
-    groups: Any = None,
-    cutoff: float | None = None,
-) -> None:
-    """Print the loadings; a blank means exactly zero.
-
-    Parameters
-    ----------
-    state : FitState
-    digits : int
-        Number of decimals. A nonzero loading that rounds to zero is printed as ``<.001``.
-    cut : float
-        Loadings smaller than this in absolute value are replaced by a mark, and their number is given.
-    sort : bool, optional
-        Whether to order the variables by the component on which they load most, then by the size of that
-        loading; by default if there are more than 25 variables.
-    contributions : bool
-        Whether to print squared loadings in percent instead.
-    max_rows : int, optional
-        The largest number of variables to show; by default all with a nonzero loading.
-    groups : Series, mapping or sequence of length p, optional
-        The group of each variable; variables of a group are listed together under its name.
-    cutoff : float, optional
-        An alias of `cut`.
-    """
-    from spcastat.tables import Arrangement, Document, loadings_table, render
-
-    arrangement = Arrangement(sort, max_rows, groups, cut if cutoff is None else cutoff)
-    table = loadings_table(frames.loadings(state), arrangement, digits=digits, contributions=contributions)
-    print(render(Document(title="", facts=(), tables=(table,), notes=()), "text"))

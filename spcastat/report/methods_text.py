@@ -210,12 +210,12 @@ def _numbers(state: FitState, choice: Any) -> Iterator[str]:
             f"The loadings are the fewest that were found to keep {100 * share:g} % of the variance that as "
             "many dense principal components explain."
         )
-    yield from (record.chosen or ()) if choice is None else choice_sentences(choice)
+    yield from record.how_chosen() if choice is None else choice_sentences(choice)
 
 
 def choice_sentences(choice: Any) -> Iterator[str]:
     """Yield sentences on how a Choice chose the numbers of components and loadings."""
-    for part in (getattr(choice, "components", None), choice):
+    for part in (getattr(choice, "k_choice", None), choice):
         if part is not None:
             yield part.method_text
 
@@ -270,7 +270,7 @@ def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
         found_draws = known.bootstrap
         how = "with variables selected again in each draw" if found_draws.select else "given the selection"
         draws = plural(len(found_draws.values), "draw")
-        yield f"Intervals of loadings are 95 % bootstrap intervals ({found_draws.kind}, {draws}), {how}."
+        yield f"Intervals of loadings are 95 % bootstrap intervals (normal, {draws}), {how}."
     if known.split is not None:
         first, second = known.split.rows
         yield (

@@ -1,81 +1,31 @@
-"""The base class of everything that prints as tables and renders in several formats."""
+"""What prints as tables: the base classes of results, with the formats in which tables can be written."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import fields
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from spcastat.config import require_extra
+from spcastat.report.workbook import write_workbook
+from spcastat.state.copies import own
 from spcastat.tables.table_layout import Layout
 
 if TYPE_CHECKING:
+    import pandas as pd
     from great_tables import GT
 
+    from spcastat.argument_types import Path
     from spcastat.tables import Document
 
 #: Defines the rules of booktabs as \hline, for notebooks exported to PDF without that package.
 PLAIN_RULES = "".join(rf"\providecommand{{\{name}rule}}{{\hline}}" for name in ("top", "mid", "bottom"))
-#: Layout options that every format has.
-COMMON = ("digits", "decimal", "full_names", "caption", "notes")
-
-
-def with_layout(*further: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Replace the parameter `layout` of a method by layout options: those in COMMON and `further`.
-
-    The options are keywords with the defaults of :class:`Layout`, which checks them. `width` may also be
-    given by position if it is the first of `further`.
-    """
-    known = {one.name: one for one in fields(Layout)}
-
-    def dress(method: Callable[..., Any]) -> Callable[..., Any]:
-        plain = inspect.signature(method)
-        names = (*further[:1], *COMMON, *further[1:])
-        kinds: dict[str, Any] = dict.fromkeys(names, inspect.Parameter.KEYWORD_ONLY)
-        if names[0] == "width":
-            kinds["width"] = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        options = [
-            inspect.Parameter(name, kind, default=known[name].default, annotation=known[name].type)
-            for name, kind in kinds.items()
-        ]
-        before = [one for name, one in plain.parameters.items() if name != "layout"]
-        signature = plain.replace(parameters=[*before, *options])
-
-        @functools.wraps(method)
-        def laid_out(*args: Any, **keywords: Any) -> Any:
-            given = signature.bind(*args, **keywords).arguments
-            layout = Layout(**{one.name: given.pop(one.name) for one in options if one.name in given})
-            return method(**given, layout=layout)
-
-        laid_out.__signature__ = signature  # type: ignore[attr-defined]
-        return laid_out
-
-    return dress
-
-
-class Advised(ABC):
-    """Something with advice in the errors for attributes that it does not have."""
-
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error; only called for missing names."""
-        if hasattr(type(self), name):  # a property raised AttributeError: show the original error
-            return object.__getattribute__(self, name)
-        raise self._no_such(name)
-
-    @abstractmethod
-    def _no_such(self, name: str) -> AttributeError:
-        """Return the error for an attribute that does not exist."""
 
 
 class Shown(ABC):
     """Base of what prints as tables, in a console, in notebooks, and in their exports to PDF and Word."""
 
     @abstractmethod
-    def _tables(self, notebook: bool) -> Renderings:
+    def _tables(self, notebook: bool) -> Summary:
         """Return what is shown, in a notebook or in a console."""
 
     def __repr__(self) -> str:
@@ -92,10 +42,12 @@ class Shown(ABC):
         return self._tables(True).as_markdown()
 
 
-class Renderings(Shown):
-    r"""Tables with a header as text, HTML, LaTeX, Markdown, Word, or a table of great_tables.
+class Summary(Shown):
+    r"""Tables with a header as text, HTML, LaTeX, Markdown, a Word file, a workbook, or for great_tables.
 
-    All formats have these options; options of one format only are described there.
+    A summary prints as text and shows as HTML in notebooks. Results that print as tables derive from it, and
+    write their texts when they are printed or exported. All formats have these options; options of one format
+    only are described there.
 
     digits : int, optional
         Decimals of the loadings, 0 to 10; the default is 3. The decimals of all other numbers change by the
@@ -114,31 +66,72 @@ class Renderings(Shown):
     An invalid value raises an `OptionError` that says what is allowed.
     """
 
-    @property
-    @abstractmethod
-    def document(self) -> Document:
-        """The printed content, as tables of text."""
+    def __init__(self, document: Document, frames: dict[str, pd.DataFrame]) -> None:
+        self._written = document
+        self._frames = frames
 
-    @with_layout("width")
-    def as_text(self, layout: Layout) -> str:
-        """Return plain text in lines of at most `width` characters; other options: :class:`Renderings`."""
+    def _document(self) -> Document:
+        """Return the tables as text. Results override it, so that nothing is formatted before it is shown."""
+        return self._written
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables as data frames by name: for a fit "loadings", p x k, and "variance", k x 8."""
+        return own(self._frames)
+
+    def as_text(
+        self,
+        width: int = 80,
+        *,
+        digits: int | None = None,
+        decimal: Literal[".", ","] = ".",
+        full_names: bool | None = None,
+        caption: str | None = None,
+        notes: bool = True,
+    ) -> str:
+        """Return plain text in lines of at most `width` characters; other options: :class:`Summary`."""
+        layout = Layout(
+            width=width, digits=digits, decimal=decimal, full_names=full_names, caption=caption, notes=notes
+        )
         return self._rendered("text", layout)
 
-    @with_layout("label")
-    def as_html(self, layout: Layout) -> str:
+    def as_html(
+        self,
+        *,
+        label: str | None = None,
+        digits: int | None = None,
+        decimal: Literal[".", ","] = ".",
+        full_names: bool | None = None,
+        caption: str | None = None,
+        notes: bool = True,
+    ) -> str:
         """Return an HTML fragment without external resources; names are escaped, and long names wrap.
 
         Parameters
         ----------
-        digits, decimal, full_names, caption, notes
-            See :class:`Renderings`.
         label : str, optional
             The id of the fragment, for links.
+        digits, decimal, full_names, caption, notes
+            See :class:`Summary`.
         """
+        layout = Layout(
+            label=label, digits=digits, decimal=decimal, full_names=full_names, caption=caption, notes=notes
+        )
         return self._rendered("html", layout)
 
-    @with_layout("label", "longtable", "siunitx", "width")
-    def as_latex(self, layout: Layout) -> str:
+    def as_latex(
+        self,
+        *,
+        label: str | None = None,
+        digits: int | None = None,
+        decimal: Literal[".", ","] = ".",
+        full_names: bool | None = None,
+        caption: str | None = None,
+        notes: bool = True,
+        longtable: bool | None = None,
+        siunitx: bool = False,
+        width: int = 80,
+    ) -> str:
         r"""Return LaTeX with the rules of booktabs; names are escaped, and long names wrap.
 
         A comment in the first line names the packages that are needed: booktabs, and longtable and siunitx
@@ -146,10 +139,10 @@ class Renderings(Shown):
 
         Parameters
         ----------
-        digits, decimal, full_names, caption, notes
-            See :class:`Renderings`.
         label : str, optional
             For ``\ref``: letters, digits and ``: . _ -``, such as "tab:loadings".
+        digits, decimal, full_names, caption, notes
+            See :class:`Summary`.
         longtable : bool, optional
             Whether tables may break across pages; by default only tables longer than a page.
         siunitx : bool
@@ -157,26 +150,101 @@ class Renderings(Shown):
         width : int
             The width of the page in characters: 80 for the class ``article``. Wider tables are split.
         """
+        layout = Layout(
+            label=label,
+            digits=digits,
+            decimal=decimal,
+            full_names=full_names,
+            caption=caption,
+            notes=notes,
+            longtable=longtable,
+            siunitx=siunitx,
+            width=width,
+        )
         return self._rendered("latex", layout)
 
-    @with_layout("label", "width")
-    def as_markdown(self, layout: Layout) -> str:
+    def as_markdown(
+        self,
+        *,
+        label: str | None = None,
+        digits: int | None = None,
+        decimal: Literal[".", ","] = ".",
+        full_names: bool | None = None,
+        caption: str | None = None,
+        notes: bool = True,
+        width: int = 80,
+    ) -> str:
         """Return Markdown with pipe tables, which pandoc, Quarto and GitHub can read.
 
         Parameters
         ----------
-        digits, decimal, full_names, notes
-            See :class:`Renderings`.
         caption, label : str, optional
             Written below the first table as ``: caption {#label}``. Quarto, which numbers tables whose label
             starts with "tbl-", and pandoc from 3.8 read the label; older versions of pandoc print it.
+        digits, decimal, full_names, notes
+            See :class:`Summary`.
         width : int
             The width of the page in characters. Wider tables are split.
         """
+        layout = Layout(
+            label=label,
+            digits=digits,
+            decimal=decimal,
+            full_names=full_names,
+            caption=caption,
+            notes=notes,
+            width=width,
+        )
         return self._rendered("markdown", layout)
 
-    @with_layout("label", "width")
-    def as_docx(self, path: str | PathLike[str], layout: Layout) -> None:
+    def as_gt(
+        self,
+        table: str | None = None,
+        *,
+        digits: int | None = None,
+        decimal: Literal[".", ","] = ".",
+        full_names: bool | None = None,
+        caption: str | None = None,
+        notes: bool = True,
+    ) -> GT:
+        """Return a table of great_tables, to be styled with its methods.
+
+        A column of numbers is numeric, so that it can be coloured by size; blanks are missing values. This
+        needs an optional dependency: ``pip install 'spcastat[gt]'``.
+
+        Parameters
+        ----------
+        table : str, optional
+            The title of a table, such as "How sure". By default the first table and those with the same
+            columns: for a fit the loadings and the variances, as groups of rows.
+        digits, decimal, full_names, caption, notes
+            See :class:`Summary`.
+
+        Raises
+        ------
+        ExtraError
+            If great_tables is not installed.
+        OptionError
+            If there is no table of this title.
+        """
+        layout = Layout(digits=digits, decimal=decimal, full_names=full_names, caption=caption, notes=notes)
+        require_extra("great_tables", "gt", "as_gt()")
+        from spcastat.tables.gt import table_of
+
+        return table_of(self._document(), table, layout)
+
+    def to_docx(
+        self,
+        path: Path,
+        *,
+        label: str | None = None,
+        digits: int | None = None,
+        decimal: Literal[".", ","] = ".",
+        full_names: bool | None = None,
+        caption: str | None = None,
+        notes: bool = True,
+        width: int = 80,
+    ) -> None:
         """Write a Word file with a caption and real tables, whose headings are repeated on every page.
 
         This needs an optional dependency: ``pip install 'spcastat[docx]'``.
@@ -184,10 +252,11 @@ class Renderings(Shown):
         Parameters
         ----------
         path : str or path
-        digits, decimal, full_names, caption, notes
-            See :class:`Renderings`.
+            Ending in .docx.
         label : str, optional
             The name of a bookmark at the number of the table, for cross-references in Word.
+        digits, decimal, full_names, caption, notes
+            See :class:`Summary`.
         width : int
             The width of the page in characters. Wider tables are split.
 
@@ -200,39 +269,43 @@ class Renderings(Shown):
         """
         from spcastat.report.docx_file import write_tables
 
-        write_tables(path, [self.document], layout)
+        layout = Layout(
+            label=label,
+            digits=digits,
+            decimal=decimal,
+            full_names=full_names,
+            caption=caption,
+            notes=notes,
+            width=width,
+        )
+        write_tables(path, [self._document()], layout)
 
-    @with_layout()
-    def as_gt(self, layout: Layout, table: str | None = None) -> GT:
-        """Return a table of great_tables, to be styled with its methods.
+    def to_excel(self, path: Path) -> None:
+        """Write an Excel workbook: a sheet for each of `frames`, unrounded, and one for header and notes.
 
-        A column of numbers is numeric, so that it can be coloured by size; blanks are missing values. This
-        needs an optional dependency: ``pip install 'spcastat[gt]'``.
+        This needs an optional dependency: ``pip install 'spcastat[excel]'``.
 
         Parameters
         ----------
-        table : str, optional
-            The title of a table, such as "How sure". By default the first table and those with the same
-            columns: for a fit the loadings and the variances, as groups of rows.
-        digits, decimal, full_names, caption, notes
-            See :class:`Renderings`.
+        path : str or path
+            Ending in .xlsx.
 
         Raises
         ------
         ExtraError
-            If great_tables is not installed.
-        OptionError
-            If there is no table of this title.
+            If openpyxl is not installed.
+        FileError
+            If the file cannot be written, or its name has another extension.
         """
-        require_extra("great_tables", "gt", "as_gt()")
-        from spcastat.tables.gt import table_of
-
-        return table_of(self.document, table, layout)
+        document = self._document()
+        notes = [("Note", note) for note in document.all_notes]
+        about = [("Tables", document.title), *document.facts, *notes]
+        write_workbook(path, {name[:31]: frame for name, frame in self.frames.items()}, about)
 
     def _rendered(self, kind: str, layout: Layout) -> str:
         from spcastat.tables import render
 
-        return render(self.document, kind, layout=layout)
+        return render(self._document(), kind, layout=layout)
 
-    def _tables(self, notebook: bool) -> Renderings:
+    def _tables(self, notebook: bool) -> Summary:
         return self

@@ -79,7 +79,7 @@ def write_report(
     OptionError
         If `path` is the file from which the rows of the fit are read.
     """
-    row_groups = by_row(row_groups, "row_groups")
+    row_groups = by_row(row_groups, "groups")
     arrangement = Arrangement(sort, max_rows, groups, cut)
     digits = whole_number("digits", digits, 0, 10)
     target = file_path(path, (*ENDINGS, ENDING))
@@ -126,7 +126,7 @@ def to_excel(state: FitState, source: Source | None, path: str | PathLike[str]) 
     """
     if source is not None:
         source.spare(file_path(path))
-    record, document = state.record, summarise(state, source, max_rows=1).document
+    record, document = state.record, summarise(state, source, max_rows=1)._document()
     versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     more = [("Call", record.call), ("Versions", versions), *(("Note", note) for note in document.notes)]
     write_workbook(path, fit_sheets(state, source), [("Fit", document.title), *document.facts, *more])

@@ -63,7 +63,6 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     table, rest = _intervals(state, found, level, screen)
     variances = _variances(trust.variance_ci(state, found, level), "held out")
     how = "variables selected again in each" if found.select else "given these variables"
-    kind = "normal" if found.kind == "normal" else "percentile"
     draws = _draws(found.draws, found.asked, found.again, found.normal, "draw")
     facts = [("Similarity", _similar(trust.similarity(state, found)))]
     notes = [UNSAID["interval" if found.select else "given"], *rest, *[UNSAID["selected"]] * found.select]
@@ -75,7 +74,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     else:
         notes.append(UNSAID["variance"])
     return Document(
-        title=f"Bootstrap ({draws}): {100 * level:g} % intervals, {kind}, {how}",
+        title=f"Bootstrap ({draws}): {100 * level:g} % intervals, normal, {how}",
         facts=tuple(facts),
         tables=(table,) if screen else (table, variances),
         notes=tuple(notes),
@@ -94,7 +93,7 @@ def stability_document(state: FitState, found: Halved, screen: bool = False) -> 
     notes = [UNSAID["frequency"]]
     if screen and len(groups) + len(pairs):
         counts = f"{plural(len(groups), 'cluster')} and {plural(len(pairs), 'associate')}"
-        notes.append(f"Correlated variables: {counts}, in .clusters and .associates.")
+        notes.append(f"Correlated variables: {counts}, in .variable_clusters and .associates.")
     if screen:
         groups = groups[(groups["frequency"] >= found.threshold) & (groups["largest"] < found.threshold)]
     return Document(

@@ -3,82 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural, whole_number
+from spcastat.config import flag, one_of, plural, whole_number
 from spcastat.engine.inputs import Source
+from spcastat.errors import OptionError
 from spcastat.intake.design import Partial
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.measures.adjusted import best_order, totals_in_orders
 from spcastat.operators.scaling_groups import stored
 from spcastat.report.loading_columns import loading_columns
-from spcastat.report.renderings import Advised, Renderings
+from spcastat.report.renderings import Summary
 from spcastat.report.resampling_tables import ROWS, summary_tables
-from spcastat.report.workbook import write_workbook
 from spcastat.state import FitState
 from spcastat.state import component_frames as frames
-from spcastat.state.copies import own
 from spcastat.state.proof_sentences import proof_sentences
 from spcastat.state.record import CENTRING, SCALING, Record
 from spcastat.state.support_rule import forced, groups_of, rule_words, shares
 from spcastat.state.variance import variance as variance_of
 
 if TYPE_CHECKING:
-    from spcastat.tables import Document, Table
+    from spcastat.tables import Table
 
 #: The largest number of covariates named, and of variables with the share that covariates explain.
 FEW_NAMES = 4
 #: The largest numbers of variables shown when a fit is printed, and in a notebook.
 SCREEN, NOTEBOOK = ROWS, 1000
-
-
-class Summary(Advised, Renderings):
-    """Tables with a header; prints as text and renders in notebooks and their exports to PDF and Word."""
-
-    def __init__(self, document: Document, frames: dict[str, pd.DataFrame]):
-        self._document = document
-        self._frames = frames
-
-    def _no_such(self, name: str) -> AttributeError:
-        """Return an error that, for a name such as to_latex, suggests the method as_latex() of this class."""
-        if hasattr(type(self), renamed := name.replace("to_", "as_", 1)):
-            return AttributeError(f"{type(self).__name__} has no {name}; it is {renamed}() here.")
-        return AttributeError(f"{type(self).__name__} has no attribute {name}.")
-
-    @property
-    def document(self) -> Document:
-        """The printed content, as tables of text."""
-        return self._document
-
-    def to_excel(self, path: str | PathLike[str]) -> None:
-        """Write an Excel workbook: a sheet for each of `frames`, unrounded, and one for header and notes.
-
-        This needs an optional dependency: ``pip install 'spcastat[excel]'``.
-
-        Parameters
-        ----------
-        path : str or path
-            Ending in .xlsx.
-
-        Raises
-        ------
-        ExtraError
-            If openpyxl is not installed.
-        FileError
-            If the file cannot be written, or its name has another extension.
-        """
-        notes = [("Note", note) for note in self._document.all_notes]
-        about = [("Tables", self._document.title), *self._document.facts, *notes]
-        write_workbook(path, {name[:31]: frame for name, frame in self._frames.items()}, about)
-
-    @property
-    def frames(self) -> dict[str, pd.DataFrame]:
-        """The tables as data frames by name: for a fit "loadings", p x k, and "variance", k x 8."""
-        return own(self._frames)
+#: What a summary may show.
+TABLES = ("all", "loadings", "variance")
 
 
 def summarise(
@@ -87,9 +42,11 @@ def summarise(
     digits: int = 3,
     max_rows: int | None = None,
     *,
+    tables: str = "all",
     sort: bool | None = None,
     groups: Any = None,
     cut: float = 0.0,
+    contributions: bool = False,
     communality: bool = False,
     complexity: bool = False,
     dense: bool = False,
@@ -97,47 +54,15 @@ def summarise(
     level: float = 0.95,
     stars: bool = False,
 ) -> Summary:
-    """Return the header, loadings and variances of a fit, as text, HTML, LaTeX, Markdown or for Word.
+    """Return the header, loadings and variances of a fit; see `SpcaResult.summary`.
 
-    Parameters
-    ----------
-    digits : int
-        Decimals of the loadings, 0 to 10; the decimals of the other numbers change with them.
-    max_rows : int, optional
-        The largest number of variables to show: those with the largest loadings of each component. By default
-        all with a nonzero loading.
-    sort : bool, optional
-        Whether to order the variables by the component on which they load most, then by the size of that
-        loading; False keeps the order of the data. By default tables of more than 25 variables are sorted.
-    groups : Series, mapping or sequence of length p, optional
-        The group of each variable, such as the scale of a questionnaire; variables of a group are listed
-        together under its name.
-    cut : float
-        Loadings smaller than this in absolute value are printed as "."; a note gives their number.
-    communality, complexity : bool
-        Add a column: the share of the variable's variance explained by regression on all scores; Hofmann's
-        complexity, the effective number of components that the variable loads on.
-    dense : bool
-        Whether to show the loadings of the first k dense principal components next to the sparse ones.
-    conf_int : bool
-        Whether to show intervals of the last `bootstrap()` below the loadings.
-    level : float in [0.5, 0.9999]
-        The confidence level of these intervals.
-    stars : bool
-        Whether to mark loadings by the q values of the last `test_loadings()`: `*` up to .05, `**` up to .01,
-        `***` up to .001.
-
-    Raises
-    ------
-    OptionError
-        If intervals or stars are requested before the fit was resampled.
-    NoRowsError
-        If dense loadings are requested and the fit was read from a file, without data.
+    `groups` are those of the variables, `sections` of the method.
     """
     from spcastat.tables import Arrangement, Document, loadings_table, variance_table
     from spcastat.tables.table_layout import restyled
 
     digits = whole_number("digits", digits, 0, 10)
+    tables = one_of("tables", tables, TABLES)
     factors = stored(state.record.groups)
     if groups is None and factors is not None and factors.kind == "mixed":
         groups = [*factors.names, "numbers"]
@@ -153,14 +78,23 @@ def summarise(
         communality=communality,
         complexity=complexity,
     )
+    further |= _contributions(contributions, further)
     largest = largest_with_another(frames.score_correlation(state))
     sure, unsaid = summary_tables(state, intervals=conf_int)
+    of_loadings = loadings_table(loadings, Arrangement(sort, max_rows, groups, cut), **further)
+    of_variance = variance_table(variance, largest if record.k > 1 else None)
+    if tables == "loadings":
+        return Summary(
+            restyled(Document("", (), (of_loadings,), tuple(said)), digits), {"loadings": loadings}
+        )
+    if tables == "variance":
+        return Summary(restyled(Document("", (), (of_variance,), ()), digits), {"variance": variance})
     document = Document(
         title=_title(record, variance["cardinality"]),
         facts=(*_facts(state), *_groups(state), *(("Proof", text) for text in proof_sentences(state))),
         tables=(
-            loadings_table(loadings, Arrangement(sort, max_rows, groups, cut), **further),
-            variance_table(variance, largest if record.k > 1 else None),
+            of_loadings,
+            of_variance,
             *_tables_of_groups(state, loadings),
             *sure,
         ),
@@ -173,11 +107,24 @@ def summarise(
             *(note for note in unsaid if note not in said),
         ),
     )
-    tables = {"loadings": loadings, "variance": variance}
-    tables |= {"dense": further["dense"]} if dense else {}
-    tables |= {"variables": further["columns"]} if "columns" in further else {}
-    tables |= {"tidy": frames.tidy(state, conf_int=True)} if sure else {}
-    return Summary(restyled(document, digits), tables)
+    found = {"loadings": loadings, "variance": variance}
+    found |= {"dense": further["dense"]} if dense else {}
+    found |= {"variables": further["columns"]} if "columns" in further else {}
+    found |= {"tidy": frames.tidy(state, conf_int=True)} if sure else {}
+    return Summary(restyled(document, digits), found)
+
+
+def _contributions(contributions: bool, further: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the argument of `loadings_table` for squared loadings, which exclude some other options."""
+    if not flag("contributions", contributions):
+        return {}
+    options = {"intervals": "conf_int", "dense": "dense", "stars": "stars"}
+    if excluded := [f"{options[name]}=True" for name in further if name in options]:
+        raise OptionError(
+            f"contributions=True was given with {' and '.join(excluded)}, and these go with loadings: leave "
+            "contributions, or these, out."
+        )
+    return {"contributions": True}
 
 
 def largest_with_another(correlation: pd.DataFrame) -> pd.Series:

@@ -1,6 +1,6 @@
 """The result classes: fits, paths, comparisons, choices, sparse coordinates, resampling."""
 
 from spcastat.results.call import Call
-from spcastat.results.result import SpcaResult
+from spcastat.results.fit import SpcaResult, result_of
 
-__all__ = ["Call", "SpcaResult"]
+__all__ = ["Call", "SpcaResult", "result_of"]

@@ -177,15 +177,6 @@ def _value_text(name: str, value: Any) -> str:
     return name  # a user's object is shown by the name of the argument
 
 
-class OfFit:
-    """The attributes of a fit, for its mixins."""
-
-    _state: FitState
-    _source: Source | None
-    _call: Any
-    _scores: Any
-
-
 # --- the names of components ----------------------------------------------------------------------
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from operator import attrgetter
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,11 @@ from spcastat import plots
 from spcastat.config import plural
 from spcastat.errors import OptionError
 from spcastat.report.chapters import Chapter, chapter_of
-from spcastat.report.methods_text import choice_sentences
+from spcastat.report.renderings import Summary
 from spcastat.report.report_file import write_report
-from spcastat.report.summary import Summary, describe_data, unequal_variances
+from spcastat.report.summary import describe_data, unequal_variances
 from spcastat.results.component_choice import ComponentChoice
-from spcastat.results.delegation import attribute, delegated
-from spcastat.results.plotted import plot_of
-from spcastat.results.result import SpcaResult
+from spcastat.results.fit import SpcaResult
 from spcastat.search.default import HELD
 from spcastat.select.candidates import CRITERIA
 from spcastat.select.unequal import Selected
@@ -29,6 +27,11 @@ from spcastat.state.copies import own
 from spcastat.state.support_rule import rule_of
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.grid import fixed, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat.argument_types import ByRow, Path, Sections
 
 #: The advice for variables with very different variances.
 SCALED = "choose(data, scale=True)"
@@ -127,10 +130,10 @@ class Chosen:
         ends = [f"All {len(table)} candidates: choice.table."] if len(shown) < len(table) else []
         facts, tables = [], []
         if components is not None:
-            notes += components._cautions
-            facts.append(("k", components._brief))
+            notes += components._cautions()
+            facts.append(("k", components._brief()))
             tables.append(components._lines(components.k + 1))  # up to the first one that was not chosen
-            ends.append("The tests of k: choice.components.")
+            ends.append("The tests of k: choice.k_choice.")
         notes.append(" ".join([self._key(columns), *ends]))
         tables.append(self._grid(columns, shown))
         return self._document(facts, tables, notes)
@@ -372,51 +375,43 @@ def card_text(card: Any) -> str:
 
 
 class Choice(Summary):
-    """Chosen cardinalities, with the reasons for them and the fit.
+    """The result of `choose`: the numbers of components and loadings, the fit with them, and the reasons.
 
     The printout shows the choice, the candidates that are best by other criteria, and warnings. `table` has
-    all candidates and criteria, `reason` all reasons; ``print(choice.components)`` explains the choice of the
+    all candidates and criteria, `reason` all reasons; ``print(choice.k_choice)`` explains the choice of the
     number of components.
-
-    `frames` has the table under "choice" and, if the number of components was chosen as well, its tables
-    under "components" and "spectrum".
     """
 
-    def __init__(self, fit: SpcaResult, chosen: Chosen, components: ComponentChoice | None):
-        self._fit, self._how, self._table = fit, chosen, chosen.table
-        self.by, self.components, self.call = chosen.by, components, chosen.call
-        frames = {"choice": chosen.table, **({} if components is None else components._frames)}
-        record = replace(fit._state.record, chosen=list(choice_sentences(self)))
+    def __init__(self, fit: SpcaResult, chosen: Chosen, k_choice: ComponentChoice | None) -> None:
+        self._fit, self._how, self._k_choice = fit, chosen, k_choice
+        record = replace(fit._state.record, chosen=partial(_method_sentences, k_choice, chosen))
         fit._state = replace(fit._state, record=record)
-        super().__init__(chosen.screen(components), frames)
 
-    def _no_such(self, name: str) -> AttributeError:
-        """Return the AttributeError for a missing attribute; if the fit has it, the message says so."""
-        if not name.startswith("_") and hasattr(type(self._fit), name):
-            return AttributeError(f"A choice has no {name}; it is choice.fit.{name} here.")
-        return super()._no_such(name)
+    def _document(self) -> Document:
+        return self._how.screen(self._k_choice)
 
-    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
-        """Return the thresholds of parallel analysis; see `ComponentChoice._noise_for`."""
-        if self.components is None:
-            raise OptionError(
-                "parallel= is a choice with a given number of components, so that no parallel analysis "
-                "was run; give the result of choose_k()."
-            )
-        return self.components._noise_for(spectrum)
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The table under "choice"; if k was chosen, too, its tables under "components" and "spectrum"."""
+        return {"choice": self.table, **({} if self._k_choice is None else self._k_choice.frames)}
 
     @property
     def fit(self) -> SpcaResult:
         """The fit with the chosen cardinalities, as a direct call would return it."""
         return self._fit
 
-    k: int = attribute(lambda choice: len(choice._fit.components), "The number of components.")
+    @property
+    def k(self) -> int:
+        """The number of components."""
+        return self._how.state.record.k
 
     @property
-    def card(self) -> Any:
-        """The chosen cardinality: a number for all components, or a list with one for each."""
-        card = self._how.card
-        return own(card) if isinstance(card, list) else card
+    def card(self) -> int | list[int]:
+        """The chosen cardinality: a number for all components, or a list with one for each.
+
+        It is what ``spca(card=)`` takes, and counts groups of variables with ``together=``.
+        """
+        return own(self._how.card) if isinstance(self._how.card, list) else int(self._how.card)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -428,24 +423,122 @@ class Choice(Summary):
         (in-sample without cross-validation). Smaller values of "ebic" and "bic" and larger values of "is" are
         better.
         """
-        return own(self._table)
-
-    reason: str = attribute(
-        lambda choice: " ".join(choice._how.reasons()), "The reasons for the choice, in words."
-    )
-    method_text: str = attribute(
-        lambda choice: " ".join(choice._how.method_sentences()),
-        "Text for a methods section on how the numbers of loadings were chosen.",
-    )
-
-    plot = plot_of(plots.plot_choice, "plot", table="table", by="by", dense="_how.dense")
-    plot_data = plot.data
-
-    report = delegated(write_report, "report")
+        return own(self._how.table)
 
     @property
-    def _before(self) -> tuple[Chapter, ...]:
-        """The chapters that precede those of the fit in the report."""
+    def k_choice(self) -> ComponentChoice | None:
+        """The choice of the number of components; None if `k` was given."""
+        return self._k_choice
+
+    @property
+    def by(self) -> Literal["cv", "ebic", "bic", "is", "variance"]:
+        """The criterion of the choice."""
+        return cast('Literal["cv", "ebic", "bic", "is", "variance"]', self._how.by)
+
+    @property
+    def call(self) -> str:
+        """The call that reproduces the fit, with `data` for the data."""
+        return self._how.call
+
+    @property
+    def reason(self) -> str:
+        """The reasons for the choice, in words."""
+        return " ".join(self._how.reasons())
+
+    @property
+    def method_text(self) -> str:
+        """Text for a methods section on how the numbers of loadings were chosen."""
+        return " ".join(self._how.method_sentences())
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the criterion against the number of nonzero loadings, and mark the choice.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+
+        Notes
+        -----
+        The curve joins candidates with the same cardinality for all components; for cross-validation a band
+        shows plus and minus one standard error. Candidates with unequal cardinalities are drawn separately.
+        """
+        return plots.plot_choice(self._how.table, by=self.by, dense=self._how.dense, ax=ax)
+
+    def report(
+        self,
+        path: Path,
+        *,
+        title: str | None = None,
+        call: str | None = None,
+        full_names: bool = True,
+        sort: bool | None = None,
+        max_rows: int | None = None,
+        sections: Sections | None = None,
+        digits: int = 3,
+        cut: float = 0.0,
+        groups: ByRow | None = None,
+    ) -> None:
+        """Write a report that begins with the choice and its plots, then describes the fit.
+
+        Parameters
+        ----------
+        path : str or path
+            A name with the extension .html or .htm, or without one, for a page; with .docx for Word, which
+            needs an optional dependency: ``pip install 'spcastat[docx]'``.
+        title : str, optional
+            The title of the report.
+        call : str, optional
+            The code that reproduces the fit, if it is not the recorded `call`.
+        full_names : bool
+            Whether the tables have long names in full; otherwise names are shortened, with a key.
+        sort, max_rows, sections, digits, cut
+            Which variables the tables show, in which order, and how: see `SpcaResult.summary`.
+        groups : Series, Categorical or array of length n, or str, optional
+            Groups of rows, for colours and markers in the figures, or the name of a column of the data.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or its name has another extension.
+        ExtraError
+            If a Word file is requested and python-docx is not installed.
+        OptionError
+            If `path` is the file from which the rows of the fit are read.
+        """
+        fit = self._fit
+        write_report(
+            fit._state,
+            fit._source,
+            fit._by_row,
+            self._chapters(),
+            path,
+            title=title,
+            call=call,
+            full_names=full_names,
+            sort=sort,
+            max_rows=max_rows,
+            groups=sections,
+            digits=digits,
+            cut=cut,
+            row_groups=groups,
+        )
+
+    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the thresholds of parallel analysis; see `ComponentChoice._noise_for`."""
+        if self._k_choice is None:
+            raise OptionError(
+                "parallel= is a choice with a given number of components, so that no parallel analysis "
+                "was run; give the result of choose_k()."
+            )
+        return self._k_choice._noise_for(spectrum)
+
+    def _chapters(self) -> tuple[Chapter, ...]:
+        """Return the chapters that precede those of the fit in the report."""
         what = "The criterion of every cardinality"
         unsaid = (
             f"Every cardinality by {NAMES[self.by]}"
@@ -453,7 +546,7 @@ class Choice(Summary):
             "variables of the choice are, nor that those left out have nothing to do with the component."
         )
         sparse = chapter_of("How sparse", self._how.document(), self.plot, what, unsaid)
-        number = self.components
+        number = self._k_choice
         if number is None:
             return (sparse,)
         what = "Eigenvalues of the data and of noise"
@@ -461,9 +554,10 @@ class Choice(Summary):
             "Eigenvalues compared with those of noise. A component below the line may be real and weak, and "
             "one above it need not mean anything."
         )
-        return chapter_of("How many components", number.document, number.plot, what, unsaid), sparse
+        return chapter_of("How many components", number._document(), number.plot, what, unsaid), sparse
 
-    # the data of the fit, for the report
-    _state = property(attrgetter("_fit._state"))
-    _source = property(attrgetter("_fit._source"))
-    _by_row = property(attrgetter("_fit._by_row"))
+
+def _method_sentences(k_choice: ComponentChoice | None, chosen: Chosen) -> list[str]:
+    """Return the sentences of a methods section on how the numbers were chosen."""
+    number = [] if k_choice is None else [k_choice.method_text]
+    return [*number, " ".join(chosen.method_sentences())]

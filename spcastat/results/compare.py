@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,21 +20,26 @@ from spcastat.kernels.orthonormal import orthonormalise
 from spcastat.labels import full_names, name_text
 from spcastat.measures import MEASURES, measures_of
 from spcastat.progress import listening
-from spcastat.report.summary import Summary
+from spcastat.report.renderings import Summary
 from spcastat.resample import seed_of, workers
 from spcastat.resample.folds import divided, require_foldable
 from spcastat.resample.refit import plan_of, refit_of
 from spcastat.results.call import Call, source_for
-from spcastat.results.plotted import plot_of
-from spcastat.results.result import SpcaResult
+from spcastat.results.fit import SpcaResult
 from spcastat.search.settings import OBJECTIVES
 from spcastat.select.crossvalidation import Errors, held_out
 from spcastat.state.component_frames import facts
 from spcastat.state.component_frames import loadings as loadings_of
+from spcastat.state.copies import own
 from spcastat.state.proof_sentences import joint_gap
 from spcastat.state.record import JOINT
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.grid import each, number_rows, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat.argument_types import Progress, Rng, Rows
 
 #: Largest number of folds and of repeats.
 MOST_FOLDS = 1000
@@ -43,32 +48,85 @@ HELD_OUT = ("Error", "Standard error", "Above the smallest", "Its standard error
 
 
 class Comparison(Summary):
-    """Several fits side by side; prints as text and shows as HTML in a notebook.
+    """Several fits side by side, the result of `compare`; prints as text and shows as HTML in a notebook."""
 
-    Notes
-    -----
-    Its `frames` are:
+    def __init__(
+        self,
+        measures: pd.DataFrame,
+        cardinality: pd.DataFrame,
+        agreement: pd.DataFrame,
+        angles: pd.DataFrame,
+        matches: pd.DataFrame,
+    ) -> None:
+        self._measures, self._cardinality = measures, cardinality
+        self._agreement, self._angles, self._matches = agreement, angles, matches
 
-    "measures"
-        One row per fit: method, k, nonzeros, variables used, all measures, dense PCA's share ("pca"),
-        gaps to the bounds of joint proofs in percent ("gap_pev" and so on; NaN without a proof), the
-        largest correlation of scores, the total variance, whether the fit converged. With held-out errors
-        "held_out" and its standard error "held_out_se", "held_out_excess" over the smallest and its
-        standard error, paired by fold.
-    "cardinality"
-        Nonzeros, fits x components.
-    "agreement"
-        Fits x fits: the mean Jaccard index of the supports, with components matched so that it is
-        largest; a component without a match counts as zero.
-    "angles"
-        Fits x fits: the largest principal angle between the spans of the loadings, in degrees.
-    "matches"
-        For each pair of fits the matched components, their Jaccard index, and the absolute cosine
-        between their loadings.
-    """
+    def _document(self) -> Document:
+        return _document(self._measures, self._cardinality, self._agreement, self._angles)
 
-    plot = plot_of(plots.plot_compare, "plot", measures=lambda comparison: comparison.frames["measures"])
-    plot_data = plot.data
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables "measures", "cardinality", "agreement", "angles" and "matches"."""
+        return {
+            "measures": self.measures,
+            "cardinality": self.cardinality,
+            "agreement": self.agreement,
+            "angles": self.angles,
+            "matches": self.matches,
+        }
+
+    @property
+    def measures(self) -> pd.DataFrame:
+        """One row per fit.
+
+        The columns are method, k, nonzeros, variables used, all measures, dense PCA's share ("pca"), gaps to
+        the bounds of joint proofs in percent ("gap_pev" and so on; NaN without a proof), the largest
+        correlation of scores, the total variance, whether the fit converged. With held-out errors "held_out"
+        and its standard error "held_out_se", "held_out_excess" over the smallest and its standard error,
+        paired by fold.
+        """
+        return own(self._measures)
+
+    @property
+    def cardinality(self) -> pd.DataFrame:
+        """Nonzeros, fits x components."""
+        return own(self._cardinality)
+
+    @property
+    def agreement(self) -> pd.DataFrame:
+        """The mean Jaccard index of the supports, fits x fits.
+
+        Components are matched so that it is largest; a component without a match counts as zero.
+        """
+        return own(self._agreement)
+
+    @property
+    def angles(self) -> pd.DataFrame:
+        """The largest principal angle between the spans of the loadings, fits x fits, in degrees."""
+        return own(self._angles)
+
+    @property
+    def matches(self) -> pd.DataFrame:
+        """The matched components of each pair of fits.
+
+        The columns are "fit", "other", "component", "matched", "jaccard" (the Jaccard index of the supports)
+        and "cosine" (the absolute cosine between the loadings).
+        """
+        return own(self._matches)
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw each share of variance of each fit as a point.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        return plots.plot_compare(self._measures, ax=ax)
 
 
 def compare(
@@ -77,10 +135,10 @@ def compare(
     held_out: bool = False,
     folds: int = 5,
     repeats: int = 1,
-    data: Any = None,
-    rng: Any = None,
+    data: Rows | None = None,
+    rng: Rng = None,
     n_jobs: int = 1,
-    progress: Any = False,
+    progress: Progress = None,
 ) -> Comparison:
     """Compare fits of the same variables.
 
@@ -102,13 +160,13 @@ def compare(
         Seed of the folds; None uses a fixed seed.
     n_jobs : int
         Number of processes among which folds are distributed; -1 for all processors.
-    progress : bool or callable
+    progress : bool or callable, optional
         As for :func:`spcastat.spca`.
 
     Returns
     -------
     Comparison
-        With `frames`, `plot()`, and output as text, HTML, LaTeX and Markdown.
+        It has the tables `measures`, `cardinality`, `agreement`, `angles` and `matches`, and a `plot()`.
 
     Raises
     ------
@@ -130,7 +188,7 @@ def compare(
     >>> import spcastat as sp
     >>> R = sp.datasets.load_pitprops()
     >>> both = sp.compare({"l0": sp.spca_cov(R, 2, 5), "greedy": sp.spca_cov(R, 2, 5, method="greedy")})
-    >>> float(both.frames["agreement"].loc["l0", "l0"])
+    >>> float(both.agreement.loc["l0", "l0"])
     1.0
     """
     if not isinstance(fits, Mapping) or len(fits) < 2:
@@ -165,14 +223,8 @@ def compare(
         spans = [orthonormalise(loadings[one].to_numpy())[0] for one in (a, b)]
         angle = subspace_angles(*(Q[:, Q.any(axis=0)] for Q in spans)).max()
         angles.loc[a, b] = angles.loc[b, a] = float(np.rad2deg(angle))
-    frames = {
-        "measures": measures,
-        "cardinality": pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64"),
-        "agreement": agreement,
-        "angles": angles,
-        "matches": pd.DataFrame(matches, columns=columns),
-    }
-    return Comparison(_document(names, frames), frames)
+    cardinality = pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64")
+    return Comparison(measures, cardinality, agreement, angles, pd.DataFrame(matches, columns=columns))
 
 
 # --- numbers ------------------------------------------------------------------------------------
@@ -185,15 +237,15 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
     aligned = {}
     for name, fit in fits.items():
         loadings = loadings_of(fit._state)
-        own = loadings.index
-        if len(own) != len(columns) or not own.isin(columns).all():
-            lacking, further = columns[~columns.isin(own)], own[~own.isin(columns)]
+        labels = loadings.index
+        if len(labels) != len(columns) or not labels.isin(columns).all():
+            lacking, further = columns[~columns.isin(labels)], labels[~labels.isin(columns)]
             raise ShapeError(
                 f"The fits {shown(first_name)} and {shown(name)} are of different variables, {len(columns)} "
-                f"and {len(own)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
+                f"and {len(labels)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
                 f"{listed(further, 4) or 'none'}. Compare fits of the same variables."
             )
-        aligned[name] = loadings if own.equals(columns) else loadings.loc[columns]
+        aligned[name] = loadings if labels.equals(columns) else loadings.loc[columns]
     return aligned
 
 
@@ -227,8 +279,10 @@ def _matched(a: str, b: str, first: pd.DataFrame, second: pd.DataFrame) -> list[
 # --- text ---------------------------------------------------------------------------------------
 
 
-def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
-    measures, card = frames["measures"], frames["cardinality"]
+def _document(
+    measures: pd.DataFrame, card: pd.DataFrame, agreement: pd.DataFrame, angles: pd.DataFrame
+) -> Document:
+    names = list(measures.index)
     headings = tuple(full_names(names))
     rows = [
         Row("Method", tuple(measures["method"])),
@@ -278,8 +332,8 @@ def _document(names: list[str], frames: Mapping[str, pd.DataFrame]) -> Document:
         notes.append("The data of the fits have different total variances; shares refer to that of each fit.")
     tables = (
         Table("Fit", headings, tuple(rows)),
-        Table("Agreement", headings, number_rows(frames["agreement"], 2)),
-        Table("Angle, degrees", headings, number_rows(frames["angles"], 1)),
+        Table("Agreement", headings, number_rows(agreement, 2)),
+        Table("Angle, degrees", headings, number_rows(angles, 1)),
     )
     return Document(f"Comparison of {len(names)} fits", (), tables, tuple(notes))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -11,13 +12,14 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import plural
 from spcastat.errors import OptionError
-from spcastat.report.summary import Summary
-from spcastat.results.delegation import attribute
-from spcastat.results.plotted import plot_of
+from spcastat.report.renderings import Summary
 from spcastat.select.noise_tests import LEAST_CORRELATION, Standing, broken_stick
 from spcastat.state.copies import own
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.grid import alike, fixed, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Decimals of the columns of tests.
 DIGITS = {"p": 3, "deflated_p": 3, "sparse_p": 3, "sparse_correlation": 2}
@@ -40,56 +42,77 @@ class Tested:
 
 
 class ComponentChoice(Summary):
-    """The number of components that stand out from noise, by three tests.
+    """The number of components that stand out from noise, by three tests; the result of `choose_k`.
 
-    `frames` has the table under "components" and all eigenvalues under "spectrum".
+    It prints as the table of the tests and the reasons, and shows as HTML in a notebook.
     """
 
-    def __init__(self, found: Standing, *, p: int, unit: float, most: int, tested: Tested | None = None):
+    def __init__(
+        self, found: Standing, *, p: int, unit: float, most: int, tested: Tested | None = None
+    ) -> None:
         self._found, self._most, self._p, self._tested = found, most, p, tested
-        self.alpha, self.n_resample, self.sparse_card = found.draws.alpha, found.draws.n_draws, found.card
-        values = found.values * unit
-        shares = values / values.sum()
-        index = pd.Index([f"PC{j + 1}" for j in range(len(values))], name="component")
-        m = len(found.p_values)
-        self._table = pd.DataFrame(
-            {
-                "observed": values[:m],
-                "noise": found.bound * unit,
-                "p": found.p_values,
-                "deflated_p": found.deflated_p_values,
-                "sparse_observed": found.sparse_variances * unit,
-                "sparse_p": found.sparse_p_values,
-                "sparse_correlation": found.correlations,
-                "share": shares[:m],
-                "cumulative": np.cumsum(shares)[:m],
-            },
-            index=index[:m],
-        )
-        self._spectrum = pd.DataFrame(
-            {
-                "eigenvalue": values,
-                "share": shares,
-                "cumulative": np.cumsum(shares),
-                "broken_stick": broken_stick(p)[: len(values)],
-            },
-            index=index,
-        )
-        self.kaiser: int | None = None
-        self.broken_stick: int | None = None
-        if tested is None:
-            above = self._spectrum["share"] > self._spectrum["broken_stick"]
-            mean = found.values.sum() / p  # over all p variables
-            self.kaiser = int(np.sum(found.values > mean * (1.0 + 1e-10)))
-            self.broken_stick = len(above) if above.all() else int(np.argmin(above))
-        super().__init__(self._made(), {"components": self._table, "spectrum": self._spectrum})
+        self._spectrum = _spectrum_of(found, p, unit)
+        self._table = _table_of(found, self._spectrum, unit)
 
-    k: int = attribute("_found.k", "The number of components: max(min(parallel, deflated), sequential).")
-    parallel: int = attribute("_found.parallel", "The number that parallel analysis keeps.")
-    deflated: int = attribute(
-        "_found.deflated", "The number whose eigenvalues stand out after projecting out earlier components."
-    )
-    sequential: int = attribute("_found.sequential", "The number that the sequential sparse test keeps.")
+    def _document(self) -> Document:
+        title = f"Number of components: {self.k}   ({self._by_test}; {self.n_draws} sign flips)"
+        return Document(title, (), (self._lines(len(self._table)),), (*self._reasons(), self._key()))
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables "components" (`table`) and "spectrum"."""
+        return {"components": self.table, "spectrum": self.spectrum}
+
+    @property
+    def k(self) -> int:
+        """The number of components: max(min(parallel, deflated), sequential)."""
+        return self._found.k
+
+    @property
+    def parallel(self) -> int:
+        """The number that parallel analysis keeps."""
+        return self._found.parallel
+
+    @property
+    def deflated(self) -> int:
+        """The number whose eigenvalues stand out after projecting out earlier components."""
+        return self._found.deflated
+
+    @property
+    def sequential(self) -> int:
+        """The number that the sequential sparse test keeps."""
+        return self._found.sequential
+
+    @property
+    def kaiser(self) -> int | None:
+        """The number of eigenvalues above their mean (Kaiser); None if some variables were not tested."""
+        if self._tested is not None:
+            return None
+        mean = self._found.values.sum() / self._p  # over all p variables
+        return int(np.sum(self._found.values > mean * (1.0 + 1e-10)))
+
+    @property
+    def broken_stick(self) -> int | None:
+        """The number of shares above those of a broken stick; None if some variables were not tested."""
+        if self._tested is not None:
+            return None
+        above = self._spectrum["share"] > self._spectrum["broken_stick"]
+        return len(above) if above.all() else int(np.argmin(above))
+
+    @property
+    def alpha(self) -> float:
+        """The level of the tests."""
+        return self._found.draws.alpha
+
+    @property
+    def n_draws(self) -> int:
+        """The number of draws of noise for each test."""
+        return self._found.draws.n_draws
+
+    @property
+    def sparse_card(self) -> int:
+        """The number of variables of the components in the sequential sparse test."""
+        return self._found.card
 
     @property
     def table(self) -> pd.DataFrame:
@@ -102,22 +125,37 @@ class ComponentChoice(Summary):
         """
         return own(self._table)
 
-    spectrum: pd.DataFrame = attribute(
-        "_spectrum",
-        "All eigenvalues (of the tested variables), their shares, and the shares of a broken stick.",
-    )
+    @property
+    def spectrum(self) -> pd.DataFrame:
+        """All eigenvalues (of the tested variables), their shares, and the shares of a broken stick."""
+        return own(self._spectrum)
 
-    reason: str = attribute(
-        lambda choice: " ".join(choice._reasons()), "The reasons for the number, in words."
-    )
+    @property
+    def reason(self) -> str:
+        """The reasons for the number, in words."""
+        return " ".join(self._reasons())
 
     @property
     def method_text(self) -> str:
         """Text for a methods section on how the number was chosen."""
         return (
             "The number of components was chosen by comparison with noise, made by flipping the signs of the "
-            f"centred values at random ({self.n_resample} draws). {next(self._reasons())}"
+            f"centred values at random ({self.n_draws} draws). {next(self._reasons())}"
         )
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the leading eigenvalues and thresholds from noise.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        return plots.plot_components(self._spectrum, self._table, alpha=self.alpha, ax=ax)
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
         """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
@@ -142,9 +180,6 @@ class ComponentChoice(Summary):
             )
         return self._table["noise"].to_numpy(dtype=float)
 
-    plot = plot_of(plots.plot_components, "plot", spectrum="spectrum", table="table", alpha="alpha")
-    plot_data = plot.data
-
     def _reasons(self) -> Iterator[str]:
         table, found, m = self._table, self._found, len(self._table)
         k, P, D, Q = found.k, found.parallel, found.deflated, found.sequential
@@ -166,7 +201,7 @@ class ComponentChoice(Summary):
                 f"PC{D + 1} has p = {fixed(table['deflated_p'].iloc[D], 3)} without those before it (level "
                 f"{level} %): to parallel analysis rows of very unequal size look like components."
             )
-        yield from self._cautions
+        yield from self._cautions()
         if min(P, D) < Q:
             yield (
                 "The sparse test sees weak components of few variables that strong ones hide from parallel "
@@ -179,7 +214,6 @@ class ComponentChoice(Summary):
                 "weak, or spread over many variables."
             )
 
-    @property
     def _brief(self) -> str:
         """The chosen number of components, and the number by each test and rule."""
         rules = "" if self._tested else f"; Kaiser {self.kaiser}, broken stick {self.broken_stick}"
@@ -190,9 +224,8 @@ class ComponentChoice(Summary):
         found = self._found
         return f"parallel analysis {found.parallel}, deflated {found.deflated}, sparse {found.sequential}"
 
-    @property
     def _cautions(self) -> Iterator[str]:
-        """Warnings: the last tested component still stands out, or some variables were not tested."""
+        """Yield warnings: the last tested component still stands out, or some variables were not tested."""
         found, m = self._found, len(self._table)
         if m in (found.parallel, found.sequential):
             where = "give a larger kmax to see the end" if m < self._most else "no more can be tested"
@@ -204,10 +237,6 @@ class ComponentChoice(Summary):
                 "rows, about half; the other rows selected the variables, by a sparse fit. Weak components "
                 "are harder to find in half of the rows, and components of many more variables may be missed."
             )
-
-    def _made(self) -> Document:
-        title = f"Number of components: {self.k}   ({self._by_test}; {self.n_resample} sign flips)"
-        return Document(title, (), (self._lines(len(self._table)),), (*self._reasons(), self.key))
 
     def _lines(self, most: int) -> Table:
         table = self._table.iloc[:most]
@@ -224,8 +253,7 @@ class ComponentChoice(Summary):
         headings = ("observed", point, "p", "deflated p", "sparse p", "r", "cum. %")
         return Table("", headings, tuple(lines))
 
-    @property
-    def key(self) -> str:
+    def _key(self) -> str:
         """Explanation of the headings of the table."""
         key = (
             "observed: eigenvalue. p: of the eigenvalue of that rank. deflated p: of the first one without "
@@ -238,3 +266,37 @@ class ComponentChoice(Summary):
         if self._tested is None:
             key += f" Kaiser's rule {self.kaiser}, broken stick {self.broken_stick}."
         return key
+
+
+def _spectrum_of(found: Standing, p: int, unit: float) -> pd.DataFrame:
+    """Return all eigenvalues in units of the data, their shares, and those of a broken stick of p pieces."""
+    values = found.values * unit
+    shares = values / values.sum()
+    return pd.DataFrame(
+        {
+            "eigenvalue": values,
+            "share": shares,
+            "cumulative": np.cumsum(shares),
+            "broken_stick": broken_stick(p)[: len(values)],
+        },
+        index=pd.Index([f"PC{j + 1}" for j in range(len(values))], name="component"),
+    )
+
+
+def _table_of(found: Standing, spectrum: pd.DataFrame, unit: float) -> pd.DataFrame:
+    """Return the tests of each component, variances in units of the data."""
+    tested = spectrum.iloc[: len(found.p_values)]
+    return pd.DataFrame(
+        {
+            "observed": tested["eigenvalue"],
+            "noise": found.bound * unit,
+            "p": found.p_values,
+            "deflated_p": found.deflated_p_values,
+            "sparse_observed": found.sparse_variances * unit,
+            "sparse_p": found.sparse_p_values,
+            "sparse_correlation": found.correlations,
+            "share": tested["share"],
+            "cumulative": tested["cumulative"],
+        },
+        index=tested.index,
+    )

@@ -2,92 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, listed, nearest, one_of, plural, shown
+from spcastat.config import elements, listed, nearest, plural, shown
+from spcastat.engine.inputs import Source
 from spcastat.errors import ComponentsError, DuplicateNamesError, OptionError
 from spcastat.intake.frames import open_table
 from spcastat.labels import full_names, name_text
-from spcastat.report.summary import Summary
-from spcastat.results.call import OfFit
-from spcastat.results.delegation import attribute
-from spcastat.results.other_names import answered
-from spcastat.state import component_frames, row_scores
+from spcastat.report.renderings import Summary
+from spcastat.state import FitState, component_frames, row_scores
 from spcastat.state.copies import own
-from spcastat.state.supplementary import Further, describe, further
+from spcastat.state.supplementary import Further, further
 from spcastat.tables import Document, Table
 from spcastat.tables.grid import number_rows
 
 #: Largest number of rows in a printed table; frames have all.
 MOST_ROWS = 30
-#: The description of the option `supplement` of plots.
-DRAWN = """supplement : Supplement, optional
-    What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and numeric
-    variables as arrows among the correlations."""
 
 
 class Supplement(Summary):
     """Supplementary rows and variables, the result of ``fit.supplement()``; plots take it as ``supplement=``.
 
-    Notes
-    -----
-    Its `frames` are, depending on the rows and variables given:
-
-    "rows", "rows_cos2"
-        Scores of the rows, m x k, and their squared cosines with the components.
-    "correlations", "correlations_cos2"
-        Correlations of numeric variables with the scores, s x k, and their squares.
-    "levels", "test_values"
-        Means of the scores for the levels of factors, by (variable, level), and their test values. A test
-        value above 2 in absolute value is significant at about 5 %.
-    "ratios"
-        Share of the variance of each score between the levels of each factor.
-    "sizes"
-        Number of rows (sum of weights) of each numeric variable, level and factor.
+    It prints as text and shows as HTML in a notebook. Tables of what was not given are None.
     """
 
-    def __init__(self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, further: Further | None):
-        self._further = further
-        frames: dict[str, pd.DataFrame] = {}
-        tables, notes, key = [], [], []
-        self._levels: pd.DataFrame | None = None
-        if rows is not None and cos2 is not None:
-            frames |= {"rows": rows, "rows_cos2": cos2}
-            tables.append(_pairs("Row", rows, cos2, full_names(rows.index), "cos2"))
-            notes += [f"{MOST_ROWS} of {len(rows)} rows are shown."] * (len(rows) > MOST_ROWS)
-            key = ["cos2: squared cosine of the row with the component."]
-        if further is not None and len(further.correlations):
-            correlations = further.correlations
-            frames |= {"correlations": correlations, "correlations_cos2": correlations**2}
-            lines = zip(number_rows(correlations[:MOST_ROWS], 2), correlations.index, strict=False)
-            cells = (replace(row, cells=(*row.cells, f"{further.sizes[name]:g}")) for row, name in lines)
-            tables.append(Table("Correlation", (*full_names(correlations.columns), "n"), tuple(cells)))
-        if further is not None and len(further.levels):
-            frames |= {"levels": further.levels, "test_values": further.test_values, "ratios": further.ratios}
-            names = [f"{name_text(factor)} = {name_text(value)}" for factor, value in further.levels.index]
-            self._levels = further.levels.set_axis(names)
-            tables.append(_pairs("Level: mean score", further.levels, further.test_values, names, "test"))
-            notes.append("test: test value; beyond 2 in size a level goes with the component (5 %).")
-        if further is not None:
-            frames["sizes"] = further.sizes.to_frame("n")
-        document = Document("Supplementary rows and variables", (), tuple(tables), (*notes, *key))
-        super().__init__(document, frames)
+    def __init__(self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, further: Further | None) -> None:
+        self._rows, self._cos2, self._further = rows, cos2, further
+        self._factors = None if further is None or further.levels.empty else further
 
-    rows: pd.DataFrame | None = attribute(
-        lambda given: given._frames.get("rows"), "Scores of the supplementary rows, m x k; None without them."
-    )
-    correlations: pd.DataFrame | None = attribute(
-        lambda given: given._frames.get("correlations"),
-        "Correlations of the numeric variables with the scores, s x k; None without them.",
-    )
-    levels: pd.DataFrame | None = attribute(
-        "_levels", 'Mean scores of the levels of factors, labelled "variable = level"; None without factors.'
-    )
+    def _document(self) -> Document:
+        return _document(self._rows, self._cos2, self._further)
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables by name, those of what was not given left out."""
+        found = {
+            "rows": self.rows,
+            "rows_cos2": self.rows_cos2,
+            "correlations": self.correlations,
+            "correlations_cos2": self.correlations_cos2,
+            "levels": self.levels,
+            "test_values": self.test_values,
+            "ratios": self.ratios,
+            "sizes": self.sizes,
+        }
+        return {name: frame for name, frame in found.items() if frame is not None}
+
+    @property
+    def rows(self) -> pd.DataFrame | None:
+        """Scores of the supplementary rows, m x k."""
+        return None if self._rows is None else own(self._rows)
+
+    @property
+    def rows_cos2(self) -> pd.DataFrame | None:
+        """Squared cosines of the supplementary rows with the components, m x k."""
+        return None if self._cos2 is None else own(self._cos2)
+
+    @property
+    def correlations(self) -> pd.DataFrame | None:
+        """Correlations of the numeric variables with the scores, s x k."""
+        found = self._further
+        return None if found is None or found.correlations.empty else own(found.correlations)
+
+    @property
+    def correlations_cos2(self) -> pd.DataFrame | None:
+        """Squared correlations of the numeric variables with the scores, s x k."""
+        correlations = self.correlations
+        return None if correlations is None else correlations**2
+
+    @property
+    def levels(self) -> pd.DataFrame | None:
+        """Mean scores of the levels of factors, by (variable, level)."""
+        return None if self._factors is None else own(self._factors.levels)
+
+    @property
+    def test_values(self) -> pd.DataFrame | None:
+        """Test values of these means, by (variable, level); beyond 2 in size a mean is significant at 5 %."""
+        return None if self._factors is None else own(self._factors.test_values)
+
+    @property
+    def ratios(self) -> pd.DataFrame | None:
+        """Share of the variance of each score between the levels of each factor."""
+        return None if self._factors is None else own(self._factors.ratios)
+
+    @property
+    def sizes(self) -> pd.DataFrame | None:
+        """Number of rows (sum of weights) of each numeric variable, level and factor, in the column "n"."""
+        return None if self._further is None else own(self._further.sizes.to_frame("n"))
+
+    @property
+    def _named_levels(self) -> pd.DataFrame | None:
+        """The table `levels`, labelled "variable = level", as plots show it."""
+        levels = self.levels
+        return None if levels is None else levels.set_axis(level_names(levels.index))
+
+
+def _document(rows: pd.DataFrame | None, cos2: pd.DataFrame | None, further: Further | None) -> Document:
+    tables, notes, key = [], [], []
+    if rows is not None and cos2 is not None:
+        tables.append(_pairs("Row", rows, cos2, full_names(rows.index), "cos2"))
+        notes += [f"{MOST_ROWS} of {len(rows)} rows are shown."] * (len(rows) > MOST_ROWS)
+        key = ["cos2: squared cosine of the row with the component."]
+    if further is not None and len(further.correlations):
+        correlations = further.correlations
+        lines = zip(number_rows(correlations[:MOST_ROWS], 2), correlations.index, strict=False)
+        cells = (replace(row, cells=(*row.cells, f"{further.sizes[name]:g}")) for row, name in lines)
+        tables.append(Table("Correlation", (*full_names(correlations.columns), "n"), tuple(cells)))
+    if further is not None and len(further.levels):
+        names = level_names(further.levels.index)
+        tables.append(_pairs("Level: mean score", further.levels, further.test_values, names, "test"))
+        notes.append("test: test value; beyond 2 in size a level goes with the component (5 %).")
+    return Document("Supplementary rows and variables", (), tuple(tables), (*notes, *key))
+
+
+def level_names(levels: pd.Index) -> list[str]:
+    """Return the text "variable = level" for each pair of a variable and a level."""
+    return [f"{name_text(factor)} = {name_text(value)}" for factor, value in levels]
 
 
 def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[str], what: str) -> Table:
@@ -107,164 +142,48 @@ def checked(given: Any) -> Supplement:
     )
 
 
-class Interpreted(OfFit):
-    """Mixin with the methods for interpreting components."""
+def supplement(
+    state: FitState,
+    source: Source | None,
+    scores: Callable[[], pd.DataFrame],
+    rows: Any,
+    variables: Any,
+    na: str,
+) -> Supplement:
+    """Return scores of further rows, and associations of further variables; see `SpcaResult.supplement`.
 
-    _distances: pd.DataFrame
+    `scores` is a function that returns the scores of the rows of the fit, n x k.
+    """
+    if rows is None and variables is None:
+        raise OptionError("supplement() was given nothing; give rows=, variables=, or both.")
+    found, cos2 = None, None
+    if rows is not None:
+        found = row_scores.scores_of_new(state, rows, na)
+        q = row_scores.diagnostics_of(state, rows, na)["Q"].to_numpy()
+        cos2 = component_frames.row_cos2(state, found, q)
+    more = None if variables is None else further_variables(state, source, scores, variables)
+    return Supplement(found, cos2, more)
 
-    @answered
-    def contributions(self, of: Literal["variables", "rows"] = "variables") -> pd.DataFrame:
-        """Return the contribution of each variable, or row, to each component; contributions sum to 1.
 
-        Parameters
-        ----------
-        of : {"variables", "rows"}
-            For variables, squared loadings, p x k. For rows, (weighted) squared scores over their sum, n x k.
+def further_variables(
+    state: FitState, source: Source | None, scores: Callable[[], pd.DataFrame], variables: Any
+) -> Further:
+    """Return the associations of supplementary variables with the scores; parameters as `supplement`."""
+    source = row_scores.need_rows(state, source, "supplementary variables")
+    known = scores()
+    if not isinstance(variables, (pd.DataFrame, pd.Series)) and hasattr(variables, "columns"):
+        table = open_table(variables)
+        variables = table.values
+        if not table.labelled and len(table.index) == len(known):
+            variables = variables.set_axis(known.index)
+    return further(variables, known, source.weights)
 
-        Raises
-        ------
-        NoRowsError
-            For rows, if the fit does not have them in memory.
-        """
-        if one_of("of", of, component_frames.OF) == "variables":
-            return self._state.by_variable(self._state.V**2)
-        source = row_scores.need_rows(self._state, self._source, "contributions('rows')")
-        return component_frames.row_contributions(own(self._scores), source.weights)
 
-    @answered
-    def cos2(self, of: Literal["variables", "rows"] = "variables") -> pd.DataFrame:
-        """Return the squared cosines: how well each component represents each variable, or row.
-
-        Parameters
-        ----------
-        of : {"variables", "rows"}
-            For variables, squared correlations with the scores, p x k. For rows, squared cosines between the
-            centred row and the loadings, n x k. Sums over components are at most 1 only if the scores are
-            uncorrelated, or the loadings orthogonal; `communalities` has the share that all scores explain.
-
-        Raises
-        ------
-        NoRowsError
-            For rows, if the fit does not have them in memory.
-        """
-        if one_of("of", of, component_frames.OF) == "variables":
-            return component_frames.correlations(self._state) ** 2
-        row_scores.need_rows(self._state, self._source, "cos2('rows')")
-        return component_frames.row_cos2(self._state, own(self._scores), self._distances["Q"].to_numpy())
-
-    @answered
-    def supplement(self, rows: Any = None, variables: Any = None, *, na: str = "raise") -> Supplement:
-        """Return scores of supplementary rows, and associations of supplementary variables with components.
-
-        Parameters
-        ----------
-        rows : DataFrame, array, sparse matrix, polars or pyarrow table, optional
-            Rows as for `transform`, for which scores and squared cosines are returned.
-        variables : DataFrame or Series, optional
-            Values for each row of the fit, matched by row labels; labels 0, 1, ... are matched by position if
-            the rows of the fit have other labels. For numbers, correlations with the scores are returned; for
-            factors (text, categories, booleans), the mean score of each level with its test value, (mean of
-            the level - overall mean) over its standard error under random sampling of the level without
-            replacement. Rows with a missing value are left out for that variable.
-        na : str
-            Treatment of missing values in `rows`, as for `transform`.
-
-        Returns
-        -------
-        Supplement
-            Frames and tables; ``biplot(supplement=...)`` and ``plot_correlations(supplement=...)`` draw it.
-
-        Raises
-        ------
-        OptionError
-            If neither rows nor variables are given.
-        NoRowsError
-            For variables, if the rows of the fit are not in memory.
-        ShapeError, ColumnTypeError, DataError
-            If the variables have other rows or unsuitable types.
-        """
-        if rows is None and variables is None:
-            raise OptionError("supplement() was given nothing; give rows=, variables=, or both.")
-        scores, cos2 = None, None
-        if rows is not None:
-            scores = row_scores.scores_of_new(self._state, rows, na)
-            q = row_scores.diagnostics_of(self._state, rows, na)["Q"].to_numpy()
-            cos2 = component_frames.row_cos2(self._state, scores, q)
-        return Supplement(scores, cos2, None if variables is None else self._further(variables))
-
-    @answered
-    def describe_components(self, variables: Any = None, *, level: float = 0.05) -> pd.DataFrame:
-        """Return the variables associated with each component, including supplementary ones, with tests.
-
-        Parameters
-        ----------
-        variables : DataFrame, Series or Supplement, optional
-            Supplementary variables, as for `supplement`.
-        level : float in (0, 1]
-            Only rows with a p-value up to this level are returned; 1 returns all.
-
-        Returns
-        -------
-        DataFrame
-            One row for each component and variable, the strongest first: "component"; "kind" ("variable" of
-            the fit, "supplementary" number, "factor", "level"); "term"; "loading" of a variable; "estimate",
-            which is a correlation, for a factor the share of the variance of the score between its levels,
-            for a level its mean score; "statistic", which is t, F, or a test value; "p_value". Variables with
-            a nonzero loading have no statistic and no p-value.
-
-        Notes
-        -----
-        The tests treat the component as fixed. Variables with a nonzero loading define it and are not tested;
-        the p-values of the other variables of the fit are too small, since these took part in the selection;
-        those of supplementary variables are valid.
-        """
-        found = variables._further if isinstance(variables, Supplement) else None
-        if variables is not None and not isinstance(variables, Supplement):
-            found = self._further(variables)
-        return describe(self._state, found, level)
-
-    @answered
-    def rename(self, names: Mapping[Any, str] | Any) -> Self:
-        """Return the same fit with new names of its components, which are used in all output.
-
-        Parameters
-        ----------
-        names : mapping or sequence of str
-            Mapping from old names or numbers (from 1) to new names, or a sequence of names for all
-            components.
-
-        Raises
-        ------
-        ComponentsError
-            If a component does not exist, or the number of names is wrong.
-        OptionError
-            If a name is not text, or is empty.
-        DuplicateNamesError
-            If two components would have the same name.
-
-        Examples
-        --------
-        >>> import spcastat as sp
-        >>> fit = sp.spca_cov(sp.datasets.load_pitprops(), 2, 5).rename({"PC1": "size"})
-        >>> list(fit.components)
-        ['size', 'PC2']
-        """
-        state = self._state
-        renamed = _renamed(list(state.components), names)
-        record = replace(state.record, names=renamed)
-        scores = None if state.scores is None else own(state.scores).set_axis(renamed, axis=1)
-        made: Any = type(self)
-        twin: Self = made(replace(state, record=record, scores=scores), self._source, self._call)
-        return twin
-
-    def _further(self, variables: Any) -> Further:
-        source = row_scores.need_rows(self._state, self._source, "supplementary variables")
-        if not isinstance(variables, (pd.DataFrame, pd.Series)) and hasattr(variables, "columns"):
-            table = open_table(variables)
-            variables = table.values
-            if not table.labelled and len(table.index) == len(self._scores):
-                variables = variables.set_axis(self._scores.index)
-        return further(variables, own(self._scores), source.weights)
+def renamed(state: FitState, names: Any) -> FitState:
+    """Return the state of a fit with new names of its components; see `SpcaResult.rename`."""
+    new = _renamed(list(state.components), names)
+    scores = None if state.scores is None else own(state.scores).set_axis(new, axis=1)
+    return replace(state, record=replace(state.record, names=new), scores=scores)
 
 
 def _renamed(old: list[str], names: Any) -> list[str]:

@@ -80,29 +80,6 @@ METHOD_ARGUMENTS = {
     **dict.fromkeys(("B", "R", "nboot", "n_boot", "n_resamples", "reps"), "the number of draws is n="),
     **dict.fromkeys(("timeout", "max_time", "seconds"), "the limit in seconds is time_limit="),
 }
-#: Attribute of results in other programs -> attribute of a fit.
-ATTRIBUTES = {
-    **dict.fromkeys(("rotation", "loadings_", "weights"), "loadings"),
-    **dict.fromkeys(("k", "n_components", "n_components_", "ncomp"), "components.size"),
-    **dict.fromkeys(("eig", "eigenvalues"), "variance"),
-    "components_": "loadings.T",
-    "x": "scores",
-    "sdev": "variance['score variance'] ** 0.5",
-    "explained_variance_": "variance['adjusted variance']",
-    "explained_variance_ratio_": "variance['share of total']",
-    "pev": "measure('pev')",
-    "communality": "communalities",
-    "cor": "score_correlation",
-    "predict": "transform(new)",
-    "fit_transform": "scores",
-    "to_latex": "summary().as_latex()",
-    "to_html": "summary().as_html()",
-    "to_markdown": "summary().as_markdown()",
-    "to_csv": "loadings.to_csv(path)",
-    "plot": "biplot(), .plot_loadings() or .screeplot()",
-    "scree": "screeplot()",
-    "n_iter_": "n_iter",
-}
 
 
 def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = None) -> None:
@@ -156,13 +133,6 @@ def _no_such_argument(function: str, name: str, known: list[str]) -> str:
         if any(one in known for one in named) or (not named and "plot" in function):
             return f"{function}() has no argument {name}=; {answer}."
     return f"{function}() has no argument {name}=.{nearest(name, sorted(set(known) - {'self'}))}"
-
-
-def no_such_attribute(name: str, attributes: list[str]) -> AttributeError:
-    """Return the error for an attribute that a fit does not have."""
-    if name in ATTRIBUTES:
-        return AttributeError(f"A fit has no {name}; it is fit.{ATTRIBUTES[name]} here.")
-    return AttributeError(f"A fit has no attribute {name}.{nearest(name, attributes)}")
 
 
 #: (function, argument) -> why the function does not have the argument, and what to do.

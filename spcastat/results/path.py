@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
@@ -12,61 +11,66 @@ from spcastat import plots
 from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
 from spcastat.measures import MEASURES, measures_of
-from spcastat.report.summary import Summary, describe_data
-from spcastat.results.delegation import attribute
-from spcastat.results.plotted import drawn
-from spcastat.results.result import SpcaResult
+from spcastat.report.renderings import Summary
+from spcastat.report.summary import describe_data
+from spcastat.results.fit import SpcaResult
 from spcastat.state.component_frames import facts
+from spcastat.state.copies import own
 from spcastat.state.support_rule import rule_words
 from spcastat.tables import Document, Row, Table
 from spcastat.tables.grid import fixed, percent
 
-#: The types of the requested values and of the fits.
-Key = TypeVar("Key")
-Fit = TypeVar("Fit")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat.argument_types import MeasureName, Path
+
 #: The measures in the table.
 SHOWN = measures_of("total", "pca")
-#: The default of the parameter `measures`.
-MAXIMISED = "By default the one that the search maximised, or the adjusted variance."
 
 
-class FitPath(Summary, Generic[Key, Fit]):
-    """Fits by requested value, with a table; `frames` has the table under "path"."""
+class SpcaPath(Summary):
+    """Fits of the same data by one method, in ascending order of nonzeros; the result of `spca_path`.
 
-    def __init__(self, fits: Mapping[Key, Fit], table: pd.DataFrame, document: Document):
-        self._fits, self._table = dict(fits), table
-        super().__init__(document, {"path": table})
-
-    @property
-    def fits(self) -> dict[Key, Fit]:
-        """The fits by requested value: a cardinality (a tuple if components differ), or a penalty."""
-        return dict(self._fits)
-
-    table: pd.DataFrame = attribute(
-        "_table", "One row per fit; the docstring of the class lists the columns."
-    )
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._fits)
-
-    def __len__(self) -> int:
-        return len(self._fits)
-
-
-class SpcaPath(FitPath[Any, SpcaResult]):
-    """Fits of the same data by one method, in ascending order of nonzeros.
-
-    ``path[7]`` is short for ``path.fits[7]``; `frames` has the table under "path". The columns of `table` are
-    "card", "nonzeros", all measures, "pca" (the share of dense PCA with as many components), "objective",
-    "score_correlation" and "converged".
+    ``path[7]`` is the fit with seven nonzeros in each component, ``path[(7, 4, 4)]`` one with unequal
+    cardinalities. A path prints as its table, and shows as HTML in a notebook.
     """
 
-    def __init__(self, fits: dict[Any, SpcaResult]):
-        table = pd.DataFrame([_row(card, fit) for card, fit in fits.items()])
-        super().__init__(fits, table, _document(table, next(iter(fits.values()))))
+    def __init__(self, fits: dict[int | tuple[int, ...], SpcaResult]) -> None:
+        self._fits = dict(fits)
+        self._table = pd.DataFrame([_row(card, fit) for card, fit in fits.items()])
 
-    def __getitem__(self, card: Any) -> SpcaResult:
-        key = tuple(elements(card, len(self))) if isinstance(card, (list, tuple)) else card
+    def _document(self) -> Document:
+        return _document(self._table, self._first)
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The table under "path"."""
+        return {"path": self.table}
+
+    @property
+    def fits(self) -> dict[int | tuple[int, ...], SpcaResult]:
+        """The fits by cardinality: a number, or a tuple if the components differ."""
+        return dict(self._fits)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per fit.
+
+        The columns are "card", "nonzeros", all measures, "pca" (the share of dense PCA with as many
+        components), "objective", "score_correlation" and "converged".
+        """
+        return own(self._table)
+
+    def __getitem__(self, card: int | tuple[int, ...] | list[int]) -> SpcaResult:
+        """Return the fit with a cardinality.
+
+        Raises
+        ------
+        CardinalityError
+            If the path has no such fit.
+        """
+        key: Any = tuple(elements(card, len(self))) if isinstance(card, (list, tuple)) else card
         if not all(map(is_whole, key if isinstance(key, tuple) else [key])) or key not in self._fits:
             raise CardinalityError(
                 f"The path has no fit with card={shown(card)}; it has {listed(self._fits, 20)}."
@@ -74,19 +78,46 @@ class SpcaPath(FitPath[Any, SpcaResult]):
             )
         return self._fits[key]
 
-    @drawn(plots.plot_path, "table", measures=MAXIMISED)
-    def plot(self, *, measures: str | Sequence[str] | None = None) -> Any:
-        if measures is None:
-            first = next(iter(self._fits.values()))
-            options = first.options
-            searched = first.method == "joint" or options.get("search") == "joint"
-            maximised = options.get("objective") if searched else None
-            measures = maximised if maximised in MEASURES else "adjusted"
-        return {"table": self.table, "measures": measures}
+    def __iter__(self) -> Iterator[int | tuple[int, ...]]:
+        return iter(self._fits)
 
-    plot_data = plot.data
+    def __len__(self) -> int:
+        return len(self._fits)
 
-    def explore(self, path: str | PathLike[str], *, title: str | None = None, max_rows: int = 1000) -> None:
+    def plot(
+        self,
+        *,
+        measures: MeasureName | list[MeasureName | Literal["score_correlation"]] | None = None,
+        x: Literal["nonzeros", "card"] = "nonzeros",
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw measures against the number of nonzero loadings (He, Monteiro and Park 2010, Figure 1).
+
+        Parameters
+        ----------
+        measures : str or list of str, optional
+            "adjusted", "pev", "least_squares", "relative_adjusted", "rre", and in a list
+            "score_correlation". By default the one that the search maximised, or the adjusted variance.
+        x : {"nonzeros", "card"}
+            The horizontal axis: nonzero loadings of all components, or of each.
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+            A dashed line marks what dense PCA explains with as many components; the vertical axis starts at
+            zero.
+
+        Raises
+        ------
+        OptionError
+            If a measure does not exist, or `ax` is not an Axes.
+        """
+        shown = self._maximised() if measures is None else measures
+        return plots.plot_path(self._table, measures=shown, x=x, ax=ax)
+
+    def explore(self, path: Path, *, title: str | None = None, max_points: int | None = 1000) -> None:
         """Write an interactive page with a slider for the cardinality.
 
         Loadings, variances, the biplot, the equations and the curve of explained variance follow the slider.
@@ -101,10 +132,10 @@ class SpcaPath(FitPath[Any, SpcaResult]):
             replaced only after the new one is complete.
         title : str, optional
             By default the title of the printout.
-        max_rows : int
-            Largest number of rows to draw. If there are more, this many equally spaced rows are drawn, and
-            the page says so. With 0, the page has no scores and no row labels. Rows not in memory are not
-            drawn.
+        max_points : int, optional
+            Largest number of rows to draw; None draws all. If there are more, this many equally spaced rows
+            are drawn, and the page says so. With 0, the page has no scores and no row labels. Rows not in
+            memory are not drawn.
 
         Raises
         ------
@@ -112,7 +143,7 @@ class SpcaPath(FitPath[Any, SpcaResult]):
             If the file cannot be written, or has another suffix.
         OptionError
             If `path` is not a path or is the file from which the rows are read, `title` is not text, or
-            `max_rows` is negative.
+            `max_points` is negative.
 
         Examples
         --------
@@ -123,7 +154,18 @@ class SpcaPath(FitPath[Any, SpcaResult]):
         from spcastat.report.explorer import Position, write_explorer  # imported late, as few paths need it
 
         positions = [Position(card, fit._state, fit._source) for card, fit in self._fits.items()]
-        write_explorer(path, positions, self._table, self._document, title, max_rows)
+        write_explorer(path, positions, self._table, self._document(), title, max_points)
+
+    @property
+    def _first(self) -> SpcaResult:
+        return next(iter(self._fits.values()))
+
+    def _maximised(self) -> str:
+        """Return the measure that the search maximised, or else "adjusted"."""
+        options = self._first.options
+        searched = self._first.method == "joint" or options.get("search") == "joint"
+        objective = options.get("objective") if searched else None
+        return str(objective) if objective in MEASURES else "adjusted"
 
 
 def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:

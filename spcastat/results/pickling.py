@@ -51,6 +51,8 @@ class Picklable:
             kept |= {"_source": None, "_call": None}
             if "_state" in kept:
                 kept["_state"] = replace(kept["_state"], moments=kept["_state"].moments.settled())
+        if "_state" in kept:  # how the numbers were chosen is pickled as text
+            kept["_state"] = replace(kept["_state"], record=kept["_state"].record.written())
         for name in _SPECS:
             if kept.get(name) is not None:
                 kept[name] = replace(kept[name], spec=_packed(kept[name].spec))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,14 +18,12 @@ from spcastat.labels import full_names, name_text
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Operator, Removed, deflate
 from spcastat.progress import listening
-from spcastat.report.renderings import Renderings
-from spcastat.results.call import OfFit
-from spcastat.results.delegation import attribute
-from spcastat.results.other_names import answered
+from spcastat.report.renderings import Summary
 from spcastat.search.grouped import GroupRule
 from spcastat.search.rule import SupportRule
 from spcastat.search.settings import OBJECTIVES
 from spcastat.state import FitState
+from spcastat.state.copies import own
 from spcastat.state.fit_moments import Moments
 from spcastat.state.proof_sentences import percent_text, proof_sentence, with_proof
 from spcastat.state.record import JOINT, Proven, plain_value
@@ -34,59 +31,69 @@ from spcastat.state.support_rule import forced, grouped, groups_of, rule_of, rul
 from spcastat.storage.atomic import file_path, write_bytes
 from spcastat.tables import Document, Row, Table
 
+if TYPE_CHECKING:
+    from spcastat.argument_types import Path, Progress
+
 # --- the certificate, and proofs in files --------------------------------------------------------
 
 
-class Certificate(Renderings, pd.DataFrame):
-    """Proven bounds: a data frame with one row per component, or one row for all components jointly.
-
-    The printout has a few columns and a sentence that summarises the proof; see `columns` for the others.
-    Subsets of it are plain data frames.
+class Certificate(Summary):
+    """Proven bounds of a fit; prints as text and shows as HTML in a notebook.
 
     `fit.adopt(certificate)` returns the fit with the best loadings that the proof found.
     """
 
-    # Attributes that pandas preserves when a frame is copied or pickled.
-    _metadata: ClassVar[list[str]] = ["_proven", "_found", "_nonneg", "_names", "_rule", "_claim"]
-    _proven: Proven
-    _found: pd.DataFrame
-    _nonneg: bool
-    _names: list[str]
-    _rule: str
-    _claim: dict[str, Any] | str
+    def __init__(
+        self, proven: Proven, best: np.ndarray, state: FitState, source: Source, data: Any = None
+    ) -> None:
+        """Keep a proof of the fit in `state`.
 
-    @classmethod
-    def of(
-        cls, proven: Proven, found: np.ndarray, state: FitState, source: Source, data: Any = None
-    ) -> Certificate:
-        """Return the certificate of a proof; `found` are the best loadings found, shape (p, k).
-
-        `data` are those of the call that made the fit.
+        `best` are the best loadings found, shape (p, k), and `data` those of the call that made the fit.
         """
         from spcastat.certify.claim import claim_of  # imported late, as few fits need it
 
-        table = cls(proven.rows, index=["fit"] if proven.scope == "joint" else state.components)
-        columns = state.spec.columns
-        name = "supports" if proven.scope == "joint" else "support"
-        table[name] = [_named(places, columns) for places in table[name]]
-        table._proven = proven
-        table._found = state.by_variable(found)
-        table._nonneg = bool(state.record.options.get("nonneg"))
-        table._names = list(state.components)
-        table._rule = rule_words(state)
-        table._claim = claim_of(proven, state, source, data)
+        self._proven = proven
+        self._best = state.by_variable(best)
+        self._components = state.components
+        self._nonneg = bool(state.record.options.get("nonneg"))
+        self._rule = rule_words(state)
+        self._claim = claim_of(proven, state, source, data)
+
+    def _document(self) -> Document:
+        return _document(self.table, self._proven, self.sentence)
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The table under "proof"."""
+        return {"proof": self.table}
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per component; of a joint proof one row, "fit".
+
+        Of single components: "cardinality"; "value" and proven "upper_bound" in variance units; "gap" in
+        percent of the value; "optimal", True only if proven, to 1e-9 relative; "proof", its kind; "nodes",
+        "seconds"; "best_known" and its "support", the best one found. Of all jointly: "measure",
+        "cardinalities"; "value", "upper_bound" and "pca_bound" as shares of the total variance; "gap";
+        "optimal", to 1e-4 relative; "proof", "nodes", "open", "seconds"; "best_known" and its "supports".
+        """
+        joint = self._proven.scope == "joint"
+        table = pd.DataFrame(self._proven.rows, index=["fit"] if joint else own(self._components))
+        name = "supports" if joint else "support"
+        table[name] = [_named(places, self._best.index) for places in table[name]]
         return table
 
-    _constructor: Any = pd.DataFrame  # of its subsets
+    @property
+    def sentence(self) -> str:
+        """What is proven, in one sentence."""
+        return proof_sentence(self._proven, self._nonneg, list(self._components), self._rule)
 
-    sentence: str = attribute(
-        lambda proof: proof_sentence(proof._proven, proof._nonneg, proof._names, proof._rule),
-        "Summary of the proof.",
-    )
-    loadings: pd.DataFrame = attribute("_found", "The best loadings found, p x k.")
+    @property
+    def loadings(self) -> pd.DataFrame:
+        """The best loadings found, p x k."""
+        return own(self._best)
 
-    @answered
-    def save(self, path: str | PathLike[str], time_limit: float = 60.0) -> None:
+    def save(self, path: Path, *, time_limit: float = 60.0) -> None:
         """Write a proof that can be checked without a new search: ``spcastat verify proof.json data.csv``.
 
         The file contains the multipliers from which every bound is recomputed from the data; its format is
@@ -97,7 +104,7 @@ class Certificate(Renderings, pd.DataFrame):
 
         Parameters
         ----------
-        path : str or PathLike
+        path : str or path
             Path of the file, whose name must end in .json.
         time_limit : float
             Limit in seconds.
@@ -146,33 +153,31 @@ class Certificate(Renderings, pd.DataFrame):
             ) from None
         write_bytes(target, text.encode())
 
-    @property
-    def document(self) -> Document:
-        """The printout as tables of text."""
-        joint = self._proven.scope == "joint"
-        unit = ", %" if joint else ""
-        rows = []
-        for name, row in self.iterrows():
-            label, value, bound = name_text(name), f"{row['value']:.6g}", f"{row['upper_bound']:.6g}"
-            if joint:
-                label, value = OBJECTIVES[self._proven.measure], f"{100.0 * row['value']:.3f}"
-                bound = percent_text(row["upper_bound"], up=True)
-            gap = percent_text(row["gap"] / 100.0, up=True, rounding=1e-6) if np.isfinite(row["gap"]) else ""
-            rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
-        if joint:
-            row = self.iloc[0]
-            spent = f"{row['nodes']} nodes, {row['open']} open, {row['seconds']:.1f} s"
-            facts = [("Cardinalities", ", ".join(str(c) for c in row["cardinalities"]))]
-            facts.append(("Proof", f"{row['proof']}; {spent}"))
-        else:
-            proofs = {text: self["proof"] == text for text in self["proof"]}
-            names = {text: ", ".join(full_names(self.index[own])) for text, own in proofs.items()}
-            facts = [("Proof", f"{own}: {text}") for text, own in names.items()]
-        title = "Joint proof" if joint else "Proof of the adjusted variance of each component"
-        headings = (f"value{unit}", f"bound{unit}", "gap, %", "optimal")
-        return Document(title, tuple(facts), (Table("", headings, tuple(rows)),), (self.sentence,))
 
-    __str__ = Renderings.__repr__
+def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
+    """Return the printout of a proof: a few columns of its table, and the sentence."""
+    joint = proven.scope == "joint"
+    unit = ", %" if joint else ""
+    rows = []
+    for name, row in table.iterrows():
+        label, value, bound = name_text(name), f"{row['value']:.6g}", f"{row['upper_bound']:.6g}"
+        if joint:
+            label, value = OBJECTIVES[proven.measure], f"{100.0 * row['value']:.3f}"
+            bound = percent_text(row["upper_bound"], up=True)
+        gap = percent_text(row["gap"] / 100.0, up=True, rounding=1e-6) if np.isfinite(row["gap"]) else ""
+        rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
+    if joint:
+        row = table.iloc[0]
+        spent = f"{row['nodes']} nodes, {row['open']} open, {row['seconds']:.1f} s"
+        facts = [("Cardinalities", ", ".join(str(c) for c in row["cardinalities"]))]
+        facts.append(("Proof", f"{row['proof']}; {spent}"))
+    else:
+        proofs = {text: table["proof"] == text for text in table["proof"]}
+        names = {text: ", ".join(full_names(table.index[those])) for text, those in proofs.items()}
+        facts = [("Proof", f"{those}: {text}") for text, those in names.items()]
+    title = "Joint proof" if joint else "Proof of the adjusted variance of each component"
+    headings = (f"value{unit}", f"bound{unit}", "gap, %", "optimal")
+    return Document(title, tuple(facts), (Table("", headings, tuple(rows)),), (sentence,))
 
 
 def _named(places: Any, columns: pd.Index) -> list[Any]:
@@ -189,167 +194,81 @@ def _named(places: Any, columns: pd.Index) -> list[Any]:
 ORTHOGONAL = 1e-6
 
 
-class Proved(OfFit):
-    """Mixin with the methods that prove bounds and adopt better fits found by a proof."""
+def need_data(state: FitState, source: Source | None, what: str) -> Source:
+    """Return the data of a fit, unchanged since the fit; `what` names the method for messages."""
+    if source is None:
+        raise state.no_data(what)
+    source.require_same()
+    return source
 
-    @answered
-    def certify(
-        self,
-        *,
-        joint: bool | None = None,
-        objective: str | None = None,
-        orthogonal: bool = False,
-        time_limit: float = 60.0,
-        max_nodes: int | None = None,
-        progress: Any = False,
-    ) -> Certificate:
-        """Prove upper bounds on how much better the fit could be, by its objective.
 
-        By default a fit that maximises a measure of all components together (adjusted variance, PEV, or the
-        least-squares share, as ``fit.options["objective"]`` says) is compared by this measure with all fits
-        of the same cardinalities, in any order, as with ``joint=True``. A fit by a method that finds one
-        component after another has no such measure: each component is compared, by the adjusted variance
-        that it adds, with the best component given the earlier ones (Schur complement, in the order shown),
-        as with ``joint=False``. The same is done for one component by adjusted variance or PEV, which are
-        then equal; where a component adds nothing to the earlier ones; and where a rule for supports has no
-        joint proof (`together`, and a forced variable with a loading of zero).
+def prove(
+    state: FitState,
+    source: Source,
+    *,
+    joint: bool | None,
+    objective: str | None,
+    orthogonal: bool,
+    time_limit: float,
+    max_nodes: int | None,
+    progress: Progress,
+) -> tuple[Proven, np.ndarray]:
+    """Return a proof about a fit, and the best loadings found, p x k; see `SpcaResult.certify`."""
+    joint = None if joint is None else flag("joint", joint)
+    limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
+    nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
+    orthogonal = flag("orthogonal", orthogonal)
+    together, measure = _compared(state, source.op, joint, objective, orthogonal)
+    with listening(progress):
+        if together:
+            return _all_together(state, source.op, measure, orthogonal, limit, nodes)
+        return _each(state, source.op, limit, nodes)
 
-        A bound may be loose but is never wrong, and is valid whenever the search is stopped. For nonnegative
-        loadings the bound is that without the sign constraint. Under a rule for the supports (`include`,
-        `exclude`, `disjoint`), each component is compared with supports that the rule allows (for disjoint
-        components, those that share no variable with earlier ones); a joint bound applies to loadings under
-        the rule, or is reported as a bound without it. If the search chose the groups (`disjoint` without
-        `card`), the joint bound covers all partitions of the variables into as many groups, of any sizes; for
-        more than 16 variables it is that of dense PCA. The fit stores the proof for its summary and files.
 
-        Parameters
-        ----------
-        joint : bool, optional
-            True compares all components together, False each component given the earlier ones, by the
-            adjusted variance that it adds. By default the objective of the fit decides, as above; a given
-            `objective` or `orthogonal` implies True.
-        objective : {"pev", "adjusted", "least_squares"}, optional
-            The measure of a joint proof; by default the objective of the fit, or PEV.
-        orthogonal : bool
-            Compare a fit with orthogonal loadings only with fits with orthogonal loadings, by PEV; the bound
-            is tighter.
-        time_limit : float
-            Limit in seconds for all components together; Ctrl-C also ends the search with the bounds so far.
-        max_nodes : int, optional
-            Largest number of branch-and-bound nodes, per component or for the joint search.
-        progress : bool or callable
-            As for :func:`spcastat.spca`.
-
-        Returns
-        -------
-        Certificate
-            A data frame that prints as a summary of the proof. It has one row per component:
-            ``cardinality``, ``value`` and proven ``upper_bound`` in variance units, ``gap`` in percent of the
-            value, ``optimal`` (True only if proven, to 1e-9 relative), ``proof`` (the kind of proof),
-            ``nodes``, ``seconds``, ``best_known`` and its ``support``, the best one found. A joint proof
-            has one row: ``measure``, ``cardinalities``, ``value``, ``upper_bound`` and
-            ``pca_bound`` as shares of the total variance, ``gap``, ``optimal`` (to 1e-4 relative), ``proof``,
-            ``nodes``, ``open``, ``seconds``, ``best_known`` and its ``supports``.
-
-        Raises
-        ------
-        OptionError
-            If ``joint=False`` is given with `objective` or `orthogonal`, or a joint proof is requested where
-            there is none: under `together`, and with orthogonal=True for loadings that are not orthogonal.
-        NoRowsError
-            For a fit from a file, which has no data.
-        """
-        state, source = self._state, self._source_for("certify()")
-        joint = None if joint is None else flag("joint", joint)
-        limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
-        nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
-        orthogonal = flag("orthogonal", orthogonal)
-        joint, measure = _compared(state, source.op, joint, objective, orthogonal)
-        with listening(progress):
-            if joint:
-                proven, V = _all_together(state, source.op, measure, orthogonal, limit, nodes)
-            else:
-                proven, V = _each(state, source.op, limit, nodes)
-        self._state = with_proof(state, proven)
-        return Certificate.of(proven, V, state, source, None if self._call is None else self._call.data)
-
-    @answered
-    def adopt(self, certificate: Certificate) -> Self:
-        """Return the better fit found by a certificate of this fit, or this fit if none was found.
-
-        A joint proof may find better fits of all components, and a proof of single components better supports
-        of each. The latter are combined one after another, each with the best loadings given the earlier
-        components. "Better" refers to the measure of the proof. Joint proofs remain valid for the new fit and
-        are kept.
-
-        Parameters
-        ----------
-        certificate : Certificate
-            The result of :meth:`certify` of this fit.
-
-        Returns
-        -------
-        SpcaResult
-
-        Raises
-        ------
-        OptionError
-            If `certificate` is not a certificate, or belongs to a fit with other variables or cardinalities,
-            or if this fit is nonnegative.
-        NoRowsError
-            For a fit from a file, which has no data.
-        """
-        state, source = self._state, self._source_for("adopt()")
-        V, measure = _checked(state, certificate)
-        op = source.op
-        equal = len(set(np.count_nonzero(state.V, axis=0).tolist())) == 1
-        rule = rule_of(state.record)
-        if rule is not None and breaks(rule, V, state.V):
-            raise OptionError(
-                "adopt() was given the certificate of a fit under a rule, and the best supports that were "
-                "found for single components break it together. Search longer: refit(effort='thorough')."
-            )
-        falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
-        sorts = equal and falling and measure != "adjusted" and rule is None
-        V = settle(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
-        old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
-        # a fit is better if its measure exceeds that of the other by a share of 1e-9
-        if not new > old * (1.0 + 1e-9):
-            return self
-        value, name = new * op.total * op.unit**2, OBJECTIVES[measure]
-        options = state.record.options
-        if isinstance(options.get("card"), list) and rule is None:  # the better fit may have another order
-            options = {**options, "card": np.count_nonzero(V, axis=0).tolist()}
-        record = dataclasses.replace(
-            state.record,
-            options=options,
-            criterion=f"{name}, better fit that a proof met",
-            status="searched",
-            advice=f"adopted from a certificate; {name} was {100.0 * old:.3f} % of the total before",
-            objective=value,
-            objective_share=new,
-            n_iter=0,
-            optima=[],
-            details={},
-            evidence=None,
-            screening=None,
-            call=f"{state.record.call}.adopt(certificate)",
+def better_fit(state: FitState, source: Source, certificate: Certificate) -> FitState | None:
+    """Return the state of the better fit that a certificate found, or None; see `SpcaResult.adopt`."""
+    V, measure = _checked(state, certificate)
+    op = source.op
+    equal = len(set(np.count_nonzero(state.V, axis=0).tolist())) == 1
+    rule = rule_of(state.record)
+    if rule is not None and breaks(rule, V, state.V):
+        raise OptionError(
+            "adopt() was given the certificate of a fit under a rule, and the best supports that were "
+            "found for single components break it together. Search longer: refit(effort='thorough')."
         )
-        pca = state.moments.pca / op.unit**2
-        moments = Moments(V, op, pca)
-        better = FitState(V, record, moments, state.spec, state.standard)
-        for proven in state.proofs:
-            if proven.scope == "joint" and not (proven.orthogonal and _largest_product(V) > ORTHOGONAL):
-                better = with_proof(better, _of_better(proven, V, op))
-        made: Any = type(self)
-        return made(better, self._source, self._call)
-
-    def _source_for(self, what: str) -> Source:
-        """Return the data, unchanged since the fit; `what` names the method for messages."""
-        if self._source is None:
-            raise self._state.no_data(what)
-        self._source.require_same()
-        return self._source
+    falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
+    sorts = equal and falling and measure != "adjusted" and rule is None
+    V = settle(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
+    old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
+    # a fit is better if its measure exceeds that of the other by a share of 1e-9
+    if not new > old * (1.0 + 1e-9):
+        return None
+    value, name = new * op.total * op.unit**2, OBJECTIVES[measure]
+    options = state.record.options
+    if isinstance(options.get("card"), list) and rule is None:  # the better fit may have another order
+        options = {**options, "card": np.count_nonzero(V, axis=0).tolist()}
+    record = dataclasses.replace(
+        state.record,
+        options=options,
+        criterion=f"{name}, better fit that a proof met",
+        status="searched",
+        advice=f"adopted from a certificate; {name} was {100.0 * old:.3f} % of the total before",
+        objective=value,
+        objective_share=new,
+        n_iter=0,
+        optima=[],
+        details={},
+        evidence=None,
+        screening=None,
+        call=f"{state.record.call}.adopt(certificate)",
+    )
+    pca = state.moments.pca / op.unit**2
+    moments = Moments(V, op, pca)
+    better = FitState(V, record, moments, state.spec, state.standard)
+    for proven in state.proofs:
+        if proven.scope == "joint" and not (proven.orthogonal and _largest_product(V) > ORTHOGONAL):
+            better = with_proof(better, _of_better(proven, V, op))
+    return better
 
 
 def _each(
@@ -466,7 +385,7 @@ def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
             "adopt() was called on a nonnegative fit; certificates ignore the sign constraint, and the "
             "loadings that they find may have either sign."
         )
-    V = certificate._found
+    V = certificate._best
     if not V.index.equals(state.spec.columns) or V.shape != state.V.shape:
         raise OptionError("adopt() was given the certificate of a fit of other variables or components.")
     counts, own = (np.count_nonzero(one, axis=0) for one in (V.to_numpy(), state.V))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 
 import pandas as pd
 
@@ -12,445 +11,590 @@ from spcastat import plots
 from spcastat.config import flag, one_of, real_number, whole_number
 from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError
 from spcastat.progress import listening
-from spcastat.report import resampling_tables as words
-from spcastat.report.summary import Summary
-from spcastat.results.call import OfFit, frame_of, source_for
-from spcastat.results.delegation import attribute, computed, delegated
-from spcastat.results.other_names import answered
+from spcastat.report.renderings import Summary
+from spcastat.report.resampling_tables import (
+    bootstrap_document,
+    split_document,
+    stability_document,
+    test_document,
+)
+from spcastat.results.call import Call, frame_of, source_for
 from spcastat.results.pickling import Picklable
-from spcastat.results.plotted import LEVEL, drawn, plot_of
 from spcastat.state import FitState
-from spcastat.state import component_frames as frames
 from spcastat.state import resampling_frames as tables
+from spcastat.state.component_frames import loadings
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 from spcastat.state.support_rule import rule_of
-from spcastat.tables import Document
 
 if TYPE_CHECKING:
-    from spcastat.inference.samples import Resampling
+    from matplotlib.axes import Axes
 
-Found = TypeVar("Found", Bootstrapped, Halved, Split, Tested)
-Result = TypeVar("Result", bound="Resampled[Any]")
+    from spcastat.argument_types import Progress, Rng, Rows, Several
+    from spcastat.engine.inputs import Source
+    from spcastat.inference.samples import Resampling
+    from spcastat.tables import Document
+
 #: Upper limits on the numbers of permutations, and of draws or pairs. At these limits the Monte Carlo error
 #: of a probability is below 0.2 %.
 MOST_PERMUTATIONS, MOST_DRAWS = 1_000_000, 100_000
 
 
-class Resampled(Picklable, Summary, Generic[Found]):
-    """A result of resampling."""
+class Bootstrap(Picklable, Summary):
+    """Draws of a fit, and intervals computed from them; prints as text and shows as HTML in a notebook."""
 
-    _kind: ClassVar[str]  # its name among the results that a fit stores
+    _kind: ClassVar[str] = "bootstrap"  # its name among the results that a fit stores
 
-    def __init__(self, state: FitState, found: Found):
+    def __init__(self, state: FitState, found: Bootstrapped) -> None:
         self._state = state
-        self._found: Found = found
-        super().__init__(*self._shown())
+        self._found = found
 
-    @abstractmethod
-    def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
-        """Return the printout and the frames."""
-
-    interrupted: bool = attribute(
-        lambda result: result._found.draws < result._found.asked,
-        "Whether Ctrl-C ended the computation before all requested draws were made.",
-    )
-
-
-class Bootstrap(Resampled[Bootstrapped]):
-    """Bootstrap intervals of a fit; prints as text and shows as HTML in a notebook.
-
-    `frames` has "loadings" and "variance", the 95 % intervals.
-    """
-
-    _kind = "bootstrap"
-
-    def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
-        tables = {"loadings": self.conf_int(), "variance": self.variance_ci()}
-        return words.bootstrap_document(self._state, self._found, 0.95, screen=True), tables
-
-    conf_int = delegated(tables.conf_int)
-    variance_ci = delegated(tables.variance_ci)
-    selected: pd.DataFrame = attribute(
-        lambda result: tables.spread_out(
-            result._state, result._found.places, (result._found.values != 0).mean(axis=0)
-        ),
-        "Return the share of draws that selected each variable in each component, p x k.",
-    )
-
-    similarity = computed(tables.similarity)
-    n: int = attribute("_found.draws", "Number of draws made.")
-
-    @drawn(plots.plot_loadings, "intervals", "kind", "groups", "shape", intervals=LEVEL)
-    def plot(self, *, level: float = 0.95) -> Any:
-        return {"loadings": frames.loadings(self._state), "intervals": self.conf_int(level)}
-
-
-class Stability(Resampled[Halved]):
-    """How often fits of half of the rows select each loading; prints as text, shows as HTML in a notebook.
-
-    `frames` holds "frequency", "clusters" and "associates".
-    """
-
-    _kind = "stability"
-
-    def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
-        tables = {"frequency": self.frequency, "clusters": self.clusters, "associates": self.associates}
-        return words.stability_document(self._state, self._found, screen=True), tables
-
-    frequency = computed(tables.frequency)
-
-    stable: pd.DataFrame = attribute(
-        lambda result: result.frequency >= result._found.threshold,
-        "Whether the frequency of each loading reaches the threshold, p x k.",
-    )
-    bound = computed(tables.bound)
-
-    similarity = computed(tables.similarity)
-    clusters = computed(tables.clusters)
-    associates = computed(tables.associates)
-    threshold: float = attribute(
-        "_found.threshold", "Loadings selected with at least this frequency are called stable."
-    )
-
-    n_pairs: int = attribute("_found.draws", "Number of pairs of halves fitted.")
-
-    plot = plot_of(plots.plot_frequency, "plot", frequency="frequency", threshold="threshold")
-
-
-class SplitInference(Resampled[Split]):
-    """Intervals from one half of the rows for variables selected on the other; prints as text or HTML.
-
-    `frames` has "loadings" and "variance", the 95 % intervals.
-    """
-
-    _kind = "split"
-
-    def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
-        tables = {"loadings": self.conf_int(), "variance": self.variance_ci()}
-        return words.split_document(self._state, self._found, 0.95), tables
-
-    conf_int = delegated(tables.split_conf_int, "conf_int")
-    variance_ci = delegated(tables.split_variance_ci, "variance_ci")
-
-    similarity = computed(tables.similarity)
-
-
-class LoadingTest(Resampled[Tested]):
-    """Permutation tests of the variables of every component; prints as text, shows as HTML in a notebook.
-
-    `frames` holds "tests".
-    """
-
-    _kind = "tests"
-
-    def _shown(self) -> tuple[Document, dict[str, pd.DataFrame]]:
-        tests = tables.tests(self._state, self._found)
-        return words.test_document(self._state, self._found), {"tests": tests}
-
-    table: pd.DataFrame = attribute(
-        lambda result: result._frames["tests"],
-        'One row for each variable and component: "loading", "correlation", "p_value", "q_value".',
-    )
-    p_values: pd.DataFrame = attribute(
-        lambda result: result._state.by_variable(result._found.p_value),
-        "The p-values, p x k; NaN for a constant variable.",
-    )
-    q_values: pd.DataFrame = attribute(
-        lambda result: result._state.by_variable(result._found.q_value),
-        "The q-values, p x k: the smallest false discovery rate at which each test is significant.",
-    )
-
-
-# --- the methods of a fit ------------------------------------------------------------------------
-
-
-class Inferred(OfFit):
-    """Mixin with the methods that resample the data of a fit."""
-
-    @answered
-    def bootstrap(
-        self,
-        n: int = 999,
-        *,
-        select: bool = True,
-        kind: str = "normal",
-        data: Any = None,
-        rng: Any = None,
-        n_jobs: int = 1,
-        progress: Any = False,
-    ) -> Bootstrap:
-        """Return bootstrap intervals for loadings and variances.
-
-        In every draw of rows with replacement, columns are centred and scaled, formulas are re-estimated, and
-        variables are selected again, by the method and options of the fit. Components are matched with those
-        of the fit by the correlation of their scores, without rotation. The fit stores the result for its
-        summary and files.
-
-        Parameters
-        ----------
-        n : int
-            Number of draws, 2 or more.
-        select : bool
-            Whether variables are selected again in each draw. False keeps those of the fit, which is not
-            valid if they were selected with the same data.
-        kind : {"normal", "percentile"}
-            Whether intervals use standard errors or quantiles of the draws.
-        data : optional
-            The data of the fit, for a fit from a file.
-        rng : None, int or numpy Generator
-            Seed of the draws. None is a fixed seed.
-        n_jobs : int
-            Number of processes; -1 for all processors. The result does not depend on it.
-        progress : bool or callable
-            As for :func:`spcastat.spca`.
-
-        Returns
-        -------
-        Bootstrap
-            After Ctrl-C, the result for the draws made so far, marked as interrupted.
-
-        Raises
-        ------
-        NoRowsError
-            For a covariance matrix without `n_obs`, or too many draws for the memory with rows in chunks.
-        WeightsError
-            For weights that are not whole numbers; a row of weight 2 counts as two rows.
-        TooFewRowsError
-            If there are fewer than three rows.
-        DataError
-            If 100 successive samples have too low a rank or a constant column to scale, or if `data` are not
-            those of the fit.
-
-        Notes
-        -----
-        A full joint search in every draw would be too slow; sweeps and exchanges of single variables start
-        from the loadings of the fit and from PCA. For a covariance matrix with `n_obs`, draws are Wishart
-        matrices, scaled to unit variances if the matrix has these. Rows in chunks are drawn in one pass that
-        accumulates the cross-products of all draws (at most half a GB), where the number of times a row
-        enters a draw is a Poisson variable with mean one.
-        """
-        from spcastat.inference import bootstrap
-
-        n = whole_number("n", n, 2, MOST_DRAWS)
-        kind = one_of("kind", kind, ("normal", "percentile"))
-        fixed = not flag("select", select)
-        with listening(progress):
-            given = self._resampling("bootstrap()", data, rng, n_jobs, fixed=fixed)
-            if given.sampler.n < 3:  # with two rows, every sample that varies equals the data
-                raise TooFewRowsError(
-                    f"bootstrap() resamples rows, and {given.sampler.n} are too few: it needs 3 or more."
-                )
-            return self._stored(Bootstrap, bootstrap(given, n, kind=kind))
-
-    @answered
-    def stability(
-        self,
-        n_pairs: int = 50,
-        *,
-        threshold: float = 0.75,
-        groups: float = 0.8,
-        data: Any = None,
-        rng: Any = None,
-        n_jobs: int = 1,
-        progress: Any = False,
-    ) -> Stability:
-        """Return how often fits of complementary halves of the rows select each loading.
-
-        Halves are fitted by the method of the fit, with the same cardinalities if it has these. The fit
-        stores the result for its summary and files.
-
-        Parameters
-        ----------
-        n_pairs : int
-            Number of pairs of halves.
-        threshold : float in (0.5, 1]
-            Loadings selected with at least this frequency are called stable.
-        groups : float in (0, 1]
-            Variables whose absolute correlations are all at least this large form a cluster.
-        data, rng, n_jobs, progress
-            As for `bootstrap`.
-
-        Returns
-        -------
-        Stability
-
-        Raises
-        ------
-        NoRowsError, WeightsError, DataError
-            As for `bootstrap`.
-        TooFewRowsError
-            If a half has too few rows for k components.
-
-        Notes
-        -----
-        Shah and Samworth (2013), JRSS B 75. Selection from half of the rows has less power, so that the
-        result is conservative and weak signals are missed.
-        """
-        from spcastat.inference import stability
-
-        n_pairs = whole_number("n_pairs", n_pairs, 1, MOST_DRAWS)
-        threshold = real_number("threshold", threshold, 0.5, 1.0, open_low=True)
-        groups = real_number("groups", groups, 0.0, 1.0, open_low=True)
-        with listening(progress):
-            given = self._halved("stability()", data, rng, n_jobs)
-            return self._stored(Stability, stability(given, n_pairs, threshold=threshold, groups=groups))
-
-    @answered
-    def split_inference(
-        self, n: int = 999, *, data: Any = None, rng: Any = None, n_jobs: int = 1, progress: Any = False
-    ) -> SplitInference:
-        """Select variables on one half of the rows, and return intervals for their loadings from the other.
-
-        The target is the leading eigenvector of the true covariance matrix on the selected variables, which
-        may differ from those of the fit. The fit stores the result for its files.
-
-        Parameters
-        ----------
-        n : int
-            Number of bootstrap samples of the second half, 2 or more.
-        data, rng, n_jobs, progress
-            As for `bootstrap`; another `rng` gives another split.
-
-        Returns
-        -------
-        SplitInference
-
-        Raises
-        ------
-        NoRowsError, WeightsError, DataError, TooFewRowsError
-            As for `stability`.
-        """
-        from spcastat.inference import split
-
-        n = whole_number("n", n, 2, MOST_DRAWS)
-        with listening(progress):
-            given = self._halved("split_inference()", data, rng, n_jobs)
-            return self._stored(SplitInference, split(given, n))
-
-    @answered
-    def test_loadings(
-        self,
-        n: int = 999,
-        *,
-        fdr: str = "bh",
-        data: Any = None,
-        rng: Any = None,
-        n_jobs: int = 1,
-        progress: Any = False,
-    ) -> LoadingTest:
-        """Test by permutation whether each variable is associated with each component.
-
-        The null hypothesis is that the variable is independent of all others. The statistic is its
-        correlation with the score of the component in a fit without the variable, after regressing out the
-        scores of the other components. All variables are tested, whether selected by the fit or not: the
-        q-values, computed over all of them, account for the selection, while the p-values of selected
-        variables alone are small even in noise. The fit stores the result for its files.
-
-        Parameters
-        ----------
-        n : int
-            Number of permutations. The smallest p-value is 1 / (n + 1).
-        fdr : {"bh", "by"}
-            Control of the false discovery rate over the variables of a component: Benjamini and Hochberg, for
-            independent or positively dependent tests, or Benjamini and Yekutieli, for any dependence.
-        data, rng, n_jobs, progress
-            As for `bootstrap`.
-
-        Returns
-        -------
-        LoadingTest
-
-        Raises
-        ------
-        NoRowsError
-            For a covariance matrix, which has no rows to permute, and rows in chunks.
-        WeightsError, DataError
-            As for `bootstrap`.
-        ComponentsError
-            If there are as many components as variables.
-
-        Notes
-        -----
-        The fit without a variable starts from PCA of the others, so that it does not depend on it. For a
-        component with c nonzeros among p variables, the smallest possible q is about p / (c (n + 1)), so that
-        many variables require many permutations.
-        """
-        from spcastat.inference import permutation_test
-        from spcastat.resample.sampler import RowSampler
-
-        n = whole_number("n", n, 1, MOST_PERMUTATIONS)
-        method = f"fdr_{one_of('fdr', fdr, ('bh', 'by'))}"
-        p, k = self._state.V.shape
-        if k >= p:
-            raise ComponentsError(
-                f"test_loadings() fits without each variable in turn, and {k} components need more than {p} "
-                "variables; fit fewer components."
-            )
-        with listening(progress):
-            given = self._resampling("test_loadings()", data, rng, n_jobs)
-            if not isinstance(given.sampler, RowSampler):
-                none = "rows in chunks are not all in memory"
-                raise NoRowsError(
-                    "test_loadings() permutes rows, and "
-                    f"{none if self._state.record.from_rows else 'a covariance matrix has none'}; "
-                    "fit rows that fit into memory with spca(data, ...), or use bootstrap() or stability()."
-                )
-            if given.sampler.gaps is not None and given.sampler.gaps.missing.any():
-                raise OptionError(
-                    "test_loadings() permutes the values of variables, and the conditional means that "
-                    "replace missing values depend on the values they were computed from. Use "
-                    "bootstrap() or stability(), which estimate the moments again in every draw."
-                )
-            if rule_of(self._state.record) is not None:
-                raise OptionError(
-                    "test_loadings() fits without each selected variable in turn, and the rule of this fit "
-                    "(include, exclude, disjoint, together) applies to all of them. Use bootstrap() or "
-                    "stability(), whose draws obey it."
-                )
-            return self._stored(LoadingTest, permutation_test(given, n, fdr=method))
+    def _document(self) -> Document:
+        return bootstrap_document(self._state, self._found, 0.95, screen=True)
 
     @property
-    def resampled(self) -> dict[str, Summary]:
-        """The last result of each kind, by name: "bootstrap", "stability", "split", "tests".
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The normal 95 % intervals: "loadings" (`conf_int`) and "variance" (`variance_ci`)."""
+        return {"loadings": self.conf_int(), "variance": self.variance_ci()}
 
-        It is saved in files, so that a fit from a file has it too.
+    @property
+    def n(self) -> int:
+        """Number of draws made."""
+        return self._found.draws
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the computation before all requested draws were made."""
+        return self._found.draws < self._found.asked
+
+    @property
+    def selected(self) -> pd.DataFrame:
+        """The share of draws that selected each variable in each component, p x k."""
+        return tables.selected(self._state, self._found)
+
+    @property
+    def similarity(self) -> pd.Series:
+        """The mean absolute correlation of the scores of the draws with those of the fit, length k."""
+        return tables.similarity(self._state, self._found)
+
+    def conf_int(
+        self, level: float = 0.95, *, kind: Literal["normal", "percentile"] = "normal"
+    ) -> pd.DataFrame:
+        """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            Confidence level.
+        kind : {"normal", "percentile"}
+            The estimate plus or minus a multiple of the standard error over draws, or quantiles of the draws.
+
+        Returns
+        -------
+        DataFrame
+            "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and "selected", the
+            share of draws that selected the variable. Bounds are within [-1, 1]; a loading that is zero in
+            the fit but not in some draw has a row without bounds (NaN).
+
+        Raises
+        ------
+        OptionError
+            If `level` or `kind` is not allowed.
+
+        Notes
+        -----
+        A loading that is zero in the fit is not an estimate with an error, so that an interval around it
+        would be meaningless: use "selected". A zero loading that no draw selected has no row.
         """
-        kinds: tuple[type[Resampled[Any]], ...] = (Bootstrap, Stability, SplitInference, LoadingTest)
-        found = {home: getattr(self._state.trust, home._kind) for home in kinds}
-        return {home._kind: home(self._state, one) for home, one in found.items() if one is not None}
+        return tables.conf_int(self._state, self._found, level, kind)
 
-    # --- helpers --------------------------------------------------------------------------------
+    def variance_ci(
+        self, level: float = 0.95, *, kind: Literal["normal", "percentile"] = "normal"
+    ) -> pd.DataFrame:
+        """Return an interval for the variance of each component's scores.
 
-    def _resampling(self, what: str, data: Any, rng: Any, n_jobs: Any, **how: bool) -> Resampling:
-        """Return what resampling needs to draw rows and refit; `what` is the name of the call in messages."""
-        from spcastat.inference.samples import Resampling
-        from spcastat.resample import seed_of, workers
-        from spcastat.resample.refit import plan_of, refit_of
-        from spcastat.resample.sampler import sampler_of
-        from spcastat.resample.streamed import StreamRows
+        Parameters
+        ----------
+        level : float in (0, 1)
+            Confidence level.
+        kind : {"normal", "percentile"}
+            Normal intervals are computed for the logarithm of the variance, whose distribution is less
+            skewed; percentile intervals lie between quantiles of the draws.
 
-        seed, jobs = seed_of(rng), workers(n_jobs)
-        source, call = source_for(self._state, self._source, self._call, data, what)
-        plan = plan_of(self._state, None if call is None else call.arguments)
-        frame = frame_of(source, None if call is None else call.data, data)
-        sampler: Any
-        if source.stream is not None:
-            sampler = StreamRows(source, what)
-        else:
-            sampler = sampler_of(source, bool(plan.rows_for), frame, what)
-        return Resampling(sampler, refit_of(self._state, plan, **how), source.op, seed, jobs)
+        Returns
+        -------
+        DataFrame
+            One row per component: "component", "estimate", "std_error", "lower", "upper", "held_out".
 
-    def _halved(self, what: str, data: Any, rng: Any, n_jobs: Any) -> Resampling:
-        """Return the data and the method for fits of halves, which must have enough rows."""
-        given = self._resampling(what, data, rng, n_jobs, own_card=True)
-        n, k = given.sampler.n // 2, self._state.V.shape[1]
-        if n < k + 2:
+        Raises
+        ------
+        OptionError
+            If `level` or `kind` is not allowed.
+
+        Notes
+        -----
+        ``held_out`` is the expected variance on new rows: the estimate minus Efron's optimism, the mean
+        excess of the variance of draws on their own rows over that on the rows of the fit.
+        """
+        return tables.variance_ci(self._state, self._found, level, kind)
+
+    def plot(
+        self,
+        *,
+        max_rows: int | None = 40,
+        components: Several | None = None,
+        level: float = 0.95,
+        kind: Literal["normal", "percentile"] = "normal",
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the loadings as dots with bars for their intervals, grey if these contain zero.
+
+        Parameters
+        ----------
+        max_rows : int, optional
+            The largest number of variables to show.
+        components : sequence of int or str, optional
+            Numbers counted from one, or names; by default all.
+        level, kind
+            As for `conf_int`.
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        intervals = self.conf_int(level, kind=kind)
+        return plots.plot_loadings(
+            loadings(self._state), max_rows=max_rows, components=components, intervals=intervals, ax=ax
+        )
+
+
+class Stability(Picklable, Summary):
+    """How often fits of half of the rows select each loading; prints as text, shows as HTML in a notebook."""
+
+    _kind: ClassVar[str] = "stability"
+
+    def __init__(self, state: FitState, found: Halved) -> None:
+        self._state = state
+        self._found = found
+
+    def _document(self) -> Document:
+        return stability_document(self._state, self._found, screen=True)
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables "frequency", "variable_clusters" and "associates"."""
+        return {
+            "frequency": self.frequency,
+            "variable_clusters": self.variable_clusters,
+            "associates": self.associates,
+        }
+
+    @property
+    def n(self) -> int:
+        """Number of pairs of halves fitted."""
+        return self._found.draws
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the computation before all requested pairs were fitted."""
+        return self._found.draws < self._found.asked
+
+    @property
+    def threshold(self) -> float:
+        """Loadings selected with at least this frequency are called stable."""
+        return self._found.threshold
+
+    @property
+    def frequency(self) -> pd.DataFrame:
+        """How often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
+        return tables.frequency(self._state, self._found)
+
+    @property
+    def stable(self) -> pd.DataFrame:
+        """Whether the frequency of each loading reaches the threshold, p x k."""
+        return self.frequency >= self.threshold
+
+    @property
+    def bound(self) -> pd.Series:
+        """A bound on the expected number of false selections in each component, and in all.
+
+        The bound is c^2 / ((2 threshold - 1) p), where c is the mean number of variables selected by the fits
+        of halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to
+        c.
+        """
+        return tables.bound(self._state, self._found)
+
+    @property
+    def similarity(self) -> pd.Series:
+        """The mean absolute correlation of the scores of the halves with those of the fit, length k."""
+        return tables.similarity(self._state, self._found)
+
+    @property
+    def variable_clusters(self) -> pd.DataFrame:
+        """Clusters of correlated variables, and how often any of their members was selected.
+
+        "component", "members" (labels), "frequency" (with which any member was selected), "largest" (the
+        frequency of the member selected most often). There is a row for every cluster of at least two
+        variables and every component that selected one of them.
+        """
+        return tables.clusters(self._state, self._found)
+
+    @property
+    def associates(self) -> pd.DataFrame:
+        """Variables that replaced a selected variable in fits of halves.
+
+        "component", "term" (selected in the fit), "associate" (not selected in the fit), "share" (of the
+        halves that did not select the term, the share that selected the associate), "beside" (the same for
+        halves that selected the term), and "correlation" of the two variables.
+        """
+        return tables.associates(self._state, self._found)
+
+    def plot(
+        self, *, max_rows: int | None = 40, components: Several | None = None, ax: Axes | None = None
+    ) -> Axes:
+        """Draw a bar for each frequency, a band for each component, and a line at the threshold.
+
+        Parameters
+        ----------
+        max_rows : int, optional
+            The largest number of variables to show. Those selected in the fit or in at least a tenth of the
+            halves are shown, the most frequent of every component first.
+        components : sequence of int or str, optional
+            Numbers counted from one, or names; by default all.
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        return plots.plot_frequency(
+            self.frequency,
+            loadings(self._state),
+            self.threshold,
+            max_rows=max_rows,
+            components=components,
+            ax=ax,
+        )
+
+
+class SplitInference(Picklable, Summary):
+    """Intervals from one half of the rows for variables selected on the other; prints as text or HTML."""
+
+    _kind: ClassVar[str] = "split"
+
+    def __init__(self, state: FitState, found: Split) -> None:
+        self._state = state
+        self._found = found
+
+    def _document(self) -> Document:
+        return split_document(self._state, self._found, 0.95)
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The 95 % intervals: "loadings" (`conf_int`) and "variance" (`variance_ci`)."""
+        return {"loadings": self.conf_int(), "variance": self.variance_ci()}
+
+    @property
+    def n(self) -> int:
+        """Number of bootstrap samples drawn from the second half."""
+        return self._found.draws
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the computation before all requested samples were drawn."""
+        return self._found.draws < self._found.asked
+
+    @property
+    def similarity(self) -> pd.Series:
+        """The absolute correlation of the scores of the selecting half with those of the fit, length k."""
+        return tables.similarity(self._state, self._found)
+
+    def conf_int(self, level: float = 0.95) -> pd.DataFrame:
+        """Return an interval for every loading that the first half selected.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            Confidence level.
+
+        Returns
+        -------
+        DataFrame
+            "component", "term", "estimate", "std_error", "lower", "upper": normal intervals, within [-1, 1].
+
+        Raises
+        ------
+        OptionError
+            If `level` is not allowed.
+        """
+        return tables.split_conf_int(self._state, self._found, level)
+
+    def variance_ci(self, level: float = 0.95) -> pd.DataFrame:
+        """Return an interval for the variance of each component, from the half that was not used to select.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            Confidence level.
+
+        Returns
+        -------
+        DataFrame
+            One row per component: "component", "estimate", "std_error", "lower", "upper".
+
+        Raises
+        ------
+        OptionError
+            If `level` is not allowed.
+        """
+        return tables.split_variance_ci(self._state, self._found, level)
+
+
+class LoadingTest(Picklable, Summary):
+    """Permutation tests of the variables of every component; prints as text, shows as HTML in a notebook."""
+
+    _kind: ClassVar[str] = "tests"
+
+    def __init__(self, state: FitState, found: Tested) -> None:
+        self._state = state
+        self._found = found
+
+    def _document(self) -> Document:
+        return test_document(self._state, self._found)
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The table under "tests"."""
+        return {"tests": self.table}
+
+    @property
+    def n(self) -> int:
+        """Number of permutations made."""
+        return self._found.draws
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the computation before all requested permutations were made."""
+        return self._found.draws < self._found.asked
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row for each variable and component.
+
+        Columns "component", "term", "loading", "correlation" (the statistic), "p_value" and "q_value".
+        """
+        return tables.tests(self._state, self._found)
+
+    @property
+    def p_values(self) -> pd.DataFrame:
+        """The p-values, p x k; NaN for a constant variable."""
+        return self._state.by_variable(self._found.p_value)
+
+    @property
+    def q_values(self) -> pd.DataFrame:
+        """The q-values, p x k: the smallest false discovery rate at which each test is significant."""
+        return self._state.by_variable(self._found.q_value)
+
+
+class Resampled(TypedDict, total=False):
+    """The last result of each kind, by the name of the method that made it."""
+
+    bootstrap: Bootstrap
+    stability: Stability
+    split_inference: SplitInference
+    test_loadings: LoadingTest
+
+
+def resampled(state: FitState) -> Resampled:
+    """Return the results of resampling that a fit stores."""
+    known, found = state.trust, Resampled()
+    if known.bootstrap is not None:
+        found["bootstrap"] = Bootstrap(state, known.bootstrap)
+    if known.stability is not None:
+        found["stability"] = Stability(state, known.stability)
+    if known.split is not None:
+        found["split_inference"] = SplitInference(state, known.split)
+    if known.tests is not None:
+        found["test_loadings"] = LoadingTest(state, known.tests)
+    return found
+
+
+# --- the computations ------------------------------------------------------------------------------
+
+
+def bootstrap(
+    state: FitState,
+    source: Source | None,
+    call: Call | None,
+    n: int,
+    *,
+    select: bool,
+    data: Rows | None,
+    rng: Rng,
+    n_jobs: int,
+    progress: Progress,
+) -> Bootstrapped:
+    """Return loadings and variances of `n` draws of rows with replacement; see `SpcaResult.bootstrap`."""
+    from spcastat.inference import bootstrap as draws_of
+
+    n = whole_number("n", n, 2, MOST_DRAWS)
+    fixed = not flag("select", select)
+    with listening(progress):
+        given = _resampling(state, source, call, "bootstrap()", data, rng, n_jobs, fixed=fixed)
+        if given.sampler.n < 3:  # with two rows, every sample that varies equals the data
             raise TooFewRowsError(
-                f"{what} fits half of the rows, and {n} are too few for k={k}: a half needs {k + 2} or more."
+                f"bootstrap() resamples rows, and {given.sampler.n} are too few: it needs 3 or more."
             )
-        return given
+        return draws_of(given, n)
 
-    def _stored(self, kind: type[Result], found: Any) -> Result:
-        """Return a result, which the fit stores for its summary and files."""
-        self._state = replace(self._state, trust=replace(self._state.trust, **{kind._kind: found}))
-        return kind(self._state, found)
+
+def stability(
+    state: FitState,
+    source: Source | None,
+    call: Call | None,
+    n: int,
+    *,
+    threshold: float,
+    min_correlation: float,
+    data: Rows | None,
+    rng: Rng,
+    n_jobs: int,
+    progress: Progress,
+) -> Halved:
+    """Return the selections of `n` pairs of halves of the rows; see `SpcaResult.stability`."""
+    from spcastat.inference import stability as halves_of
+
+    n = whole_number("n", n, 1, MOST_DRAWS)
+    threshold = real_number("threshold", threshold, 0.5, 1.0, open_low=True)
+    least = real_number("min_correlation", min_correlation, 0.0, 1.0, open_low=True)
+    with listening(progress):
+        given = _halved(state, source, call, "stability()", data, rng, n_jobs)
+        return halves_of(given, n, threshold=threshold, groups=least)
+
+
+def split_inference(
+    state: FitState,
+    source: Source | None,
+    call: Call | None,
+    n: int,
+    *,
+    data: Rows | None,
+    rng: Rng,
+    n_jobs: int,
+    progress: Progress,
+) -> Split:
+    """Return loadings from one half of the rows on supports from the other; see the method of a fit."""
+    from spcastat.inference import split
+
+    n = whole_number("n", n, 2, MOST_DRAWS)
+    with listening(progress):
+        return split(_halved(state, source, call, "split_inference()", data, rng, n_jobs), n)
+
+
+def test_loadings(
+    state: FitState,
+    source: Source | None,
+    call: Call | None,
+    n: int,
+    *,
+    fdr: str,
+    data: Rows | None,
+    rng: Rng,
+    n_jobs: int,
+    progress: Progress,
+) -> Tested:
+    """Return p- and q-values of all variables from `n` permutations; see `SpcaResult.test_loadings`."""
+    from spcastat.inference import permutation_test
+
+    n = whole_number("n", n, 1, MOST_PERMUTATIONS)
+    method = f"fdr_{one_of('fdr', fdr, ('bh', 'by'))}"
+    p, k = state.V.shape
+    if k >= p:
+        raise ComponentsError(
+            f"test_loadings() fits without each variable in turn, and {k} components need more than {p} "
+            "variables; fit fewer components."
+        )
+    with listening(progress):
+        given = _resampling(state, source, call, "test_loadings()", data, rng, n_jobs)
+        _require_permutable(state, given)
+        return permutation_test(given, n, fdr=method)
+
+
+def _require_permutable(state: FitState, given: Resampling) -> None:
+    """Raise an error unless rows can be permuted: all in memory, measured, and fitted without a rule."""
+    from spcastat.resample.sampler import RowSampler
+
+    if not isinstance(given.sampler, RowSampler):
+        none = "rows in chunks are not all in memory"
+        raise NoRowsError(
+            "test_loadings() permutes rows, and "
+            f"{none if state.record.from_rows else 'a covariance matrix has none'}; "
+            "fit rows that fit into memory with spca(data, ...), or use bootstrap() or stability()."
+        )
+    if given.sampler.gaps is not None and given.sampler.gaps.missing.any():
+        raise OptionError(
+            "test_loadings() permutes the values of variables, and the conditional means that "
+            "replace missing values depend on the values they were computed from. Use "
+            "bootstrap() or stability(), which estimate the moments again in every draw."
+        )
+    if rule_of(state.record) is not None:
+        raise OptionError(
+            "test_loadings() fits without each selected variable in turn, and the rule of this fit "
+            "(include, exclude, disjoint, together) applies to all of them. Use bootstrap() or "
+            "stability(), whose draws obey it."
+        )
+
+
+def with_result(state: FitState, **found: Bootstrapped | Halved | Split | Tested) -> FitState:
+    """Return the state with a result of resampling; `found` has the name of a field of `Trust`."""
+    return replace(state, trust=replace(state.trust, **found))  # type: ignore[arg-type]
+
+
+def _resampling(
+    state: FitState,
+    source: Source | None,
+    call: Call | None,
+    what: str,
+    data: Rows | None,
+    rng: Rng,
+    n_jobs: int,
+    **how: bool,
+) -> Resampling:
+    """Return what resampling needs to draw rows and refit; `what` is the name of the call in messages."""
+    from spcastat.inference.samples import Resampling
+    from spcastat.resample import seed_of, workers
+    from spcastat.resample.refit import plan_of, refit_of
+    from spcastat.resample.sampler import sampler_of
+    from spcastat.resample.streamed import StreamRows
+
+    seed, jobs = seed_of(rng), workers(n_jobs)
+    source, call = source_for(state, source, call, data, what)
+    plan = plan_of(state, None if call is None else call.arguments)
+    frame = frame_of(source, None if call is None else call.data, data)
+    sampler: Any
+    if source.stream is not None:
+        sampler = StreamRows(source, what)
+    else:
+        sampler = sampler_of(source, bool(plan.rows_for), frame, what)
+    return Resampling(sampler, refit_of(state, plan, **how), source.op, seed, jobs)
+
+
+def _halved(
+    state: FitState,
+    source: Source | None,
+    call: Call | None,
+    what: str,
+    data: Rows | None,
+    rng: Rng,
+    n_jobs: int,
+) -> Resampling:
+    """Return the data and the method for fits of halves, which must have enough rows."""
+    given = _resampling(state, source, call, what, data, rng, n_jobs, own_card=True)
+    n, k = given.sampler.n // 2, state.V.shape[1]
+    if n < k + 2:
+        raise TooFewRowsError(
+            f"{what} fits half of the rows, and {n} are too few for k={k}: a half needs {k + 2} or more."
+        )
+    return given

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -15,22 +16,33 @@ from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
 from spcastat.intake import replay
 from spcastat.intake.checks import rows_of
+from spcastat.intake.other_libraries import in_library_of
 from spcastat.kernels.sparsity import is_sparse
 from spcastat.kernels.ties import soft_at
 from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.operators import Rows
-from spcastat.report.renderings import Shown
-from spcastat.report.summary import Summary
-from spcastat.results.delegation import attribute
-from spcastat.results.path import FitPath
+from spcastat.report.renderings import Shown, Summary
 from spcastat.results.pickling import Picklable
-from spcastat.results.plotted import plot_of
 from spcastat.solvers import ADVICE
 from spcastat.solvers.spco import SPCO, Coordinates
 from spcastat.state.copies import own
 from spcastat.state.variance import CUMULATIVE
 from spcastat.streams import read_whole
 from spcastat.tables import Arrangement, Document, Row, Table, loadings_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat.argument_types import (
+        ByRow,
+        EagerT,
+        Matrix,
+        MeasureName,
+        Palette,
+        Sections,
+        Several,
+        Vector,
+    )
 
 #: Largest number of penalties in a path.
 MOST_VALUES = 1000
@@ -43,7 +55,7 @@ class SpcoResult(Picklable, Shown):
     are exactly zero. All output is labelled with the names in the data.
     """
 
-    def __init__(self, source: Source, solver: SPCO, found: Coordinates):
+    def __init__(self, source: Source, solver: SPCO, found: Coordinates) -> None:
         self._source = source
         self._solver = solver
         self._found = found
@@ -51,26 +63,30 @@ class SpcoResult(Picklable, Shown):
         first = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-10), axis=0)
         self._A = found.A * np.where(found.A[first, np.arange(found.A.shape[1])] < 0, -1.0, 1.0)
 
-    components: pd.Index = attribute(
-        lambda fit: pd.Index([f"PC{i + 1}" for i in range(fit._A.shape[1])]), "The labels PC1, ..., PCk."
-    )
+    @property
+    def k(self) -> int:
+        """The number of components."""
+        return self._A.shape[1]
 
-    loadings: pd.DataFrame = attribute(
-        lambda fit: pd.DataFrame(fit._A, index=fit._source.spec.columns, columns=fit.components),
-        "The loadings A, p x k: dense and orthonormal, the largest absolute entry of a column positive.",
-    )
-    coordinates: pd.DataFrame = attribute(
-        "_coordinates",
-        "The sparse coordinates Z, n x k, in the order and with the labels of the fitted rows.",
-    )
+    @property
+    def components(self) -> pd.Index:
+        """The labels PC1, ..., PCk."""
+        return pd.Index([f"PC{i + 1}" for i in range(self.k)])
 
-    @cached_property
-    def _coordinates(self) -> pd.DataFrame:
-        return self._labelled(self._source.matrix, self._source.index)
+    @property
+    def loadings(self) -> pd.DataFrame:
+        """The loadings A, p x k: dense and orthonormal, the largest absolute entry of a column positive."""
+        return pd.DataFrame(self._A.copy(), index=own(self._source.spec.columns), columns=self.components)
 
-    penalty: float = attribute(
-        lambda fit: float(fit._found.penalty[0]), "The l1 penalty, in the units of the (scaled) data."
-    )
+    @property
+    def coordinates(self) -> pd.DataFrame:
+        """The sparse coordinates Z, n x k, in the order and with the labels of the fitted rows."""
+        return own(self._coordinates)
+
+    @property
+    def penalty(self) -> float:
+        """The l1 penalty, in the units of the (scaled) data."""
+        return float(self._found.penalty[0])
 
     @property
     def variance(self) -> pd.DataFrame:
@@ -82,64 +98,76 @@ class SpcoResult(Picklable, Shown):
         """
         return own(self._variance)
 
-    @cached_property
-    def _variance(self) -> pd.DataFrame:
-        op, Z = self._op, self._coordinates.to_numpy()
-        k = Z.shape[1]
-        weighted = op.root_weights[:, None] * (Z / op.unit)
-        dense = op.forward(self._A)
-        kept = 2.0 * np.einsum("ij,ij->j", dense, weighted) - np.einsum("ij,ij->j", weighted, weighted)
-        adjusted = adjusted_variances(self._A, op)
-        return pd.DataFrame(
-            {
-                "nonzero coordinates": np.count_nonzero(Z, axis=0),
-                "share of zeros": (Z == 0).mean(axis=0),
-                "adjusted variance": adjusted * op.unit**2,
-                "cumulative CPEV": np.cumsum(adjusted) / op.total,
-                "cumulative fit": np.cumsum(kept) / op.total,
-                "cumulative PCA": np.cumsum(op.leading(k)[0].clip(min=0.0)) / op.total,
-            },
-            index=self.components,
-        )
+    @property
+    def total_variance(self) -> float:
+        """The sum of the variances of all variables."""
+        return self._source.op.total * self._source.op.unit**2
 
-    cpev: float = attribute(
-        lambda fit: fit.measure("adjusted"),
-        "Cumulative percentage of explained variance of the loadings, as a fraction: adjusted variance.",
-    )
-    cpzc: float = attribute(
-        lambda fit: float((fit._coordinates.to_numpy() == 0).mean()),
-        "Cumulative percentage of zero coordinates, as a fraction of all n x k.",
-    )
-    total_variance: float = attribute(
-        lambda fit: fit._source.op.total * fit._source.op.unit**2,
-        "The sum of the variances of all variables.",
-    )
-    status: str = attribute(
-        lambda fit: "converged" if fit._found.converged else "max_iter",
-        'How the fit ended: "converged" or "max_iter".',
-    )
-    converged: bool = attribute("_found.converged", "Whether the fit ended before reaching `max_iter`.")
-    n_iter: int = attribute("_found.n_iter", "Number of sweeps.")
-    objective_value: float = attribute(
-        "_found.objective", "The criterion |X - ZA'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1, over n - 1."
-    )
+    def measure(self, name: MeasureName | Literal["cpev", "cpzc", "fit"]) -> float:
+        """Return one measure of all components together, as a fraction.
 
-    def transform(self, new: Any, na: str = "raise") -> pd.DataFrame:
+        Parameters
+        ----------
+        name : str
+            "cpev", the cumulative percentage of explained variance, which is the adjusted variance of the
+            loadings; "cpzc", the cumulative percentage of zero coordinates among all n x k; "fit", the share
+            of the total variance that the sparse coordinates reproduce; or a measure of the loadings, see
+            :mod:`spcastat.measures`.
+
+        Raises
+        ------
+        OptionError
+            If there is no such measure.
+        """
+        known = one_of("name", name, ["cpev", "cpzc", "fit", *MEASURES])
+        if known == "cpzc":
+            return float((self._coordinates.to_numpy() == 0).mean())
+        if known == "fit":
+            return float(self._variance["cumulative fit"].iloc[-1])
+        return float(MEASURES["adjusted" if known == "cpev" else known](self._A, self._op)[-1])
+
+    @property
+    def status(self) -> Literal["converged", "max_iter"]:
+        """How the fit ended: "converged" or "max_iter"."""
+        return "converged" if self._found.converged else "max_iter"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit ended before reaching `max_iter`."""
+        return bool(self._found.converged)
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+        return int(self._found.n_iter)
+
+    @property
+    def objective_value(self) -> float:
+        """The criterion |X - ZA'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1, over n - 1."""
+        return float(self._found.objective)
+
+    @overload
+    def transform(self, new: Matrix, *, na: Literal["raise", "drop"] = "raise") -> pd.DataFrame: ...
+    @overload
+    def transform(self, new: EagerT, *, na: Literal["raise", "drop"] = "raise") -> EagerT: ...
+    def transform(self, new: Any, *, na: Literal["raise", "drop"] = "raise") -> Any:
         """Return the sparse coordinates of new rows, with the centre, scale, loadings and penalty of the fit.
 
         Parameters
         ----------
-        new : DataFrame, array, sparse matrix, polars or pyarrow table
+        new : DataFrame, array, sparse matrix, polars or pyarrow table, m x p
+            The variables of the fit, found by name.
         na : {"raise", "drop"}
+            Rows with missing values are refused, or left out.
 
         Returns
         -------
-        DataFrame of shape (n_new, k)
+        DataFrame of shape (m, k), or a table of the library of `new`
         """
         matrix, index = replay(self._source.spec, read_whole(new), na=na)
-        return self._labelled(matrix, index)
+        return in_library_of(new, self._labelled(matrix, index))
 
-    def inverse_transform(self, coordinates: Any) -> pd.DataFrame:
+    def inverse_transform(self, coordinates: Matrix) -> pd.DataFrame:
         """Return the rows Z A', in the units of the data, for coordinates Z of shape (n, k)."""
         Z = rows_of(coordinates, "coordinates", self._A.shape[1])
         standard = self._source.standard
@@ -147,28 +175,9 @@ class SpcoResult(Picklable, Shown):
         index = own(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
         return pd.DataFrame(standard.restore(Z @ self._A.T), index, own(self._source.spec.columns))
 
-    # --- measures, paths and plots ----------------------------------------------------------------
+    # --- paths and plots --------------------------------------------------------------------------
 
-    def measure(self, name: str) -> float:
-        """Return one measure of all components together, as a fraction.
-
-        Parameters
-        ----------
-        name : str
-            "cpev" and "cpzc"; "fit", the share of the total variance that the sparse coordinates reproduce;
-            or a measure of the loadings, see :mod:`spcastat.measures`.
-        """
-        named = {
-            "cpev": lambda: self.cpev,
-            "cpzc": lambda: self.cpzc,
-            "fit": lambda: self._variance["cumulative fit"].iloc[-1],
-        }
-        name = one_of("name", name, [*named, *MEASURES])
-        if name in named:
-            return float(named[name]())
-        return float(MEASURES[name](self._A, self._op)[-1])
-
-    def path(self, zeros: Any = None, *, penalty: Any = None) -> SpcoPath:
+    def path(self, zeros: Vector | None = None, *, penalty: Vector | None = None) -> SpcoPath:
         """Fit the same data with a range of penalties.
 
         Parameters
@@ -207,9 +216,105 @@ class SpcoResult(Picklable, Shown):
             fits[value] = SpcoResult(self._source, asked, found)
         return SpcoPath(option, fits)
 
-    plot = plot_of(plots.plot_coordinates, "plot", coordinates="coordinates")
-    plot_data = plot.data
-    plot_loadings = plot_of(plots.plot_loadings, "plot_loadings", "intervals", loadings="loadings")
+    def plot(
+        self,
+        *,
+        components: Several | None = None,
+        groups: ByRow | None = None,
+        palette: Palette | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
+
+        Nonzero coordinates are stems, zeros small dots on the line.
+
+        Parameters
+        ----------
+        components : sequence of int or str, optional
+            Numbers counted from one, or names; by default all.
+        groups : Series, Categorical or array of length n, optional
+            Groups that set the colours of the stems; rows are in the order of the data.
+        palette : mapping, sequence of colours, or str, optional
+            As for the biplot.
+        ax : Axes, optional
+            The panels, its ``child_axes``, are drawn in its place; by default in that of a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        return plots.plot_coordinates(
+            self._coordinates, components=components, groups=groups, palette=palette, ax=ax
+        )
+
+    def plot_loadings(
+        self,
+        *,
+        kind: Literal["dots", "heatmap", "line", "image"] = "dots",
+        max_rows: int | None = 40,
+        components: Several | None = None,
+        sections: Sections | None = None,
+        shape: tuple[int, int] | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the loadings, variables from top to bottom and components from left to right.
+
+        Parameters
+        ----------
+        kind : {"dots", "heatmap", "line", "image"}
+            Dots on stems from the zero line of each component; a heat map; a line over all columns in their
+            order for each component, for spectra and series; or an image for each component, for pixels.
+        max_rows : int, optional
+            The largest number of variables of dots and heat maps.
+        components : sequence of int or str, optional
+            Numbers counted from one, or names; by default all.
+        sections : Series, mapping or sequence of length p, optional
+            The section of each variable, for dots and heat maps; variables of a section are shown together,
+            with its name next to them.
+        shape : (int, int), optional
+            Height and width of an image, pixels row by row; needed for ``kind="image"``.
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        return plots.plot_loadings(
+            self.loadings,
+            kind=kind,
+            max_rows=max_rows,
+            components=components,
+            sections=sections,
+            shape=shape,
+            ax=ax,
+        )
+
+    # --- what is computed once ----------------------------------------------------------------------
+
+    @cached_property
+    def _coordinates(self) -> pd.DataFrame:
+        return self._labelled(self._source.matrix, self._source.index)
+
+    @cached_property
+    def _variance(self) -> pd.DataFrame:
+        op, Z = self._op, self._coordinates.to_numpy()
+        k = Z.shape[1]
+        weighted = op.root_weights[:, None] * (Z / op.unit)
+        dense = op.forward(self._A)
+        kept = 2.0 * np.einsum("ij,ij->j", dense, weighted) - np.einsum("ij,ij->j", weighted, weighted)
+        adjusted = adjusted_variances(self._A, op)
+        return pd.DataFrame(
+            {
+                "nonzero coordinates": np.count_nonzero(Z, axis=0),
+                "share of zeros": (Z == 0).mean(axis=0),
+                "adjusted variance": adjusted * op.unit**2,
+                "cumulative CPEV": np.cumsum(adjusted) / op.total,
+                "cumulative fit": np.cumsum(kept) / op.total,
+                "cumulative PCA": np.cumsum(op.leading(k)[0].clip(min=0.0)) / op.total,
+            },
+            index=self.components,
+        )
 
     @property
     def _op(self) -> Rows:
@@ -228,12 +333,13 @@ class SpcoResult(Picklable, Shown):
     def summary(self, digits: int = 3) -> Summary:
         """Return header, loadings and shares as text, HTML, LaTeX or Markdown."""
         n, p, partial = self._source.n, self._source.op.p, self._source.spec.partial
+        cpzc, cpev = self.measure("cpzc"), self.measure("cpev")
         given = "" if partial is None else f", given {', '.join(partial.names)}"
         facts = (
             ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang"),
             ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}{given}"),
             ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
-            ("Zeros", f"CPZC {100 * self.cpzc:.2f} % of the coordinates; CPEV {100 * self.cpev:.2f} %"),
+            ("Zeros", f"CPZC {100 * cpzc:.2f} % of the coordinates; CPEV {100 * cpev:.2f} %"),
             ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'sweep')})"),
         )
         loadings = loadings_table(self.loadings, Arrangement(max_rows=40), digits=digits)
@@ -266,30 +372,74 @@ def _shares_table(variance: pd.DataFrame) -> Table:
 # --- a range of penalties --------------------------------------------------------------------------
 
 
-class SpcoPath(FitPath[float, SpcoResult]):
+class SpcoPath(Summary):
     """Fits of sparse coordinates from few zeros to many, the result of ``spco(...).path()``.
 
-    ``path[0.5]`` is the fit for the value 0.5 of the option that `path` was given; `frames` has the table
-    under "path". The columns of `table` are the requested value, "penalty", "cpzc" (the share of zero
-    coordinates), three shares of the total variance: "cpev" (the adjusted variance of the loadings), "fit"
-    (what the sparse coordinates reproduce) and "pca" (what as many dense components explain), and
-    "converged".
+    ``path[0.5]`` is the fit for the value 0.5 of the option that `path` was given. A path prints as its
+    table, and shows as HTML in a notebook.
     """
 
-    def __init__(self, option: str, fits: dict[float, SpcoResult]):
+    def __init__(self, option: str, fits: dict[float, SpcoResult]) -> None:
         self._option = option
-        table = pd.DataFrame([_coordinates_row(value, option, fit) for value, fit in fits.items()])
-        super().__init__(fits, table, _coordinates_document(table, option))
+        self._fits = dict(fits)
+        self._table = pd.DataFrame([_coordinates_row(value, option, fit) for value, fit in fits.items()])
+
+    def _document(self) -> Document:
+        return _coordinates_document(self._table, self._option)
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The table under "path"."""
+        return {"path": self.table}
+
+    @property
+    def fits(self) -> dict[float, SpcoResult]:
+        """The fits by the requested share of zeros, or by penalty."""
+        return dict(self._fits)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per fit.
+
+        The columns are the requested value, "penalty", "cpzc" (the share of zero coordinates), three shares
+        of the total variance: "cpev" (the adjusted variance of the loadings), "fit" (what the sparse
+        coordinates reproduce) and "pca" (what as many dense components explain), and "converged".
+        """
+        return own(self._table)
 
     def __getitem__(self, value: float) -> SpcoResult:
+        """Return the fit for a requested value.
+
+        Raises
+        ------
+        OptionError
+            If the path has no such fit.
+        """
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in self._fits:
             raise OptionError(
                 f"The path has no fit with {self._option}={shown(value)}; it has {listed(self._fits, 20)}."
             )
         return self._fits[value]
 
-    plot = plot_of(plots.plot_coordinates_path, "plot", table="table")
-    plot_data = plot.data
+    def __iter__(self) -> Iterator[float]:
+        return iter(self._fits)
+
+    def __len__(self) -> int:
+        return len(self._fits)
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the variance that sparse coordinates explain against the share of coordinates that are zero.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        return plots.plot_coordinates_path(self._table, ax=ax)
 
 
 def _coordinates_row(value: float, option: str, fit: SpcoResult) -> dict[str, Any]:
@@ -297,8 +447,8 @@ def _coordinates_row(value: float, option: str, fit: SpcoResult) -> dict[str, An
     return {
         option if option == "zeros" else "asked": value,
         "penalty": fit.penalty,
-        "cpzc": fit.cpzc,
-        "cpev": fit.cpev,
+        "cpzc": fit.measure("cpzc"),
+        "cpev": fit.measure("cpev"),
         "fit": float(variance["cumulative fit"].iloc[-1]),
         "pca": float(variance["cumulative PCA"].iloc[-1]),
         "converged": fit.converged,

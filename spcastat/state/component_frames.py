@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag, real_number
+from spcastat.config import checked_level, flag
 from spcastat.measures import MEASURES
 from spcastat.state import distances
 from spcastat.state import resampling_frames as trust
@@ -16,10 +16,7 @@ from spcastat.state.fitstate import FitState
 
 
 def loadings(state: FitState) -> pd.DataFrame:
-    """Loadings, p x k; every column has unit length and its largest absolute entry is positive.
-
-    If the data are a polars frame, so are the loadings; their first column is "variable".
-    """
+    """Return the loadings, p x k."""
     return state.by_variable(state.V)
 
 
@@ -55,10 +52,9 @@ def correlations(state: FitState) -> pd.DataFrame:
 
 
 def communalities(state: FitState) -> pd.Series:
-    """Share of the variance of each variable, length p, that regression on all scores explains.
+    """Return the share of the variance of each variable that all scores explain, length p.
 
-    Their mean, weighted by the variances of the variables, is the least-squares share,
-    ``measure("least_squares")``. NaN for a constant variable.
+    NaN for a constant variable.
     """
     variances, explained = state.moments.variances, state.moments.explained
     values = np.divide(explained, variances, out=np.full(len(variances), np.nan), where=variances > 0)
@@ -66,20 +62,10 @@ def communalities(state: FitState) -> pd.Series:
 
 
 def component_shares(state: FitState) -> pd.DataFrame:
-    """Share of the total variance of each component, independent of their order, k x 3.
+    """Return the shares of the total variance that each score explains, k x 3.
 
-    All three are shares explained by least-squares regressions of the variables on scores:
-
-    ``alone``
-        with this score only;
-    ``average``
-        the share that the score adds, averaged over all orders in which the components can enter
-        (Lindeman, Merenda and Gold; Shapley value). These add up to ``measure("least_squares")``. NaN with
-        more than 12 components;
-    ``last``
-        the share that is lost when the component is left out.
-
-    For uncorrelated scores the three are equal.
+    "alone", "average" over all orders of the components (Shapley value; NaN with more than 12 components) and
+    "last".
     """
     total = state.moments.total
     coupling = state.moments.coupling / total
@@ -89,36 +75,14 @@ def component_shares(state: FitState) -> pd.DataFrame:
 
 
 def limits(state: FitState, level: float = 0.95) -> pd.Series:
-    """Return limits of T2 and Q: quantiles at `level` of their distributions for new rows.
-
-    Parameters
-    ----------
-    level : float in (0, 1)
-
-    Returns
-    -------
-    Series with "T2" and "Q"
-        T2: k (n^2 - 1) / (n (n - k)) F(level; k, n - k), where k is the rank of the scores; chi-squared
-        if n is not known. Q: Jackson and Mudholkar (1979), from the eigenvalues of the covariance matrix
-        of the residuals; NaN if both dimensions of the data exceed 3000.
-
-    Notes
-    -----
-    Both assume that the rows are independent draws from one normal distribution and that the loadings are
-    fixed. The loadings were fitted to the rows of the fit, so these rows are below the limits more often
-    than new ones.
-    """
-    level = real_number("level", level, 0.0, 1.0 - 1e-12, open_low=True)
+    """Return the quantiles at `level` of T2 and Q of new rows, a Series; see :func:`distances.limits`."""
+    level = checked_level(level)
     values = distances.limits(state.moments, state.record.effective_n, level)
     return pd.Series(values, name=f"{level:g}")
 
 
 def optima(state: FitState) -> pd.DataFrame:
-    """The distinct local optima reached by several starts or a joint search, best first.
-
-    ``objective`` is a share of the total variance, and ``hits`` the number of times it was reached. The frame
-    is empty for a method whose starts are not compared.
-    """
+    """Return the distinct local optima, best first: "objective" (a share of the total) and "hits"."""
     found = pd.DataFrame(state.record.optima, columns=["objective", "hits"])
     return found.astype({"objective": float, "hits": int})
 
@@ -127,24 +91,8 @@ def optima(state: FitState) -> pd.DataFrame:
 
 
 def tidy(state: FitState, zeros: bool = False, conf_int: bool = False, level: float = 0.95) -> pd.DataFrame:
-    """Return the loadings in long form, one row per loading: "term", "component", "loading".
-
-    Parameters
-    ----------
-    zeros : bool
-        Include loadings that are zero.
-    conf_int : bool
-        Include the results of the last `bootstrap` ("std_error", "lower", "upper", "selected") and
-        `stability` ("frequency"); loadings that no draw selected have no interval (NaN).
-    level : float in [0.5, 0.9999]
-        Level of the intervals.
-
-    Raises
-    ------
-    OptionError
-        If ``conf_int=True`` and neither `bootstrap` nor `stability` has been called.
-    """
-    level = trust.checked_level(level)
+    """Return the loadings in long form, one row per loading; see `SpcaResult.tidy`."""
+    level = checked_level(level)
     p, k = state.V.shape
     values = state.V.T.ravel()
     rows = np.arange(p * k) if flag("zeros", zeros) else np.flatnonzero(values)
@@ -232,7 +180,7 @@ def spectrum(state: FitState) -> np.ndarray:
 def reconstruction(state: FitState) -> pd.DataFrame:
     """Return the relative reconstruction error for 0 to k components.
 
-    "error": the norm of the residuals of ``inverse_transform(scores, components)`` over the norm of the
+    "error": the norm of the residuals of ``inverse_transform(scores, k)`` over the norm of the
     centred (and scaled) data; "dense": the same for as many dense principal components.
     """
     moments = state.moments

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -89,8 +90,9 @@ class Record:
     pca_errors : list of float, or None
         Estimated errors of the variances of dense PCA, as shares of the total variance, if they were
         computed in few passes; the variances are lower bounds then.
-    chosen : list of str, or None
-        Sentences on how the numbers of components and of loadings were chosen, for a fit by `choose`.
+    chosen : list of str, callable, or None
+        Sentences on how the numbers of components and of loadings were chosen, for a fit by `choose`, or a
+        function that writes them; see `how_chosen` and `written`.
     matrix : dict, or None
         Further facts about a covariance matrix; see :class:`spcastat.intake.Covariance`.
     groups : dict, or None
@@ -132,7 +134,7 @@ class Record:
     passes: int | None = None
     anew: bool = False
     pca_errors: list[float] | None = None
-    chosen: list[str] | None = None
+    chosen: list[str] | Callable[[], list[str]] | None = None
     matrix: dict[str, Any] | None = None
     groups: dict[str, Any] | None = None
 
@@ -140,6 +142,14 @@ class Record:
     def converged(self) -> bool:
         """Whether the fit converged before reaching `max_iter`."""
         return self.status != "max_iter"
+
+    def how_chosen(self) -> list[str]:
+        """Return the sentences on how the numbers of components and of loadings were chosen."""
+        return (self.chosen() if callable(self.chosen) else self.chosen) or []
+
+    def written(self) -> Record:
+        """Return the record as it goes into files: its sentences as text."""
+        return dataclasses.replace(self, chosen=self.how_chosen() or None)
 
 
 def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:

@@ -32,8 +32,6 @@ class Bootstrapped:
         Number of draws requested, and of samples redrawn because no fit was possible on them.
     normal : bool
         Whether the draws are normal rows with the covariance matrix of the fit.
-    kind : {"normal", "percentile"}
-        Whether intervals are computed from standard errors or from quantiles of the draws.
     """
 
     places: np.ndarray
@@ -45,7 +43,6 @@ class Bootstrapped:
     asked: int
     again: int
     normal: bool
-    kind: str
 
     @property
     def draws(self) -> int:

@@ -2,90 +2,64 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from spcastat.config import real_number
+from spcastat.config import checked_level, flag, one_of
 from spcastat.errors import OptionError
 from spcastat.kernels.powers import deviations
 from spcastat.state.copies import own
 from spcastat.state.fitstate import FitState
 from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
 
-#: Returns a checked confidence level.
-checked_level = partial(real_number, "level", low=0.5, high=0.9999)
+#: Kinds of bootstrap intervals: from standard errors, or from quantiles of the draws.
+KINDS = ("normal", "percentile")
 
 
 # --- bootstrap ------------------------------------------------------------------------------------
 
 
-def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.DataFrame:
+def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "normal") -> pd.DataFrame:
     """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
 
-    Parameters
-    ----------
-    level : float in [0.5, 0.9999]
-
-    Returns
-    -------
-    DataFrame
-        "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and "selected", the
-        share of draws that selected the variable. Bounds are within [-1, 1]; a loading that is zero in the
-        fit but not in some draw has a row without bounds (NaN).
-
-    Notes
-    -----
-    Normal intervals are the estimate plus or minus a multiple of the standard error over draws; percentile
-    intervals lie between quantiles of the draws. A loading that is zero in the fit is not an estimate with an
-    error, so that an interval around it would be meaningless: use "selected". A zero loading that no draw
-    selected has no row.
+    The columns are "component", "term", "estimate", "std_error", "lower", "upper" and "selected". A loading
+    that is zero in the fit but not in some draw has no bounds (NaN).
     """
-    level = checked_level(level)
+    level, kind = checked_level(level), one_of("kind", kind, KINDS)
     estimate = state.V.T.ravel()[found.places]
     error = spread(found.values)
-    if found.kind == "normal":
+    bounds: Any
+    if kind == "normal":
         half = ndtri(0.5 + level / 2.0) * error
-        bounds: Any = estimate - half, estimate + half
+        bounds = estimate - half, estimate + half
     else:
-        bounds = np.quantile(found.values, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+        bounds = quantiles(found.values, level)
     frame = _intervals(state, found.places, estimate, error, bounds)
     frame.loc[estimate == 0, ["lower", "upper"]] = np.nan
     frame["selected"] = (found.values != 0).mean(axis=0)
     return frame
 
 
-def variance_ci(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd.DataFrame:
-    """Return an interval for the variance of each component's scores.
+def variance_ci(
+    state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "normal"
+) -> pd.DataFrame:
+    """Return an interval for the variance of each component's scores, and its expectation on new rows.
 
-    Parameters
-    ----------
-    level : float in [0.5, 0.9999]
-
-    Returns
-    -------
-    DataFrame
-        One row per component: "component", "estimate", "std_error", "lower", "upper", "held_out".
-
-    Notes
-    -----
-    ``held_out`` is the expected variance on new rows: the estimate minus Efron's optimism, the mean excess
-    of the variance of draws on their own rows over that on the rows of the fit. Normal intervals are
-    computed for the logarithm of the variance, whose distribution is less skewed; percentile intervals lie
-    between quantiles of the draws.
+    Normal intervals are exp(log(variance) +- z * sd of the logarithms). "held_out" is the variance minus the
+    mean excess of the variance of draws on their rows over that on the rows of the fit.
     """
-    level = checked_level(level)
+    level, kind = checked_level(level), one_of("kind", kind, KINDS)
     estimate = np.diag(state.moments.scores).copy()
     positive = (found.variances > 0).all(axis=0) & (estimate > 0)
-    logs = np.log(np.where(positive, found.variances, 1.0))
-    if found.kind == "normal":
+    if kind == "normal":
+        logs = np.log(np.where(positive, found.variances, 1.0))
         half = np.exp(ndtri(0.5 + level / 2.0) * spread(logs))
         lower, upper = estimate / half, estimate * half
     else:
-        lower, upper = np.quantile(found.variances, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+        lower, upper = quantiles(found.variances, level)
     return pd.DataFrame(
         {
             "component": state.components,
@@ -98,9 +72,19 @@ def variance_ci(state: FitState, found: Bootstrapped, level: float = 0.95) -> pd
     )
 
 
+def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
+    """Return the share of draws that selected each variable in each component, p x k."""
+    return spread_out(state, found.places, (found.values != 0).mean(axis=0))
+
+
 def spread(values: np.ndarray) -> np.ndarray:
     """Return the standard deviation of each column of draws; NaN for a single draw."""
     return deviations(values) if len(values) > 1 else np.full(values.shape[1], np.nan)
+
+
+def quantiles(values: np.ndarray, level: float) -> np.ndarray:
+    """Return the lower and the upper end of the central `level` of each column of draws, shape (2, m)."""
+    return np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
 
 
 # --- stability ------------------------------------------------------------------------------------
@@ -142,14 +126,9 @@ def similarity(state: FitState, found: Bootstrapped | Halved | Split) -> pd.Seri
 
 
 def clusters(state: FitState, found: Halved) -> pd.DataFrame:
-    """Return the clusters of correlated variables, and how often any of their members was selected.
+    """Return a row for each cluster of correlated variables and each component that selected a member.
 
-    Returns
-    -------
-    DataFrame
-        "component", "members" (labels), "frequency" (with which any member was selected), "largest" (the
-        frequency of the member selected most often). There is a row for every cluster of at least two
-        variables and every component that selected one of them.
+    The columns are "component", "members", "frequency" and "largest".
     """
     p, k = state.V.shape
     columns, rows = own(state.spec.columns), []
@@ -167,12 +146,8 @@ def clusters(state: FitState, found: Halved) -> pd.DataFrame:
 def associates(state: FitState, found: Halved) -> pd.DataFrame:
     """Return variables that replaced a selected variable in fits of halves.
 
-    Returns
-    -------
-    DataFrame
-        "component", "term" (selected in the fit), "associate" (not selected in the fit), "share" (of the
-        halves that did not select the term, the share that selected the associate), "beside" (the same
-        for halves that selected the term), and "correlation" of the two variables.
+    The columns are "component", "term", "associate", "share" (of the halves without the term that selected
+    the associate), "beside" (the same for halves with the term) and "correlation".
     """
     p = len(state.V)
     columns, rows = own(state.spec.columns), []
@@ -190,29 +165,14 @@ def associates(state: FitState, found: Halved) -> pd.DataFrame:
 
 
 def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
-    """Return an interval for every loading that the first half selected.
-
-    Parameters
-    ----------
-    level : float in [0.5, 0.9999]
-
-    Returns
-    -------
-    DataFrame
-        "component", "term", "estimate", "std_error", "lower", "upper": normal intervals, within [-1, 1].
-    """
+    """Return a normal interval, within [-1, 1], for every loading that the first half selected."""
     half = ndtri(0.5 + checked_level(level) / 2.0) * found.std_error
     bounds = found.estimate - half, found.estimate + half
     return _intervals(state, found.places, found.estimate, found.std_error, bounds)
 
 
 def split_variance_ci(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
-    """Return an interval for the variance of each component, from the half that was not used for selection.
-
-    Parameters
-    ----------
-    level : float in [0.5, 0.9999]
-    """
+    """Return a normal interval for the logarithm of each variance, from the half that did not select."""
     half = np.exp(ndtri(0.5 + checked_level(level) / 2.0) * found.variance_errors / found.variances)
     return pd.DataFrame(
         {
@@ -240,19 +200,24 @@ def tests(state: FitState, found: Tested) -> pd.DataFrame:
     return pd.DataFrame({"component": component, "term": term, **columns})
 
 
-def last_intervals(state: FitState) -> pd.DataFrame:
-    """Return the 95 % intervals of the last bootstrap.
+def last_intervals(
+    state: FitState, given: pd.DataFrame | None, wanted: bool, level: float
+) -> pd.DataFrame | None:
+    """Return the intervals to draw: those given, or if `wanted` those of the last bootstrap at `level`.
 
     Raises
     ------
     OptionError
-        If `bootstrap` has not been called.
+        If they are wanted and `bootstrap` has not been called.
     """
+    level = checked_level(level)
+    if not flag("conf_int", wanted) or given is not None:
+        return given
     if state.trust.bootstrap is None:
         raise OptionError(
             "conf_int=True was given, but there are no intervals yet: call fit.bootstrap() first."
         )
-    return conf_int(state, state.trust.bootstrap)
+    return conf_int(state, state.trust.bootstrap, level)
 
 
 def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float) -> None:

@@ -59,18 +59,7 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
 
 
 def scores(state: FitState, source: Source | None) -> Any:
-    """Scores, n x k, in the order and with the labels of the fitted rows.
-
-    They are a DataFrame, or a polars frame if the data are one. For data in chunks they are
-    :class:`~spcastat.streams.local.ScoreChunks`, which yield a DataFrame for each chunk when iterated over;
-    for dask collections they are a dask collection. With ``na="em"`` missing values are replaced by
-    conditional means; with ``na="pairwise"`` a score is missing if one of its variables is.
-
-    Raises
-    ------
-    NoRowsError
-        For a fit of a covariance matrix, or from a file saved without scores.
-    """
+    """Return the scores of the rows of the fit, n x k, or chunk by chunk for rows in chunks."""
     if state.scores is not None:
         return state.scores
     if source is not None and source.stream is not None:
@@ -81,36 +70,7 @@ def scores(state: FitState, source: Source | None) -> Any:
 
 
 def transform(state: FitState, new: Any, na: str = "raise") -> Any:
-    """Return the scores of new rows, using the formula, centre and scale of the fit.
-
-    The scores of polars or Arrow tables are polars or Arrow tables.
-
-    Parameters
-    ----------
-    new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
-        Must hold the columns that the fit used; further columns of a frame are ignored. The sources of
-        chunks are those of :func:`spcastat.spca`.
-    na : {"raise", "drop", "em", "pairwise"}
-        How to treat rows with missing values: raise an error; leave them out; return the scores expected
-        given the measured values, for a fit with ``na="em"``; or return missing scores for components
-        with a missing value among their variables.
-
-    Returns
-    -------
-    DataFrame of shape (n_new, k), or table
-        A polars or Arrow table if one was given. It has no row labels; if rows were dropped, or labels of a
-        data frame were stored with the table, these are in a first column ("row"). For chunks, the
-        same type as `scores`.
-
-    Raises
-    ------
-    NewDataError
-        If columns are missing, or a factor has a level that did not occur in the fit.
-    NoRowsError
-        For a fit of a covariance matrix given without `mean`.
-    OptionError
-        For ``na="em"`` if the fit has no model of missing values.
-    """
+    """Return the scores of new rows, m x k, in the library of the rows; see `SpcaResult.transform`."""
     return in_library_of(new, scores_of_new(state, new, na))
 
 
@@ -127,30 +87,15 @@ def scores_of_new(state: FitState, new: Any, na: str = "raise") -> Any:
     return pd.DataFrame(values, index=own(index), columns=state.components)
 
 
-def inverse_transform(state: FitState, scores: Any, components: int | None = None) -> pd.DataFrame:
-    """Return the rows in the span of the loadings that have the given scores, n x p.
+def inverse_transform(state: FitState, scores: Any, k: int | None = None) -> pd.DataFrame:
+    """Return the rows T (V'V)^-1 V', rescaled, plus the mean, n x p, from the first `k` scores T.
 
-    They are T (V'V)^-1 V', rescaled, plus the mean; the pseudoinverse is used if V'V is singular.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n, k)
-    components : int, optional
-        Number of leading components to use, 0 for the mean only; `scores` may have just these columns.
-
-    Raises
-    ------
-    ShapeError
-        If the scores have a wrong number of columns or wrong names.
-    ComponentsError
-        If `components` exceeds the number of components.
-    NoRowsError
-        For a fit of a covariance matrix given without `mean`.
+    The pseudoinverse is used if V'V is singular.
     """
     standard = state.need_centre("inverse_transform()")
-    k = state.V.shape[1]
-    used = k if components is None else whole_number("components", components, 0, k, errors.ComponentsError)
-    T = rows_of(scores, "scores", k, fewer=used)
+    most = state.V.shape[1]
+    used = most if k is None else whole_number("k", k, 0, most, errors.ComponentsError)
+    T = rows_of(scores, "scores", most, fewer=used)
     names = list(state.components[: T.shape[1]])
     if isinstance(scores, pd.DataFrame) and list(scores.columns) != names:
         raise errors.ShapeError(
@@ -165,27 +110,15 @@ def inverse_transform(state: FitState, scores: Any, components: int | None = Non
 
 
 def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
-    """Rows of the fit minus ``inverse_transform(scores)``, n x p, in the units of the data.
-
-    Residuals are missing for missing values; with ``na="pairwise"``, for the whole row if a score is missing.
-
-    Raises
-    ------
-    NoRowsError
-        For a fit of a covariance matrix, from a file, or of rows in chunks, whose residuals may not fit
-        into memory; `q_statistic` gives their squared norms.
-    DataError
-        For sparse data with more than 50 million entries, as residuals are dense; `q_statistic` gives
-        their squared norms.
-    """
+    """Return the rows of the fit minus ``inverse_transform(scores)``, n x p; see `SpcaResult.residuals`."""
     source = need_rows(state, source, "residuals")
     matrix = source.matrix
     n, p = matrix.shape
     if is_sparse(matrix):
         if n * p > MOST_RESIDUALS:
             raise errors.DataError(
-                f"The residuals of these sparse data would be a dense table of {n} x {p}; q_statistic "
-                "has the squared length of each row of it."
+                f"The residuals of these sparse data would be a dense table of {n} x {p}; "
+                "diagnostics()['Q'] has the squared length of each row of it."
             )
         matrix = matrix.toarray()
     found = scores(state, source).to_numpy()
@@ -223,6 +156,11 @@ def diagnostics_of(state: FitState, new: Any, na: str = "raise") -> pd.DataFrame
     return _distances_of(state, filled(state, matrix, index, na, "diagnostics()"), index)
 
 
+def diagnostics_in_kind(state: FitState, new: Any, na: str = "raise") -> Any:
+    """Return T2 and Q of new rows, n x 2, in the library of the rows."""
+    return in_library_of(new, diagnostics_of(state, new, na))
+
+
 def _distances_in(state: FitState, stream: Stream) -> pd.DataFrame:
     blocks = stream.blocks("diagnostics")
     parts = [_distances_of(state, block.values, block.index) for block in blocks if len(block.index)]
@@ -247,34 +185,16 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
 # --- the data with their scores -------------------------------------------------------------------
 
 
-def augment(state: FitState, source: Source | None, data: Any = None, na: str = "raise") -> Any:
-    """Return the data with the scores appended as columns ``.fittedPC1`` and so on.
-
-    Parameters
-    ----------
-    data : DataFrame, array, polars or pyarrow table, optional
-        Rows as for `transform`; all columns and labels are kept. By default the fitted columns.
-    na : {"raise", "drop", "em", "pairwise"}
-        With "drop", rows with missing values are kept with missing scores, as in R's broom; otherwise as for
-        `transform`. Missing values of the data remain missing.
-
-    Returns
-    -------
-    DataFrame, or a polars or Arrow table if one was given
-
-    Raises
-    ------
-    DuplicateNamesError
-        If a column already has the name of a score.
-    """
+def augment(state: FitState, source: Source | None, new: Any = None, na: str = "raise") -> Any:
+    """Return rows with their scores appended as columns ``.fittedPC1`` and so on."""
     names = [f".fitted{name}" for name in state.components]
     one_of("na", na, MISSING)
-    if data is None:
-        source = need_rows(state, source, "augment() without data")
+    if new is None:
+        source = need_rows(state, source, "augment() without new rows")
         frame = _frame(source.measured, source.index, state.spec.columns)
         found = scores(state, source).to_numpy()
     else:
-        table = open_table(read_whole(data))
+        table = open_table(read_whole(new))
         frame = _frame(table.values, table.index, table.columns)
         # by position, as labels may repeat
         plain = frame.set_axis(pd.RangeIndex(len(frame))) if table.named else table.values
@@ -290,7 +210,7 @@ def augment(state: FitState, source: Source | None, data: Any = None, na: str = 
         )
     for name, column in zip(names, found.T, strict=True):  # keeps the type of the labels
         frame[name] = column
-    return frame if data is None else with_columns(data, frame, names)
+    return frame if new is None else with_columns(new, frame, names)
 
 
 def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFrame:
@@ -342,22 +262,7 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) ->
 
 
 def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
-    """The rows of a fit with ``na="em"``, n x p, with missing values replaced by conditional means.
-
-    The means are shrunk according to the columns measured in each row; see :func:`spcastat.spca`. The frame
-    has the labels of the rows and of the fitted columns (those that a formula creates). Columns of whole
-    numbers, or of 0 and 1, are imputed by means too, not by whole numbers.
-
-    Imputed values are for inspection and for methods that do not accept missing values. They vary less than
-    measured values would; the covariances of the fit account for that, but a table cannot.
-
-    Raises
-    ------
-    NotImputedError
-        For a fit without ``na="em"``.
-    NoRowsError
-        For a fit from a file, which has no data.
-    """
+    """Return the rows of a fit with ``na="em"``, n x p, with conditional means for missing values."""
     if state.model is None:
         raise errors.NotImputedError(
             "imputed is for fits with na='em'; this one has no model of missing values."

@@ -109,32 +109,13 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
     )
 
 
-def describe(state: FitState, found: Further | None, level: float) -> pd.DataFrame:
+def describe(state: FitState, found: Further | None, alpha: float) -> pd.DataFrame:
     """Return the variables and levels associated with each component, strongest first, with tests.
 
-    Parameters
-    ----------
-    found : Further or None
-        Supplementary variables, if any.
-    level : float in (0, 1]
-        Only rows with a p-value up to this level are returned.
-
-    Returns
-    -------
-    DataFrame
-        "component"; "kind" ("variable" of the fit, "supplementary" number, "factor", "level"); "term";
-        "loading" of a variable; "estimate" (correlation, correlation ratio of a factor, mean score of a
-        level);
-        "statistic" (t, F, or test value) and "p_value", both NaN for variables with a nonzero loading, and
-        if the number of rows is not known.
-
-    Notes
-    -----
-    The tests treat the component as fixed. Variables with a nonzero loading define it and are not tested. The
-    p-values of the other variables of the fit are too small, since these variables took part in the
-    selection; those of supplementary variables are valid.
+    Only rows with a p-value up to `alpha` are returned; `found` are supplementary variables, if any. For the
+    columns see `SpcaResult.describe_components`.
     """
-    level = real_number("level", level, 0.0, 1.0, open_low=True)
+    alpha = real_number("alpha", alpha, 0.0, 1.0, open_low=True)
     n = state.record.effective_n
     rows: list[tuple[Any, ...]] = []
     own = frames.correlations(state)
@@ -159,7 +140,7 @@ def describe(state: FitState, found: Further | None, level: float) -> pd.DataFra
         rows += part
     columns = ["component", "kind", "term", "loading", "estimate", "statistic", "p_value"]
     frame = pd.DataFrame(rows, columns=columns)
-    kept = ~(frame["p_value"] > level) & frame["estimate"].notna()
+    kept = ~(frame["p_value"] > alpha) & frame["estimate"].notna()
     return frame[kept].reset_index(drop=True)
 
 

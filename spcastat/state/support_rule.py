@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,8 +20,18 @@ NEXT_TO_NOTHING = 0.01
 EVERY = "every variable is in one component"
 
 
+#: The rules of records, which are asked for many times when a fit is printed.
+_RULES: WeakKeyDictionary[Record, SupportRule | None] = WeakKeyDictionary()
+
+
 def rule_of(record: Record) -> SupportRule | None:
     """Return the rule of a fit, in positions of variables; None without a rule."""
+    if record not in _RULES:
+        _RULES[record] = _rule_of(record)
+    return _RULES[record]
+
+
+def _rule_of(record: Record) -> SupportRule | None:
     names = ("card", "variance", "include", "exclude", "together")
     options: dict[str, Any] = {name: record.options.get(name) for name in names}
     if grouped(record):

@@ -85,13 +85,7 @@ VARIANCE: tuple[Column, ...] = (
 
 
 def variance(state: FitState) -> pd.DataFrame:
-    """Return the variance of each component under every definition, one row per component.
-
-    ``cardinality``; ``score variance`` and ``adjusted variance`` in squared units of the (scaled) data;
-    ``share of total``, the adjusted variance over the total variance; and four cumulative shares of
-    the total: adjusted, PEV, least squares, and what dense PCA explains with as many components.
-    A fit from a file written before a measure existed has no column for it.
-    """
+    """Return the values of all columns in VARIANCE whose measures are known, one row per component."""
     known = ("", *state.moments.known_measures())
     columns = {column.name: column.values(state.moments) for column in VARIANCE if column.measure in known}
     return pd.DataFrame(columns, index=state.components).copy()

@@ -145,7 +145,6 @@ _RESAMPLED = {
         "variances whole": Array("f", ("draws", "k"), 0),
         "similarity": _SIMILARITY,
         "select": bool,
-        "kind": {"normal", "percentile"},
     },
     "stability": {
         **_DRAWS,

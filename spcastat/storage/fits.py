@@ -82,7 +82,7 @@ def save(
     moments, measures = state.moments.kept()
     packer = Packer()
     content: dict[str, Any] = {
-        "record": packer.value(dataclasses.asdict(state.record), "the record of the fit"),
+        "record": packer.value(dataclasses.asdict(state.record.written()), "the record of the fit"),
         "loadings": packer.array(state.V),
         "standard": packer.fields(state.standard),
         "model": packer.fields(state.model),

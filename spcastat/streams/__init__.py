@@ -12,12 +12,10 @@ import pandas as pd
 from spcastat.errors import OptionError
 from spcastat.intake.design import PLAIN, ReadOptions, Spec
 from spcastat.kernels.sparsity import is_sparse
+from spcastat.textfiles import FILES
 
 if TYPE_CHECKING:
     from spcastat.streams.base import Stream
-
-#: The attribute of a frame with the paths of the files that it was read from.
-FILES = "spcastat files"
 
 
 def read_whole(data: Any) -> Any:

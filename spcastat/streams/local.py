@@ -204,27 +204,23 @@ class ScoreChunks:
         Labels of the components.
     """
 
-    def __init__(self, stream: LocalStream, standard: Standardisation, V: np.ndarray, names: pd.Index):
+    def __init__(
+        self, stream: LocalStream, standard: Standardisation, V: np.ndarray, names: pd.Index
+    ) -> None:
         self._stream = stream
         self._standard = standard
         self._V = V
-        self.columns = names
+        self._names = names
+
+    @property
+    def columns(self) -> pd.Index:
+        """The names of the components, length k."""
+        return self._names.copy(deep=True)
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         for block in self._stream.blocks("scores"):
             values = self._standard.project(block.values, self._V)
-            yield pd.DataFrame(values, index=block.index, columns=self.columns.copy(deep=True))
-
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that tells how to get a data frame; only called for missing names."""
-        raise AttributeError(f"Scores in chunks have no {name}; to_frame() returns them in one data frame.")
-
-    def __getitem__(self, key: Any) -> Any:
-        raise TypeError("Scores in chunks have no columns; to_frame() returns them in one data frame.")
-
-    def copy(self) -> ScoreChunks:
-        """Return the same scores with a copy of the column labels."""
-        return ScoreChunks(self._stream, self._standard, self._V, self.columns.copy(deep=True))
+            yield pd.DataFrame(values, index=block.index, columns=self.columns)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -20,6 +20,8 @@ from spcastat.config import listed, plural
 from spcastat.errors import DuplicateNamesError, FileError, OptionError
 from spcastat.textfiles.encoded import EncodedFile
 
+#: The attribute of a frame with the paths of the files that it was read from.
+FILES = "spcastat files"
 #: Separators that are recognised, and their names.
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 #: Fields that stand for missing values.

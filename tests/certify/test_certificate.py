@@ -127,9 +127,9 @@ def test_a_component_that_depends_on_earlier_ones_adds_nothing(seed, objective):
     independent = certify(Gram(S), V[:, [0, 2]])[1]
     assert found[2].upper_bound == pytest.approx(independent.upper_bound, rel=1e-9)
     fit = sp.spca(X, 3, [2, 3, 1], objective=objective)
-    table = fit.certify(joint=False)
-    assert "nan" not in f"{fit} {table}"
-    np.testing.assert_allclose(table["value"], fit.variance["adjusted variance"], rtol=1e-13)
+    proof = fit.certify(joint=False)
+    assert "nan" not in f"{fit} {proof}"
+    np.testing.assert_allclose(proof.table["value"], fit.variance["adjusted variance"], rtol=1e-13)
 
 
 def test_interruption_returns_every_component(rng):
@@ -246,5 +246,5 @@ def test_one_node_bounds_as_tightly_and_a_proof_takes_no_more_nodes_than_before(
     card, given, joint, bound, nodes
 ):
     fit = sp.spca_cov(sp.datasets.load_pitprops().to_numpy(), len(card), card, effort="quick", **given)
-    assert fit.certify(joint=joint, max_nodes=1)["upper_bound"].iloc[0] <= bound * (1.0 + 1e-4)
-    assert fit.certify(joint=joint)["nodes"].iloc[0] <= nodes
+    assert fit.certify(joint=joint, max_nodes=1).table["upper_bound"].iloc[0] <= bound * (1.0 + 1e-4)
+    assert fit.certify(joint=joint).table["nodes"].iloc[0] <= nodes

@@ -34,7 +34,7 @@ def test_no_bound_is_below_the_best_fit_of_all_supports_in_more_problems():
 @pytest.mark.parametrize(("measure", "card"), OPTIMA)
 def test_two_components_of_pitprops_are_proven(R, measure, card):
     fit = sp.spca_cov(R, 2, card=card, method="joint", objective=measure)
-    proof = fit.certify(joint=True, objective=measure).iloc[0]
+    proof = fit.certify(joint=True, objective=measure).table.iloc[0]
     assert proof["optimal"]
     # printed with four decimals
     assert 100 * proof["value"] == pytest.approx(OPTIMA[measure, card], abs=6e-5)
@@ -82,7 +82,7 @@ def test_many_variables_have_the_bound_of_pca():
     X = rng.standard_normal((60, 100)) + rng.standard_normal((60, 1))
     fit = sp.spca(X, 3, card=20, method="greedy")
     proof = fit.certify(joint=True, objective="pev")
-    row = proof.iloc[0]
+    row = proof.table.iloc[0]
     pca = fit.variance["cumulative PCA"].iloc[-1]
     assert row["proof"] == "dense PCA (too many supports)"
     assert row["upper_bound"] == row["pca_bound"] == pytest.approx(pca, rel=1e-8)

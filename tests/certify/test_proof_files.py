@@ -101,9 +101,9 @@ def test_proofs_for_a_covariance_matrix(tmp_path, options):
     certificate = fit.certify(**options, time_limit=LONG)
     certificate.save(tmp_path / "proof.json", time_limit=LONG)
     told = verify(tmp_path / "proof.json", tmp_path / "R.csv")
-    assert len([line for line in told if "is possible" in line]) == len(certificate)
+    assert len([line for line in told if "is possible" in line]) == len(certificate.table)
     proof = json.loads((tmp_path / "proof.json").read_text())
-    share = certificate["upper_bound"].to_numpy() / (1.0 if options["joint"] else 7.0)
+    share = certificate.table["upper_bound"].to_numpy() / (1.0 if options["joint"] else 7.0)
     np.testing.assert_allclose(proof["bounds"], share, rtol=1.1e-4)
 
 
@@ -196,10 +196,10 @@ def test_values_are_those_of_the_measures():
     fit = sp.spca_cov(sp.datasets.load_pitprops(), 3, 4, effort="quick")
     V = fit.loadings.to_numpy()
     for measure in ("pev", "adjusted", "least_squares"):
-        value = fit.certify(joint=True, objective=measure, max_nodes=1)["value"].iloc[0]
+        value = fit.certify(joint=True, objective=measure, max_nodes=1).table["value"].iloc[0]
         np.testing.assert_allclose(attained(S, V, measure), [value], rtol=1e-10)
     np.testing.assert_allclose(
-        attained(S, V, "component"), fit.certify(joint=False, max_nodes=1)["value"] / 13.0, rtol=1e-10
+        attained(S, V, "component"), fit.certify(joint=False, max_nodes=1).table["value"] / 13.0, rtol=1e-10
     )
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import io
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.multivariate.factor import Factor
 
-from spcastat import datasets
+from spcastat import cli, datasets
+from spcastat.cli.input_tables import bundled
+
+BUNDLED = bundled()
 from spcastat.errors import OptionError
 
 GENERATORS = {
@@ -66,6 +72,112 @@ def test_pitprops_sample_has_exactly_that_correlation(n):
     np.testing.assert_allclose(X.mean(), 0.0, atol=1e-12)
     np.testing.assert_allclose(X.std(ddof=1), 1.0, atol=1e-12)
     assert X.attrs["kind"] == "synthetic"
+
+
+# --- ability tests, wines, judges ---------------------------------------------------------------
+
+
+def test_harman74_is_a_labelled_correlation_matrix():
+    R = datasets.load_harman74()
+    assert R.shape == (24, 24)
+    assert list(R.index) == list(R.columns)
+    np.testing.assert_array_equal(R, R.T)
+    np.testing.assert_array_equal(np.diag(R), 1.0)
+    assert R.loc["paragraph_comprehension", "general_information"] == 0.622  # Harman (1976), Table 7.4
+    assert R.loc["cubes", "visual_perception"] == 0.318
+    assert (R.attrs["kind"], R.attrs["n_obs"]) == ("correlation", 145)
+    assert "Harman" in R.attrs["source"]
+    ability = dict(zip(R.columns, R.attrs["abilities"], strict=True))
+    firsts = ("visual_perception", "general_information", "addition", "word_recognition", "deduction")
+    assert [ability[test] for test in firsts] == ["spatial", "verbal", "speed", "memory", "deduction"]
+
+
+@pytest.mark.parametrize(
+    ("factors", "statistic", "freedom"), [(3, 295.59, 207), (4, 226.68, 186), (5, 186.82, 166)]
+)
+def test_harman74_has_the_published_fit_of_maximum_likelihood_factors(factors, statistic, freedom):
+    """The example of ?Harman74.cor in R: factanal prints these statistics, to two decimals."""
+    R = datasets.load_harman74().to_numpy()
+    p, n = len(R), datasets.load_harman74().attrs["n_obs"]
+    fitted = Factor(corr=R, n_factor=factors, nobs=n, method="ml").fit(maxiter=500, tol=1e-10)
+    model = fitted.loadings_no_rot @ fitted.loadings_no_rot.T
+    np.fill_diagonal(model, 1.0)
+    excess = np.linalg.slogdet(model)[1] - np.linalg.slogdet(R)[1] + np.trace(np.linalg.solve(model, R)) - p
+    found = (n - 1 - (2 * p + 5) / 6 - 2 * factors / 3) * excess
+    assert ((p - factors) ** 2 - p - factors) / 2 == freedom
+    # Half a unit of the last digit, and what the optimizers stop short of the minimum.
+    assert found == pytest.approx(statistic, abs=0.02)
+
+
+def test_wine_is_the_table_of_the_repository():
+    wine = datasets.load_wine()
+    assert wine.shape == (178, 13)
+    assert wine.index.name == "cultivar"
+    assert list(dict.fromkeys(wine.index)) == ["Barolo", "Grignolino", "Barbera"]
+    assert wine.index.value_counts().to_dict() == {"Barolo": 59, "Grignolino": 71, "Barbera": 48}
+    assert all(pd.api.types.is_numeric_dtype(kind) for kind in wine.dtypes)
+    assert wine.notna().all(axis=None)
+    assert wine.attrs["licence"] == "CC BY 4.0"
+    # The summary that the repository prints: minimum, maximum, mean and deviation, rounded as there.
+    printed = {
+        "alcohol": (11.0, 14.8, 13.0, 0.8, 1),
+        "malic_acid": (0.74, 5.80, 2.34, 1.12, 2),
+        "nonflavanoid_phenols": (0.13, 0.66, 0.36, 0.12, 2),
+        "od280_od315": (1.27, 4.00, 2.61, 0.71, 2),
+        "hue": (0.48, 1.71, 0.96, 0.23, 2),
+    }
+    for name, (low, high, mean, deviation, digits) in printed.items():
+        about = wine[name].agg(["min", "max", "mean", "std"])
+        np.testing.assert_allclose(about, [low, high, mean, deviation], atol=0.5001 * 10.0**-digits)
+
+
+def test_wine_is_that_of_scikit_learn():
+    loaded = pytest.importorskip("sklearn.datasets").load_wine()
+    wine = datasets.load_wine()
+    np.testing.assert_array_equal(wine, loaded.data)
+    np.testing.assert_array_equal(pd.factorize(wine.index)[0], loaded.target)
+
+
+def test_judges_are_the_ratings_of_the_newspaper():
+    judges = datasets.load_judges()
+    assert judges.shape == (43, 12)
+    assert judges.index.name == "judge"
+    assert judges.index.is_unique
+    first = [5.7, 7.9, 7.7, 7.3, 7.1, 7.4, 7.1, 7.1, 7.1, 7.0, 8.3, 7.8]
+    assert judges.loc["AARONSON,L.H."].tolist() == first
+    assert judges.columns[[0, -1]].tolist() == ["contacts", "retention"]
+    assert "Register" in judges.attrs["source"]
+
+
+def test_judges_have_the_published_first_component():
+    """Kabacoff, R in Action: principal(USJudgeRatings[, -1], nfactors = 1) prints these, to two decimals."""
+    R = np.corrcoef(datasets.load_judges().drop(columns="contacts"), rowvar=False)
+    values, vectors = np.linalg.eigh(R)
+    loadings = np.abs(vectors[:, -1]) * np.sqrt(values[-1])
+    printed = [0.92, 0.91, 0.97, 0.96, 0.96, 0.98, 0.98, 1.00, 0.99, 0.89, 0.99]
+    np.testing.assert_allclose(loadings, printed, atol=0.005)
+    assert values[-1] == pytest.approx(10.13, abs=0.005)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_bundled_data_are_installed_and_their_facts_are_plain(name):
+    assert importlib.resources.files("spcastat.data").joinpath(f"{name}.csv").is_file()
+    data = BUNDLED[name]()
+    assert json.loads(json.dumps(data.attrs)) == data.attrs
+    pd.concat([data, data])  # pandas compares attrs
+    about = importlib.resources.files("spcastat.data").joinpath("README.md").read_text(encoding="utf-8")
+    assert f"## {name}.csv" in about
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_command_fits_bundled_data_by_name(name, capsys):
+    scale = [] if BUNDLED[name]().attrs["kind"] == "correlation" else ["--scale"]
+    assert cli.main(["fit", name, "--k", "2", "--card", "4", "--effort", "quick", *scale]) == 0
+    rows, columns = BUNDLED[name]().shape
+    rows = BUNDLED[name]().attrs.get("n_obs", rows)
+    out = capsys.readouterr().out
+    assert f"2 components of {columns} variables" in out
+    assert f"{rows} rows" in out
 
 
 # --- Hastie -------------------------------------------------------------------------------------

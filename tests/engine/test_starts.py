@@ -38,7 +38,7 @@ def test_bcd_l1_finds_the_factors_of_hasties_data_in_every_set():
     # Section 3.1.1 of the same paper: "in all experiments", with sets of 1000 rows.
     truth = {(0, 1, 2, 3), (4, 5, 6, 7)}
     for seed in range(20):
-        V = sp.spca(sp.datasets.make_hastie(1000, seed), 2, 4, method="bcd-l1").loadings.to_numpy()
+        V = sp.spca(sp.datasets.make_hastie(1000, rng=seed), 2, 4, method="bcd-l1").loadings.to_numpy()
         assert {tuple(np.flatnonzero(v)) for v in V.T} == truth
 
 
@@ -73,7 +73,7 @@ ITERATING = [
 
 @pytest.mark.parametrize("method", ITERATING)
 def test_every_iterating_method_takes_starts_by_name_and_as_loadings(method):
-    X = sp.datasets.make_hastie(60, 0)
+    X = sp.datasets.make_hastie(60, rng=0)
     own = sp.spca(X, 2, 4, method=method)
     same = sp.spca(X, 2, 4, method=method, start=own.options["start"])
     assert same.loadings.equals(own.loadings)
@@ -86,7 +86,7 @@ def test_every_iterating_method_takes_starts_by_name_and_as_loadings(method):
 
 @pytest.mark.parametrize("method", ["gpower-l0", "rsvd-l1", "empca", "rspca-l1", "scotlass"])
 def test_more_starts_never_lower_the_criterion_of_the_first_component(method):
-    X = sp.datasets.make_hastie(60, 3)
+    X = sp.datasets.make_hastie(60, rng=3)
     values = [sp.spca(X, 1, 3, method=method, n_init=n).objective_value for n in (1, 2, 4, 8)]
     assert np.diff(values).min() >= -1e-10 * values[0]
 

@@ -127,7 +127,7 @@ def test_what_is_reported_of_a_fit_is_in_the_units_of_the_data(tmp_path):
     np.testing.assert_allclose(fit.residuals / unit, base.residuals, rtol=1e-13, atol=1e-13)
     told, wanted = fit.certify(joint=False), base.certify(joint=False)
     for column in ("value", "upper_bound", "best_known"):
-        np.testing.assert_allclose(told[column] / unit**2, wanted[column], rtol=1e-13)
+        np.testing.assert_allclose(told.table[column] / unit**2, wanted.table[column], rtol=1e-13)
     assert fit.measure("pev") == pytest.approx(base.measure("pev"), rel=1e-13)
     assert fit.measure("pev") == pytest.approx(sp.measures.pev(fit.loadings.to_numpy(), X * unit), rel=1e-13)
 

@@ -95,8 +95,8 @@ def test_formulas_learn_in_every_draw(planted):
 
 
 def test_fixed_supports_are_labelled_for_what_they_are(fit):
-    found = fit.bootstrap(30, select=False, kind="percentile")
-    frame = found.conf_int()
+    found = fit.bootstrap(30, select=False)
+    frame = found.conf_int(kind="percentile")
     assert len(frame) == 8
     assert (frame["selected"] == 1).all()
     assert "not valid where the same data chose the variables" in found.as_text().replace("\n", " ")
@@ -123,11 +123,11 @@ def test_held_out_variance_is_below_the_apparent_one_on_noise():
 )
 def test_every_kind_of_method_is_refitted(planted, method, options):
     fit = sp.spca(planted, 2, **{"card": 4, "method": method, **options})
-    found = fit.bootstrap(12, kind="percentile")
+    found = fit.bootstrap(12)
     assert found.n == 12
     assert (found.similarity > 0.9).all()  # both components are strong
     if options.get("nonneg"):
-        assert (found.conf_int()[["lower", "upper"]].dropna() >= 0).all(axis=None)
+        assert (found.conf_int(kind="percentile")[["lower", "upper"]].dropna() >= 0).all(axis=None)
 
 
 def test_an_interrupted_bootstrap_says_so(fit):
@@ -167,7 +167,6 @@ def test_data_that_cannot_be_drawn_from(planted):
         {"n": 1},
         {"n": 2.5},
         {"n": 10**6},  # hours of work; a hundred thousand draws are exact to 0.2 %
-        {"kind": "bca"},
         {"select": "no"},
         {"n_jobs": 0},
         {"rng": -1},
@@ -178,8 +177,32 @@ def test_data_that_cannot_be_drawn_from(planted):
 def test_bad_options(fit, bad):
     with pytest.raises(OptionError, match=next(iter(bad))):
         fit.bootstrap(**bad)
-    with pytest.raises(OptionError, match="level"):
-        fit.bootstrap(4).conf_int(1.0)
+    found = fit.bootstrap(4)
+    for intervals in (found.conf_int, found.variance_ci):
+        with pytest.raises(OptionError, match="level"):
+            intervals(1.0)
+        with pytest.raises(OptionError, match="kind='bca'"):
+            intervals(kind="bca")
+
+
+def test_both_kinds_of_intervals_come_from_the_same_draws(fit):
+    """With 21 draws the 5 % and 95 % points are the second smallest and the second largest draw."""
+    found = fit.bootstrap(21)
+    draws = found._found
+    normal, percentile = found.conf_int(0.9), found.conf_int(0.9, kind="percentile")
+    ordered = np.sort(draws.values, axis=0)[[1, 19]].clip(-1.0, 1.0)
+    kept = (normal["estimate"] != 0).to_numpy()
+    bounds = percentile[["lower", "upper"]].to_numpy().T
+    np.testing.assert_allclose(bounds[:, kept], ordered[:, kept], rtol=1e-12)
+    same = ["component", "term", "estimate", "std_error", "selected"]
+    pd.testing.assert_frame_equal(normal[same], percentile[same])
+    assert percentile["lower"].isna().tolist() == normal["lower"].isna().tolist() == (~kept).tolist()
+    half = 1.6448536269514722 * normal["std_error"]  # the 95 % point of the normal distribution
+    lower = (normal["estimate"] - half).clip(-1.0, 1.0)
+    np.testing.assert_allclose(normal["lower"][kept], lower[kept], rtol=1e-12)
+    variance = found.variance_ci(0.9, kind="percentile")
+    ordered = np.sort(draws.variances, axis=0)[[1, 19]]
+    np.testing.assert_allclose(variance[["lower", "upper"]].T, ordered, rtol=1e-12)
 
 
 def test_tidy_summary_and_plot_show_intervals(fit):

@@ -56,7 +56,7 @@ def test_stability_has_frames_of_the_shape_of_the_loadings(fit):
     assert found.stable.dtypes.eq(bool).all()
     assert found.similarity.index.tolist() == ["PC1", "PC2"]
     assert found.bound.index.tolist() == ["PC1", "PC2", "all"]
-    assert {"component", "members", "frequency"} <= set(found.clusters)
+    assert {"component", "members", "frequency"} <= set(found.variable_clusters)
 
 
 def test_only_a_fit_of_the_em_has_imputed_rows(planted):

@@ -76,12 +76,12 @@ def test_near_copies_are_one_cluster_and_take_turns():
     X = pd.DataFrame(rng.normal(size=(80, 10)), columns=list("abcdefghij"))
     X[["a", "b", "c"]] += 2.0 * t
     X["d"] = X["c"] + 0.05 * rng.normal(size=80)
-    found = sp.spca(X, 1, 3).stability(30, groups=0.95)
-    row = found.clusters.iloc[0]
+    found = sp.spca(X, 1, 3).stability(30, min_correlation=0.95)
+    row = found.variable_clusters.iloc[0]
     assert row["members"] == ["c", "d"]
     assert row["frequency"] >= row["largest"]
     assert row["frequency"] > 0.9
-    assert found.clusters["component"].tolist() == ["PC1"]
+    assert found.variable_clusters["component"].tolist() == ["PC1"]
 
 
 def test_associates_replace_selected_variables():
@@ -105,7 +105,8 @@ def test_the_same_bits_for_any_number_of_processes(fit):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"n_pairs": 0}, {"threshold": 0.5}, {"threshold": 1.1}, {"groups": 0.0}, {"groups": "a"}]
+    "bad",
+    [{"n": 0}, {"threshold": 0.5}, {"threshold": 1.1}, {"min_correlation": 0.0}, {"min_correlation": "a"}],
 )
 def test_bad_options(fit, bad):
     with pytest.raises(OptionError, match=next(iter(bad))):
@@ -146,8 +147,8 @@ def test_a_print_has_a_cluster_that_is_stable_though_its_members_are_not(tmp_pat
     X["b"] = X["a"] + 0.2 * rng.normal(size=80)
     fit = sp.spca(X, 1, 1)
     for threshold, turns in ((0.9, True), (0.51, False)):
-        found = fit.stability(30, groups=0.95, threshold=threshold)
-        (cluster,) = found.clusters.itertuples()
+        found = fit.stability(30, min_correlation=0.95, threshold=threshold)
+        (cluster,) = found.variable_clusters.itertuples()
         assert (cluster.largest < threshold <= cluster.frequency) == turns
         assert ("any member" in found.as_text()) == turns
     assert "Associates" not in found.as_text()

@@ -67,14 +67,14 @@ def test_artists_are_the_data(scores, loadings):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("PC1", "PC3")
 
 
-@pytest.mark.parametrize(("variables", "count"), [(0, 0), (3, 3), ("all", None)])
-def test_the_longest_arrows_are_drawn_and_the_others_counted(scores, loadings, variables, count):
-    data = biplot_data(scores, loadings, variables=variables)
-    whole = biplot_data(scores, loadings, variables="all").arrows
+@pytest.mark.parametrize(("most", "count"), [(0, 0), (3, 3), (None, None)])
+def test_the_longest_arrows_are_drawn_and_the_others_counted(scores, loadings, most, count):
+    data = biplot_data(scores, loadings, max_arrows=most)
+    whole = biplot_data(scores, loadings, max_arrows=None).arrows
     assert len(data.arrows) == (len(whole) if count is None else count)
     assert data.undrawn == len(whole) - len(data.arrows)
     assert data.arrows["length"].is_monotonic_decreasing
-    note = note_of(biplot(scores, loadings, variables=variables))
+    note = note_of(biplot(scores, loadings, max_arrows=most))
     assert (f"{count} of the {len(whole)} variables" in note) == bool(data.undrawn)
 
 
@@ -82,7 +82,7 @@ def test_both_components_have_their_share_of_the_arrows(scores):
     """Forty long arrows along the first axis and forty short ones along the second: half of each is drawn."""
     weights = pd.DataFrame(0.0, index=[f"v{i}" for i in range(80)], columns=scores.columns)
     weights.iloc[:40, 0], weights.iloc[40:, 1] = np.linspace(0.9, 0.8, 40), np.linspace(0.1, 0.2, 40)
-    data = biplot_data(scores, weights, variables=30)
+    data = biplot_data(scores, weights, max_arrows=30)
     assert set(data.arrows.index) == {f"v{i}" for i in [*range(15), *range(65, 80)]}
     assert data.undrawn == 50
 
@@ -308,7 +308,7 @@ def test_many_points_are_rasterised(loadings):
         ({"labels": "most"}, OptionError, "labels='most'"),
         ({"labels": ["a"]}, ShapeError, "labels has 1 name; there are 60 rows"),
         ({"labels": pd.Series({"no row": "x"})}, ShapeError, "none of whose labels"),
-        ({"variables": "most"}, OptionError, "variables='most'"),
+        ({"max_arrows": "all"}, OptionError, "max_arrows='all'"),
         ({"arrows": "corelations"}, OptionError, "Did you mean 'correlations'"),
         ({"arrows": "correlations"}, OptionError, "without correlations"),
         ({"groups": ["a", "b"] * 30, "palette": ["red"]}, OptionError, "1 colours for 2 groups"),

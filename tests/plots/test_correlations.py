@@ -39,9 +39,9 @@ def test_arrows_are_the_correlations(correlations, loadings):
 
 
 def test_those_with_a_loading_come_first_and_the_rest_is_counted(correlations, loadings):
-    data = plot_correlations_data(correlations, loadings, variables=4)
+    data = plot_correlations_data(correlations, loadings, max_arrows=4)
     assert data["nonzero"].all()
-    ax = plot_correlations(correlations, loadings, variables=4)
+    ax = plot_correlations(correlations, loadings, max_arrows=4)
     assert "4 of the 13 variables are drawn" in note_of(ax)
 
 
@@ -75,9 +75,9 @@ def test_refusals(correlations, loadings):
     with pytest.raises(ShapeError, match="same variables"):
         plot_correlations(correlations, loadings.iloc[1:])
     with pytest.raises(ShapeError, match="score_correlation"):
-        plot_correlations(correlations, score_correlation=correlations)
-    with pytest.raises(OptionError, match="variables=0"):
-        plot_correlations(correlations, variables=0)
+        plot_correlations(correlations, score_correlations=correlations)
+    with pytest.raises(OptionError, match="max_arrows=0"):
+        plot_correlations(correlations, max_arrows=0)
 
 
 # --- contributions and squared cosines ----------------------------------------------------------

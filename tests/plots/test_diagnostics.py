@@ -29,15 +29,15 @@ def names_of(ax) -> list[str]:
 
 
 def test_rows_beyond_a_limit_are_marked(rows):
-    points = plot_diagnostics_data(rows, LIMITS).points
+    points = plot_diagnostics_data(rows, LIMITS)
     assert points["beyond"].value_counts().to_dict() == {"": 57, "T2": 1, "Q": 1, "both": 1}
     assert set(points.index[points["labelled"]]) == {"row 7", "row 9", "row 11"}
 
 
 def test_those_that_exceed_most_are_labelled(rows):
-    points = plot_diagnostics_data(rows, LIMITS, labels=1).points
+    points = plot_diagnostics_data(rows, LIMITS, labels=1)
     assert points.index[points["labelled"]].tolist() == ["row 9"]  # four times its limit
-    assert not plot_diagnostics_data(rows, LIMITS, labels=0).points["labelled"].any()
+    assert not plot_diagnostics_data(rows, LIMITS, labels=0)["labelled"].any()
 
 
 def test_artists_are_the_data(rows):

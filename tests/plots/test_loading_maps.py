@@ -1,4 +1,4 @@
-"""Loadings by groups of variables, with intervals, over the columns, and as images."""
+"""Loadings by sections, with intervals, over the columns, and as images."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ KINDS = ["soil", "air"]
 
 
 @pytest.fixture
-def groups(loadings) -> dict[str, str]:
+def sections(loadings) -> dict[str, str]:
     return {name: KINDS[i % 2] for i, name in enumerate(loadings.index)}
 
 
-def test_variables_of_a_group_stand_together(loadings, groups):
-    data = plot_loadings_data(loadings, groups=groups)
-    found = [groups[name] for name in data.index]
-    assert found == sorted(found, key=KINDS.index)  # groups in the order of their first member
-    ordered = pd.Categorical([groups[name] for name in loadings.index], ["air", "soil"])
-    data = plot_loadings_data(loadings, groups=ordered)
-    assert [groups[name] for name in data.index] == sorted(found)
-    ax = plot_loadings(loadings, groups=groups)
+def test_variables_of_a_section_stand_together(loadings, sections):
+    data = plot_loadings_data(loadings, sections=sections)
+    found = [sections[name] for name in data.index]
+    assert found == sorted(found, key=KINDS.index)  # sections in the order of their first member
+    ordered = pd.Categorical([sections[name] for name in loadings.index], ["air", "soil"])
+    data = plot_loadings_data(loadings, sections=ordered)
+    assert [sections[name] for name in data.index] == sorted(found)
+    ax = plot_loadings(loadings, sections=sections)
     heads = [text for text in ax.texts if text.get_gid() == "group"]
     assert [text.get_text() for text in heads] == KINDS
 
@@ -88,9 +88,9 @@ def test_names_that_are_numbers_are_places(names, places, what):
     assert found[1] == what
 
 
-def test_every_kind_is_readable_on_dark_paper(loadings, groups):
+def test_every_kind_is_readable_on_dark_paper(loadings, sections):
     with plt.style.context("dark_background"):
-        ax = plot_loadings(loadings, groups=groups)
+        ax = plot_loadings(loadings, sections=sections)
         texts = [text for text in ax.texts if text.get_gid() == "group"]
         assert all(np.mean(text.get_color()) > 0.8 for text in texts)
 
@@ -102,9 +102,9 @@ def test_every_kind_is_readable_on_dark_paper(loadings, groups):
         ({"kind": "dots", "shape": (2, 2)}, OptionError, "no other kind"),
         ({"kind": "image", "shape": (5, 5)}, ShapeError, "height x width = 13"),
         ({"kind": "image", "shape": 13}, ShapeError, "height x width = 13"),
-        ({"kind": "line", "groups": ["a"] * 13}, OptionError, "go with kind='dots'"),
-        ({"groups": ["a"] * 12}, ShapeError, "groups has 12 values; there are 13"),
-        ({"groups": {"nothing": "a"}}, ShapeError, "none of the variables"),
+        ({"kind": "line", "sections": ["a"] * 13}, OptionError, "go with kind='dots'"),
+        ({"sections": ["a"] * 12}, ShapeError, "sections has 12 values; there are 13"),
+        ({"sections": {"nothing": "a"}}, ShapeError, "none of the variables"),
         ({"intervals": pd.DataFrame({"term": []})}, ShapeError, "lacks the columns"),
         ({"kind": "lines"}, OptionError, "Did you mean 'line'"),
     ],

@@ -71,8 +71,9 @@ def test_the_axis_counts_nonzeros_or_cardinalities(table):
 def test_a_path_draws_what_its_search_maximised():
     R = sp.datasets.load_pitprops()
     path = sp.spca_path(R, 2, cards=[2, 4], covariance=True, method="joint", objective="pev")
-    assert path.plot_data().columns[0] == "pev"
-    assert sp.spca_path(R, 2, cards=[2, 4], covariance=True).plot_data().columns[0] == "adjusted"
+    assert path.plot().get_lines()[0].get_label() == "PEV"
+    curve = sp.spca_path(R, 2, cards=[2, 4], covariance=True).plot().get_lines()[0]
+    assert "djusted" in curve.get_label()
 
 
 def test_given_axes_are_used_without_pyplot(table):

@@ -124,7 +124,7 @@ def test_the_biplot_of_vignette_1_has_a_note():
 def test_shares_are_written_beside_what_is_drawn(fit):
     """As percentages: those of sparse components at the feet of the bars, those of PCA at the points."""
     ax = fit.screeplot(kind="share")
-    data = 100 * fit.screeplot_data(kind="share")
+    data = 100 * screeplot_data(fit.variance, fit.eigenvalues, kind="share")
     written = [text.get_text() for text in ax.texts]
     sparse = [f"{share:.1f}" for share in data["sparse"].dropna()]
     dense = [f"{share:.1f}" for share in data["dense"].iloc[:10]]
@@ -135,10 +135,10 @@ def test_shares_are_written_beside_what_is_drawn(fit):
 def test_the_line_of_an_analysis_that_was_run(pitprops):
     choice = sp.choose_k(pitprops, scale=True, n_draws=49, rng=0)
     fit = sp.spca(pitprops, k=3, card=4, scale=True, method="greedy")
-    data = fit.screeplot_data(parallel=choice)
-    np.testing.assert_array_equal(data["parallel"].dropna(), choice.table["noise"])
-    assert (data["dense"] > data["parallel"]).sum() == choice.parallel
-    assert "parallel analysis" in [line.get_label() for line in fit.screeplot(parallel=choice).lines]
+    noise = choice.table["noise"].to_numpy()
+    assert (fit.eigenvalues.to_numpy()[: len(noise)] > noise).sum() == choice.parallel
+    (drawn,) = (one for one in fit.screeplot(parallel=choice).lines if one.get_label() == "parallel analysis")
+    np.testing.assert_array_equal(drawn.get_ydata()[: len(noise)], noise)
     with pytest.raises(OptionError, match="of other data, or with another scale"):
         sp.spca(2 * pitprops, k=3, card=4, method="greedy").screeplot(parallel=choice)
 
@@ -146,9 +146,10 @@ def test_the_line_of_an_analysis_that_was_run(pitprops):
 def test_the_line_of_a_choice(pitprops):
     chosen = {"scale": True, "cards": [3, 6], "by": "bic", "rng": 0}
     choice = sp.choose(pitprops, **chosen)
-    np.testing.assert_array_equal(
-        choice.fit.screeplot_data(parallel=choice)["parallel"].dropna(), choice.components.table["noise"]
-    )
+    lines = choice.fit.screeplot(parallel=choice).lines
+    (drawn,) = (one for one in lines if one.get_label() == "parallel analysis")
+    noise = choice.k_choice.table["noise"]
+    np.testing.assert_array_equal(drawn.get_ydata()[: len(noise)], noise)
     without = sp.choose(pitprops, k=2, **chosen)
     with pytest.raises(OptionError, match="no parallel analysis was run"):
         without.fit.screeplot(parallel=without)

@@ -69,7 +69,7 @@ def test_intervals_stand_below_the_loadings(fit):
 
 
 def test_stars_are_those_of_q_values(fit):
-    tests = fit.resampled["tests"].q_values
+    tests = fit.resampled["test_loadings"].q_values
     rows = lines_of(str(fit.summary(stars=True)))
     for name, cells in rows.items():
         loaded = fit.loadings.columns[fit.loadings.loc[name] != 0]

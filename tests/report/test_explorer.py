@@ -108,12 +108,12 @@ def path_variances(card: int) -> np.ndarray:
 
 def test_more_rows_than_are_drawn(pitprops, tmp_path):
     path = sp.spca_path(pitprops, 2, cards=[3], method="greedy")
-    data = explored(path, tmp_path, max_rows=7)
+    data = explored(path, tmp_path, max_points=7)
     assert data["rows"] == [f"prop{i + 1}" for i in (0, 30, 60, 90, 119, 149, 179)]
     assert data["n"] == 180
-    none = explored(path, tmp_path, max_rows=0)
+    none = explored(path, tmp_path, max_points=0)
     assert none["rows"] == []
-    assert "max_rows=0" in none["norows"]
+    assert "max_points=0" in none["norows"]
     text = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "prop1" not in text
 
@@ -150,8 +150,8 @@ def test_wrong_places_and_options(path, tmp_path):
     for wrong in (3, None, "", "a\0b"):
         with pytest.raises(OptionError, match="path="):
             path.explore(wrong)
-    with pytest.raises(OptionError, match="max_rows=-1"):
-        path.explore(tmp_path / "out.html", max_rows=-1)
+    with pytest.raises(OptionError, match="max_points=-1"):
+        path.explore(tmp_path / "out.html", max_points=-1)
     with pytest.raises(OptionError, match="title="):
         path.explore(tmp_path / "out.html", title=3)
     assert not (tmp_path / "out.html").exists()

@@ -35,7 +35,7 @@ def test_of_a_correlation_matrix():
     assert found.references[1].startswith("Zou, H., Hastie, T. and Tibshirani, R. (2006). Sparse principal")
     assert found.bibtex.count("@") == len(found.references) == 3
     assert f"spcastat {sp.__version__}" in found.text
-    assert str(fit.cite()) == str(found)
+    assert str(fit.describe()) == str(found)
 
 
 def test_of_rows_with_missing_values_weights_and_draws():
@@ -49,7 +49,7 @@ def test_of_rows_with_missing_values_weights_and_draws():
     assert "sum of the weights 90" in text
     for absent in ("stability", "bootstrap", "permutation"):
         assert absent not in text
-    fit.stability(n_pairs=5, rng=0)
+    fit.stability(5, rng=0)
     fit.bootstrap(20, rng=0)
     text = fit.describe().text
     assert "10 fits of complementary halves" in text

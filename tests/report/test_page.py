@@ -326,9 +326,9 @@ def test_the_figures_have_the_groups_that_the_report_is_given(tmp_path, pitprops
     scales = ["wood"] * 6 + ["bark"] * (pitprops.shape[1] - 6)
     plain, grouped = tmp_path / "plain.html", tmp_path / "grouped.html"
     fit.report(plain)
-    fit.report(grouped, row_groups=kinds, groups=scales)
+    fit.report(grouped, groups=kinds, sections=scales)
     before, after = plain.read_text(), grouped.read_text()
     # marks of a second group are triangles: the biplot has further paths
     assert after.count("PathCollection") > before.count("PathCollection")
     with pytest.raises(ShapeError, match="groups has 3 values"):
-        fit.report(grouped, row_groups=["a", "b", "c"])
+        fit.report(grouped, groups=["a", "b", "c"])

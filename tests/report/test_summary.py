@@ -80,7 +80,7 @@ def test_below_the_loadings_stand_all_definitions(fit):
     ):
         assert label in text
     (row,) = (line for line in lines(fit) if line.startswith("Largest score |r|"))
-    C = fit.score_correlation.abs().to_numpy() - np.eye(6)
+    C = fit.score_correlations.abs().to_numpy() - np.eye(6)
     assert row.split()[3:] == [f"{r:.2f}" for r in C.max(axis=1)]
     (dense,) = (line for line in lines(fit) if line.startswith("  PCA (dense)"))
     assert dense.split()[2:] == [f"{100 * share:.2f}" for share in fit.variance["cumulative PCA"]]
@@ -126,12 +126,12 @@ def test_frames_and_formats(fit):
     assert summary.as_markdown().count("| Loadings") == 1
 
 
-def test_print_loadings_shows_percent_contributions(fit, capsys):
-    fit.print_loadings(contributions=True, sort=True, cutoff=0.3)
+def test_the_table_of_loadings_shows_percent_contributions(fit, capsys):
+    print(fit.summary(tables="loadings", contributions=True, sort=True, cut=0.3))
     out = capsys.readouterr().out
     assert "Contributions, %" in out
     assert '"." stands for' in out
-    fit.print_loadings(max_rows=2)
+    print(fit.summary(tables="loadings", max_rows=2))
     assert "2 of 13 variables with a loading are shown" in capsys.readouterr().out
 
 

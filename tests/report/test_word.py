@@ -37,7 +37,7 @@ def grid(table) -> list[list[str]]:
 
 
 def test_tables_are_those_of_the_summary(fit, tmp_path):
-    fit.summary().as_docx(tmp_path / "t.docx", caption="Three components", label="tab:pit-props")
+    fit.summary().to_docx(tmp_path / "t.docx", caption="Three components", label="tab:pit-props")
     word = docx.Document(str(tmp_path / "t.docx"))
     loadings, variance = map(grid, word.tables)
     assert loadings[0] == ["Loadings", "PC1", "PC2", "PC3"]
@@ -126,7 +126,7 @@ def test_short_names_on_request(tmp_path):
 
 
 def test_wide_tables_are_split(make_wide, tmp_path):
-    make_wide.summary().as_docx(tmp_path / "w.docx")
+    make_wide.summary().to_docx(tmp_path / "w.docx")
     word = docx.Document(str(tmp_path / "w.docx"))
     heads = [[cell.text for cell in table.rows[0].cells] for table in word.tables]
     names = [name for head in heads if head[0] == "Loadings" for name in head[1:]]
@@ -143,11 +143,11 @@ def make_wide():
 
 def test_options_and_paths_that_are_not_allowed(fit, tmp_path):
     with pytest.raises(OptionError, match="decimal"):
-        fit.summary().as_docx(tmp_path / "x.docx", decimal="'")
+        fit.summary().to_docx(tmp_path / "x.docx", decimal="'")
     with pytest.raises(FileError):
-        fit.summary().as_docx(tmp_path / "no" / "x.docx")
+        fit.summary().to_docx(tmp_path / "no" / "x.docx")
     with pytest.raises(FileError, match=r"'x.txt' was given; its name must end in \.docx\."):
-        fit.summary().as_docx(tmp_path / "x.txt")
+        fit.summary().to_docx(tmp_path / "x.txt")
     with pytest.raises(FileError, match=r"must end in \.html or \.htm or \.docx\."):
         fit.report(tmp_path / "x.pdf")
     with pytest.raises(OptionError, match="full_names='no' was given; it must be True or False"):
@@ -161,6 +161,6 @@ def test_without_python_docx_the_extra_is_named(fit, tmp_path, monkeypatch):
     with pytest.raises(ExtraError, match=message):
         fit.report(tmp_path / "x.docx")
     with pytest.raises(ImportError, match=message):
-        fit.summary().as_docx(tmp_path / "x.docx")
+        fit.summary().to_docx(tmp_path / "x.docx")
     assert not list(tmp_path.iterdir())
     fit.report(tmp_path / "x.html")  # a page needs nothing

@@ -35,7 +35,7 @@ def test_every_table_of_a_fit_has_its_sheet(fit, tmp_path):
         "loadings": fit.loadings,
         "variance": fit.variance,
         "correlations": fit.correlations,
-        "score correlation": fit.score_correlation,
+        "score correlation": fit.score_correlations,
         "scores": fit.scores,
         "diagnostics": fit.diagnostics(),
     }
@@ -52,16 +52,16 @@ def test_every_table_of_a_fit_has_its_sheet(fit, tmp_path):
 
 
 def test_proofs_have_their_sheets(fit, tmp_path):
-    one, both = fit.certify(joint=False), fit.certify(joint=True, objective="pev", time_limit=2)
+    one, both = fit.certify(joint=False).table, fit.certify(joint=True, objective="pev", time_limit=2).table
     fit.to_excel(tmp_path / "fit.xlsx")
     sheets = pd.read_excel(tmp_path / "fit.xlsx", sheet_name=None, index_col=0)
-    for name, certificate in (("proof", one), ("proof pev", both)):
+    for name, table in (("proof", one), ("proof pev", both)):
         found = sheets[name]
-        assert [str(label) for label in found.index] == list(certificate.index)
+        assert [str(label) for label in found.index] == list(table.index)
         for column in ("value", "upper_bound", "gap"):
-            np.testing.assert_allclose(found[column], certificate[column], rtol=1e-15, atol=0)
-        assert found["optimal"].tolist() == certificate["optimal"].tolist()
-        assert found["proof"].tolist() == certificate["proof"].tolist()
+            np.testing.assert_allclose(found[column], table[column], rtol=1e-15, atol=0)
+        assert found["optimal"].tolist() == table["optimal"].tolist()
+        assert found["proof"].tolist() == table["proof"].tolist()
 
 
 def test_text_is_no_formula(tmp_path):

@@ -136,7 +136,7 @@ def test_glance_is_one_row(fit, covariance_fit):
     assert (glance["n"], glance["p"], glance["k"], glance["nonzeros"]) == (180, 13, 6, 18)
     for name in ("pev", "rre", "adjusted", "relative_adjusted", "least_squares"):
         assert glance[name] == fit.measure(name)
-    C = fit.score_correlation.to_numpy() - np.eye(6)
+    C = fit.score_correlations.to_numpy() - np.eye(6)
     assert glance["score_correlation"] == pytest.approx(np.abs(C).max())
     assert pd.isna(sp.spca_cov(sp.datasets.load_pitprops(), 1, 3, method="bcd-l0").glance()["n"].iloc[0])
 

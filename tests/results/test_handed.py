@@ -16,14 +16,14 @@ import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.report.summary import Summary
+from spcastat.report.renderings import Summary
 
 #: What a fit remembers on purpose, in few draws.
 REMEMBERED = {
     "bootstrap": {"n": 3},
     "certify": {},
     "split_inference": {"n": 3},
-    "stability": {"n_pairs": 2},
+    "stability": {"n": 2},
     "test_loadings": {"n": 2},
 }
 
@@ -105,7 +105,7 @@ def asked(result: Any) -> Iterator[tuple[str, Any]]:
             ]
             if needed or isinstance(inspect.getattr_static(type(result), name), classmethod):
                 continue
-            if name in ("refit", "print_loadings") or (name.startswith("plot") and not name.endswith("data")):
+            if name == "refit" or (name.startswith("plot") and not name.endswith("data")):
                 continue
             if name in ("biplot", "screeplot", "as_gt"):  # objects of other libraries, made of text
                 continue

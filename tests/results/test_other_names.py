@@ -10,7 +10,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.registry import SOLVERS
-from spcastat.results.other_names import ARGUMENTS, ATTRIBUTES, METHOD_ARGUMENTS
+from spcastat.results.other_names import ARGUMENTS
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +60,12 @@ def test_sparse_coordinates_answer_too():
         sp.spco(sp.datasets.make_hastie(20), 2, ncomp=2)
 
 
-@pytest.mark.parametrize("name", ATTRIBUTES)
-def test_attributes_of_other_programs_are_answered_by_what_is_there(fit, name):
-    with pytest.raises(AttributeError, match=rf"has no {name}; it is fit\.") as caught:
+@pytest.mark.parametrize(
+    "name", ["t2", "q_statistic", "loading_products", "cite", "n_iter", "of", "print_loadings", "rotation_"]
+)
+def test_names_that_a_fit_does_not_have_are_answered_by_python(fit, name):
+    with pytest.raises(AttributeError, match=f"'SpcaResult' object has no attribute '{name}'"):
         getattr(fit, name)
-    if name not in ("plot", "predict", "to_csv"):  # those need an argument or draw
-        eval(str(caught.value).split("it is ")[1].removesuffix(" here."), {"fit": fit})
 
 
 def test_results_are_copied_and_pickled_as_before(fit):
@@ -78,7 +78,7 @@ def test_what_a_fit_does_not_have_is_asked_for_by_hasattr():
     rows = sp.spca(sp.datasets.pitprops_sample(), 1, 3, method="greedy")
     covariance = sp.spca_cov(sp.datasets.load_pitprops(), 1, 3, method="greedy")
     public = [name for name in dir(covariance) if not name.startswith("_")]
-    missing = ["imputed", "q_statistic", "residuals", "scores", "t2"]
+    missing = ["imputed", "residuals", "scores"]
     assert [name for name in public if not hasattr(covariance, name)] == missing
     assert not hasattr(rows, "imputed")
     with pytest.raises(sp.errors.NoRowsError, match="scores needs rows, and this is a fit of a covariance"):
@@ -87,65 +87,21 @@ def test_what_a_fit_does_not_have_is_asked_for_by_hasattr():
         _ = rows.imputed
 
 
-@pytest.mark.parametrize("name", METHOD_ARGUMENTS)
-def test_plots_answer_by_their_own_name(fit, name):
-    if name in inspect.signature(fit.biplot).parameters:
-        return
-    with pytest.raises(sp.errors.UnknownOptionError, match=rf"^biplot\(\) has no argument {name}="):
-        fit.biplot(**{name: 1})
+@pytest.mark.parametrize("call", ["biplot", "plot_loadings", "bootstrap", "summary", "transform", "tidy"])
+def test_arguments_that_a_method_does_not_have_are_answered_by_python(fit, call):
+    with pytest.raises(TypeError, match=rf"{call}\(\) got an unexpected keyword argument 'xyz'"):
+        getattr(fit, call)(xyz=1)
 
 
-@pytest.mark.parametrize(
-    ("call", "name", "words"),
-    [
-        ("biplot", "alpha", "ax="),
-        ("biplot", "cmap", "palette="),
-        ("biplot", "save", "savefig"),
-        ("plot_loadings", "top", "max_rows="),
-        ("bootstrap", "B", "number of draws is n="),
-        ("stability", "random_state", "seed is rng="),
-        ("certify", "timeout", "time_limit="),
-    ],
-)
-def test_methods_answer_with_what_they_have(fit, call, name, words):
-    with pytest.raises(sp.errors.UnknownOptionError, match=rf"^{call}\(\) has no .*{name}=; .*{words}"):
-        getattr(fit, call)(**{name: 1})
-
-
-def test_arguments_that_are_missing_or_too_many_are_named_without_the_class(fit):
-    with pytest.raises(TypeError, match=r"^report\(\): missing a required argument: 'path'"):
-        fit.report()
-    with pytest.raises(TypeError, match=r"^bootstrap\(\): too many positional"):
-        fit.bootstrap(9, True)
-
-
-def test_no_method_names_the_class_that_it_comes_from(fit):
-    for call in (fit.transform, fit.summary, fit.tidy, fit.plot_loadings):
-        with pytest.raises(TypeError, match=rf"^{call.__name__}\(\) has no argument xyz="):
-            call(xyz=1)
-
-
-def test_results_that_are_no_fit_name_the_fit_or_the_rendering(fit):
+def test_results_that_are_no_fit_answer_as_python_does(fit):
     choice = sp.choose_k(sp.datasets.make_hastie(60), n_draws=19)
-    with pytest.raises(AttributeError, match=r"ComponentChoice has no to_latex; it is as_latex\(\) here"):
-        choice.to_latex()
-    with pytest.raises(AttributeError, match=r"Summary has no to_html; it is as_html\(\) here"):
-        fit.summary().to_html()
     chosen = sp.choose(sp.datasets.make_hastie(60), 2, cards=[4, 6])
-    with pytest.raises(AttributeError, match=r"A choice has no loadings; it is choice.fit.loadings here"):
-        chosen.loadings  # noqa: B018
-    assert not hasattr(chosen, "nothing")
+    for result, name in ((choice, "to_latex"), (fit.summary(), "to_html"), (chosen, "loadings")):
+        what = type(result).__name__
+        with pytest.raises(AttributeError, match=f"'{what}' object has no attribute '{name}'"):
+            getattr(result, name)
 
 
 def test_names_of_other_packages_at_the_top_level():
     with pytest.raises(AttributeError, match=r"dense PCA is spca\(data, k, card=p\)"):
         sp.prcomp  # noqa: B018
-
-
-def test_scores_in_chunks_tell_how_to_get_a_frame():
-    X = sp.datasets.make_hastie(40)
-    fit = sp.spca([X[:20], X[20:]], 1, 4)
-    with pytest.raises(AttributeError, match=r"to_frame\(\)"):
-        fit.scores.head()
-    with pytest.raises(TypeError, match=r"to_frame\(\)"):
-        fit.scores["PC1"]

@@ -104,7 +104,7 @@ def test_a_copied_fit_is_the_same(kind, carry, mixed, tmp_path):
     fit.save(tmp_path / "one")
     other.save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    assert other.certify(joint=False, time_limit=5)["cardinality"].tolist() == fit.card.tolist()
+    assert other.certify(joint=False, time_limit=5).table["cardinality"].tolist() == fit.card.tolist()
 
 
 @pytest.mark.parametrize("carry", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy, copy.copy])

@@ -6,6 +6,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import spcastat as sp
@@ -44,7 +45,8 @@ def test_a_certificate_prints_in_eighty_columns_and_says_what_was_proven(fit, pr
     assert "adopt() returns it" in " ".join(text.split())
     assert "PEV" in text
     assert "best_known" not in text
-    assert {"measure", "cardinalities", "pca_bound", "nodes", "open", "best_known", "supports"} <= {*proof}
+    columns = set(proof.table)
+    assert {"measure", "cardinalities", "pca_bound", "nodes", "open", "best_known", "supports"} <= columns
     components = str(fit.certify(joint=False))
     assert max(map(len, components.splitlines())) <= 80
     assert str(pickle.loads(pickle.dumps(proof))) == text
@@ -54,11 +56,11 @@ def test_a_joint_proof_knows_fits_with_the_cardinalities_in_another_order(R, tmp
     """Its bound holds for every order; (5, 3) keeps .40921 of the adjusted variance, (3, 5) .40692."""
     fit = sp.spca_cov(R, 2, [3, 5])
     proof = fit.certify(joint=True, max_nodes=50)
-    assert proof["best_known"].iloc[0] == pytest.approx(0.409212, abs=1e-6)
-    assert [len(one) for one in proof["supports"].iloc[0]] == [5, 3]
+    assert proof.table["best_known"].iloc[0] == pytest.approx(0.409212, abs=1e-6)
+    assert [len(one) for one in proof.table["supports"].iloc[0]] == [5, 3]
     better = fit.adopt(proof)
     assert better.card.tolist() == better.options["card"] == [5, 3]
-    assert better.measure("adjusted") == pytest.approx(proof["best_known"].iloc[0], rel=1e-12)
+    assert better.measure("adjusted") == pytest.approx(proof.table["best_known"].iloc[0], rel=1e-12)
     for one in (fit, better):
         one.save(tmp_path / "fit")
         assert str(sp.load(tmp_path / "fit")) == str(one)
@@ -66,14 +68,14 @@ def test_a_joint_proof_knows_fits_with_the_cardinalities_in_another_order(R, tmp
 
 def test_the_better_fit_of_a_joint_proof_is_adopted(fit, proof):
     better = fit.adopt(proof)
-    assert better.measure("pev") == pytest.approx(proof["best_known"].iloc[0], rel=1e-12)
+    assert better.measure("pev") == pytest.approx(proof.table["best_known"].iloc[0], rel=1e-12)
     assert better.measure("pev") > fit.measure("pev")
     assert better.card.tolist() == fit.card.tolist()
     supports = [list(better.loadings.index[better.loadings[c] != 0]) for c in better.components]
-    assert sorted(map(sorted, supports)) == sorted(map(sorted, proof["supports"].iloc[0]))
+    assert sorted(map(sorted, supports)) == sorted(map(sorted, proof.table["supports"].iloc[0]))
     assert "Proven optimal" in str(better)
     assert better.adopt(proof) is better
-    assert better.certify(joint=True)["optimal"].iloc[0]
+    assert better.certify(joint=True).table["optimal"].iloc[0]
 
 
 def test_better_supports_of_single_components_are_adopted(R):
@@ -84,7 +86,7 @@ def test_better_supports_of_single_components_are_adopted(R):
     assert better.variance["adjusted variance"].iloc[0] == pytest.approx(2.937479, abs=5e-7)
     assert better.measure("adjusted") > fit.measure("adjusted")
     again = better.certify(joint=False)
-    assert again["optimal"].iloc[0]
+    assert again.table["optimal"].iloc[0]
 
 
 def test_the_summary_and_files_keep_a_proof(fit, proof, tmp_path):
@@ -109,8 +111,8 @@ def test_comparisons_have_a_row_of_proven_gaps(R):
     assert "Gap to the proven" not in str(sp.compare({"a": fit, "b": other}))
     proof = fit.certify(joint=True, objective="least_squares", max_nodes=5)
     both = sp.compare({"a": fit, "b": other})
-    assert both.frames["measures"].loc["a", "gap_least_squares"] == proof["gap"].iloc[0]
-    assert np.isnan(both.frames["measures"].loc["b", "gap_least_squares"])
+    assert both.measures.loc["a", "gap_least_squares"] == proof.table["gap"].iloc[0]
+    assert np.isnan(both.measures.loc["b", "gap_least_squares"])
     assert "Gap to the proven bound" in str(both)
 
 
@@ -181,10 +183,14 @@ def test_a_proof_of_other_kinds_and_sizes_is_refused(fit, proof, change, tmp_pat
         sp.load(tmp_path / "fit.spca")
 
 
-def test_certificates_are_frames(proof):
+def test_a_certificate_has_its_table_and_the_best_loadings(proof):
     assert isinstance(proof, Certificate)
-    assert type(proof[["value", "gap"]]).__name__ == "DataFrame"
+    assert type(proof.table) is pd.DataFrame
+    assert proof.table.index.tolist() == ["fit"]
+    pd.testing.assert_frame_equal(proof.frames["proof"], proof.table)
     assert proof.loadings.shape == (13, 2)
+    with pytest.raises(TypeError):
+        proof["gap"]
 
 
 def test_what_was_proven_names_the_components_as_the_fit_does(R):
@@ -208,16 +214,16 @@ def test_orthogonal_loadings_are_compared_with_such_alone(R, tmp_path):
     fit = sp.spca_cov(R, 2, card=4, method="greedy")
     proof = fit.certify(joint=True, orthogonal=True)
     assert "orthogonal loadings" in proof.sentence
-    assert proof["measure"].iloc[0] == "pev"
+    assert proof.table["measure"].iloc[0] == "pev"
     better = fit.adopt(proof)
     V = better.loadings.to_numpy()
     np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-8)
-    assert better.measure("pev") == pytest.approx(proof["best_known"].iloc[0], rel=1e-12)
+    assert better.measure("pev") == pytest.approx(proof.table["best_known"].iloc[0], rel=1e-12)
     assert "no orthogonal loadings" in " ".join(str(better).split())
     better.save(tmp_path / "fit.spca")
     assert str(sp.load(tmp_path / "fit.spca")) == str(better)
     whole = fit.certify(joint=True, objective="pev", max_nodes=1)
-    assert whole["upper_bound"].iloc[0] >= proof["upper_bound"].iloc[0]
+    assert whole.table["upper_bound"].iloc[0] >= proof.table["upper_bound"].iloc[0]
     with pytest.raises(OptionError, match="two have the product 0"):
         sp.spca_cov(R, 3, card=[4, 3, 3], objective="pev").certify(joint=True, orthogonal=True)
 

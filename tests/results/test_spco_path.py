@@ -56,15 +56,15 @@ def test_a_path_is_fits_of_the_same_call(three):
     by_penalty = fit.path(penalty=[path[0.6].penalty])
     assert by_penalty.table["cpzc"].item() == pytest.approx(0.6, abs=1 / 60)
     drawn = path.plot().lines[0]
-    np.testing.assert_allclose(drawn.get_ydata(), 100 * path.plot_data()["cpev"])
+    np.testing.assert_allclose(drawn.get_ydata(), 100 * path.table["cpev"])
     assert "CPZC" in path.as_text()
 
 
 def test_measures_are_those_of_the_loadings(three):
     X, _ = three
     fit = sp.spco(X, 2, zeros=0.3)
-    assert fit.measure("cpev") == fit.cpev
-    assert fit.measure("cpzc") == fit.cpzc
+    assert fit.measure("cpev") == fit.variance["cumulative CPEV"].iloc[-1]
+    assert fit.measure("cpzc") == (fit.coordinates == 0).to_numpy().mean()
     assert fit.measure("pev") == pytest.approx(sp.measures.pev(fit.loadings, X))
     back = fit.inverse_transform(fit.coordinates) - X.mean()
     kept = 1 - ((X - X.mean() - back) ** 2).to_numpy().sum() / ((X - X.mean()) ** 2).to_numpy().sum()

@@ -130,7 +130,7 @@ def test_refits_and_comparisons():
 
 def test_a_single_component_is_certified():
     fit = sp.spca_cov(R, 1, 5, method="joint")
-    assert bool(fit.certify()["optimal"].iloc[0])
+    assert bool(fit.certify().table["optimal"].iloc[0])
 
 
 def test_of_equal_variables_the_first_have_the_loadings():
@@ -158,7 +158,7 @@ def test_of_equal_variables_the_first_have_the_loadings():
 def test_the_summary_describes_the_search():
     fit = sp.spca_cov(R, 3, [5, 4, 3], method="joint")
     text = " ".join(str(fit).split())
-    starts, hits = fit.n_iter, int(fit.optima["hits"].iloc[0])
+    starts, hits = fit.glance()["n_iter"].item(), int(fit.optima["hits"].iloc[0])
     assert fit.status == "searched"
     assert fit.converged
     assert f"best of {starts} starts, met {hits} times, by " in text
@@ -195,7 +195,7 @@ def test_overlapping_scores_get_a_line():
     # A common factor: the scores of any two groups of variables correlate.
     S = np.full((6, 6), 0.8) + 0.2 * np.eye(6)
     fit = sp.spca_cov(S, 2, 3, method="joint", objective="pev")
-    r = np.abs(fit.score_correlation.to_numpy()[0, 1])
+    r = np.abs(fit.score_correlations.to_numpy()[0, 1])
     assert r > 0.6
     text = " ".join(str(fit).split())
     assert f"|r| = {r:.2f}" in text

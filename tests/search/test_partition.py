@@ -273,7 +273,7 @@ def test_the_bound_is_above_all_partitions(seed, objective):
     for fitted in ("pev", objective):
         fit = sp.spca_cov(pd.DataFrame(S), 2, disjoint=True, objective=fitted)
         proof = fit.certify(joint=True, objective=objective)
-        (row,) = proof.to_dict("records")
+        (row,) = proof.table.to_dict("records")
         assert row["upper_bound"] >= best - 1e-8
         assert row["best_known"] == pytest.approx(best, abs=1e-8)
         assert fit.adopt(proof).measure(objective) == pytest.approx(best, abs=1e-8)
@@ -304,7 +304,7 @@ def test_least_squares_groups_of_pitprops_are_proven_with_two_components():
     R = PITPROPS.iloc[:8, :8]
     fit = sp.spca_cov(R, 2, disjoint=True, objective="least_squares")
     assert "best of all partitions into 2 groups" in " ".join(str(fit).split())
-    (row,) = fit.certify(joint=True).to_dict("records")
+    (row,) = fit.certify(joint=True).table.to_dict("records")
     assert row["proof"] == "all partitions, 127 of them bounded by multipliers"
     assert row["optimal"]
 
@@ -321,7 +321,7 @@ def test_least_squares_groups_of_pitprops_are_proven_with_two_components():
 def test_partitions_of_pitprops_are_bounded(k, bound, left):
     """Figures of another implementation: five digits, and how many partitions have a larger PEV."""
     fit = sp.spca_cov(PITPROPS, k, disjoint=True, objective="adjusted")
-    (row,) = fit.certify(joint=True).to_dict("records")
+    (row,) = fit.certify(joint=True).table.to_dict("records")
     assert row["value"] <= row["upper_bound"] < row["pca_bound"]
     assert row["upper_bound"] == pytest.approx(bound, abs=1.5e-5)
     assert int(row["proof"].split()[2]) == pytest.approx(left, abs=1)  # theirs are above a rounded value
@@ -348,16 +348,16 @@ def test_with_more_variables_or_partitions_the_bound_is_that_of_pca():
     pca = np.linalg.eigvalsh(R)[-3:].sum() / 17
     for objective in ("pev", "adjusted", "least_squares"):
         proof = sp.spca_cov(R, 3, disjoint=True, objective=objective, effort="quick").certify(joint=True)
-        (row,) = proof.to_dict("records")
+        (row,) = proof.table.to_dict("records")
         assert row["upper_bound"] == pytest.approx(pca, rel=1e-9)
         assert row["proof"] == "all partitions, bounded by dense PCA (more than 16 variables)"
         assert "No disjoint components of all variables have a larger" in proof.sentence
         assert "sizes" not in proof.sentence
     fit = sp.spca_cov(PITPROPS, 3, disjoint=True, objective="least_squares", effort="quick")
     assert "not all partitions were compared" in " ".join(str(fit).split())
-    (row,) = fit.certify(joint=True, time_limit=1.0).to_dict("records")
+    (row,) = fit.certify(joint=True, time_limit=1.0).table.to_dict("records")
     assert row["proof"] == "all partitions, bounded by dense PCA (more than 20000 partitions)"
-    (row,) = fit.certify(joint=True, objective="pev", time_limit=1e-9).to_dict("records")
+    (row,) = fit.certify(joint=True, objective="pev", time_limit=1e-9).table.to_dict("records")
     assert row["proof"] == "all partitions, bounded by dense PCA (time limit)"
     assert row["upper_bound"] == row["pca_bound"]
 

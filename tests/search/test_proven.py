@@ -73,7 +73,7 @@ def test_pitprops_are_proven_where_the_bound_closes(R, objective):
         if "proven: no other loadings" in " ".join(str(fit).split()):
             said.append(card)
             assert fit.objective_value == pytest.approx(enumerated(S, card), rel=2 * EXACT)
-            assert bool(fit.certify()["optimal"].iloc[0])
+            assert bool(fit.certify().table["optimal"].iloc[0])
     assert {1, 11, 12, 13} <= set(said)
 
 
@@ -85,7 +85,7 @@ def test_a_clear_component_is_proven_by_every_kind_of_data(tmp_path):
     for fit in fits:
         assert fit.loadings.to_numpy()[:4].all()
         assert "proven: no other loadings" in " ".join(str(fit).split())
-        assert bool(fit.certify()["optimal"].iloc[0])
+        assert bool(fit.certify().table["optimal"].iloc[0])
     fits[0].save(tmp_path / "fit.spca")
     assert str(sp.load(tmp_path / "fit.spca")) == str(fits[0])
 

@@ -179,7 +179,7 @@ def test_two_sets_that_prefer_each_other_end_the_search():
 def test_without_k_the_number_comes_first(X):
     choice = sp.choose(X, cards=CARDS)
     assert (choice.k, choice.card) == (2, 4)
-    assert choice.components.k == 2
+    assert choice.k_choice.k == 2
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_the_number_of_processes_changes_no_bit(X):
 
 def test_it_prints_within_80_columns_in_four_formats(X):
     choice = sp.choose(X.set_axis([f"a rather long name of a variable {j}" for j in range(16)], axis=1))
-    for one in (choice, choice.components):
+    for one in (choice, choice.k_choice):
         assert max(map(len, str(one).splitlines())) <= 80
         assert "<table" in one.as_html()
         assert r"\toprule" in one.as_latex()
@@ -297,7 +297,7 @@ def test_the_plot_marks_the_choice(X):
     ax = choice.plot()
     marks = [line for line in ax.get_lines() if line.get_label() == "chosen"]
     assert [line.get_xdata().tolist() for line in marks] == [[8.0]]
-    assert choice.plot_data()["chosen"].sum() == 1
+    assert choice.table["chosen"].sum() == 1
 
 
 def test_unequal_cardinalities_are_not_on_the_curve_of_equal_ones():
@@ -323,7 +323,7 @@ def test_the_report_has_the_choice_before_the_fit(X, tmp_path):
 def test_the_report_takes_the_options_of_the_tables(X, tmp_path):
     choice = sp.choose(X, k=2, cards=CARDS, by="is")
     groups, row_groups = ["scale one"] * X.shape[1], ["u", "v"] * 60
-    choice.report(tmp_path / "a.html", digits=5, groups=groups, row_groups=row_groups)
+    choice.report(tmp_path / "a.html", digits=5, sections=groups, groups=row_groups)
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert f"{choice.fit.loadings.to_numpy().max():.5f}" in page
     assert "scale one" in page

@@ -121,7 +121,7 @@ def test_refusals(small):
         sp.choose_k(pieces, kmax=3, sparse_card=6)
     found = sp.choose_k(pieces, kmax=2, sparse_card=5, n_draws=19)
     with pytest.raises(OptionError, match=f"analysis of {TESTED} of {P} variables"):
-        sp.spca(planted(240, P), 2, 5).screeplot_data(parallel=found)
+        sp.spca(planted(240, P), 2, 5).screeplot(parallel=found)
     half = HalfStream(open_stream(pieces), 0, 0)
     with pytest.raises(NoRowsError, match="need all rows"):
         half.scores(None, np.eye(P), pd.RangeIndex(P))

@@ -75,7 +75,7 @@ def test_planted_supports_under_wrong_rows_and_wrong_entries():
 def test_hastie_data_with_few_rows_and_outliers():
     planted = {frozenset(range(4)), frozenset(range(4, 8))}
     for seed in range(3):  # 10 of 10 sets; rspca-l0 finds 2 of these
-        X = sp.datasets.make_hastie(300, seed, outliers=15)
+        X = sp.datasets.make_hastie(300, rng=seed, outliers=15)
         V = sp.spca(X, 2, 4, method=METHOD).loadings.to_numpy()
         assert {frozenset(np.flatnonzero(v)) for v in V.T} == planted
 

@@ -126,7 +126,7 @@ def test_every_step_counts_and_no_more_than_allowed_are_taken() -> None:
         assert (found.n_iter, found.converged) == (most, False)
         assert found.value <= found.bound
     with pytest.warns(UserWarning, match="max_iter"):
-        assert sp.spca_cov(R, 1, method="dspca", penalty=0.3, max_iter=7).n_iter == 7
+        assert sp.spca_cov(R, 1, method="dspca", penalty=0.3, max_iter=7).glance()["n_iter"].item() == 7
 
 
 def test_where_one_variable_exceeds_the_penalty_it_is_the_solution_at_once() -> None:

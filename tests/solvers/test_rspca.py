@@ -68,7 +68,7 @@ def test_table_1_plain_methods_follow_the_two_outliers():
 def test_hastie_supports_under_outliers(method, options):
     # All of 100 sets in benchmarks/papers; here a few.
     for seed in range(4):
-        X = sp.datasets.make_hastie(10000, seed, outliers=500, outlier_variance=6000.0)
+        X = sp.datasets.make_hastie(10000, rng=seed, outliers=500, outlier_variance=6000.0)
         assert supports(sp.spca(X, 2, card=4, method=method, **options)) == PLANTED
         assert supports(sp.spca(X, 2, card=4, method="bcd-l0")) != PLANTED
 
@@ -80,7 +80,7 @@ def test_the_best_loadings_passed_are_kept_where_the_l1_variance_may_fall():
     # The iteration of Algorithm 1, written again: AUGMENT, then the soft threshold at the fifth value.
     fell = 0
     for seed in range(10):
-        X = sp.datasets.make_hastie(1000, seed, noise=4000.0)
+        X = sp.datasets.make_hastie(1000, rng=seed, noise=4000.0)
         centred = X.to_numpy() - X.to_numpy().mean(axis=0)
         w, values = np.full(10, 10**-0.5), []
         for _ in range(100):

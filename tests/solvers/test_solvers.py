@@ -60,7 +60,7 @@ def test_dense_sparse_and_covariance_agree(method, options):
             np.testing.assert_allclose(other.loadings, dense.loadings, atol=1e-8)
             np.testing.assert_array_equal(other.card, dense.card)
             np.testing.assert_allclose(other.variance, dense.variance, rtol=1e-7, atol=1e-9)
-            assert other.n_iter == dense.n_iter
+            assert other.glance()["n_iter"].item() == dense.glance()["n_iter"].item()
 
 
 def test_wide_data_agree():

@@ -125,19 +125,19 @@ def test_distances_add_up_to_what_is_explained_and_what_is_not(options):
     fit = sp.spca(data, k=2, card=3, **given, method="bcd-l0")
     divisor = w.sum() - 1
     left = (1 - fit.measure("pev")) * fit.total_variance
-    assert (w @ fit.q_statistic) / divisor == pytest.approx(left, rel=1e-9)
+    assert (w @ fit.diagnostics()["Q"]) / divisor == pytest.approx(left, rel=1e-9)
     if options.get("center", True):
-        assert (w @ fit.t2) / divisor == pytest.approx(2.0, rel=1e-9)
+        assert (w @ fit.diagnostics()["T2"]) / divisor == pytest.approx(2.0, rel=1e-9)
 
 
 def test_t2_of_all_components_is_mahalanobis_and_nothing_is_left(pitprops):
     fit = sp.spca(pitprops, k=13, method="pca")
     X = pitprops.to_numpy()
     wanted = np.einsum("ij,jk,ik->i", X, np.linalg.inv(np.cov(X.T)), X)
-    np.testing.assert_allclose(fit.t2, wanted, rtol=1e-8)
-    assert (fit.q_statistic == 0).all()
+    np.testing.assert_allclose(fit.diagnostics()["T2"], wanted, rtol=1e-8)
+    assert (fit.diagnostics()["Q"] == 0).all()
     assert fit.limits()["Q"] == 0
-    assert not (fit.plot_diagnostics_data().points["beyond"] == "Q").any()
+    assert not (fit.diagnostics()["Q"] > fit.limits()["Q"]).any()
 
 
 def test_residuals_are_data_less_fitted_and_q_their_squared_length(pitprops):
@@ -145,7 +145,7 @@ def test_residuals_are_data_less_fitted_and_q_their_squared_length(pitprops):
     fit = sp.spca(data, k=3, card=5, method="bcd-l0")
     fitted = fit.inverse_transform(fit.transform(data))
     pd.testing.assert_frame_equal(fit.residuals, data - fitted)
-    np.testing.assert_allclose((fit.residuals**2).sum(axis=1), fit.q_statistic, rtol=1e-9)
+    np.testing.assert_allclose((fit.residuals**2).sum(axis=1), fit.diagnostics()["Q"], rtol=1e-9)
 
 
 def test_sparse_rows_have_the_same_distances_some_rows_at_a_time():
@@ -225,7 +225,7 @@ def test_limits_need_a_level_and_enough_rows(fit, covariance_fit):
     assert t2_limit(1e9, 4, 0.95) == pytest.approx(9.488, abs=1e-3)
 
 
-@pytest.mark.parametrize("what", ["residuals", "t2", "q_statistic", "scores", "biplot", "plot_scores"])
+@pytest.mark.parametrize("what", ["residuals", "diagnostics", "scores", "biplot", "plot_scores"])
 def test_a_covariance_fit_says_what_needs_rows(covariance_fit, what):
     with pytest.raises(NoRowsError, match="fit of a covariance matrix"):
         getattr(covariance_fit, what)()

@@ -98,7 +98,7 @@ def test_test_values_are_those_of_draws_without_replacement():
 
 
 def test_tests_are_those_of_scipy_and_statsmodels(fit, further):
-    table = fit.describe_components(further, level=1.0).set_index(["component", "kind", "term"])
+    table = fit.describe_components(further, alpha=1.0).set_index(["component", "kind", "term"])
     r = stats.pearsonr(further["price"], fit.scores["PC1"])
     found = table.loc[("PC1", "supplementary", "price")]
     assert found["p_value"] == pytest.approx(r.pvalue, rel=1e-9)
@@ -111,7 +111,7 @@ def test_tests_are_those_of_scipy_and_statsmodels(fit, further):
 
 
 def test_only_what_reaches_the_level_is_described_the_strongest_first(fit, further):
-    whole, some = (fit.describe_components(further, level=level) for level in (1.0, 0.05))
+    whole, some = (fit.describe_components(further, alpha=alpha) for alpha in (1.0, 0.05))
     own = some["loading"].fillna(0.0) != 0.0
     assert own.sum() == fit.card.sum()
     assert some["p_value"][own].isna().all()
@@ -186,8 +186,8 @@ def test_values_with_other_labels_never_go_by_position(which, fit, further):
         lambda: fit.describe_components(moved["price"]),
         lambda: fit.biplot_data(groups=moved["region"]),
         lambda: fit.biplot_data(color=moved["price"]),
-        lambda: fit.plot_scores_data(groups=moved["region"]),
-        lambda: fit.plot_diagnostics_data(groups=moved["region"]),
+        lambda: fit.plot_scores(groups=moved["region"]),
+        lambda: fit.plot_diagnostics(groups=moved["region"]),
     ):
         with pytest.raises(ShapeError, match="whose labels are not those of the rows"):
             call()
@@ -230,7 +230,7 @@ def test_names_of_components_stand_everywhere(fit, tmp_path):
     named = fit.rename({"PC1": "size", 2: "shape"})
     assert list(fit.components) == ["PC1", "PC2"]
     for one in (named, _saved(named, tmp_path)):
-        for frame in (one.loadings, one.scores, one.correlations, one.score_correlation):
+        for frame in (one.loadings, one.scores, one.correlations, one.score_correlations):
             assert list(frame.columns) == ["size", "shape"]
         assert list(one.variance.index) == ["size", "shape"]
         assert "size" in one.summary().as_text()
@@ -265,24 +265,26 @@ def test_names_that_are_refused(fit, names, error, message):
 
 def test_reconstruction_with_some_components(fit, X):
     """The error drawn is that of the rows that inverse_transform gives back, in units of the fit."""
-    errors = fit.plot_reconstruction_data()
+    drawn = {line.get_label(): line for line in fit.screeplot(kind="error").lines}
+    curves = {"error": drawn["sparse PCA"].get_ydata(), "dense": drawn["dense PCA"].get_ydata()}
+    errors = pd.DataFrame(curves) / 100
     Z = (X - X.mean()) / X.std()
     for count in (0, 1, 2):
-        back = fit.inverse_transform(fit.scores, components=count)
+        back = fit.inverse_transform(fit.scores, k=count)
         left = Z - (back - X.mean()) / X.std()
         error = np.linalg.norm(left) / np.linalg.norm(Z)
         assert errors.loc[count, "error"] == pytest.approx(error, rel=1e-9)
-    same = fit.inverse_transform(fit.scores[["PC1"]], components=1)
-    pd.testing.assert_frame_equal(same, fit.inverse_transform(fit.scores, components=1))
+    same = fit.inverse_transform(fit.scores[["PC1"]], k=1)
+    pd.testing.assert_frame_equal(same, fit.inverse_transform(fit.scores, k=1))
     assert (errors["dense"] <= errors["error"] + 1e-12).all()
-    with pytest.raises(ComponentsError, match="components=3"):
-        fit.inverse_transform(fit.scores, components=3)
+    with pytest.raises(ComponentsError, match="k=3"):
+        fit.inverse_transform(fit.scores, k=3)
 
 
 def test_the_spectrum_is_that_of_numpy(X):
     fit = sp.spca(X, k=2, card=3, scale=True)
     expected = np.linalg.eigvalsh(X.corr())[::-1]
-    np.testing.assert_allclose(fit.screeplot_data()["dense"], expected, rtol=1e-9)
+    np.testing.assert_allclose(fit.eigenvalues, expected, rtol=1e-9)
     wide = sp.spca(X.T.set_axis(range(40), axis=1), k=2, card=3)
     values = np.linalg.eigvalsh(np.cov(X.to_numpy()))[::-1]
-    np.testing.assert_allclose(wide.screeplot_data()["dense"][:6], values[:6], rtol=1e-8)
+    np.testing.assert_allclose(wide.eigenvalues[:6], values[:6], rtol=1e-8)

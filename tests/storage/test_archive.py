@@ -326,7 +326,7 @@ def test_a_measure_that_the_file_does_not_have_is_absent(fit, path, monkeypatch)
         old.measure("beauty")
     assert np.isnan(old.glance()["beauty"].iloc[0])
     assert fit.measure("beauty") == 1.0
-    assert np.isnan(sp.compare({"a": old, "b": fit}).frames["measures"].loc["a", "beauty"])
+    assert np.isnan(sp.compare({"a": old, "b": fit}).measures.loc["a", "beauty"])
     old.save(path)
     assert str(sp.load(path)) == str(old)
 

@@ -29,7 +29,7 @@ def resampled(rows):
 def test_a_file_gives_back_what_was_found(resampled, tmp_path):
     resampled.save(tmp_path / "fit.spca")
     loaded = sp.load(tmp_path / "fit.spca")
-    assert list(loaded.resampled) == ["bootstrap", "stability", "split", "tests"]
+    assert list(loaded.resampled) == ["bootstrap", "stability", "split_inference", "test_loadings"]
     for name, one in resampled.resampled.items():
         assert loaded.resampled[name].as_text() == one.as_text()
         for key, frame in one.frames.items():
@@ -67,7 +67,6 @@ def cases():
     yield "bootstrap", "variances", lambda a: -a
     yield "bootstrap", "similarity", lambda a: a + 1.0
     yield "bootstrap", "asked", lambda a: 0
-    yield "bootstrap", "kind", lambda a: "bca"
     yield "bootstrap", "select", lambda a: 1
     yield "stability", "chosen", lambda a: a[:-1]
     yield "stability", "chosen", lambda a: a.astype(float)

@@ -38,10 +38,15 @@ def place_of(scores, fit):
     return every.get_indexer(scores.to_numpy()[:, 0].round(9))
 
 
+def drawn_scores(fit):
+    """The scores that plots of the fit draw."""
+    return fit._scores_to_draw("plot_scores")
+
+
 def test_a_biplot_shows_a_sample_and_says_so(fit):
     ax = fit.biplot()
     assert ax.get_title(loc="right") == "2000 of 6000 rows, drawn at random (seed 0)"
-    shown = fit.plot_scores_data()
+    shown = drawn_scores(fit)
     places = place_of(shown, fit)
     assert len(shown) == 2000 == len(set(places))
     assert places.min() >= 0
@@ -51,20 +56,20 @@ def test_a_biplot_shows_a_sample_and_says_so(fit):
 
 def test_the_sample_does_not_depend_on_the_size_of_chunks(fit):
     other = fitted(7, 1000, 4999)
-    assert set(place_of(fit.plot_scores_data(), fit)) == set(place_of(other.plot_scores_data(), other))
+    assert set(place_of(drawn_scores(fit), fit)) == set(place_of(drawn_scores(other), other))
 
 
 def test_few_rows_are_all_drawn():
     fit = sp.spca([X[:30], X[30:50]], 1, card=2)
     ax = fit.plot_scores()
     assert ax.get_title(loc="right") == ""
-    assert sorted(place_of(fit.plot_scores_data(), fit)) == list(range(50))
+    assert sorted(place_of(drawn_scores(fit), fit)) == list(range(50))
 
 
 def test_rows_without_weight_are_not_drawn():
     w = (np.arange(N) % 3 == 0).astype(float)
     fit = sp.spca([X], 1, card=2, weights=w)
-    assert (place_of(fit.plot_scores_data(), fit) % 3 == 0).all()
+    assert (place_of(drawn_scores(fit), fit) % 3 == 0).all()
 
 
 def test_values_of_all_rows_are_refused_for_a_sample(fit):
@@ -78,18 +83,11 @@ def test_diagnostics_on_workers_are_those_of_a_sample():
     with pytest.warns(DataWarning, match="2000 of 6000 rows, drawn at random"):
         found = fit.diagnostics()
     every = sp.spca(X, 2, card=2).diagnostics()
-    places = place_of(fit.plot_scores_data(), fit)
+    places = place_of(drawn_scores(fit), fit)
     np.testing.assert_allclose(found.to_numpy(), every.to_numpy()[places], rtol=1e-8)
     assert fit.plot_diagnostics().get_title(loc="right").startswith("2000 of 6000")
     small = sp.spca(da.from_array(X[:100], chunks=(30, 6)), 2, card=2)
     assert len(small.diagnostics()) == 100
-
-
-def test_distances_of_every_row_on_workers_are_still_refused():
-    da = pytest.importorskip("dask.array")
-    fit = sp.spca(da.from_array(X[:100], chunks=(30, 6)), 2, card=2)
-    with pytest.raises(NoRowsError, match="diagnostics"):
-        fit.t2  # noqa: B018
 
 
 def test_merged_samples_have_the_smallest_keys(fit):

@@ -301,7 +301,7 @@ def test_passes_are_for_rows_in_pieces():
 def test_a_joint_bound_never_rests_on_a_pca_that_is_too_small(shares):
     fit = sp.spca([WEAK[:150], WEAK[150:]], 3, card=8, method="bcd-l0")
     found = fit.certify(joint=True, time_limit=0.5)
-    assert found["pca_bound"].iloc[0] >= shares[-1] * (1 - 1e-9)
+    assert found.table["pca_bound"].iloc[0] >= shares[-1] * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sps.csr_array], ids=["dense", "csr"])

@@ -277,7 +277,7 @@ def test_notebooks_get_latex_that_needs_no_package_and_markdown():
         assert shown._repr_html_().startswith('<div class="spcastat">')
 
 
-def test_a_certificate_prints_in_80_columns_and_keeps_the_rest_in_its_frame():
+def test_a_certificate_prints_in_80_columns_and_keeps_the_rest_in_its_table():
     data = sp.datasets.make_hastie().rename(columns={"x1": LANGUAGES[0], "x2": LANGUAGES[1]})
     found = sp.spca(data, k=2, card=4).certify(joint=False)
     lines = str(found).splitlines()
@@ -285,7 +285,7 @@ def test_a_certificate_prints_in_80_columns_and_keeps_the_rest_in_its_frame():
     head = next(line for line in lines if "optimal" in line)
     assert head.split() == ["value", "bound", "gap,", "%", "optimal"]
     assert any(line.startswith("Proof") for line in lines)
-    assert {"nodes", "seconds", "best_known", "support", "cardinality"} <= set(found.columns)
+    assert {"nodes", "seconds", "best_known", "support", "cardinality"} <= set(found.table.columns)
     for shown in (found.as_html(), found.as_latex(label="tab:proof"), found.as_markdown()):
         assert "optimal" in shown
 

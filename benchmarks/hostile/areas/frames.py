@@ -123,7 +123,7 @@ def _texts(fit: Any, data: pd.DataFrame) -> str:
             return f"control characters in {kind}"
         if kind == "html" and "<script>alert" in text:
             return "a label is markup"
-    fit.print_loadings()
+    print(fit.summary(tables="loadings"))
     str(fit.equations()).encode("utf-8")
     return ""
 

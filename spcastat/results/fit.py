@@ -1,0 +1,1846 @@
+"""The result of a fit: numbers, tables, plots, inference, proofs and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast, overload
+
+import numpy as np
+import pandas as pd
+
+from spcastat import plots
+from spcastat.config import MISSING, one_of
+from spcastat.measures import MEASURES
+from spcastat.report.equations import equations as written_equations
+from spcastat.report.methods_text import Description
+from spcastat.report.methods_text import describe as described
+from spcastat.report.renderings import Shown, Summary
+from spcastat.report.report_file import to_excel, write_report
+from spcastat.report.summary import NOTEBOOK, SCREEN, summarise
+from spcastat.results import interpretation, plotted, proofs, resampling
+from spcastat.results.call import Call, call_text, card_by_number, names_for
+from spcastat.results.interpretation import Supplement
+from spcastat.results.pickling import Picklable
+from spcastat.results.proofs import Certificate
+from spcastat.results.resampling import Bootstrap, LoadingTest, Resampled, SplitInference, Stability
+from spcastat.state import FitState
+from spcastat.state import component_frames as frames
+from spcastat.state import row_scores as rows
+from spcastat.state.copies import own
+from spcastat.state.proof_sentences import with_proof
+from spcastat.state.resampling_frames import last_intervals
+from spcastat.state.supplementary import describe as associations
+from spcastat.state.variance import variance as variance_table
+from spcastat.storage.fits import read_state
+from spcastat.storage.fits import save as save_fit
+from spcastat.storage.score_files import transform_to as write_transformed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat.argument_types import (
+        ArrowTable,
+        ByRow,
+        Changes,
+        Chunks,
+        DescribedChoice,
+        EagerT,
+        Matrix,
+        MeasureName,
+        MethodName,
+        Missing,
+        Objective,
+        Of,
+        Outline,
+        OwnT,
+        Pair,
+        Palette,
+        ParallelAnalysis,
+        Path,
+        Progress,
+        Rng,
+        RowLabels,
+        Rows,
+        Sections,
+        Several,
+        Status,
+        Table,
+        Vector,
+    )
+    from spcastat.engine import Fit, Plan
+    from spcastat.engine.inputs import Source
+    from spcastat.plots import BiplotData
+    from spcastat.streams.local import ScoreChunks
+
+
+class SpcaResult(Picklable, Shown):
+    """A fitted sparse PCA.
+
+    The most important methods, by topic:
+
+    - ``print(fit)``, `loadings`, `variance`, `scores`, ``transform(new)``; also `summary`, `tidy`, `augment`,
+      `glance`, `communalities`, `correlations`, `cos2`, `contributions`, `measure`, `equations`.
+    - `biplot`, `plot_loadings`, `screeplot`; also `plot_scores`, `plot_correlations`, `plot_contributions`,
+      `plot_diagnostics`.
+    - `report`, `describe`, `save`; also `to_excel`, `transform_to`.
+    - Inference and proofs: `stability`, `bootstrap`, `certify`; also `split_inference`, `test_loadings`,
+      `resampled`, `adopt`.
+    - Rows: `diagnostics`, `residuals`, `limits`, `inverse_transform`, `imputed`.
+    - Supplementary data, names, new fits: `supplement`, `describe_components`, `rename`, `refit`.
+    - How it was fitted: `call`, `method`, `options`, `status`, `converged`, `details`, `optima`.
+
+    Fits are returned by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`. All
+    output is labelled with the names in the data; components are PC1, ..., PCk. Variances have the divisor n
+    - 1 (the sum of the weights minus one).
+
+    Attributes are returned as copies, so that changing them does not change the result. Results can be
+    pickled and copied: pickles include data in memory, so that `refit` works after loading, but not rows in
+    chunks. `save` writes a file without data that later versions can read.
+
+    Parameters
+    ----------
+    state : FitState
+    source : Source or None
+        The data; None for a fit from a file.
+    call : Call or None
+        The call that made the fit; None for a fit from a file.
+    """
+
+    def __init__(self, state: FitState, source: Source | None = None, call: Call | None = None) -> None:
+        self._state = state
+        self._source = source
+        self._call = call
+
+    # --- components -----------------------------------------------------------------------------
+
+    @property
+    def k(self) -> int:
+        """The number of components."""
+        return int(self._state.V.shape[1])
+
+    @property
+    def components(self) -> pd.Index:
+        """The labels PC1, ..., PCk, or the names that `rename` gave them."""
+        return self._state.components
+
+    @property
+    def loadings(self) -> pd.DataFrame:
+        """Loadings, p x k; every column has unit length and its largest absolute entry is positive."""
+        return frames.loadings(self._state)
+
+    @property
+    def card(self) -> pd.Series:
+        """Number of nonzero loadings of each component, length k."""
+        return pd.Series(np.count_nonzero(self._state.V, axis=0), index=self.components, name="card")
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Scores, n x k, in the order and with the labels of the fitted rows.
+
+        With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` a score is
+        missing if one of its variables is. For rows in chunks they are
+        :class:`~spcastat.streams.local.ScoreChunks`, which yield a frame for each chunk, and for dask
+        collections a dask collection.
+
+        Raises
+        ------
+        NoRowsError
+            For a fit of a covariance matrix, or from a file saved without scores.
+        """
+        return own(self._scores)
+
+    # --- variance -------------------------------------------------------------------------------
+
+    @property
+    def variance(self) -> pd.DataFrame:
+        """The variance of each component under every definition, one row per component.
+
+        ``cardinality``; ``score variance`` and ``adjusted variance`` in squared units of the (scaled) data;
+        ``share of total``, the adjusted variance over the total variance; and four cumulative shares of the
+        total: adjusted, PEV, least squares, and what dense PCA explains with as many components. A fit from a
+        file written before a measure existed has no column for it.
+        """
+        return variance_table(self._state)
+
+    @property
+    def eigenvalues(self) -> pd.Series:
+        """Variances of the dense principal components, descending, in squared units of the (scaled) data.
+
+        All min(n - 1, p) of them if the smaller dimension of the data is at most 3000 and the fit has its
+        data; otherwise the first k.
+        """
+        values = frames.spectrum(self._state)
+        return pd.Series(values, index=[f"PC{j + 1}" for j in range(len(values))], name="eigenvalue")
+
+    @property
+    def total_variance(self) -> float:
+        """The sum of the variances of all variables, in squared units of the (scaled) data."""
+        return float(self._state.moments.total)
+
+    @property
+    def component_shares(self) -> pd.DataFrame:
+        """Share of the total variance of each component, independent of their order, k x 3.
+
+        All three are shares explained by least-squares regressions of the variables on scores:
+
+        ``alone``
+            with this score only;
+        ``average``
+            the share that the score adds, averaged over all orders in which the components can enter
+            (Lindeman, Merenda and Gold; Shapley value). These add up to ``measure("least_squares")``. NaN
+            with more than 12 components;
+        ``last``
+            the share that is lost when the component is left out.
+
+        For uncorrelated scores the three are equal.
+        """
+        return frames.component_shares(self._state)
+
+    def measure(self, name: MeasureName) -> float:
+        """Return one measure of all components together, as a fraction.
+
+        Parameters
+        ----------
+        name : {"pev", "rre", "adjusted", "relative_adjusted", "least_squares"}
+            See :mod:`spcastat.measures`.
+
+        Raises
+        ------
+        OptionError
+            If there is no measure of this name.
+        """
+        return float(self._state.moments.measure(one_of("name", name, MEASURES))[-1])
+
+    # --- variables and components ---------------------------------------------------------------
+
+    @property
+    def correlations(self) -> pd.DataFrame:
+        """Correlations of the variables with the scores, p x k; NaN if either is constant."""
+        return frames.correlations(self._state)
+
+    @property
+    def communalities(self) -> pd.Series:
+        """Share of the variance of each variable, length p, that regression on all scores explains.
+
+        Their mean, weighted by the variances of the variables, is the least-squares share,
+        ``measure("least_squares")``. NaN for a constant variable.
+        """
+        return frames.communalities(self._state)
+
+    @property
+    def score_correlations(self) -> pd.DataFrame:
+        """Correlations between the scores, k x k; NaN for a component without variance.
+
+        `glance` has the largest one.
+        """
+        return frames.score_correlation(self._state)
+
+    def contributions(self, of: Of = "variables") -> pd.DataFrame:
+        """Return the contribution of each variable, or row, to each component; contributions sum to 1.
+
+        Parameters
+        ----------
+        of : {"variables", "rows"}
+            For variables, squared loadings, p x k. For rows, (weighted) squared scores over their sum, n x k.
+
+        Raises
+        ------
+        NoRowsError
+            For rows, if the fit does not have them in memory.
+        """
+        if one_of("of", of, frames.OF) == "variables":
+            return self._state.by_variable(self._state.V**2)
+        source = rows.need_rows(self._state, self._source, "contributions('rows')")
+        return frames.row_contributions(own(self._scores), source.weights)
+
+    def cos2(self, of: Of = "variables") -> pd.DataFrame:
+        """Return the squared cosines: how well each component represents each variable, or row.
+
+        Parameters
+        ----------
+        of : {"variables", "rows"}
+            For variables, squared correlations with the scores, p x k. For rows, squared cosines between the
+            centred row and the loadings, n x k. Sums over components are at most 1 only if the scores are
+            uncorrelated, or the loadings orthogonal; `communalities` has the share that all scores explain.
+
+        Raises
+        ------
+        NoRowsError
+            For rows, if the fit does not have them in memory.
+        """
+        if one_of("of", of, frames.OF) == "variables":
+            return frames.correlations(self._state) ** 2
+        rows.need_rows(self._state, self._source, "cos2('rows')")
+        return frames.row_cos2(self._state, own(self._scores), self._distances["Q"].to_numpy())
+
+    def describe_components(
+        self,
+        variables: pd.DataFrame | pd.Series | ArrowTable | Supplement | None = None,
+        *,
+        alpha: float = 0.05,
+    ) -> pd.DataFrame:
+        """Return the variables associated with each component, including supplementary ones, with tests.
+
+        Parameters
+        ----------
+        variables : DataFrame, Series or Supplement, optional
+            Supplementary variables, as for `supplement`.
+        alpha : float in (0, 1]
+            Only rows with a p-value up to this level are returned; 1 returns all.
+
+        Returns
+        -------
+        DataFrame
+            One row for each component and variable, the strongest first: "component"; "kind" ("variable" of
+            the fit, "supplementary" number, "factor", "level"); "term"; "loading" of a variable; "estimate",
+            which is a correlation, for a factor the share of the variance of the score between its levels,
+            for a level its mean score; "statistic", which is t, F, or a test value; "p_value". Variables with
+            a nonzero loading have no statistic and no p-value.
+
+        Notes
+        -----
+        The tests treat the component as fixed. Variables with a nonzero loading define it and are not tested;
+        the p-values of the other variables of the fit are too small, since these took part in the selection;
+        those of supplementary variables are valid.
+        """
+        if variables is None:
+            return associations(self._state, None, alpha)
+        if isinstance(variables, Supplement):
+            return associations(self._state, variables._further, alpha)
+        found = interpretation.further_variables(self._state, self._source, self._row_scores, variables)
+        return associations(self._state, found, alpha)
+
+    def supplement(
+        self,
+        rows: Table | None = None,
+        variables: pd.DataFrame | pd.Series | ArrowTable | None = None,
+        *,
+        na: Missing = "raise",
+    ) -> Supplement:
+        """Return scores of supplementary rows, and associations of supplementary variables with components.
+
+        Parameters
+        ----------
+        rows : DataFrame, array, sparse matrix, polars or pyarrow table, optional
+            Rows as for `transform`, for which scores and squared cosines are returned.
+        variables : DataFrame or Series, optional
+            Values for each row of the fit, matched by row labels; labels 0, 1, ... are matched by position if
+            the rows of the fit have other labels. For numbers, correlations with the scores are returned; for
+            factors (text, categories, booleans), the mean score of each level with its test value, (mean of
+            the level - overall mean) over its standard error under random sampling of the level without
+            replacement. Rows with a missing value are left out for that variable.
+        na : {"raise", "drop", "em", "pairwise"}
+            Treatment of missing values in `rows`, as for `transform`.
+
+        Returns
+        -------
+        Supplement
+            Frames and tables; ``biplot(supplement=...)`` and ``plot_correlations(supplement=...)`` draw it.
+
+        Raises
+        ------
+        OptionError
+            If neither rows nor variables are given.
+        NoRowsError
+            For variables, if the rows of the fit are not in memory.
+        ShapeError, ColumnTypeError, DataError
+            If the variables have other rows or unsuitable types.
+        """
+        return interpretation.supplement(self._state, self._source, self._row_scores, rows, variables, na)
+
+    def rename(self, names: Mapping[str, str] | Mapping[int, str] | list[str] | tuple[str, ...]) -> Self:
+        """Return the same fit with new names of its components, which are used in all output.
+
+        Parameters
+        ----------
+        names : mapping or sequence of str
+            Mapping from old names or numbers (from 1) to new names, or a sequence of names for all
+            components.
+
+        Raises
+        ------
+        ComponentsError
+            If a component does not exist, or the number of names is wrong.
+        OptionError
+            If a name is not text, or is empty.
+        DuplicateNamesError
+            If two components would have the same name.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca_cov(sp.datasets.load_pitprops(), 2, 5).rename({"PC1": "size"})
+        >>> list(fit.components)
+        ['size', 'PC2']
+        """
+        return type(self)(interpretation.renamed(self._state, names), self._source, self._call)
+
+    # --- rows of the fit and new rows -----------------------------------------------------------
+
+    @overload
+    def transform(  # type: ignore[overload-overlap]
+        self, new: Matrix, *, na: Missing = "raise"
+    ) -> pd.DataFrame: ...
+    @overload
+    def transform(  # type: ignore[overload-overlap]
+        self, new: OwnT, *, na: Missing = "raise"
+    ) -> OwnT: ...
+    @overload
+    def transform(self, new: Chunks, *, na: Missing = "raise") -> ScoreChunks: ...
+    def transform(self, new: Any, *, na: Missing = "raise") -> Any:
+        """Return the scores of new rows, using the formula, centre and scale of the fit.
+
+        Parameters
+        ----------
+        new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
+            Must hold the columns that the fit used; further columns of a frame are ignored. The sources of
+            chunks are those of :func:`spcastat.spca`.
+        na : {"raise", "drop", "em", "pairwise"}
+            How to treat rows with missing values: raise an error; leave them out; return the scores expected
+            given the measured values, for a fit with ``na="em"``; or return missing scores for components
+            with a missing value among their variables.
+
+        Returns
+        -------
+        DataFrame of shape (m, k), or table
+            A polars or Arrow table if one was given. It has no row labels; if rows were dropped, or labels of
+            a data frame were stored with the table, these are in a first column ("row"). For chunks, scores
+            chunk by chunk; for dask collections, a dask collection.
+
+        Raises
+        ------
+        NewDataError
+            If columns are missing, or a factor has a level that did not occur in the fit.
+        NoRowsError
+            For a fit of a covariance matrix given without `mean`.
+        OptionError
+            For ``na="em"`` if the fit has no model of missing values.
+        """
+        return rows.transform(self._state, new, na)
+
+    def transform_to(
+        self,
+        path: Path,
+        new: Rows | None = None,
+        *,
+        na: Literal["raise", "drop"] = "raise",
+        progress: Progress = None,
+    ) -> None:
+        """Write scores to a Parquet file, chunk by chunk.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced when the new one is complete, and is not changed if there is an
+            error.
+        new : optional
+            New rows, as for `transform`; by default the rows of the fit.
+        na : {"raise", "drop"}
+            What to do with rows of `new` that have missing values.
+        progress : bool or callable, optional
+            As for :func:`spcastat.spca`.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or rows cannot be read.
+        OptionError
+            If `path` is not a path or is a file that these rows or those of the fit are read from, or if
+            pyarrow is not installed.
+        """
+        write_transformed(self._state, self._source, path, new, na, progress)
+
+    def inverse_transform(self, scores: Matrix, k: int | None = None) -> pd.DataFrame:
+        """Return the rows in the span of the loadings that have the given scores, n x p.
+
+        They are T (V'V)^-1 V', rescaled, plus the mean; the pseudoinverse is used if V'V is singular.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, k)
+        k : int, optional
+            Number of leading components to use, 0 for the mean only; `scores` may have just these columns.
+
+        Raises
+        ------
+        ShapeError
+            If the scores have a wrong number of columns or wrong names.
+        ComponentsError
+            If `k` exceeds the number of components.
+        NoRowsError
+            For a fit of a covariance matrix given without `mean`.
+        """
+        return rows.inverse_transform(self._state, scores, k)
+
+    @overload
+    def augment(self, new: Matrix | None = None, *, na: Missing = "raise") -> pd.DataFrame: ...
+    @overload
+    def augment(self, new: EagerT, *, na: Missing = "raise") -> EagerT: ...
+    def augment(self, new: Any = None, *, na: Missing = "raise") -> Any:
+        """Return the data with the scores appended as columns ``.fittedPC1`` and so on.
+
+        Parameters
+        ----------
+        new : DataFrame, array, polars or pyarrow table, optional
+            Rows as for `transform`; all columns and labels are kept. By default the fitted columns.
+        na : {"raise", "drop", "em", "pairwise"}
+            With "drop", rows with missing values are kept with missing scores, as in R's broom; otherwise as
+            for `transform`. Missing values of the data remain missing.
+
+        Returns
+        -------
+        DataFrame, or a polars or Arrow table if one was given
+
+        Raises
+        ------
+        DuplicateNamesError
+            If a column already has the name of a score.
+        """
+        return rows.augment(self._state, self._source, new, na)
+
+    @overload
+    def diagnostics(self, new: Matrix | None = None, *, na: Missing = "raise") -> pd.DataFrame: ...
+    @overload
+    def diagnostics(  # type: ignore[overload-overlap]
+        self, new: EagerT, *, na: Missing = "raise"
+    ) -> EagerT: ...
+    @overload
+    def diagnostics(self, new: Chunks, *, na: Missing = "raise") -> pd.DataFrame: ...
+    def diagnostics(self, new: Any = None, *, na: Missing = "raise") -> Any:
+        """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
+
+        "T2" is Hotelling's t'C^-1 t, where C is the covariance matrix of the scores: the squared Mahalanobis
+        distance of the scores from the mean. If scores are linearly dependent, the generalised inverse of C
+        is used. "Q" is the squared residual: the squared distance from the span of the loadings, in squared
+        units of the (scaled) data. Its (weighted) sum divided by n - 1 equals
+        ``(1 - measure("pev")) * total_variance``, or less if missing values were replaced by conditional
+        means.
+
+        Parameters
+        ----------
+        new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks, optional
+            Rows as for `transform`.
+        na : {"raise", "drop", "em", "pairwise"}
+            As for `transform`. With "pairwise", rows with missing values have no distances.
+
+        Returns
+        -------
+        DataFrame with "T2" and "Q", or a polars or Arrow table if one was given
+            For rows of the fit on dask workers, those of a random sample of 2000 rows (without labels), with
+            a warning.
+
+        Raises
+        ------
+        NoRowsError
+            Without `new`, if the fit does not have its rows.
+        """
+        one_of("na", na, MISSING)
+        if new is not None:
+            return rows.diagnostics_in_kind(self._state, new, na)
+        if self._source is not None and self._source.distributed:
+            return plotted.sampled_diagnostics(self._drawn)
+        return own(self._distances)
+
+    def limits(self, level: float = 0.95) -> pd.Series:
+        """Return limits of T2 and Q: quantiles at `level` of their distributions for new rows.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+
+        Returns
+        -------
+        Series with "T2" and "Q"
+            T2: k (n^2 - 1) / (n (n - k)) F(level; k, n - k), where k is the rank of the scores; chi-squared
+            if n is not known. Q: Jackson and Mudholkar (1979), from the eigenvalues of the covariance matrix
+            of the residuals; NaN if both dimensions of the data exceed 3000.
+
+        Notes
+        -----
+        Both assume that the rows are independent draws from one normal distribution and that the loadings are
+        fixed. The loadings were fitted to the rows of the fit, so these rows are below the limits more often
+        than new ones.
+        """
+        return frames.limits(self._state, level)
+
+    @property
+    def residuals(self) -> pd.DataFrame:
+        """Rows of the fit minus ``inverse_transform(scores)``, n x p, in the units of the data.
+
+        Residuals are missing for missing values; with ``na="pairwise"``, for the whole row if a score is
+        missing.
+
+        Raises
+        ------
+        NoRowsError
+            For a fit of a covariance matrix, from a file, or of rows in chunks, whose residuals may not fit
+            into memory; ``diagnostics()["Q"]`` has their squared norms.
+        DataError
+            For sparse data with more than 50 million entries, as residuals are dense; ``diagnostics()["Q"]``
+            has their squared norms.
+        """
+        return rows.residuals(self._state, self._source)
+
+    @property
+    def imputed(self) -> pd.DataFrame:
+        """The rows of a fit with ``na="em"``, n x p, with missing values replaced by conditional means.
+
+        The means are shrunk according to the columns measured in each row; see :func:`spcastat.spca`. The
+        frame has the labels of the rows and of the fitted columns (those that a formula creates). Columns of
+        whole numbers, or of 0 and 1, are imputed by means too, not by whole numbers.
+
+        Imputed values are for inspection and for methods that do not accept missing values. They vary less
+        than measured values would; the covariances of the fit account for that, but a table cannot.
+
+        Raises
+        ------
+        NotImputedError
+            For a fit without ``na="em"``.
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        return rows.imputed(self._state, self._source)
+
+    # --- resampling -----------------------------------------------------------------------------
+
+    def bootstrap(
+        self,
+        n: int = 999,
+        *,
+        select: bool = True,
+        data: Rows | None = None,
+        rng: Rng = None,
+        n_jobs: int = 1,
+        progress: Progress = None,
+    ) -> Bootstrap:
+        """Return bootstrap intervals for loadings and variances.
+
+        In every draw of rows with replacement, columns are centred and scaled, formulas are re-estimated, and
+        variables are selected again, by the method and options of the fit. Components are matched with those
+        of the fit by the correlation of their scores, without rotation. The fit stores the result for its
+        summary and files.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws, 2 or more.
+        select : bool
+            Whether variables are selected again in each draw. False keeps those of the fit, which is not
+            valid if they were selected with the same data.
+        data : optional
+            The data of the fit, for a fit from a file.
+        rng : None, int or numpy Generator
+            Seed of the draws. None is a fixed seed.
+        n_jobs : int
+            Number of processes; -1 for all processors. The result does not depend on it.
+        progress : bool or callable
+            As for :func:`spcastat.spca`.
+
+        Returns
+        -------
+        Bootstrap
+            After Ctrl-C, the result for the draws made so far, marked as interrupted.
+
+        Raises
+        ------
+        NoRowsError
+            For a covariance matrix without `n_obs`, or too many draws for the memory with rows in chunks.
+        WeightsError
+            For weights that are not whole numbers; a row of weight 2 counts as two rows.
+        TooFewRowsError
+            If there are fewer than three rows.
+        DataError
+            If 100 successive samples have too low a rank or a constant column to scale, or if `data` are not
+            those of the fit.
+
+        Notes
+        -----
+        A full joint search in every draw would be too slow; sweeps and exchanges of single variables start
+        from the loadings of the fit and from PCA. For a covariance matrix with `n_obs`, draws are Wishart
+        matrices, scaled to unit variances if the matrix has these. Rows in chunks are drawn in one pass that
+        accumulates the cross-products of all draws (at most half a GB), where the number of times a row
+        enters a draw is a Poisson variable with mean one.
+        """
+        found = resampling.bootstrap(
+            self._state,
+            self._source,
+            self._call,
+            n,
+            select=select,
+            data=data,
+            rng=rng,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        self._state = resampling.with_result(self._state, bootstrap=found)
+        return Bootstrap(self._state, found)
+
+    def stability(
+        self,
+        n: int = 50,
+        *,
+        threshold: float = 0.75,
+        min_correlation: float = 0.8,
+        data: Rows | None = None,
+        rng: Rng = None,
+        n_jobs: int = 1,
+        progress: Progress = None,
+    ) -> Stability:
+        """Return how often fits of complementary halves of the rows select each loading.
+
+        Halves are fitted by the method of the fit, with the same cardinalities if it has these. The fit
+        stores the result for its summary and files.
+
+        Parameters
+        ----------
+        n : int
+            Number of pairs of halves.
+        threshold : float in (0.5, 1]
+            Loadings selected with at least this frequency are called stable.
+        min_correlation : float in (0, 1]
+            Variables whose absolute correlations are all at least this large form a cluster.
+        data, rng, n_jobs, progress
+            As for `bootstrap`.
+
+        Returns
+        -------
+        Stability
+
+        Raises
+        ------
+        NoRowsError, WeightsError, DataError
+            As for `bootstrap`.
+        TooFewRowsError
+            If a half has too few rows for k components.
+
+        Notes
+        -----
+        Shah and Samworth (2013), JRSS B 75. Selection from half of the rows has less power, so that the
+        result is conservative and weak signals are missed.
+        """
+        found = resampling.stability(
+            self._state,
+            self._source,
+            self._call,
+            n,
+            threshold=threshold,
+            min_correlation=min_correlation,
+            data=data,
+            rng=rng,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        self._state = resampling.with_result(self._state, stability=found)
+        return Stability(self._state, found)
+
+    def split_inference(
+        self,
+        n: int = 999,
+        *,
+        data: Rows | None = None,
+        rng: Rng = None,
+        n_jobs: int = 1,
+        progress: Progress = None,
+    ) -> SplitInference:
+        """Select variables on one half of the rows, and return intervals for their loadings from the other.
+
+        The target is the leading eigenvector of the true covariance matrix on the selected variables, which
+        may differ from those of the fit. The fit stores the result for its files.
+
+        Parameters
+        ----------
+        n : int
+            Number of bootstrap samples of the second half, 2 or more.
+        data, rng, n_jobs, progress
+            As for `bootstrap`; another `rng` gives another split.
+
+        Returns
+        -------
+        SplitInference
+
+        Raises
+        ------
+        NoRowsError, WeightsError, DataError, TooFewRowsError
+            As for `stability`.
+        """
+        found = resampling.split_inference(
+            self._state, self._source, self._call, n, data=data, rng=rng, n_jobs=n_jobs, progress=progress
+        )
+        self._state = resampling.with_result(self._state, split=found)
+        return SplitInference(self._state, found)
+
+    def test_loadings(
+        self,
+        n: int = 999,
+        *,
+        fdr: Literal["bh", "by"] = "bh",
+        data: Rows | None = None,
+        rng: Rng = None,
+        n_jobs: int = 1,
+        progress: Progress = None,
+    ) -> LoadingTest:
+        """Test by permutation whether each variable is associated with each component.
+
+        The null hypothesis is that the variable is independent of all others. The statistic is its
+        correlation with the score of the component in a fit without the variable, after regressing out the
+        scores of the other components. All variables are tested, whether selected by the fit or not: the
+        q-values, computed over all of them, account for the selection, while the p-values of selected
+        variables alone are small even in noise. The fit stores the result for its files.
+
+        Parameters
+        ----------
+        n : int
+            Number of permutations. The smallest p-value is 1 / (n + 1).
+        fdr : {"bh", "by"}
+            Control of the false discovery rate over the variables of a component: Benjamini and Hochberg, for
+            independent or positively dependent tests, or Benjamini and Yekutieli, for any dependence.
+        data, rng, n_jobs, progress
+            As for `bootstrap`.
+
+        Returns
+        -------
+        LoadingTest
+
+        Raises
+        ------
+        NoRowsError
+            For a covariance matrix, which has no rows to permute, and rows in chunks.
+        WeightsError, DataError
+            As for `bootstrap`.
+        ComponentsError
+            If there are as many components as variables.
+
+        Notes
+        -----
+        The fit without a variable starts from PCA of the others, so that it does not depend on it. For a
+        component with c nonzeros among p variables, the smallest possible q is about p / (c (n + 1)), so that
+        many variables require many permutations.
+        """
+        found = resampling.test_loadings(
+            self._state,
+            self._source,
+            self._call,
+            n,
+            fdr=fdr,
+            data=data,
+            rng=rng,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        self._state = resampling.with_result(self._state, tests=found)
+        return LoadingTest(self._state, found)
+
+    @property
+    def resampled(self) -> Resampled:
+        """The last result of each kind: "bootstrap", "stability", "split_inference", "test_loadings".
+
+        It is saved in files, so that a fit from a file has it too.
+        """
+        return resampling.resampled(self._state)
+
+    # --- proofs ---------------------------------------------------------------------------------
+
+    def certify(
+        self,
+        *,
+        joint: bool | None = None,
+        objective: Objective | None = None,
+        orthogonal: bool = False,
+        time_limit: float = 60.0,
+        max_nodes: int | None = None,
+        progress: Progress = None,
+    ) -> Certificate:
+        """Prove upper bounds on how much better the fit could be, by its objective.
+
+        By default a fit that maximises a measure of all components together (adjusted variance, PEV, or the
+        least-squares share, as ``fit.options["objective"]`` says) is compared by this measure with all fits
+        of the same cardinalities, in any order, as with ``joint=True``. A fit by a method that finds one
+        component after another has no such measure: each component is compared, by the adjusted variance
+        that it adds, with the best component given the earlier ones (Schur complement, in the order shown),
+        as with ``joint=False``. The same is done for one component by adjusted variance or PEV, which are
+        then equal; where a component adds nothing to the earlier ones; and where a rule for supports has no
+        joint proof (`together`, and a forced variable with a loading of zero).
+
+        A bound may be loose but is never wrong, and is valid whenever the search is stopped. For nonnegative
+        loadings the bound is that without the sign constraint. Under a rule for the supports (`include`,
+        `exclude`, `disjoint`), each component is compared with supports that the rule allows (for disjoint
+        components, those that share no variable with earlier ones); a joint bound applies to loadings under
+        the rule, or is reported as a bound without it. If the search chose the groups (`disjoint` without
+        `card`), the joint bound covers all partitions of the variables into as many groups, of any sizes; for
+        more than 16 variables it is that of dense PCA. The fit stores the proof for its summary and files.
+
+        Parameters
+        ----------
+        joint : bool, optional
+            True compares all components together, False each component given the earlier ones, by the
+            adjusted variance that it adds. By default the objective of the fit decides, as above; a given
+            `objective` or `orthogonal` implies True.
+        objective : {"pev", "adjusted", "least_squares"}, optional
+            The measure of a joint proof; by default the objective of the fit, or PEV.
+        orthogonal : bool
+            Compare a fit with orthogonal loadings only with fits with orthogonal loadings, by PEV; the bound
+            is tighter.
+        time_limit : float
+            Limit in seconds for all components together; Ctrl-C also ends the search with the bounds so far.
+        max_nodes : int, optional
+            Largest number of branch-and-bound nodes, per component or for the joint search.
+        progress : bool or callable
+            As for :func:`spcastat.spca`.
+
+        Returns
+        -------
+        Certificate
+            Its `table` has the bounds, `sentence` says what is proven, and `loadings` are the best found.
+
+        Raises
+        ------
+        OptionError
+            If ``joint=False`` is given with `objective` or `orthogonal`, or a joint proof is requested where
+            there is none: under `together`, and with orthogonal=True for loadings that are not orthogonal.
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        source = proofs.need_data(self._state, self._source, "certify()")
+        proven, V = proofs.prove(
+            self._state,
+            source,
+            joint=joint,
+            objective=objective,
+            orthogonal=orthogonal,
+            time_limit=time_limit,
+            max_nodes=max_nodes,
+            progress=progress,
+        )
+        self._state = with_proof(self._state, proven)
+        return Certificate(proven, V, self._state, source, None if self._call is None else self._call.data)
+
+    def adopt(self, certificate: Certificate) -> Self:
+        """Return the better fit found by a certificate of this fit, or this fit if none was found.
+
+        A joint proof may find better fits of all components, and a proof of single components better supports
+        of each. The latter are combined one after another, each with the best loadings given the earlier
+        components. "Better" refers to the measure of the proof. Joint proofs remain valid for the new fit and
+        are kept.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            The result of :meth:`certify` of this fit.
+
+        Returns
+        -------
+        SpcaResult
+
+        Raises
+        ------
+        OptionError
+            If `certificate` is not a certificate, or belongs to a fit with other variables or cardinalities,
+            or if this fit is nonnegative.
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        source = proofs.need_data(self._state, self._source, "adopt()")
+        better = proofs.better_fit(self._state, source, certificate)
+        return self if better is None else type(self)(better, source, self._call)
+
+    # --- summaries and tidy frames --------------------------------------------------------------
+
+    def summary(
+        self,
+        digits: int = 3,
+        max_rows: int | None = None,
+        *,
+        tables: Literal["all", "loadings", "variance"] = "all",
+        sort: bool | None = None,
+        sections: Sections | None = None,
+        cut: float = 0.0,
+        contributions: bool = False,
+        communality: bool = False,
+        complexity: bool = False,
+        dense: bool = False,
+        conf_int: bool = False,
+        level: float = 0.95,
+        stars: bool = False,
+    ) -> Summary:
+        """Return the header, loadings and variances of the fit, as text, HTML, LaTeX, Markdown or for Word.
+
+        Parameters
+        ----------
+        digits : int
+            Decimals of the loadings, 0 to 10; the decimals of the other numbers change with them.
+        max_rows : int, optional
+            The largest number of variables to show: those with the largest loadings of each component. By
+            default all with a nonzero loading.
+        tables : {"all", "loadings", "variance"}
+            Everything, or only the table of loadings or of variances, without the header.
+        sort : bool, optional
+            Whether to order the variables by the component on which they load most, then by the size of that
+            loading; False keeps the order of the data. By default tables of more than 25 variables are
+            sorted.
+        sections : Series, mapping or sequence of length p, optional
+            The section of each variable, such as the scale of a questionnaire; variables of a section are
+            listed together under its name.
+        cut : float
+            Loadings smaller than this in absolute value are printed as "."; a note gives their number.
+        contributions : bool
+            Whether to show squared loadings in percent in place of the loadings; they go without `conf_int`,
+            `dense` and `stars`.
+        communality, complexity : bool
+            Add a column: the share of the variable's variance explained by regression on all scores;
+            Hofmann's complexity, the effective number of components that the variable loads on.
+        dense : bool
+            Whether to show the loadings of the first k dense principal components next to the sparse ones.
+        conf_int : bool
+            Whether to show intervals of the last `bootstrap()` below the loadings.
+        level : float in (0, 1)
+            The confidence level of these intervals.
+        stars : bool
+            Whether to mark loadings by the q values of the last `test_loadings()`: `*` up to .05, `**` up to
+            .01, `***` up to .001.
+
+        Returns
+        -------
+        Summary
+            It prints as text; `as_latex` and other methods write further formats, and `frames` has the
+            numbers.
+
+        Raises
+        ------
+        OptionError
+            If intervals or stars are requested before the fit was resampled, or with ``contributions=True``.
+        NoRowsError
+            If dense loadings are requested and the fit was read from a file, without data.
+        """
+        return summarise(
+            self._state,
+            self._source,
+            digits,
+            max_rows,
+            tables=tables,
+            sort=sort,
+            groups=sections,
+            cut=cut,
+            contributions=contributions,
+            communality=communality,
+            complexity=complexity,
+            dense=dense,
+            conf_int=conf_int,
+            level=level,
+            stars=stars,
+        )
+
+    def equations(
+        self, digits: int = 3, *, raw: bool = False, max_terms: int | None = None, width: int = 80
+    ) -> str:
+        """Write each component as an equation without the zero terms.
+
+        Parameters
+        ----------
+        digits : int
+            Number of decimals; with `raw`, of significant figures.
+        raw : bool
+            Whether to write the equations in the original units of the data, with the constant due to
+            centring. By default they are in variables centred and scaled as in the fit.
+        max_terms : int, optional
+            The largest number of terms to write for a component: those with the largest loadings. The number
+            of the others is given.
+        width : int
+            Characters per line, 40 or more.
+
+        Returns
+        -------
+        str
+            One equation per component, wrapped, and a line such as "(in the centred and scaled variables)";
+            its repr has line breaks.
+        """
+        return written_equations(self._state, digits, raw=raw, max_terms=max_terms, width=width)
+
+    def tidy(self, *, zeros: bool = False, conf_int: bool = False, level: float = 0.95) -> pd.DataFrame:
+        """Return the loadings in long form, one row per loading: "term", "component", "loading".
+
+        Parameters
+        ----------
+        zeros : bool
+            Include loadings that are zero.
+        conf_int : bool
+            Include the results of the last `bootstrap` ("std_error", "lower", "upper", "selected") and
+            `stability` ("frequency"); loadings that no draw selected have no interval (NaN).
+        level : float in (0, 1)
+            Level of the intervals.
+
+        Raises
+        ------
+        OptionError
+            If ``conf_int=True`` and neither `bootstrap` nor `stability` has been called.
+        """
+        return frames.tidy(self._state, zeros, conf_int, level)
+
+    def glance(self) -> pd.DataFrame:
+        """Return the fit in one row: sizes, nonzeros, all measures, correlation of scores, convergence.
+
+        "score_correlation" is the largest absolute correlation between two scores; "n_iter" is the number of
+        sweeps, of steps, or of the starts of a search, depending on the method.
+        """
+        return frames.glance(self._state)
+
+    def describe(self, choice: DescribedChoice | None = None) -> Description:
+        """Return a paragraph that describes this fit for a methods section, with its references.
+
+        It reports the data and their scaling, the treatment of missing values and weights, the numbers of
+        components and loadings, the method and its objective, the explained variance by its definition, the
+        results of resampling and of proofs, and the version of the package.
+
+        Parameters
+        ----------
+        choice : Choice, optional
+            The result of `choose`, to report also how the numbers of components and loadings were chosen. It
+            is not needed for the fit of a choice, ``choice.fit``.
+
+        Returns
+        -------
+        Description
+            It prints as text; its parts are `text`, `references` and `bibtex`.
+
+        Raises
+        ------
+        OptionError
+            If `choice` is not a result of `choose`.
+        """
+        return described(self._state, choice)
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def report(
+        self,
+        path: Path,
+        *,
+        title: str | None = None,
+        call: str | None = None,
+        full_names: bool = True,
+        sort: bool | None = None,
+        max_rows: int | None = None,
+        sections: Sections | None = None,
+        digits: int = 3,
+        cut: float = 0.0,
+        groups: ByRow | None = None,
+    ) -> None:
+        """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
+
+        The page is self-contained, has no scripts, works on phones, in dark mode, with screen readers and in
+        print, and offers each figure as SVG. A Word file has real tables, whose headings are repeated on
+        every page, and figures of 300 dpi with captions and text alternatives.
+
+        Parameters
+        ----------
+        path : str or path
+            A name with the extension .html or .htm, or without one, for a page; with .docx for Word, which
+            needs an optional dependency: ``pip install 'spcastat[docx]'``.
+        title : str, optional
+            The title of the report.
+        call : str, optional
+            The code that reproduces the fit, if it is not the recorded `call`.
+        full_names : bool
+            Whether the tables have long names in full; otherwise names are shortened, with a key.
+        sort, max_rows, sections, digits, cut
+            Which variables the tables show, in which order, and how: see `summary`. `sections` are also used
+            in the figure of the loadings.
+        groups : Series, Categorical or array of length n, or str, optional
+            Groups of rows, for colours and markers in the figures, or the name of a column of the data.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or its name has another extension.
+        ExtraError
+            If a Word file is requested and python-docx is not installed.
+        OptionError
+            If `path` is the file from which the rows of the fit are read.
+        """
+        write_report(
+            self._state,
+            self._source,
+            self._by_row,
+            (),
+            path,
+            title=title,
+            call=call,
+            full_names=full_names,
+            sort=sort,
+            max_rows=max_rows,
+            groups=sections,
+            digits=digits,
+            cut=cut,
+            row_groups=groups,
+        )
+
+    def to_excel(self, path: Path) -> None:
+        """Write a workbook with a sheet for each table of the fit, numbers in full.
+
+        The sheets are loadings, variances, correlations, shares, means and scales, scores and distances of
+        rows in memory, and results of resampling; the first sheet describes the fit. It needs an optional
+        dependency: ``pip install 'spcastat[excel]'``.
+
+        Parameters
+        ----------
+        path : str or path
+            Ending in .xlsx.
+
+        Raises
+        ------
+        ExtraError
+            If openpyxl is not installed.
+        FileError
+            If the file cannot be written, or does not end in .xlsx.
+        OptionError
+            If there are more rows or variables than a sheet can hold, or the rows of the fit are read from
+            this file.
+        """
+        to_excel(self._state, self._source, path)
+
+    def save(self, path: Path, *, scores: bool | None = None) -> None:
+        """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced once the new one is complete.
+        scores : bool, optional
+            Whether to store the scores and the labels of the rows. By default they are stored if they are in
+            memory (use `transform_to` for others). The data themselves are never stored.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or something cannot be stored in it: a user's function in a
+            formula, or labels of unusual types.
+        OptionError
+            For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of
+            the fit are read from.
+        """
+        save_fit(self._state, self._source, path, scores)
+
+    # --- how it was fitted ----------------------------------------------------------------------
+
+    @property
+    def call(self) -> str:
+        """The call that reproduces this fit, with `data` for the data."""
+        return self._state.record.call
+
+    @property
+    def method(self) -> MethodName:
+        """Name of the method; ``spcastat.methods(name)`` describes it."""
+        return cast("MethodName", self._state.record.method)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the method, including defaults."""
+        return own(self._state.record.options)
+
+    @property
+    def status(self) -> Status:
+        """How the fit ended: "converged", "exact" (no iteration needed), "searched" or "max_iter"."""
+        return cast("Status", self._state.record.status)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit ended before reaching `max_iter`."""
+        return self._state.record.converged
+
+    @property
+    def objective_value(self) -> float:
+        """Value of the method's own criterion, in variance units; `summary()` names it."""
+        return self._state.record.objective
+
+    @property
+    def optima(self) -> pd.DataFrame:
+        """The distinct local optima reached by several starts or a joint search, best first.
+
+        ``objective`` is a share of the total variance, and ``hits`` the number of times it was reached. The
+        frame is empty for a method whose starts are not compared.
+        """
+        return frames.optima(self._state)
+
+    @property
+    def details(self) -> pd.DataFrame:
+        """What the method reports about each component, such as its penalty; may have no columns."""
+        return pd.DataFrame(own(self._state.record.details), index=self.components)
+
+    def refit(self, **changes: Unpack[Changes]) -> SpcaResult:
+        """Fit again with some arguments changed; a new `card`, `variance` or `t` replaces any of these.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of the call that made this fit, such as ``card=5`` or ``scale=True``. A mapping as
+            `card` may use the names of the components of this fit; those that it leaves out keep their
+            numbers of nonzeros.
+
+        Returns
+        -------
+        SpcaResult
+            A fit of the same rows. Components keep their names.
+
+        Raises
+        ------
+        DataError
+            If the data are read again, as for ``na="drop"``, and have changed since the fit.
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        state, source, call = self._state, self._source, self._call
+        if call is None or source is None:
+            raise state.no_data("refit()")
+        changed: dict[str, Any] = {**changes}
+        if "card" in changed:
+            k = changed.get("k")
+            changed["card"] = card_by_number(state, changed["card"], k if isinstance(k, int) else None)
+        made: SpcaResult = call.repeat(source, changed)
+        return made.rename(names_for(state, made.components)) if state.record.names else made
+
+    # --- plots ----------------------------------------------------------------------------------
+
+    def biplot(
+        self,
+        *,
+        components: Pair = (1, 2),
+        scale: float = 1.0,
+        arrows: Literal["loadings", "correlations"] = "loadings",
+        max_arrows: int | None = 30,
+        groups: ByRow | None = None,
+        color: ByRow | None = None,
+        palette: Palette | None = None,
+        outline: Outline | None = None,
+        level: float = 0.95,
+        centroids: bool = False,
+        labels: RowLabels = 0,
+        new: Table | None = None,
+        supplement: Supplement | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw rows as points and variables as arrows on two components.
+
+        With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
+        loadings * s^scale, so that their inner products are those of scores and loadings whatever the scale
+        (Gabriel 1971). Singular values, s * sqrt(n - 1), in place of s would change both by a common factor
+        only; with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by
+        one common factor to reach as far as most of the points; a note below the plot says how both are
+        scaled.
+
+        A variable with a loading on only one of the two components lies exactly on an axis. Such variables
+        share one arrow with a tick for each, and a list has their names and loadings, the largest first. All
+        other arrows are named at their tips. If there is no room for a name, a number stands at the tip, and
+        the note below the axes has its name.
+
+        Parameters
+        ----------
+        components : two of int or str
+            Numbers counted from one, or names.
+        scale : float
+            From 0 to 1. With 1 the points are standardised scores, and lengths of arrows and angles between
+            them approximate standard deviations and correlations of the variables. With 0 the points are the
+            scores themselves and their distances those of the rows within the components.
+        arrows : {"loadings", "correlations"}
+            With "correlations" arrows end at the correlations of the variables with the two scores,
+            stretched: those with a nonzero loading are drawn strongly, the others faintly.
+        max_arrows : int, optional
+            The largest number of arrows: those with a nonzero loading first, the longest along one component
+            and the other in turn. None draws all. The note says how many variables with a nonzero loading are
+            not drawn.
+        groups : Series, Categorical or array of length n, optional
+            Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
+            The legend has the groups in the order of the categories, or of their values. The name of a column
+            of the fitted data stands for its values.
+        color : Series or array of length n, optional
+            Numbers to show as colours, with a colour bar. The name of a column of the fitted data stands for
+            its values.
+        palette : mapping, sequence of colours, or str, optional
+            Colours of the groups (by group or in order), or the name of a colour map; for `color`, a colour
+            map.
+        outline : {"normal", "t", "hull"}, optional
+            Around each group, or around all points if there are no groups: the ellipse that holds the share
+            `level` of a normal distribution with the mean and covariance matrix of the group; that of a
+            bivariate t distribution with 5 degrees of freedom, fitted by maximum likelihood, which is robust
+            to outliers; or the convex hull. Groups of fewer than three points, or with all points on a line,
+            have none.
+        level : float in (0, 1)
+            Probability of the ellipses.
+        centroids : bool
+            Whether the mean of each group is marked and named.
+        labels : int, bool, sequence or Series
+            Which rows are named. A number: that many rows, those farthest from the centre; True: all rows. A
+            sequence has one text for each row, "" for no name; a Series has texts by row label. The note says
+            how many names had no room.
+        new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
+            Further rows as for `transform`, drawn as crosses on the scale of the others.
+        supplement : Supplement, optional
+            What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and
+            numeric variables as arrows among the correlations.
+        ax : Axes, optional
+            By default those of a new figure. Several axes of one figure have room for their notes with
+            ``plt.subplots(1, 2, layout="constrained")``; single axes get that layout by themselves.
+
+        Returns
+        -------
+        Axes
+            If the scores are correlated, as those of sparse components usually are, a note says so: inner
+            products of points and arrows are then not the least-squares approximation of the data.
+
+        Raises
+        ------
+        ComponentsError
+            If there are fewer than two components, or one does not exist.
+        OptionError
+            If an option is out of range, there are too many groups, a colour is unknown, or `ax` is not an
+            Axes.
+        ShapeError
+            If groups, labels or frames do not match.
+        DataError
+            If the scores of a component are constant, unless ``scale=0``.
+        """
+        scores = self._scores_to_draw("biplot")
+        further = plotted.further_points(self._state, new, supplement, arrows)
+        drawn = plots.biplot(
+            scores,
+            self.loadings,
+            components=components,
+            scale=scale,
+            arrows=arrows,
+            correlations=self.correlations,
+            max_arrows=max_arrows,
+            shares=self.variance["share of total"],
+            groups=self._by_row(groups, "groups"),
+            color=self._by_row(color, "color"),
+            palette=palette,
+            outline=outline,
+            level=level,
+            centroids=centroids,
+            labels=labels,
+            new=further.rows,
+            supplementary=further.correlations,
+            levels=further.levels,
+            ax=ax,
+        )
+        return plotted.with_sample(drawn, scores)
+
+    def biplot_data(
+        self,
+        *,
+        components: Pair = (1, 2),
+        scale: float = 1.0,
+        arrows: Literal["loadings", "correlations"] = "loadings",
+        max_arrows: int | None = 30,
+        groups: ByRow | None = None,
+        color: ByRow | None = None,
+        labels: RowLabels = 0,
+        new: Table | None = None,
+        supplement: Supplement | None = None,
+    ) -> BiplotData:
+        """Return what `biplot` draws: positions and names of points and arrows.
+
+        Parameters
+        ----------
+        components, scale, arrows, max_arrows, groups, color, labels, new, supplement
+            As for `biplot`.
+
+        Returns
+        -------
+        BiplotData
+            `points`, `arrows`, `new` and `levels` are frames with "x", "y" and "label".
+        """
+        further = plotted.further_points(self._state, new, supplement, arrows)
+        return plots.biplot_data(
+            self._scores_to_draw("biplot"),
+            self.loadings,
+            components=components,
+            scale=scale,
+            arrows=arrows,
+            correlations=self.correlations,
+            max_arrows=max_arrows,
+            groups=self._by_row(groups, "groups"),
+            color=self._by_row(color, "color"),
+            labels=labels,
+            new=further.rows,
+            supplementary=further.correlations,
+            levels=further.levels,
+        )
+
+    def plot_loadings(
+        self,
+        *,
+        kind: Literal["dots", "heatmap", "line", "image"] = "dots",
+        max_rows: int | None = 40,
+        components: Several | None = None,
+        sections: Sections | None = None,
+        intervals: pd.DataFrame | None = None,
+        conf_int: bool = False,
+        level: float = 0.95,
+        shape: tuple[int, int] | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the nonzero loadings, variables from top to bottom and components from left to right.
+
+        Parameters
+        ----------
+        kind : {"dots", "heatmap", "line", "image"}
+            Dots on stems from the zero line of each component; a heat map in which exact zeros are white; a
+            line over all columns in their order for each component, for spectra and series (columns named by
+            numbers, perhaps with a unit, are placed by them); or an image for each component, for pixels.
+        max_rows : int, optional
+            The largest number of variables of dots and heat maps; None is all. If more have a nonzero
+            loading, the components take turns in choosing the variable with their largest remaining absolute
+            loading, and the axis label says how many there are.
+        components : sequence of int or str, optional
+            Numbers counted from one, or names; by default all.
+        sections : Series, mapping or sequence of length p, optional
+            The section of each variable, for dots and heat maps. Variables of a section are shown together,
+            with its name next to them; sections are in the order of the categories or of their first
+            variables.
+        intervals : DataFrame, optional
+            With the columns "component", "term", "lower" and "upper", as ``conf_int()`` of a bootstrap
+            returns them: dots get a bar from lower to upper, grey if it contains zero.
+        conf_int : bool
+            Whether to take the intervals of the last bootstrap.
+        level : float in (0, 1)
+            The confidence level of these intervals.
+        shape : (int, int), optional
+            Height and width of an image, pixels row by row; needed for ``kind="image"``.
+        ax : Axes, optional
+            By default those of a new figure, as high as the variables need. A heat map uses some of the space
+            for the colour bar; the panels of lines and images, its ``child_axes``, are drawn inside it.
+
+        Returns
+        -------
+        Axes
+
+        Raises
+        ------
+        ShapeError
+            If `loadings` is not a data frame, or sections, intervals or `shape` do not match it.
+        ComponentsError
+            If a component does not exist.
+        OptionError
+            If `kind` or `max_rows` is out of range, the kind does not have an option, or `ax` is not an Axes.
+        DataError
+            If all loadings are zero.
+        """
+        return plots.plot_loadings(
+            self.loadings,
+            kind=kind,
+            max_rows=max_rows,
+            components=components,
+            sections=sections,
+            intervals=last_intervals(self._state, intervals, conf_int, level),
+            shape=shape,
+            ax=ax,
+        )
+
+    def plot_scores(
+        self,
+        *,
+        components: Several | None = None,
+        groups: ByRow | None = None,
+        palette: Palette | None = None,
+        densities: bool = True,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw every pair of the chosen columns of scores against one another, and the density of each.
+
+        Parameters
+        ----------
+        components : one to five of int or str, optional
+            Numbers counted from one, or names; by default the first five, and a note names those that are
+            shown.
+        groups : Series, Categorical or array of length n, optional
+            Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
+            The name of a column of the fitted data stands for its values.
+        palette : mapping, sequence of colours, or str, optional
+            The colours of the groups, as for the biplot.
+        densities : bool
+            Whether the diagonal shows kernel density estimates of each component (Gaussian kernel,
+            Silverman's bandwidth), for each group scaled by its share of the rows. With up to 1,000 rows
+            there is a mark for each.
+        ax : Axes, optional
+            The panels are drawn inside it, by default inside those of a new figure. They are its
+            ``child_axes``, row by row; the title of a pair is its correlation.
+
+        Returns
+        -------
+        Axes
+
+        Raises
+        ------
+        ComponentsError
+            If there are more than five components, or one does not exist.
+        ShapeError, OptionError
+            If groups do not match the rows, there are too many groups, or `ax` is not an Axes.
+        """
+        scores = self._scores_to_draw("plot_scores")
+        drawn = plots.plot_scores(
+            scores,
+            components=components,
+            groups=self._by_row(groups, "groups"),
+            palette=palette,
+            densities=densities,
+            shares=self.variance["share of total"],
+            ax=ax,
+        )
+        return plotted.with_sample(drawn, scores)
+
+    def plot_correlations(
+        self,
+        *,
+        components: Pair = (1, 2),
+        max_arrows: int | None = 30,
+        supplement: Supplement | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the correlations of the variables with two components as arrows within the unit circle.
+
+        If the scores are uncorrelated, a variable whose arrow reaches the circle is fully explained by the
+        two components. Scores of sparse components are usually correlated; arrows can then extend beyond the
+        circle.
+
+        Parameters
+        ----------
+        components : two of int or str
+            Numbers counted from one, or names.
+        max_arrows : int, optional
+            The largest number of arrows: those with a nonzero loading first, the longest along one component
+            and the other in turn. None draws all.
+        supplement : Supplement, optional
+            What `supplement` returned: its numeric variables are drawn in another colour.
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+
+        Raises
+        ------
+        ComponentsError
+            If there are fewer than two components, or one does not exist.
+        ShapeError
+            If the frames do not match.
+        OptionError
+            If `max_arrows` is out of range, or `ax` is not an Axes.
+        """
+        return plots.plot_correlations(
+            self.correlations,
+            self.loadings,
+            components=components,
+            max_arrows=max_arrows,
+            shares=self.variance["share of total"],
+            score_correlations=self.score_correlations,
+            supplementary=None if supplement is None else interpretation.checked(supplement).correlations,
+            ax=ax,
+        )
+
+    def plot_contributions(
+        self,
+        of: Of = "variables",
+        *,
+        kind: Literal["contributions", "cos2"] = "contributions",
+        components: int | str | Several = 1,
+        max_rows: int | None = 20,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw contributions or squared cosines as bars, one for each component, the largest first.
+
+        Parameters
+        ----------
+        of : {"variables", "rows"}
+            Contributions or squared cosines of the variables, or of the rows.
+        kind : {"contributions", "cos2"}
+            Contributions are drawn in percent. The dashed line marks equal contributions of all, the dotted
+            one equal contributions of all that are not zero.
+        components : int, str, or up to six of them
+            Numbers counted from one, or names.
+        max_rows : int, optional
+            The largest number of rows; a note says how many more have a nonzero value. None draws all.
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+
+        Raises
+        ------
+        ComponentsError
+            If a component does not exist, or there are more than six.
+        OptionError
+            If `kind` or `max_rows` is out of range, or `ax` is not an Axes.
+        DataError
+            If all values are zero or missing.
+        """
+        cosines = one_of("kind", kind, ("contributions", "cos2")) == "cos2"
+        values = self.cos2(of) if cosines else self.contributions(of)
+        return plots.plot_contributions(
+            values, components=components, kind=kind, of=of, max_rows=max_rows, ax=ax
+        )
+
+    def plot_diagnostics(
+        self,
+        new: Table | None = None,
+        *,
+        groups: ByRow | None = None,
+        labels: int = 10,
+        level: float = 0.95,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the squared residual Q of each row against its Hotelling T2, with both limits.
+
+        Rows far to the right are extreme within the components; rows far up are not described by the
+        components. An axis is logarithmic if a row exceeds thirty times its limit.
+
+        Parameters
+        ----------
+        new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
+            Rows as for `diagnostics`; by default those of the fit.
+        groups : Series, Categorical or array of length n, optional
+            Groups that set colours and markers of the points; at most 20. Without groups, rows beyond a limit
+            are marked. The name of a column of the fitted data stands for its values.
+        labels : int
+            How many of the rows beyond a limit are labelled, those that exceed it most first.
+        level : float in (0, 1)
+            Share of new rows of the same kind that stays below the limits; see `limits`.
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+
+        Raises
+        ------
+        ShapeError
+            If "T2" or "Q" is missing, or groups do not match the rows.
+        DataError
+            If distances are infinite.
+        OptionError
+            If `labels` is below 0, there are too many groups, or `ax` is not an Axes.
+        """
+        if new is not None:
+            found = rows.diagnostics_of(self._state, new)
+        else:
+            distributed = self._source is not None and self._source.distributed
+            found = own(self._drawn[["T2", "Q"]] if distributed else self._distances)
+            groups = self._by_row(groups, "groups")
+        drawn = plots.plot_diagnostics(found, self.limits(level), groups=groups, labels=labels, ax=ax)
+        return plotted.with_sample(drawn, found)
+
+    def screeplot(
+        self,
+        *,
+        kind: Literal["variance", "share", "cumulative", "error"] = "variance",
+        parallel: ParallelAnalysis | Vector | None = None,
+        max_components: int | None = 30,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the adjusted variance of the components as bars and the spectrum of dense PCA as a line.
+
+        Parameters
+        ----------
+        kind : {"variance", "share", "cumulative", "error"}
+            Variances; their shares of the total; cumulative shares; or the relative error with which the
+            first components reconstruct the data (the norm of the residuals over that of the centred and
+            scaled data), with that of as many dense components, the smallest possible.
+        parallel : array-like, or what `choose_k` or `choose` returned, optional
+            Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
+            line: dense components above it exceed those of data without structure. Not for ``kind="error"``.
+        max_components : int, optional
+            The largest number of components of the spectrum to draw; never fewer than were fitted. None draws
+            all.
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+
+        Raises
+        ------
+        OptionError
+            If `kind` does not exist, `parallel` is not numbers or an analysis of other data, or `ax` is not
+            an Axes.
+        """
+        return plotted.scree(self._state, kind, parallel, max_components, ax)
+
+    # --- helpers --------------------------------------------------------------------------------
+
+    def _tables(self, notebook: bool) -> Summary:
+        return self.summary(max_rows=NOTEBOOK if notebook else SCREEN)
+
+    @cached_property
+    def _scores(self) -> Any:
+        """Scores of the rows of the fit, n x k, or chunk by chunk."""
+        return rows.scores(self._state, self._source)
+
+    def _row_scores(self) -> pd.DataFrame:
+        """Return a copy of the scores of the rows, n x k."""
+        return own(self._scores)
+
+    @cached_property
+    def _distances(self) -> pd.DataFrame:
+        """T2 and Q of the rows of the fit, n x 2."""
+        return rows.diagnostics(self._state, self._source)
+
+    @cached_property
+    def _drawn(self) -> pd.DataFrame:
+        """Scores, T2 and Q of a sample of rows that are not all in memory."""
+        assert self._source is not None
+        return plotted.sampled_rows(self._state, self._source)
+
+    def _scores_to_draw(self, what: str) -> pd.DataFrame:
+        """Return the scores of the rows, or of a sample of them; `what` is the plot that needs them."""
+        if self._state.scores is None and self._source is not None and self._source.stream is not None:
+            return own(self._drawn[self._state.components])
+        if self._state.scores is None:
+            rows.need_rows(self._state, self._source, what)
+        return self._row_scores()
+
+    def _by_row(self, given: Any, option: str) -> Any:
+        """Return the values of an option for the rows; text is the name of a column of the fitted data."""
+        return plotted.by_row(self._source, self._call, given, option)
+
+    def _without_data(self) -> SpcaResult:
+        """Return the fit without its data, as if it had been saved with its scores and loaded."""
+        has_scores = self._state.scores is not None or self._source is not None
+        scores, moments = self._scores if has_scores else None, self._state.moments.settled()
+        return SpcaResult(replace(self._state, moments=moments, scores=scores))
+
+
+def result_of(source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
+    """Return the result for `fit`, made by `call` with `plan` on the data in `source`."""
+    text = call_text(call.function, call.arguments)
+    return SpcaResult(FitState.of(source, plan, fit, text), source, call)
+
+
+def load(path: Path) -> SpcaResult:
+    """Read a fit from a file written by ``fit.save(path)``.
+
+    No code in a file is executed: it contains numbers and text, and a formula with known functions only.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    SpcaResult
+        The fit with the same loadings, variances, measures, summary and plots; `transform` and `diagnostics`
+        accept data as before. Methods that need the rows of the fit, such as `refit` and `residuals`, raise
+        NoRowsError, as do `scores` and `biplot` if the fit was saved without scores.
+
+    Raises
+    ------
+    FileError
+        If the file does not exist, does not contain a fit, is damaged, truncated or of a newer layout, or is
+        inconsistent.
+    OptionError
+        If `path` is not a path.
+    """
+    return SpcaResult(read_state(path))
