@@ -25,7 +25,7 @@ import spcastat as sp
 from benchmarks.report import Table, markdown_table, stamp, text_table, write_section
 from benchmarks.speed.data import f1
 from spcastat.errors import SpcaError, SpcaWarning
-from spcastat.registry import SOLVERS
+from spcastat.fit.method_table import SOLVERS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "choosing_a_method.md"
 #: Components, nonzeros of each, and half samples by which supports are compared.

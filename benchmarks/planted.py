@@ -22,8 +22,8 @@ import spcastat as sp
 from benchmarks.report import Table, stamp, write_section
 from benchmarks.speed.data import COMPONENTS, f1, planted
 from spcastat.errors import ConvergenceWarning
+from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
-from spcastat.operators import Gram
 
 SHAPE, CARD = (200, 2000), 40
 #: Standard deviations of the planted scores, the noise having 1: weak enough that supports are missed.

@@ -25,12 +25,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from scipy.linalg import null_space
 
-from spcastat.certify.joint import JointCertificate, certify_joint, relaxed
-from spcastat.certify.orthogonal_search import climbed
-from spcastat.certify.relaxed import Relaxed
-from spcastat.operators import Gram
-from spcastat.search.fixed_supports import refined
-from spcastat.search.objectives import held
+from spcastat.linalg.operators import Gram
+from spcastat.proofs.jointly import JointCertificate, certify_joint, relaxed
+from spcastat.proofs.orthogonal import climb_orthogonal
+from spcastat.proofs.relaxed import Relaxed
+from spcastat.search.criteria import held
+from spcastat.search.moves import refined
 
 MEASURES = ("pev", "adjusted", "least_squares", "orthogonal")
 #: Choices of supports up to which orthogonal loadings are looked for on all of them.
@@ -197,7 +197,7 @@ def best_orthogonal(case: Case, seed: int = 0) -> tuple[float, np.ndarray]:
             held[b, list(T), j] = True
     best, found = -np.inf, np.zeros((p, k))
     for number in range(STARTS):
-        loadings, values = climbed(case.S, held, rng, number > 0)
+        loadings, values = climb_orthogonal(case.S, held, rng, number > 0)
         V = loadings[np.argmax(values)]
         value = float(np.trace(V.T @ case.S @ V))
         if value > best and np.abs(V.T @ V - np.eye(k)).max() < ROUNDING:

@@ -27,8 +27,8 @@ from benchmarks.defaults.measure import FURTHER, by_data, measured, missed, samp
 from benchmarks.papers.fits import Call, loadings, matched
 from benchmarks.report import Table, add_data, command_line, read_arguments, run_tables, stamp, write_section
 from spcastat.errors import ConvergenceWarning
-from spcastat.search.default import CRITERIA
-from spcastat.search.settings import EFFORTS
+from spcastat.search.climbing import EFFORTS
+from spcastat.search.criteria import CRITERIA
 
 #: Cardinalities -> objective -> best known on pitprops, in percent.
 BEST: dict[tuple[int, ...], dict[str, float]] = {

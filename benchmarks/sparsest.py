@@ -18,8 +18,10 @@ import spcastat as sp
 from benchmarks.defaults.cells import correlation
 from benchmarks.report import Table, add_data, command_line, read_arguments, stamp, write_section
 from benchmarks.speed.data import f1, planted
-from spcastat.operators import Gram, Operator, prepare
-from spcastat.search.sparsest import PROMISES, sparsest
+from spcastat.linalg.build import prepare
+from spcastat.linalg.operators import Gram, Operator
+from spcastat.search.climbing import PROMISES
+from spcastat.search.sparsest import sparsest
 
 #: Strengths of planted scores, the noise having 1, seeds and shares: the planted loadings themselves keep
 #: 79.6, 79.6, 78.2 and 84.1 percent.
@@ -113,7 +115,8 @@ def fewest(folder: Path | None, full: bool) -> Table:
 
 
 def _controlled(op: Operator, case: Case) -> tuple[int, str]:
-    from spcastat.engine import Request, make_plan, run
+    from spcastat.fit.plan import Request, make_plan
+    from spcastat.fit.run import run
 
     plan = make_plan(Request(case.k, variance=case.share, method="controlled"), op.p)
     fit = run(op, plan, case.k, np.random.default_rng(0))

@@ -16,7 +16,7 @@ import numpy as np
 import spcastat as sp
 from benchmarks.tampering import Saved
 from spcastat.errors import SpcaError, SpcaWarning
-from spcastat.state.fit_moments import Moments
+from spcastat.fit.moments import Moments
 
 #: Numbers that are the same but for rounding, as a share of the total variance; a file may be that far off.
 CLOSE = 1e-5

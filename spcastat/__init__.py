@@ -29,15 +29,13 @@ if TYPE_CHECKING:
     from spcastat.choosing import choose_k as choose_k
     from spcastat.coordinates import spco as spco
     from spcastat.correlations import correlation as correlation
-    from spcastat.plots import BiplotData as BiplotData
+    from spcastat.plots.biplot import BiplotData as BiplotData
     from spcastat.progress import Step as Step
-    from spcastat.report.methods_text import Description as Description
-    from spcastat.report.renderings import Summary as Summary
-    from spcastat.results import SpcaResult as SpcaResult
-    from spcastat.results.choices import Choice as Choice
+    from spcastat.results.choice import Choice as Choice
+    from spcastat.results.choice import ComponentChoice as ComponentChoice
     from spcastat.results.compare import Comparison as Comparison
     from spcastat.results.compare import compare as compare
-    from spcastat.results.component_choice import ComponentChoice as ComponentChoice
+    from spcastat.results.fit import SpcaResult as SpcaResult
     from spcastat.results.fit import load as load
     from spcastat.results.interpretation import Supplement as Supplement
     from spcastat.results.path import SpcaPath as SpcaPath
@@ -48,6 +46,8 @@ if TYPE_CHECKING:
     from spcastat.results.resampling import Stability as Stability
     from spcastat.results.spco import SpcoPath as SpcoPath
     from spcastat.results.spco import SpcoResult as SpcoResult
+    from spcastat.show.methods_text import Description as Description
+    from spcastat.show.renderings import Summary as Summary
     from spcastat.streams.local import ScoreChunks as ScoreChunks
 
 #: Functions and modules -> the module that contains them, or the module itself.
@@ -65,15 +65,15 @@ _HOME = {
 _CLASSES = {
     "BiplotData": "spcastat.plots",
     "Certificate": "spcastat.results.proofs",
-    "Choice": "spcastat.results.choices",
+    "Choice": "spcastat.results.choice",
     "Comparison": "spcastat.results.compare",
-    "ComponentChoice": "spcastat.results.component_choice",
-    "Description": "spcastat.report.methods_text",
+    "ComponentChoice": "spcastat.results.choice",
+    "Description": "spcastat.show.methods_text",
     "ScoreChunks": "spcastat.streams.local",
     "SpcaPath": "spcastat.results.path",
-    "SpcaResult": "spcastat.results",
+    "SpcaResult": "spcastat.results.fit",
     "Step": "spcastat.progress",
-    "Summary": "spcastat.report.renderings",
+    "Summary": "spcastat.show.renderings",
     "Supplement": "spcastat.results.interpretation",
     **dict.fromkeys(("SpcoPath", "SpcoResult"), "spcastat.results.spco"),
     **dict.fromkeys(("Bootstrap", "Stability"), "spcastat.results.resampling"),

@@ -28,9 +28,10 @@ from spcastat.argument_types import (
     SpcaOptions,
     Vector,
 )
+from spcastat.assess.draws import seed_of
 from spcastat.config import generator, listed, plural, warn
-from spcastat.engine import Fit, Plan, Request, make_plan, require_components, run
-from spcastat.engine.inputs import (
+from spcastat.errors import ComponentsError, ConvergenceWarning
+from spcastat.fit.inputs import (
     Fitted,
     Opened,
     Source,
@@ -40,14 +41,15 @@ from spcastat.engine.inputs import (
     table_and_formula,
     warn_of_unequal_variances,
 )
-from spcastat.errors import ComponentsError, ConvergenceWarning
-from spcastat.intake import ReadOptions
+from spcastat.fit.method_table import SOLVERS
+from spcastat.fit.plan import Plan, Request, make_plan, require_components
+from spcastat.fit.run import Fit, run
 from spcastat.progress import listening
-from spcastat.registry import SOLVERS
-from spcastat.resample import seed_of
-from spcastat.results import Call, SpcaResult, result_of
+from spcastat.reading.design import ReadOptions
+from spcastat.results.call import Call
+from spcastat.results.fit import SpcaResult, result_of
 from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
-from spcastat.solvers import ADVICE
+from spcastat.solvers.solver import ADVICE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -668,8 +670,8 @@ def spca_path(
     >>> path.table["nonzeros"].tolist()
     [1, 4, 7]
     """
+    from spcastat.assess.cardinalities import fit_path, path_cards
     from spcastat.results.path import SpcaPath  # imported late, as few calls need it
-    from spcastat.select import fit_path, path_cards
 
     with listening(progress):
         data, formula = table_and_formula("spca_path", data_or_formula, data, formula)

@@ -13,11 +13,11 @@ import pandas as pd
 from spcastat.argument_types import MethodName
 from spcastat.config import one_of
 from spcastat.errors import MethodError
-from spcastat.operators import DEFLATIONS, ROW_DEFLATIONS
-from spcastat.registry import CONTROLS, SOLVERS, Method
-from spcastat.report.renderings import Summary
+from spcastat.fit.method_table import CONTROLS, SOLVERS, Method
+from spcastat.linalg.deflation import DEFLATIONS, ROW_DEFLATIONS
+from spcastat.show.grid import Document, Row, Table
+from spcastat.show.renderings import Summary
 from spcastat.solvers.thresholding import ROTATIONS
-from spcastat.tables import Document, Row, Table
 
 __all__ = ["methods"]
 

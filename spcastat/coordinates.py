@@ -9,15 +9,15 @@ import numpy as np
 
 from spcastat.argument_types import ReadOptions, Scale, Table, Vector
 from spcastat.config import nearest, plural, real_number, warn, whole_number
-from spcastat.engine import require_components
-from spcastat.engine.inputs import open_rows, table_and_formula, warn_of_unequal_variances
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
-from spcastat.intake import ReadOptions as Reading
-from spcastat.operators import Rows
+from spcastat.fit.inputs import open_rows, table_and_formula, warn_of_unequal_variances
+from spcastat.fit.plan import require_components
+from spcastat.linalg.operators import Rows
+from spcastat.reading.design import ReadOptions as Reading
 from spcastat.results.other_names import arguments_of, refuse_other_names
 from spcastat.results.spco import SpcoResult
-from spcastat.solvers import ADVICE
-from spcastat.solvers.spco import SPCO
+from spcastat.solvers.regression import SPCO
+from spcastat.solvers.solver import ADVICE
 
 __all__ = ["spco"]
 
@@ -142,9 +142,7 @@ def spco(
     if k is None:
         raise ComponentsError("spco() was given no k, the number of components: spco(data, k=2, zeros=0.5).")
     solver = _solver(k, penalty, zeros, ridge, tol, max_iter)
-    reading = Reading(
-        formula, options.get("context"), weights, na, options.get("categorical", "refuse")
-    )
+    reading = Reading(formula, options.get("context"), weights, na, options.get("categorical", "refuse"))
     opened = open_rows(data, reading, options.get("center", True), scale, blocks=options.get("blocks"))
     require_components(k, opened.p)
     source = opened.source("spco")

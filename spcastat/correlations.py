@@ -16,11 +16,11 @@ from spcastat.errors import (
     InfiniteValuesError,
     MissingValuesError,
 )
-from spcastat.intake.checks import kind_of
-from spcastat.intake.frames import open_table
-from spcastat.kernels.polychoric import polychoric
-from spcastat.kernels.sparsity import is_sparse
-from spcastat.streams import read_whole
+from spcastat.linalg.polychoric import polychoric
+from spcastat.linalg.ties import is_sparse
+from spcastat.reading.checks import kind_of
+from spcastat.reading.frames import open_table
+from spcastat.streams.opening import read_whole
 
 __all__ = ["correlation"]
 

@@ -29,8 +29,8 @@ from spcastat.argument_types import (
 )
 from spcastat.config import GAPS, is_whole, listed, one_line, one_of, shown, whole_number
 from spcastat.errors import ColumnTypeError, ComponentsError, DataError, OptionError
-from spcastat.intake.checks import frame_values, vector
-from spcastat.kernels.sparsity import is_sparse
+from spcastat.linalg.ties import is_sparse
+from spcastat.reading.checks import frame_values, vector
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -42,7 +42,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from spcastat.results import SpcaResult
+    from spcastat.results.fit import SpcaResult
 
 __all__ = ["SparsePCA"]
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import spcastat as sp
-from spcastat.engine.inputs import opened
-from spcastat.results import SpcaResult
+from spcastat.fit.inputs import opened
+from spcastat.results.fit import SpcaResult
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -12,10 +12,9 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat import cli, errors
-from spcastat.resample.folds import divided
-from spcastat.resample.sampler import sampler_of
-from spcastat.resample.streamed import StreamRows
-from spcastat.resample.subsets import among
+from spcastat.assess.draws import sampler_of
+from spcastat.assess.folds import divided
+from spcastat.assess.subsets import StreamRows, among
 from tests.conftest import source_of
 
 BLOCKS = {"size": ["a", "b", "c"], "shape": ["f", "d"], "alone": ["e"]}

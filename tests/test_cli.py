@@ -14,7 +14,7 @@ import spcastat
 from spcastat import cli, datasets
 from spcastat.config import warn
 from spcastat.errors import CardinalityError, DataWarning
-from spcastat.registry import SOLVERS
+from spcastat.fit.method_table import SOLVERS
 
 README_COMMAND = "fit pitprops --k 6 --card 7,4,4,1,1,1"
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.kernels.powers import deviations
+from spcastat.linalg.scales import deviations
 
 RNG = np.random.default_rng(3)
 BLOCKS = np.kron(np.eye(2), np.ones((1, 4))) * np.array([1.2, 1.1, 1.0, 0.9, 0.85, 0.8, 0.75, 0.7])
@@ -73,8 +73,8 @@ def choose_k_with_gaps(u: float) -> Result:
 
 def choose_k_of_moments(u: float) -> Result:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spcastat.choosing.number.MOST_CELLS", 0)
-        patch.setattr("spcastat.choosing.number.is_tested_in_part", lambda *_: False)
+        patch.setattr("spcastat.choosing.MOST_CELLS", 0)
+        patch.setattr("spcastat.choosing.is_tested_in_part", lambda *_: False)
         return sp.choose_k(ROWS * u).table, TESTED
 
 

@@ -185,7 +185,7 @@ def test_a_compressed_file_is_not_read_beyond_the_limit(tmp_path, monkeypatch):
             read.append(size)
             return super().read(size)
 
-    monkeypatch.setitem(importlib.import_module("spcastat.textfiles.encoded").PACKED, ".gz", Counted)
+    monkeypatch.setitem(importlib.import_module("spcastat.reading.textfiles").PACKED, ".gz", Counted)
     assert not whole.fits_in_memory(path)
     assert sum(read) <= 100_000_000 + 2**20
 

@@ -20,9 +20,11 @@ from hypothesis import strategies as st
 import spcastat as sp
 from spcastat import cli
 from spcastat.errors import FileError, FormulaError, SpcaError
-from spcastat.intake import ReadOptions, evaluation, read_data, replay
-from spcastat.intake.expressions import ExpressionError, read_expression
-from spcastat.intake.safe import problem_of, require_safe, safe_context
+from spcastat.reading import evaluation
+from spcastat.reading.design import ReadOptions
+from spcastat.reading.expressions import ExpressionError, read_expression
+from spcastat.reading.formula_safety import problem_of, require_safe, safe_context
+from spcastat.reading.read import read_data, replay
 
 CALL = "__import__('os').system('touch HERE')"
 OPEN = "open('HERE', 'w')"

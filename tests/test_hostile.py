@@ -16,7 +16,7 @@ from benchmarks.hostile.cases import FAULTS, Case, Refused, judged
 from benchmarks.hostile.targets import functions, methods, targets
 from benchmarks.hostile.values import everything
 from spcastat import errors
-from spcastat.registry import SOLVERS
+from spcastat.fit.method_table import SOLVERS
 
 VALUES = everything()
 TARGETS = list(targets())

@@ -9,8 +9,8 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat import cli, errors
-from spcastat.resample.folds import divided
-from spcastat.resample.sampler import sampler_of
+from spcastat.assess.draws import sampler_of
+from spcastat.assess.folds import divided
 from tests.conftest import source_of
 
 

@@ -13,10 +13,10 @@ import statsmodels.api as sm
 
 import spcastat as sp
 from spcastat import cli
-from spcastat.kernels.regression import rotated
-from spcastat.resample.folds import divided
-from spcastat.resample.sampler import sampler_of
-from spcastat.resample.subsets import half_of
+from spcastat.assess.draws import sampler_of
+from spcastat.assess.folds import divided
+from spcastat.assess.subsets import half_of
+from spcastat.linalg.regression import rotated
 from tests.conftest import source_of
 from tests.storage.test_archive import seal
 

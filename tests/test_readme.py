@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import spcastat as sp
-from spcastat.registry import SOLVERS
+from spcastat.fit.method_table import SOLVERS
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 CARD = [7, 4, 4, 1, 1, 1]

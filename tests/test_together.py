@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
+from spcastat.assess.refit import SparseModel
 from spcastat.cli import main
 from spcastat.errors import CardinalityError, OptionError
-from spcastat.operators import Gram
-from spcastat.resample.sparse_model import SparseModel
-from spcastat.storage.contents import together
+from spcastat.fit.saved_fits import together
+from spcastat.linalg.operators import Gram
 
 R = sp.datasets.load_pitprops()
 SIZE = {"size": ["topdiam", "length"], "rings": ["ringtop", "ringbut", "bowmax"]}

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.linalg.operators import Operator
 from spcastat.measures import MEASURES
-from spcastat.operators import Operator
 
 FILE = Path(__file__).with_name("best_known.json")
 #: A value must lie above the best known by this share to take its place.

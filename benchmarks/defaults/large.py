@@ -18,7 +18,7 @@ from benchmarks.defaults import known
 from benchmarks.defaults.cells import correlation
 from benchmarks.report import Table
 from benchmarks.speed.data import expression, planted, tall
-from spcastat.search.settings import EFFORTS
+from spcastat.search.climbing import EFFORTS
 
 FILE = Path(__file__).with_name("large_known.json")
 #: Name of the runs of `among_candidates`.

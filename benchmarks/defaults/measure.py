@@ -13,9 +13,10 @@ import numpy as np
 from benchmarks.defaults import known
 from benchmarks.defaults.cells import FILES, Cell, cells, correlation
 from benchmarks.report import Table
-from spcastat.operators import Gram
-from spcastat.search.default import CRITERIA, joint
-from spcastat.search.settings import EFFORTS
+from spcastat.linalg.operators import Gram
+from spcastat.search.climbing import EFFORTS
+from spcastat.search.criteria import CRITERIA
+from spcastat.search.default import joint
 
 Key = tuple[Cell, int, str, str, int]
 

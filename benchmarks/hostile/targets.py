@@ -174,7 +174,8 @@ class Target:
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the name and the object of every public function."""
-    from spcastat import plots, tables
+    from spcastat import plots
+    from spcastat.show import renderings as tables
 
     for name in sp.__all__:
         if inspect.isfunction(getattr(sp, name)):
@@ -291,7 +292,7 @@ def _of_the_data() -> Iterator[Target]:
 
 def _options() -> Iterator[Target]:
     """Yield the options of every method that are no argument of `spca` by name, for one method each."""
-    from spcastat.registry import SOLVERS
+    from spcastat.fit.method_table import SOLVERS
 
     named = inspect.signature(sp.spca).parameters
     seen: set[str] = set()

@@ -22,11 +22,11 @@ PREPRINT = (
 ROWS: dict[str, dict[str, str]] = {
     "000": {
         "Theorem 1 (u = Ev)": "tests/solvers/test_bcd_steps.py: steps against the least-squares solution",
-        "Theorem 2 (hard threshold)": "tests/kernels/test_thresholds.py: against all supports",
-        "Theorem 3 (l1 bound)": "tests/kernels/test_thresholds.py: against the exact maximum",
-        "Lemma 1 (the l1 norm falls with the threshold)": "tests/kernels/test_thresholds.py",
+        "Theorem 2 (hard threshold)": "tests/linalg/test_thresholds.py: against all supports",
+        "Theorem 3 (l1 bound)": "tests/linalg/test_thresholds.py: against the exact maximum",
+        "Lemma 1 (the l1 norm falls with the threshold)": "tests/linalg/test_thresholds.py",
         "Theorem 4 (Tseng)": "cited, nothing to compute; tests/solvers/test_bcd_steps.py: it never rises",
-        "Theorem 5 (nonnegative)": "tests/kernels/test_thresholds.py; a unit vector where none is positive",
+        "Theorem 5 (nonnegative)": "tests/linalg/test_thresholds.py; a unit vector where none is positive",
         "Algorithm 1 (BCD-SPCA)": "methods bcd-l0 and bcd-l1; Tables 2 to 4",
         "Algorithm 2 (BCD-NSPCA)": "the same with nonneg=True; Tables 6 and 7",
         "Section 3.1.1 (Hastie)": "000-hastie",
@@ -69,7 +69,7 @@ ROWS: dict[str, dict[str, str]] = {
         "Section 5.4, Figure 4": "002-fig4",
     },
     "003": {
-        "Proposition 3.1 (Schur deflation is a projection)": "tests/operators/test_deflated_rows.py: against "
+        "Proposition 3.1 (Schur deflation is a projection)": "tests/linalg/test_deflated_rows.py: against "
         "the QR factorization of the scores",
         "Proposition 3.2 (gain of adjusted variance)": "tests/measures/test_measures.py: against the "
         "residual of least squares",
@@ -89,8 +89,8 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "004": {
         "Theorem 1 (ascent direction)": "tests/solvers/test_rspca.py: steps of l1 variance",
-        "Theorem 2 (0 < p < 1)": "tests/kernels/test_lp_thresholds.py: against a fine grid",
-        "Theorem 3 (closed forms)": "tests/kernels/test_lp_thresholds.py",
+        "Theorem 2 (0 < p < 1)": "tests/linalg/test_lp_thresholds.py: against a fine grid",
+        "Theorem 3 (closed forms)": "tests/linalg/test_lp_thresholds.py",
         "Theorem 4 (ascent, local maximum)": "tests/solvers/test_rspca.py: (i) and (iii)",
         "Algorithm 1 (RSPCA)": "methods rspca-l0, rspca-l1, rspca-lhalf, rspca-lp; Tables 1 to 4",
         "Figures 1 and 4": "drawings: y = x^2 against |x|; samples of images",

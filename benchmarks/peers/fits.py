@@ -12,9 +12,9 @@ import numpy as np
 
 import spcastat as sp
 from benchmarks.peers.cells import CELLS, rows
-from spcastat.certify.joint import certify_joint
-from spcastat.certify.orthogonal_search import searched
-from spcastat.operators import Gram
+from spcastat.linalg.operators import Gram
+from spcastat.proofs.jointly import certify_joint
+from spcastat.proofs.orthogonal import search_orthogonal
 
 #: With more variables than this, orthogonal loadings are searched for on supports that do not meet.
 FEW = 200
@@ -39,7 +39,7 @@ def orthogonal(X: np.ndarray, S: np.ndarray, k: int, card: int) -> np.ndarray:
     if len(S) > FEW:
         return sp.spca_cov(S, k, card=card, objective="pev", disjoint=True).loadings.to_numpy()
     start = sp.spca_cov(S, k, card=card, objective="pev", effort="quick").loadings.to_numpy()
-    return searched(S / np.trace(S), (card,) * k, [start], np.random.default_rng(0))[0]
+    return search_orthogonal(S / np.trace(S), (card,) * k, [start], np.random.default_rng(0))[0]
 
 
 def of_sklearn(X: np.ndarray, S: np.ndarray, k: int, card: int) -> np.ndarray:

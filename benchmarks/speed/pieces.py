@@ -21,7 +21,7 @@ from benchmarks.speed.fresh import Call, beyond, fresh
 from benchmarks.speed.parquet import written
 from benchmarks.speed.rows import HEAD, bounded, ratio
 from benchmarks.speed.sparse import centred, megabytes
-from spcastat.operators.row_operators import SparseRows
+from spcastat.linalg.operators import SparseRows
 from spcastat.search import default
 
 #: MB that the command may take beyond what spca(path) takes.
@@ -118,8 +118,8 @@ def weak_times(n: int, p: int) -> dict[str, float]:
     X = (rng.standard_normal((n, 3)) * [2.0, 1.9, 1.8]) @ V
     X += rng.standard_normal((n, p))
     rows = da.from_array(X, chunks=(-(-n // 10), p), name=False)
-    from spcastat.operators import Sums
-    from spcastat.streams import open_stream
+    from spcastat.linalg.accumulate import Sums
+    from spcastat.streams.opening import open_stream
 
     def one_pass() -> None:
         stream = open_stream(rows)

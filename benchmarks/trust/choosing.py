@@ -13,16 +13,15 @@ from benchmarks.report import Table
 from benchmarks.trust import rules
 from benchmarks.trust.models import CHOOSE, FREE, NUMBER, RULED, Model, generator, support_f1
 from benchmarks.trust.sets import Call, Measured, share, shares
-from spcastat.choosing.data import request
-from spcastat.engine import make_plan
-from spcastat.operators import prepare
-from spcastat.resample.folds import FoldSums, MomentFolds, random_labels
-from spcastat.resample.sampler import Rules
-from spcastat.select.candidates import Candidates, choose
-from spcastat.select.fits_of_cardinalities import Fitter
-from spcastat.select.noise_tests import Draws, default_card, standing
-from spcastat.select.sign_flips import RowNoise
-from spcastat.select.unequal import select
+from spcastat.assess.candidates import Candidates, choose
+from spcastat.assess.cardinalities import Fitter
+from spcastat.assess.draws import Rules
+from spcastat.assess.folds import FoldSums, MomentFolds, random_labels
+from spcastat.assess.noise_tests import Draws, RowNoise, default_card, standing
+from spcastat.assess.unequal_cardinalities import select
+from spcastat.choosing import request
+from spcastat.fit.plan import make_plan
+from spcastat.linalg.build import prepare
 
 FOLDS = 5
 EACH = ("equal", "free", "auto")

@@ -22,7 +22,7 @@ import spcastat as sp
 from benchmarks.report import Table
 from benchmarks.trust.models import CHOOSE, generator, support_f1
 from benchmarks.trust.sets import Call, Measured, share
-from spcastat.missing import em_moments
+from spcastat.reading.missing_values import em_moments
 
 #: What is missing: completely at random, or at random.
 CONDITIONS = (("5 %", 0.05), ("20 %", 0.2), ("40 %", 0.4), ("MAR 20 %", 0.2))

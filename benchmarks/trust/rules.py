@@ -34,9 +34,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import ttest_ind
 
-from spcastat.search.climbing import swept
-from spcastat.search.objectives import held
-from spcastat.search.starting_fits import from_directions
+from spcastat.search.chains import from_directions
+from spcastat.search.climbing import sweep
+from spcastat.search.criteria import held
 
 #: Of `tune_spca`.
 FOLDS, REPEATS = 5, 3
@@ -136,7 +136,7 @@ def one_component(S: np.ndarray, card: int) -> np.ndarray:
     criterion = held(S / np.trace(S), (card,), "adjusted")
     leading = np.linalg.eigh(S)[1][:, -1:]
     starts = [leading, *(S[:, [j]] for j in np.argsort(-(S**2).sum(axis=0))[:3])]
-    fits = swept(criterion, from_directions(criterion, starts), 8)
+    fits = sweep(criterion, from_directions(criterion, starts), 8)
     return criterion.dense(fits.some(np.argsort(-fits.value)[:1]))[0][:, 0]
 
 

@@ -8,8 +8,8 @@ import spcastat as sp
 from benchmarks.report import Table
 from benchmarks.trust.models import STABILITY, Model, generator
 from benchmarks.trust.sets import Call, Measured, shares
-from spcastat.operators import Gram
-from spcastat.resample import align
+from spcastat.assess.refit import align
+from spcastat.linalg.operators import Gram
 
 MODELS = {**STABILITY, "weak spike": Model(100, 100, (8,), (2,))}
 NOISE_CARD = 10

@@ -8,8 +8,8 @@ import spcastat as sp
 from benchmarks.report import Table
 from benchmarks.trust.models import STRONG, WEAK, Model, generator
 from benchmarks.trust.sets import Call, Measured, shares
-from spcastat.operators import Gram
-from spcastat.resample import align
+from spcastat.assess.refit import align
+from spcastat.linalg.operators import Gram
 
 #: Noise alone, in which ten variables are selected, heavy-tailed noise, and planted components.
 MODELS = {

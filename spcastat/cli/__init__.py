@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-from spcastat.cli import choose_command as choose
 from spcastat.cli import fit_command as fit
+from spcastat.cli import path_commands as choose
 from spcastat.cli import path_commands as path
 from spcastat.cli import plot_command as plot
 from spcastat.cli import transform_command as transform
@@ -255,8 +255,8 @@ def prepare(parser: argparse.ArgumentParser) -> None:
 
 def names() -> dict[str, Iterable[str]]:
     """Return the names that arguments accept."""
-    from spcastat.registry import SOLVERS
-    from spcastat.search.settings import EFFORTS, OBJECTIVES, PROMISES
+    from spcastat.fit.method_table import SOLVERS
+    from spcastat.search.climbing import EFFORTS, OBJECTIVES, PROMISES
 
     return {
         "method": SOLVERS,

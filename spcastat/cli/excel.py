@@ -11,7 +11,7 @@ from typing import Any
 from spcastat.cli.output_files import tell
 from spcastat.config import listed, nearest
 from spcastat.errors import FileError, OptionError
-from spcastat.textfiles import TextTable
+from spcastat.reading.textfiles import TextTable
 
 #: The largest unpacked size of a workbook in bytes, and of a sheet in cells. To read as much takes a minute
 #: and 2 GB.

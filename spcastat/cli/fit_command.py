@@ -8,17 +8,16 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.fit_formats import format_of, given_of, output_arguments, written
 from spcastat.cli.input_tables import DATA, columns_apart, load_table, reading_arguments
-from spcastat.cli.output_files import STDIN, refuse_overlap
+from spcastat.cli.output_files import STDIN, format_of, given_of, output_arguments, refuse_overlap, written
 from spcastat.config import MISSING
 from spcastat.errors import DataError, FormulaError, OptionError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spcastat.report.renderings import Summary
-    from spcastat.results import SpcaResult
+    from spcastat.results.fit import SpcaResult
+    from spcastat.show.renderings import Summary
 
 EXAMPLES = """\
 examples:
@@ -305,7 +304,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 
 def _refuse_matrix(name: str, data: pd.DataFrame) -> None:
     """Raise DataError if data that are to be taken as rows look like a covariance or correlation matrix."""
-    from spcastat.intake.covariance import is_matrix_of_variances, looks_like_covariance
+    from spcastat.reading.covariance import is_matrix_of_variances, looks_like_covariance
 
     unlabelled = list(data.index) == list(range(len(data)))
     if looks_like_covariance(data) or is_matrix_of_variances(data, unlabelled):
@@ -360,8 +359,8 @@ def run(args: argparse.Namespace) -> str:
 
 def _checked(formula: str, columns: pd.Index) -> dict[str, object]:
     """Return the functions a formula may call; raise if it calls anything else."""
-    from spcastat.intake.expressions import LONGEST, formula_name
-    from spcastat.intake.safe import require_safe, safe_context
+    from spcastat.reading.expressions import LONGEST, formula_name
+    from spcastat.reading.formula_safety import require_safe, safe_context
 
     if len(formula) > LONGEST:
         raise FormulaError(f"--formula has {len(formula)} characters; use --columns for so many columns.")

@@ -19,7 +19,7 @@ from spcastat.errors import DuplicateNamesError, FileError, OptionError, SpcaErr
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spcastat.textfiles import TextTable
+    from spcastat.reading.textfiles import TextTable
 
 DATA = (
     "a table in a .csv, .tsv, .tab (also .gz, .bz2, .xz, .zst), .xlsx or .parquet file; - for CSV from "
@@ -64,7 +64,7 @@ def names(text: str) -> list[str]:
 
 def _separator(text: str) -> str:
     """Read one character, or its name."""
-    from spcastat.textfiles import SEPARATORS
+    from spcastat.reading.textfiles import SEPARATORS
 
     named = {name: character for character, name in SEPARATORS.items()}
     found = {**named, "\\t": "\t", "space": " "}.get(text, text)
@@ -95,7 +95,7 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
 
 def as_option(option: str, value: Any) -> str:
     """Return an option of reading as it is written on the command line: ``--sep semicolon``."""
-    from spcastat.textfiles import SEPARATORS
+    from spcastat.reading.textfiles import SEPARATORS
 
     if option == "header":
         return "--header" if value else "--no-header"
@@ -152,8 +152,8 @@ def read_new(args: argparse.Namespace) -> pd.DataFrame:
 def _is_large(args: argparse.Namespace) -> bool:
     if args.data == STDIN or getattr(args, "in_memory", None) or getattr(args, "covariance", None):
         return False
+    from spcastat.reading.textfiles import usual_separator
     from spcastat.streams.whole import fits_in_memory
-    from spcastat.textfiles import usual_separator
 
     if usual_separator(args.data) is None and Path(args.data).suffix.lower() not in _PARQUET:
         return False  # a workbook, or a file that will be refused
@@ -180,7 +180,7 @@ def _near_file(given: str, bundled: Iterable[str]) -> str:
 
 def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
     """Read a table by its file extension; errors are reported with the name of the file."""
-    from spcastat.textfiles import usual_separator
+    from spcastat.reading.textfiles import usual_separator
 
     path = args.data
     separator = "," if path == STDIN else usual_separator(path)
@@ -214,7 +214,7 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
 
 def _text_table(args: argparse.Namespace, usual: str) -> TextTable:
     """Open a text table, and print a note on options that were detected from its first lines."""
-    from spcastat.textfiles import TextTable
+    from spcastat.reading.textfiles import TextTable
 
     how: dict[str, Any] = {name: getattr(args, name) for name in (*_TEXT_OPTIONS, "header")}
     how |= {"labels": args.index_col, "say": as_option}
@@ -353,9 +353,9 @@ def _in_formula(formula: str | None, available: Sequence[str]) -> list[str] | No
     """Return the columns that a formula uses; None if the formula is invalid and will be refused."""
     import pandas as pd
 
-    from spcastat.intake import formula as formulas
-    from spcastat.intake.expressions import LONGEST
-    from spcastat.intake.safe import safe_context
+    from spcastat.reading import formula as formulas
+    from spcastat.reading.expressions import LONGEST
+    from spcastat.reading.formula_safety import safe_context
 
     if formula is None or len(formula) > LONGEST:
         return None

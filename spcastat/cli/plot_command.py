@@ -9,16 +9,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli import fit_command as fitting
-from spcastat.cli.fit_formats import given_of
 from spcastat.cli.input_tables import DATA, columns_apart, is_saved_fit, names
-from spcastat.cli.output_files import refuse_overlap, require_picture, save_figure
+from spcastat.cli.output_files import given_of, refuse_overlap, require_picture, save_figure
 from spcastat.config import listed, nearest, one_of
 from spcastat.errors import OptionError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.results import SpcaResult
+    from spcastat.results.fit import SpcaResult
 
 #: Plotting methods of a fit; `bootstrap` and `stability` plot the results of these methods.
 KINDS = (

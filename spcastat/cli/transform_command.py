@@ -9,7 +9,7 @@ from spcastat.cli.input_tables import DATA, is_saved_fit, read_new, reading_argu
 from spcastat.cli.output_files import csv_separator, csv_text, refuse_overlap, require_encodable
 from spcastat.config import MISSING
 from spcastat.errors import FileError
-from spcastat.storage.atomic import write_bytes
+from spcastat.fit.archive import write_bytes
 
 EXAMPLES = """\
 examples:

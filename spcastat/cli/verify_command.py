@@ -23,8 +23,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> str:
     """Check the proof; return what it proves, or raise."""
-    from spcastat.certify.checker import RefusedError
-    from spcastat.certify.verify import verify
+    from spcastat.proofs.checker import RefusedError
+    from spcastat.proofs.verify import verify
 
     try:
         return "\n".join([*verify(args.proof, args.data, args.sep), "The proof holds for these data."])

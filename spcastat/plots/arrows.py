@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from spcastat.argument_types import Pair
 from spcastat.config import listed, whole_number
 from spcastat.errors import OptionError, ShapeError
-from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_names
+from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.label_placement import Scene, scene_of, write_names
-from spcastat.plots.plot_colours import FURTHER, ink, line, shade, visible
+from spcastat.plots.axes_and_names import FURTHER, ink, line, shade, visible
+from spcastat.plots.placement import Scene, scene_of, write_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -386,7 +386,7 @@ def plot_correlations(
     sentences = _sentences(data, len(correlations), r)
     note = helpers.write_note(ax, sentences or [" "])
     while True:
-        helpers.settle(ax)
+        helpers.run_layout(ax)
         scene = scene_of(ax, tips, np.empty((0, 2)))
         every = range(len(arrows))
         written, key, _ = name_arrows(ax, scene, arrows, every, sentences, "see correlations")

@@ -10,10 +10,10 @@ import pandas as pd
 from spcastat.argument_types import Several
 from spcastat.config import one_of, real_number, text
 from spcastat.errors import ComponentsError, DataError, ShapeError
-from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_name, short_names
+from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.plot_colours import accents, colours_of, ink, line, shade
+from spcastat.plots.axes_and_names import accents, colours_of, ink, line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +84,7 @@ def plot_contributions(
     if k > 1 or equal:  # above the bars, since there is no room next to them
         above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": min(k, 3)}
         ax.legend(frameon=False, fontsize="small", **above)
-    helpers.settle(ax)
+    helpers.run_layout(ax)
     unseen = int((every > 0).any(axis=1).sum()) - rows
     helpers.write_note(ax, [f"The largest {rows}; {unseen} more {of} have a nonzero value." * (unseen > 0)])
     return ax
@@ -197,7 +197,7 @@ def plot_frequency(
     ax.set_xticks([c + at for c in range(k) for at in ticks], [*ticks.values()] * k, minor=True)
     ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
     ax.set_xlabel("Share of fits of half of the rows that select it\n(grey: not in the fit)")
-    helpers.settle(ax)
+    helpers.run_layout(ax)
     return ax
 
 

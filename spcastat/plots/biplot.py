@@ -17,9 +17,8 @@ from spcastat.labels import short_name, short_names
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots import plotted_rows
 from spcastat.plots.arrows import draw_arrows, longest, markers_of, name_arrows, same_components
-from spcastat.plots.biplot_layout import FILLED, Content, lay_out, resize, room_for
-from spcastat.plots.label_placement import scene_of, write_names
-from spcastat.plots.plot_colours import FURTHER, ink, line, need_coloured, shade, visible
+from spcastat.plots.axes_and_names import FURTHER, ink, line, need_coloured, shade, visible
+from spcastat.plots.placement import FILLED, Content, lay_out, resize, room_for, scene_of, write_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,12 +12,12 @@ import pandas as pd
 from spcastat.argument_types import Sections, Several
 from spcastat.config import elements, is_whole, listed, one_of, shown
 from spcastat.errors import DataError, OptionError, ShapeError
-from spcastat.intake.checks import real_array
-from spcastat.intake.variable_groups import variable_groups
-from spcastat.kernels.largest_rows import leading
 from spcastat.labels import short_name, short_names
+from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.plot_colours import accents, area, ink, line, shade
+from spcastat.plots.axes_and_names import accents, area, ink, line, shade
+from spcastat.reading.checks import real_array
+from spcastat.reading.frames import variable_groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,7 +102,7 @@ def plot_loadings(
     helpers.name_rows(ax, names, components_above=True)
     left_out = f"\n{rows} of {loaded} variables: the\nlargest of each component"
     ax.set_xlabel("Loading" + left_out * (rows < loaded))
-    helpers.settle(ax)
+    helpers.run_layout(ax)
     # names of variables are smaller if rows are close
     pitch = 0.85 * float(helpers.size_of(ax)[1]) / rows
     full = ax.yaxis.get_ticklabels()[0].get_fontsize()
@@ -350,7 +350,7 @@ def _print_values(ax: Axes, values: np.ndarray, colours: np.ndarray) -> None:
 
     Without the minus, negative and positive cells could not be distinguished in a greyscale print.
     """
-    helpers.settle(ax)
+    helpers.run_layout(ax)
     inks = np.where(colours[..., :3] @ np.array([0.299, 0.587, 0.114]) > 0.53, "black", "white")
     texts = [
         ax.text(j, i, helpers.value_text(values[i, j]), fontsize="small", color=inks[i, j], ha="center")

@@ -10,12 +10,12 @@ import pandas as pd
 
 from spcastat.config import elements, flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
-from spcastat.intake.checks import real_array
-from spcastat.kernels.sparsity import is_sparse
 from spcastat.labels import short_name, short_names
+from spcastat.linalg.ties import is_sparse
 from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.plot_colours import MARKERS, accents, colours_of, ink, line, shade
+from spcastat.plots.axes_and_names import MARKERS, accents, colours_of, ink, line, shade
+from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

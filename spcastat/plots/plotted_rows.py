@@ -11,9 +11,9 @@ import pandas as pd
 
 from spcastat.config import elements, is_single, is_whole, plural, shown, whole_number
 from spcastat.errors import DataError, OptionError, ShapeError
-from spcastat.intake.checks import aligned, real_array
 from spcastat.labels import short_name, short_names
-from spcastat.plots.plot_colours import MARKERS, accents, area, colour_map, colours_of, line, paper, shade
+from spcastat.plots.axes_and_names import MARKERS, accents, area, colour_map, colours_of, line, paper, shade
+from spcastat.reading.checks import aligned, real_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

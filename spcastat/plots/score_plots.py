@@ -10,12 +10,12 @@ import pandas as pd
 from spcastat.argument_types import ByRow, Palette, Several
 from spcastat.config import flag, listed, whole_number
 from spcastat.errors import ComponentsError, DataError, ShapeError
-from spcastat.intake.checks import frame_values, real_array
 from spcastat.labels import short_name
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.label_placement import scene_of, write_names
-from spcastat.plots.plot_colours import accents, area, line, need_coloured, shade
+from spcastat.plots.axes_and_names import accents, area, line, need_coloured, shade
+from spcastat.plots.placement import scene_of, write_names
 from spcastat.plots.plotted_rows import dots, group_rows, groups_of, scatter_groups
+from spcastat.reading.checks import frame_values, real_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -252,7 +252,7 @@ def plot_diagnostics(
     _limit_lines(ax, limits)
     ax.set_xlabel("Hotelling T² (distance within the components)")
     ax.set_ylabel("Q (squared residual)")
-    helpers.settle(ax)
+    helpers.run_layout(ax)
     chosen = np.flatnonzero(points["labelled"].to_numpy())
     chosen = chosen[np.argsort(-(xy[chosen] / xy.max(axis=0).clip(min=1e-300)).max(axis=1), kind="stable")]
     scene = scene_of(ax, xy[chosen], xy, shafts=False)

@@ -12,29 +12,26 @@ import pandas as pd
 from scipy.linalg import subspace_angles
 
 from spcastat import plots
+from spcastat.assess.draws import seed_of, workers
+from spcastat.assess.folds import Errors, divided, held_out, require_foldable
+from spcastat.assess.refit import plan_of, refit_of
 from spcastat.config import flag, listed, shown, whole_number
-from spcastat.engine.inputs import Source, require_unchanged
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
-from spcastat.intake import ReadOptions
-from spcastat.kernels.orthonormal import orthonormalise
+from spcastat.fit.frames import facts
+from spcastat.fit.frames import loadings as loadings_of
+from spcastat.fit.inputs import Source, require_unchanged
+from spcastat.fit.proof_sentences import joint_gap
+from spcastat.fit.record import JOINT, deep_copy
 from spcastat.labels import full_names, name_text
+from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.measures import MEASURES, measures_of
 from spcastat.progress import listening
-from spcastat.report.renderings import Summary
-from spcastat.resample import seed_of, workers
-from spcastat.resample.folds import divided, require_foldable
-from spcastat.resample.refit import plan_of, refit_of
+from spcastat.reading.design import ReadOptions
 from spcastat.results.call import Call, source_for
 from spcastat.results.fit import SpcaResult
-from spcastat.search.settings import OBJECTIVES
-from spcastat.select.crossvalidation import Errors, held_out
-from spcastat.state.component_frames import facts
-from spcastat.state.component_frames import loadings as loadings_of
-from spcastat.state.copies import own
-from spcastat.state.proof_sentences import joint_gap
-from spcastat.state.record import JOINT
-from spcastat.tables import Document, Row, Table
-from spcastat.tables.grid import each, number_rows, percent
+from spcastat.search.climbing import OBJECTIVES
+from spcastat.show.grid import Document, Row, Table, each, number_rows, percent
+from spcastat.show.renderings import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,12 +82,12 @@ class Comparison(Summary):
         and its standard error "held_out_se", "held_out_excess" over the smallest and its standard error,
         paired by fold.
         """
-        return own(self._measures)
+        return deep_copy(self._measures)
 
     @property
     def cardinality(self) -> pd.DataFrame:
         """Nonzeros, fits x components."""
-        return own(self._cardinality)
+        return deep_copy(self._cardinality)
 
     @property
     def agreement(self) -> pd.DataFrame:
@@ -98,12 +95,12 @@ class Comparison(Summary):
 
         Components are matched so that it is largest; a component without a match counts as zero.
         """
-        return own(self._agreement)
+        return deep_copy(self._agreement)
 
     @property
     def angles(self) -> pd.DataFrame:
         """The largest principal angle between the spans of the loadings, fits x fits, in degrees."""
-        return own(self._angles)
+        return deep_copy(self._angles)
 
     @property
     def matches(self) -> pd.DataFrame:
@@ -112,7 +109,7 @@ class Comparison(Summary):
         The columns are "fit", "other", "component", "matched", "jaccard" (the Jaccard index of the supports)
         and "cosine" (the absolute cosine between the loadings).
         """
-        return own(self._matches)
+        return deep_copy(self._matches)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw each share of variance of each fit as a point.

@@ -12,30 +12,28 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import MISSING, one_of
+from spcastat.fit import frames, rows
+from spcastat.fit.frames import variance as variance_table
+from spcastat.fit.proof_sentences import with_proof
+from spcastat.fit.record import deep_copy
+from spcastat.fit.resampling_frames import last_intervals
+from spcastat.fit.saved_fits import read_state
+from spcastat.fit.saved_fits import save as save_fit
+from spcastat.fit.score_files import transform_to as write_transformed
+from spcastat.fit.state import FitState
+from spcastat.fit.supplementary import describe as associations
 from spcastat.measures import MEASURES
-from spcastat.report.equations import equations as written_equations
-from spcastat.report.methods_text import Description
-from spcastat.report.methods_text import describe as described
-from spcastat.report.renderings import Shown, Summary
-from spcastat.report.report_file import to_excel, write_report
-from spcastat.report.summary import NOTEBOOK, SCREEN, summarise
 from spcastat.results import interpretation, plotted, proofs, resampling
-from spcastat.results.call import Call, call_text, card_by_number, names_for
+from spcastat.results.call import Call, Picklable, call_text, card_by_number, names_for
 from spcastat.results.interpretation import Supplement
-from spcastat.results.pickling import Picklable
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, LoadingTest, Resampled, SplitInference, Stability
-from spcastat.state import FitState
-from spcastat.state import component_frames as frames
-from spcastat.state import row_scores as rows
-from spcastat.state.copies import own
-from spcastat.state.proof_sentences import with_proof
-from spcastat.state.resampling_frames import last_intervals
-from spcastat.state.supplementary import describe as associations
-from spcastat.state.variance import variance as variance_table
-from spcastat.storage.fits import read_state
-from spcastat.storage.fits import save as save_fit
-from spcastat.storage.score_files import transform_to as write_transformed
+from spcastat.show.methods_text import Description
+from spcastat.show.methods_text import describe as described
+from spcastat.show.methods_text import equations as written_equations
+from spcastat.show.renderings import Shown, Summary
+from spcastat.show.report import to_excel, write_report
+from spcastat.show.summary import NOTEBOOK, SCREEN, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,9 +67,10 @@ if TYPE_CHECKING:
         Table,
         Vector,
     )
-    from spcastat.engine import Fit, Plan
-    from spcastat.engine.inputs import Source
-    from spcastat.plots import BiplotData
+    from spcastat.fit.inputs import Source
+    from spcastat.fit.plan import Plan
+    from spcastat.fit.run import Fit
+    from spcastat.plots.biplot import BiplotData
     from spcastat.streams.local import ScoreChunks
 
 
@@ -149,7 +148,7 @@ class SpcaResult(Picklable, Shown):
         NoRowsError
             For a fit of a covariance matrix, or from a file saved without scores.
         """
-        return own(self._scores)
+        return deep_copy(self._scores)
 
     # --- variance -------------------------------------------------------------------------------
 
@@ -253,7 +252,7 @@ class SpcaResult(Picklable, Shown):
         if one_of("of", of, frames.OF) == "variables":
             return self._state.by_variable(self._state.V**2)
         source = rows.need_rows(self._state, self._source, "contributions('rows')")
-        return frames.row_contributions(own(self._scores), source.weights)
+        return frames.row_contributions(deep_copy(self._scores), source.weights)
 
     def cos2(self, of: Of = "variables") -> pd.DataFrame:
         """Return the squared cosines: how well each component represents each variable, or row.
@@ -273,7 +272,7 @@ class SpcaResult(Picklable, Shown):
         if one_of("of", of, frames.OF) == "variables":
             return frames.correlations(self._state) ** 2
         rows.need_rows(self._state, self._source, "cos2('rows')")
-        return frames.row_cos2(self._state, own(self._scores), self._distances["Q"].to_numpy())
+        return frames.row_cos2(self._state, deep_copy(self._scores), self._distances["Q"].to_numpy())
 
     def describe_components(
         self,
@@ -541,7 +540,7 @@ class SpcaResult(Picklable, Shown):
             return rows.diagnostics_in_kind(self._state, new, na)
         if self._source is not None and self._source.distributed:
             return plotted.sampled_diagnostics(self._drawn)
-        return own(self._distances)
+        return deep_copy(self._distances)
 
     def limits(self, level: float = 0.95) -> pd.Series:
         """Return limits of T2 and Q: quantiles at `level` of their distributions for new rows.
@@ -1236,7 +1235,7 @@ class SpcaResult(Picklable, Shown):
     @property
     def options(self) -> dict[str, Any]:
         """The options of the method, including defaults."""
-        return own(self._state.record.options)
+        return deep_copy(self._state.record.options)
 
     @property
     def status(self) -> Status:
@@ -1265,7 +1264,7 @@ class SpcaResult(Picklable, Shown):
     @property
     def details(self) -> pd.DataFrame:
         """What the method reports about each component, such as its penalty; may have no columns."""
-        return pd.DataFrame(own(self._state.record.details), index=self.components)
+        return pd.DataFrame(deep_copy(self._state.record.details), index=self.components)
 
     def refit(self, **changes: Unpack[Changes]) -> SpcaResult:
         """Fit again with some arguments changed; a new `card`, `variance` or `t` replaces any of these.
@@ -1727,7 +1726,7 @@ class SpcaResult(Picklable, Shown):
             found = rows.diagnostics_of(self._state, new)
         else:
             distributed = self._source is not None and self._source.distributed
-            found = own(self._drawn[["T2", "Q"]] if distributed else self._distances)
+            found = deep_copy(self._drawn[["T2", "Q"]] if distributed else self._distances)
             groups = self._by_row(groups, "groups")
         drawn = plots.plot_diagnostics(found, self.limits(level), groups=groups, labels=labels, ax=ax)
         return plotted.with_sample(drawn, found)
@@ -1781,7 +1780,7 @@ class SpcaResult(Picklable, Shown):
 
     def _row_scores(self) -> pd.DataFrame:
         """Return a copy of the scores of the rows, n x k."""
-        return own(self._scores)
+        return deep_copy(self._scores)
 
     @cached_property
     def _distances(self) -> pd.DataFrame:
@@ -1797,7 +1796,7 @@ class SpcaResult(Picklable, Shown):
     def _scores_to_draw(self, what: str) -> pd.DataFrame:
         """Return the scores of the rows, or of a sample of them; `what` is the plot that needs them."""
         if self._state.scores is None and self._source is not None and self._source.stream is not None:
-            return own(self._drawn[self._state.components])
+            return deep_copy(self._drawn[self._state.components])
         if self._state.scores is None:
             rows.need_rows(self._state, self._source, what)
         return self._row_scores()

@@ -10,16 +10,17 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import elements, listed, nearest, plural, shown
-from spcastat.engine.inputs import Source
 from spcastat.errors import ComponentsError, DuplicateNamesError, OptionError
-from spcastat.intake.frames import open_table
+from spcastat.fit import frames as component_frames
+from spcastat.fit import rows as row_scores
+from spcastat.fit.inputs import Source
+from spcastat.fit.record import deep_copy
+from spcastat.fit.state import FitState
+from spcastat.fit.supplementary import Further, further
 from spcastat.labels import full_names, name_text
-from spcastat.report.renderings import Summary
-from spcastat.state import FitState, component_frames, row_scores
-from spcastat.state.copies import own
-from spcastat.state.supplementary import Further, further
-from spcastat.tables import Document, Table
-from spcastat.tables.grid import number_rows
+from spcastat.reading.frames import open_table
+from spcastat.show.grid import Document, Table, number_rows
+from spcastat.show.renderings import Summary
 
 #: Largest number of rows in a printed table; frames have all.
 MOST_ROWS = 30
@@ -56,18 +57,18 @@ class Supplement(Summary):
     @property
     def rows(self) -> pd.DataFrame | None:
         """Scores of the supplementary rows, m x k."""
-        return None if self._rows is None else own(self._rows)
+        return None if self._rows is None else deep_copy(self._rows)
 
     @property
     def rows_cos2(self) -> pd.DataFrame | None:
         """Squared cosines of the supplementary rows with the components, m x k."""
-        return None if self._cos2 is None else own(self._cos2)
+        return None if self._cos2 is None else deep_copy(self._cos2)
 
     @property
     def correlations(self) -> pd.DataFrame | None:
         """Correlations of the numeric variables with the scores, s x k."""
         found = self._further
-        return None if found is None or found.correlations.empty else own(found.correlations)
+        return None if found is None or found.correlations.empty else deep_copy(found.correlations)
 
     @property
     def correlations_cos2(self) -> pd.DataFrame | None:
@@ -78,22 +79,22 @@ class Supplement(Summary):
     @property
     def levels(self) -> pd.DataFrame | None:
         """Mean scores of the levels of factors, by (variable, level)."""
-        return None if self._factors is None else own(self._factors.levels)
+        return None if self._factors is None else deep_copy(self._factors.levels)
 
     @property
     def test_values(self) -> pd.DataFrame | None:
         """Test values of these means, by (variable, level); beyond 2 in size a mean is significant at 5 %."""
-        return None if self._factors is None else own(self._factors.test_values)
+        return None if self._factors is None else deep_copy(self._factors.test_values)
 
     @property
     def ratios(self) -> pd.DataFrame | None:
         """Share of the variance of each score between the levels of each factor."""
-        return None if self._factors is None else own(self._factors.ratios)
+        return None if self._factors is None else deep_copy(self._factors.ratios)
 
     @property
     def sizes(self) -> pd.DataFrame | None:
         """Number of rows (sum of weights) of each numeric variable, level and factor, in the column "n"."""
-        return None if self._further is None else own(self._further.sizes.to_frame("n"))
+        return None if self._further is None else deep_copy(self._further.sizes.to_frame("n"))
 
     @property
     def _named_levels(self) -> pd.DataFrame | None:
@@ -182,7 +183,7 @@ def further_variables(
 def renamed(state: FitState, names: Any) -> FitState:
     """Return the state of a fit with new names of its components; see `SpcaResult.rename`."""
     new = _renamed(list(state.components), names)
-    scores = None if state.scores is None else own(state.scores).set_axis(new, axis=1)
+    scores = None if state.scores is None else deep_copy(state.scores).set_axis(new, axis=1)
     return replace(state, record=replace(state.record, names=new), scores=scores)
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from spcastat.config import nearest
 from spcastat.errors import UnknownOptionError
-from spcastat.registry import CONTROLS, SOLVERS
+from spcastat.fit.method_table import CONTROLS, SOLVERS
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -10,15 +10,14 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
+from spcastat.fit.frames import facts
+from spcastat.fit.record import deep_copy
+from spcastat.fit.state import rule_words
 from spcastat.measures import MEASURES, measures_of
-from spcastat.report.renderings import Summary
-from spcastat.report.summary import describe_data
 from spcastat.results.fit import SpcaResult
-from spcastat.state.component_frames import facts
-from spcastat.state.copies import own
-from spcastat.state.support_rule import rule_words
-from spcastat.tables import Document, Row, Table
-from spcastat.tables.grid import fixed, percent
+from spcastat.show.grid import Document, Row, Table, fixed, percent
+from spcastat.show.renderings import Summary
+from spcastat.show.summary import describe_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +59,7 @@ class SpcaPath(Summary):
         The columns are "card", "nonzeros", all measures, "pca" (the share of dense PCA with as many
         components), "objective", "score_correlation" and "converged".
         """
-        return own(self._table)
+        return deep_copy(self._table)
 
     def __getitem__(self, card: int | tuple[int, ...] | list[int]) -> SpcaResult:
         """Return the fit with a cardinality.
@@ -151,7 +150,7 @@ class SpcaPath(Summary):
         >>> path = sp.spca_path(sp.datasets.pitprops_sample(), k=2, cards=[3, 5], scale=True)
         >>> path.explore("pitprops.html")  # doctest: +SKIP
         """
-        from spcastat.report.explorer import Position, write_explorer  # imported late, as few paths need it
+        from spcastat.show.explorer import Position, write_explorer  # imported late, as few paths need it
 
         positions = [Position(card, fit._state, fit._source) for card, fit in self._fits.items()]
         write_explorer(path, positions, self._table, self._document(), title, max_points)

@@ -9,17 +9,16 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import listed, nearest, one_of, shown, warn
-from spcastat.engine.inputs import Source
 from spcastat.errors import DataWarning, NoRowsError, OptionError, ShapeError
-from spcastat.intake.frames import open_table
+from spcastat.fit import frames, rows
+from spcastat.fit.frames import variance
+from spcastat.fit.inputs import Source
+from spcastat.fit.record import deep_copy
+from spcastat.fit.state import FitState
 from spcastat.plots.biplot import ARROWS
+from spcastat.reading.frames import open_table
 from spcastat.results.call import Call
 from spcastat.results.interpretation import checked
-from spcastat.state import FitState
-from spcastat.state import component_frames as frames
-from spcastat.state import row_scores as rows
-from spcastat.state.copies import own
-from spcastat.state.variance import variance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +87,7 @@ def scree(state: FitState, kind: str, parallel: Any, max_components: int | None,
 
 def sampled_rows(state: FitState, source: Source) -> pd.DataFrame:
     """Return scores, T2 and Q of a sample of rows in chunks; ``attrs["sample"]`` describes the sample."""
-    from spcastat.resample.subsets import drawn_rows  # imported late, as few fits need it
+    from spcastat.assess.subsets import drawn_rows  # imported late, as few fits need it
 
     assert source.stream is not None
     return drawn_rows(state, source.stream)
@@ -98,7 +97,7 @@ def sampled_diagnostics(drawn: pd.DataFrame) -> pd.DataFrame:
     """Return T2 and Q of a sample of rows, with a warning that they are a sample."""
     if "sample" in drawn.attrs:
         warn(f"diagnostics() returns those of {drawn.attrs['sample']}.", DataWarning)
-    return own(drawn[["T2", "Q"]])
+    return deep_copy(drawn[["T2", "Q"]])
 
 
 def with_sample(ax: Axes, frame: pd.DataFrame) -> Axes:

@@ -10,26 +10,25 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import flag, one_of, real_number, shown, whole_number
-from spcastat.engine.inputs import Source
-from spcastat.engine.order_and_sign import settle
 from spcastat.errors import OptionError
-from spcastat.kernels.eig import top_eigh
+from spcastat.fit.archive import file_path, write_bytes
+from spcastat.fit.inputs import Source
+from spcastat.fit.moments import Moments
+from spcastat.fit.proof_sentences import percent_text, proof_sentence, with_proof
+from spcastat.fit.record import JOINT, Proven, deep_copy, plain_value
+from spcastat.fit.starts import order_and_sign
+from spcastat.fit.state import FitState, forced, grouped, groups_of, rule_of, rule_words
 from spcastat.labels import full_names, name_text
+from spcastat.linalg.deflation import Removed, deflate
+from spcastat.linalg.eigenvectors import top_eigh
+from spcastat.linalg.operators import Operator
 from spcastat.measures import MEASURES, adjusted_variances
-from spcastat.operators import Operator, Removed, deflate
 from spcastat.progress import listening
-from spcastat.report.renderings import Summary
+from spcastat.search.climbing import OBJECTIVES
 from spcastat.search.grouped import GroupRule
 from spcastat.search.rule import SupportRule
-from spcastat.search.settings import OBJECTIVES
-from spcastat.state import FitState
-from spcastat.state.copies import own
-from spcastat.state.fit_moments import Moments
-from spcastat.state.proof_sentences import percent_text, proof_sentence, with_proof
-from spcastat.state.record import JOINT, Proven, plain_value
-from spcastat.state.support_rule import forced, grouped, groups_of, rule_of, rule_words
-from spcastat.storage.atomic import file_path, write_bytes
-from spcastat.tables import Document, Row, Table
+from spcastat.show.grid import Document, Row, Table
+from spcastat.show.renderings import Summary
 
 if TYPE_CHECKING:
     from spcastat.argument_types import Path, Progress
@@ -50,7 +49,7 @@ class Certificate(Summary):
 
         `best` are the best loadings found, shape (p, k), and `data` those of the call that made the fit.
         """
-        from spcastat.certify.claim import claim_of  # imported late, as few fits need it
+        from spcastat.proofs.witness import claim_of  # imported late, as few fits need it
 
         self._proven = proven
         self._best = state.by_variable(best)
@@ -78,7 +77,7 @@ class Certificate(Summary):
         "optimal", to 1e-4 relative; "proof", "nodes", "open", "seconds"; "best_known" and its "supports".
         """
         joint = self._proven.scope == "joint"
-        table = pd.DataFrame(self._proven.rows, index=["fit"] if joint else own(self._components))
+        table = pd.DataFrame(self._proven.rows, index=["fit"] if joint else deep_copy(self._components))
         name = "supports" if joint else "support"
         table[name] = [_named(places, self._best.index) for places in table[name]]
         return table
@@ -91,7 +90,7 @@ class Certificate(Summary):
     @property
     def loadings(self) -> pd.DataFrame:
         """The best loadings found, p x k."""
-        return own(self._best)
+        return deep_copy(self._best)
 
     def save(self, path: Path, *, time_limit: float = 60.0) -> None:
         """Write a proof that can be checked without a new search: ``spcastat verify proof.json data.csv``.
@@ -118,9 +117,9 @@ class Certificate(Summary):
             in single precision; and if no proof was found, because the bound is not based on supports or
             time ran out.
         """
-        from spcastat.certify.checker import RefusedError
-        from spcastat.certify.verify import LAYOUT, attained, parsed, proves, refusals
-        from spcastat.certify.witness import UnwrittenError, witnesses
+        from spcastat.proofs.checker import RefusedError
+        from spcastat.proofs.verify import LAYOUT, attained, parsed, proves, refusals
+        from spcastat.proofs.witness import UnwrittenError, witnesses
 
         claim = self._claim
         if isinstance(claim, str):
@@ -238,7 +237,7 @@ def better_fit(state: FitState, source: Source, certificate: Certificate) -> Fit
         )
     falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
     sorts = equal and falling and measure != "adjusted" and rule is None
-    V = settle(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
+    V = order_and_sign(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
     old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
     # a fit is better if its measure exceeds that of the other by a share of 1e-9
     if not new > old * (1.0 + 1e-9):
@@ -275,7 +274,7 @@ def _each(
     state: FitState, op: Operator, time_limit: float, max_nodes: int | None
 ) -> tuple[Proven, np.ndarray]:
     """Prove bounds for single components; return the proof, and the best loadings found."""
-    from spcastat.certify import certify  # imported late, as few fits need it
+    from spcastat.proofs.one_component import certify  # imported late, as few fits need it
 
     found = certify(op, state.V, time_limit=time_limit, max_nodes=max_nodes, rule=rule_of(state.record))
     rows = [_plain(one, ("value", "upper_bound", "best_known"), op.unit**2) for one in found]
@@ -286,7 +285,7 @@ def _all_together(
     state: FitState, op: Operator, objective: str, orthogonal: bool, time_limit: float, max_nodes: int | None
 ) -> tuple[Proven, np.ndarray]:
     """Prove a bound for all components jointly; return the proof, and the best loadings found."""
-    from spcastat.certify.joint import certify_joint, certify_partition
+    from spcastat.proofs.jointly import certify_joint, certify_partition
 
     if orthogonal and (product := _largest_product(state.V)) > ORTHOGONAL:
         raise OptionError(
@@ -399,7 +398,7 @@ def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
 
 def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
     """Return a joint proof updated for better loadings of the same cardinalities."""
-    from spcastat.certify.joint import verdict
+    from spcastat.proofs.jointly import verdict
 
     (row,) = proven.rows
     value = float(MEASURES[proven.measure](V, op)[-1])

@@ -10,29 +10,27 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import flag, one_of, real_number, whole_number
 from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError
+from spcastat.fit import resampling_frames as tables
+from spcastat.fit.frames import loadings
+from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
+from spcastat.fit.state import FitState, rule_of
 from spcastat.progress import listening
-from spcastat.report.renderings import Summary
-from spcastat.report.resampling_tables import (
+from spcastat.results.call import Call, Picklable, frame_of, source_for
+from spcastat.show.renderings import Summary
+from spcastat.show.resampling_tables import (
     bootstrap_document,
     split_document,
     stability_document,
     test_document,
 )
-from spcastat.results.call import Call, frame_of, source_for
-from spcastat.results.pickling import Picklable
-from spcastat.state import FitState
-from spcastat.state import resampling_frames as tables
-from spcastat.state.component_frames import loadings
-from spcastat.state.resampled import Bootstrapped, Halved, Split, Tested
-from spcastat.state.support_rule import rule_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat.argument_types import Progress, Rng, Rows, Several
-    from spcastat.engine.inputs import Source
-    from spcastat.inference.samples import Resampling
-    from spcastat.tables import Document
+    from spcastat.assess.samples import Resampling
+    from spcastat.fit.inputs import Source
+    from spcastat.show.grid import Document
 
 #: Upper limits on the numbers of permutations, and of draws or pairs. At these limits the Monte Carlo error
 #: of a probability is below 0.2 %.
@@ -174,7 +172,7 @@ class Stability(Picklable, Summary):
 
     _kind: ClassVar[str] = "stability"
 
-    def __init__(self, state: FitState, found: Halved) -> None:
+    def __init__(self, state: FitState, found: HalfSamples) -> None:
         self._state = state
         self._found = found
 
@@ -437,7 +435,7 @@ def bootstrap(
     progress: Progress,
 ) -> Bootstrapped:
     """Return loadings and variances of `n` draws of rows with replacement; see `SpcaResult.bootstrap`."""
-    from spcastat.inference import bootstrap as draws_of
+    from spcastat.assess.samples import bootstrap as draws_of
 
     n = whole_number("n", n, 2, MOST_DRAWS)
     fixed = not flag("select", select)
@@ -462,9 +460,9 @@ def stability(
     rng: Rng,
     n_jobs: int,
     progress: Progress,
-) -> Halved:
+) -> HalfSamples:
     """Return the selections of `n` pairs of halves of the rows; see `SpcaResult.stability`."""
-    from spcastat.inference import stability as halves_of
+    from spcastat.assess.samples import stability as halves_of
 
     n = whole_number("n", n, 1, MOST_DRAWS)
     threshold = real_number("threshold", threshold, 0.5, 1.0, open_low=True)
@@ -486,7 +484,7 @@ def split_inference(
     progress: Progress,
 ) -> Split:
     """Return loadings from one half of the rows on supports from the other; see the method of a fit."""
-    from spcastat.inference import split
+    from spcastat.assess.samples import split
 
     n = whole_number("n", n, 2, MOST_DRAWS)
     with listening(progress):
@@ -506,7 +504,7 @@ def test_loadings(
     progress: Progress,
 ) -> Tested:
     """Return p- and q-values of all variables from `n` permutations; see `SpcaResult.test_loadings`."""
-    from spcastat.inference import permutation_test
+    from spcastat.assess.permutation import permutation_test
 
     n = whole_number("n", n, 1, MOST_PERMUTATIONS)
     method = f"fdr_{one_of('fdr', fdr, ('bh', 'by'))}"
@@ -524,7 +522,7 @@ def test_loadings(
 
 def _require_permutable(state: FitState, given: Resampling) -> None:
     """Raise an error unless rows can be permuted: all in memory, measured, and fitted without a rule."""
-    from spcastat.resample.sampler import RowSampler
+    from spcastat.assess.draws import RowSampler
 
     if not isinstance(given.sampler, RowSampler):
         none = "rows in chunks are not all in memory"
@@ -547,7 +545,7 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
         )
 
 
-def with_result(state: FitState, **found: Bootstrapped | Halved | Split | Tested) -> FitState:
+def with_result(state: FitState, **found: Bootstrapped | HalfSamples | Split | Tested) -> FitState:
     """Return the state with a result of resampling; `found` has the name of a field of `Trust`."""
     return replace(state, trust=replace(state.trust, **found))  # type: ignore[arg-type]
 
@@ -563,11 +561,10 @@ def _resampling(
     **how: bool,
 ) -> Resampling:
     """Return what resampling needs to draw rows and refit; `what` is the name of the call in messages."""
-    from spcastat.inference.samples import Resampling
-    from spcastat.resample import seed_of, workers
-    from spcastat.resample.refit import plan_of, refit_of
-    from spcastat.resample.sampler import sampler_of
-    from spcastat.resample.streamed import StreamRows
+    from spcastat.assess.draws import sampler_of, seed_of, workers
+    from spcastat.assess.refit import plan_of, refit_of
+    from spcastat.assess.samples import Resampling
+    from spcastat.assess.subsets import StreamRows
 
     seed, jobs = seed_of(rng), workers(n_jobs)
     source, call = source_for(state, source, call, data, what)

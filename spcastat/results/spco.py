@@ -12,23 +12,23 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import elements, listed, one_of, plural, real_number, shown
-from spcastat.engine.inputs import Source
 from spcastat.errors import OptionError
-from spcastat.intake import replay
-from spcastat.intake.checks import rows_of
-from spcastat.intake.other_libraries import in_library_of
-from spcastat.kernels.sparsity import is_sparse
-from spcastat.kernels.ties import soft_at
+from spcastat.fit.frames import CUMULATIVE
+from spcastat.fit.inputs import Source
+from spcastat.fit.record import deep_copy
+from spcastat.linalg.operators import Rows
+from spcastat.linalg.ties import is_sparse, soft_at
 from spcastat.measures import MEASURES, adjusted_variances
-from spcastat.operators import Rows
-from spcastat.report.renderings import Shown, Summary
-from spcastat.results.pickling import Picklable
-from spcastat.solvers import ADVICE
-from spcastat.solvers.spco import SPCO, Coordinates
-from spcastat.state.copies import own
-from spcastat.state.variance import CUMULATIVE
-from spcastat.streams import read_whole
-from spcastat.tables import Arrangement, Document, Row, Table, loadings_table
+from spcastat.reading.checks import rows_of
+from spcastat.reading.frames import in_library_of
+from spcastat.reading.read import replay
+from spcastat.results.call import Picklable
+from spcastat.show.fit_tables import Arrangement, loadings_table
+from spcastat.show.grid import Document, Row, Table
+from spcastat.show.renderings import Shown, Summary
+from spcastat.solvers.regression import SPCO, Coordinates
+from spcastat.solvers.solver import ADVICE
+from spcastat.streams.opening import read_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,12 +76,14 @@ class SpcoResult(Picklable, Shown):
     @property
     def loadings(self) -> pd.DataFrame:
         """The loadings A, p x k: dense and orthonormal, the largest absolute entry of a column positive."""
-        return pd.DataFrame(self._A.copy(), index=own(self._source.spec.columns), columns=self.components)
+        return pd.DataFrame(
+            self._A.copy(), index=deep_copy(self._source.spec.columns), columns=self.components
+        )
 
     @property
     def coordinates(self) -> pd.DataFrame:
         """The sparse coordinates Z, n x k, in the order and with the labels of the fitted rows."""
-        return own(self._coordinates)
+        return deep_copy(self._coordinates)
 
     @property
     def penalty(self) -> float:
@@ -96,7 +98,7 @@ class SpcoResult(Picklable, Shown):
         ``cumulative fit`` the share of the total variance that the sparse coordinates reproduce,
         1 - |X - ZA'|^2 / |X|^2; ``cumulative PCA`` that of dense components.
         """
-        return own(self._variance)
+        return deep_copy(self._variance)
 
     @property
     def total_variance(self) -> float:
@@ -172,8 +174,8 @@ class SpcoResult(Picklable, Shown):
         Z = rows_of(coordinates, "coordinates", self._A.shape[1])
         standard = self._source.standard
         assert standard is not None
-        index = own(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
-        return pd.DataFrame(standard.restore(Z @ self._A.T), index, own(self._source.spec.columns))
+        index = deep_copy(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
+        return pd.DataFrame(standard.restore(Z @ self._A.T), index, deep_copy(self._source.spec.columns))
 
     # --- paths and plots --------------------------------------------------------------------------
 
@@ -326,7 +328,7 @@ class SpcoResult(Picklable, Shown):
         assert self._source.standard is not None
         scores = self._source.standard.project(matrix, self._A)
         values = soft_at(scores, self._found.penalty) / (1.0 + self._solver.ridge) + 0.0  # no -0
-        return pd.DataFrame(values, index=own(index), columns=self.components)
+        return pd.DataFrame(values, index=deep_copy(index), columns=self.components)
 
     # --- summaries ------------------------------------------------------------------------------
 
@@ -405,7 +407,7 @@ class SpcoPath(Summary):
         of the total variance: "cpev" (the adjusted variance of the loadings), "fit" (what the sparse
         coordinates reproduce) and "pca" (what as many dense components explain), and "converged".
         """
-        return own(self._table)
+        return deep_copy(self._table)
 
     def __getitem__(self, value: float) -> SpcoResult:
         """Return the fit for a requested value.

@@ -1,1 +1,1 @@
-"""Search over the supports of all components together: joint search, and swaps of single variables."""
+"""The default method: searches over the supports of all components together."""

@@ -1,21 +1,252 @@
-"""Independent chains of perturbations (kicks) and climbs, run side by side until they agree."""
+"""Starts, perturbations, and independent chains of climbs that run until they agree.
+
+It differs from the component of largest variance. Candidate supports are grown variable by variable from
+many first variables, or come from truncated power iterations started at every row; exchanges improve them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
+from spcastat.linalg.eigenvectors import varimax
 from spcastat.progress import stage
-from spcastat.search.climbing import LONG, climbed, deepened, swept
-from spcastat.search.component_order import reordered
-from spcastat.search.criterion import Criterion, Fits, joined
-from spcastat.search.fixed_supports import refined
-from spcastat.search.local_optima import SAME, Evidence
-from spcastat.search.perturbed_fits import interchanged, kicked
-from spcastat.search.settings import EFFORTS, Effort, Patience
-from spcastat.search.starting_fits import pool
+from spcastat.search.climbing import (
+    EFFORTS,
+    LONG,
+    SAME,
+    Effort,
+    Evidence,
+    Patience,
+    climb,
+    deepen,
+    exchange_until_optimal,
+    sweep,
+)
+from spcastat.search.criteria import Criterion, Fits, joined
+from spcastat.search.matrices import Model, best_vectors, divisor, eigen, largest, ranked_entries
+from spcastat.search.moves import CHOICE, MANY, NULL, iterated, permuted, rebuild, refined, reordered
+
+
+def perturb(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
+    """Return the fits with one to three components rebuilt, or with two of them rotated.
+
+    If the order matters and all cardinalities are equal, rebuilt components are placed last; otherwise they
+    stay in place.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    fits : Fits
+    rng : numpy Generator
+    """
+    fits = fits.some(slice(None))
+    B, k = len(fits), criterion.k
+    turned = np.zeros(B, dtype=bool)
+    if _pairs(criterion):
+        turned = rng.random(B) < 0.25
+        _turn(criterion, fits, np.flatnonzero(turned), rng)
+    # one disjoint component alone would be rebuilt from the same remaining variables
+    least = 1 if criterion.rule is None or not criterion.rule.disjoint else min(2, k)
+    count = np.where(turned, 0, rng.integers(least, min(3, k) + 1, size=B))
+    chosen = rng.permuted(np.tile(np.arange(k), (B, 1)), axis=1)
+    out = np.zeros((B, k), dtype=bool)
+    np.put_along_axis(out, chosen, np.arange(k) < count[:, None], axis=1)
+    if criterion.equal and not criterion.exact:
+        order = np.argsort(out, axis=1, kind="stable")
+        fits, out = permuted(criterion, fits, order), np.take_along_axis(out, order, axis=1)
+    for i in range(k):
+        criterion.empty(fits, np.flatnonzero(out[:, i]), i)
+    stages = range(k) if criterion.equal else rng.permutation(k)
+    # starts from all rows would always give the same component
+    rows = max(1, min(8, criterion.m // 4))
+    for i in stages:
+        which = np.flatnonzero(out[:, i])
+        if which.size:
+            seeds = rng.permuted(np.tile(np.arange(criterion.m), (which.size, 1)), axis=1)[:, :rows]
+            # with probability 0.6 the best rebuilt component is taken, otherwise one of the best few
+            best = rng.random(which.size) < 0.6
+            pick = np.where(best, 0, rng.integers(0, CHOICE, size=which.size))
+            rebuild(criterion, fits, which, int(i), seeds, pick)
+    fits.value = criterion.value(fits.G, fits.N)
+    return criterion.mended(fits)
+
+
+def interchanged(criterion: Criterion, fits: Fits) -> Fits:
+    """Return the fits with two components of different kinds exchanged, B fits for each such pair.
+
+    The products S v of the two change places and are truncated again. Climbs alone hardly ever change which
+    direction has which cardinality.
+    """
+    images = fits.first if criterion.T is None else fits.second
+    every = np.arange(len(fits))
+    found = []
+    for a, b in combinations(range(criterion.k), 2):
+        if criterion.kinds[a] != criterion.kinds[b]:
+            new = fits.some(slice(None))
+            _recut(criterion, new, every, {a: images[:, b], b: images[:, a]})
+            found.append(new)
+    return criterion.mended(joined(found))
+
+
+def _recut(criterion: Criterion, fits: Fits, which: np.ndarray, directions: dict[int, np.ndarray]) -> None:
+    """Truncate directions, shape (len(which), m) each, to give new components of some fits."""
+    for i in directions:
+        criterion.empty(fits, which, i)
+    for i, direction in directions.items():
+        used = criterion.used(fits, i)
+        criterion.put(fits, which, i, *criterion.cut(direction, i, None if used is None else used[which]))
+
+
+def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Generator) -> None:
+    """Rotate the products S v of two components in their plane, and truncate them to their cardinalities.
+
+    A quarter turn exchanges their directions. Criteria that depend on the span only use any angle.
+    """
+    images = fits.first if criterion.T is None else fits.second
+    pairs = _pairs(criterion)
+    drawn = rng.integers(0, len(pairs), size=which.size)
+    angles = rng.uniform(0.0, np.pi, size=which.size) if criterion.exact else np.full(which.size, np.pi / 2)
+    for number in np.unique(drawn):
+        a, b = pairs[number]
+        some = which[drawn == number]
+        cos, sin = np.cos(angles[drawn == number])[:, None], np.sin(angles[drawn == number])[:, None]
+        one, other = images[some, a], images[some, b]
+        _recut(criterion, fits, some, {a: cos * one + sin * other, b: cos * other - sin * one})
+
+
+def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
+    """Return the pairs of components for which a rotation may give a different fit."""
+    every = [(a, b) for a in range(criterion.k) for b in range(a + 1, criterion.k)]
+    return [(a, b) for a, b in every if criterion.exact or criterion.kinds[a] != criterion.kinds[b]]
+
+
+#: With more than 100 variables a component is started from this many rows of largest variance and as many
+#: random ones; FEWER with more than MANY variables.
+FEW, FEWER = 25, 10
+
+
+def empty(criterion: Criterion, B: int) -> Fits:
+    """Return fits without any loadings."""
+    places = np.concatenate([np.arange(card) for card in criterion.cards])
+    N = len(places)
+    return criterion.fits(np.broadcast_to(places, (B, N)), np.zeros((B, N)))
+
+
+def greedy(criterion: Criterion, B: int, rng: np.random.Generator, plain: bool) -> Fits:
+    """Return fits whose components are found one after another.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    B : int
+    rng : numpy Generator
+    plain : bool
+        Whether the first fit takes the best component at every stage, in the given order. The other fits
+        take one of the best at random and, if cardinalities differ, a random order.
+    """
+    fits = empty(criterion, B)
+    order = np.tile(np.arange(criterion.k), (B, 1))
+    if not criterion.equal:
+        order = rng.permuted(order, axis=1)
+        if plain:
+            order[0] = np.arange(criterion.k)
+    for place in range(criterion.k):
+        pick = rng.integers(0, CHOICE, size=B)
+        seeds = _rows(criterion, fits, rng)
+        if plain:
+            pick[0] = 0
+        for i in np.unique(order[:, place]):
+            which = np.flatnonzero(order[:, place] == i)
+            rebuild(criterion, fits, which, int(i), seeds[which], pick[which])
+    return fits
+
+
+def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndarray:
+    """Return the variables from whose rows a component is started, shape (B, R)."""
+    m, B = criterion.m, len(fits)
+    if m <= 100:
+        return np.broadcast_to(np.arange(m), (B, m))
+    few = FEW if m <= MANY else FEWER
+    spread = rng.permuted(np.tile(np.arange(m), (B, 1)), axis=1)[:, :few]
+    model = criterion.model_given_others(fits)
+    diagonal = np.einsum("bkm,bkl,blm->bm", model.first, model.Z, model.first)
+    main = criterion.M if criterion.T is None else criterion.T
+    left = np.maximum(main.of(fits.of).diagonal() - diagonal, 0.0)
+    return np.concatenate([largest(left, few), spread], axis=1)
+
+
+def from_directions(
+    criterion: Criterion, directions: Sequence[np.ndarray], of: np.ndarray | None = None
+) -> Fits:
+    """Return fits from dense loadings, each of shape (m, k), truncated to the allowed supports.
+
+    `of` is as for `Criterion.fits`.
+    """
+    stacked = np.stack([D.T for D in directions])
+    used = None if criterion.rule is None else np.zeros((len(stacked), criterion.m), dtype=bool)
+    cut = []
+    for i in range(criterion.k):
+        cut.append(criterion.cut(stacked[:, i], i, used, of))
+        if used is not None:
+            np.put_along_axis(used, cut[-1][0], True, axis=1)
+    places, x = (np.concatenate(one, axis=1) for one in zip(*cut, strict=True))
+    return criterion.mended(criterion.fits(places, x, of))
+
+
+def mixtures(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return random rotations of the leading directions, half of them rotated to simple structure."""
+    found = []
+    for draw in range(count):
+        order = vectors.shape[1]
+        mixed = vectors @ np.linalg.qr(rng.standard_normal((order, order)))[0][:, :k]
+        found.append(varimax(mixed) if draw % 2 else mixed)
+    return found
+
+
+def bases(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return bases of the space of the k leading directions, or of a nearby space.
+
+    In turn: rotations of the k directions, oblique bases of them and of one more, and `mixtures` of all. PEV
+    depends on the span of the loadings only, so that the truncation makes the difference.
+    """
+    more = min(k + 1, vectors.shape[1])
+    found = []
+    for draw in range(count):
+        if draw % 4 == 0:
+            found.append(vectors[:, :k] @ np.linalg.qr(rng.standard_normal((k, k)))[0])
+        elif draw % 4 == 3:
+            found += mixtures(vectors, k, 1, rng)
+        else:
+            of = k if draw % 4 == 1 else more
+            found.append(vectors[:, :of] @ rng.standard_normal((of, k)))
+    return found
+
+
+def pool(criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Generator, first: bool) -> Fits:
+    """Return `size` starting fits.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    vectors : ndarray of shape (m, k or more)
+        Leading directions.
+    size : int
+        How many starts, at least 3.
+    rng : numpy Generator
+    first : bool
+        Whether the deterministic starts are among them: greedy, PCA, varimax.
+    """
+    k = criterion.k
+    fixed = [vectors[:, :k], varimax(vectors[:, :k])] if first else []
+    mixed = max(1, 3 * size // 4 if criterion.rugged else size // (2 if criterion.exact else 4))
+    drawn = size - len(fixed) - mixed
+    directions = fixed + (bases if criterion.exact else mixtures)(vectors, k, mixed, rng)
+    starts = greedy(criterion, max(1, drawn), rng, plain=first)
+    return criterion.mended(joined([starts, from_directions(criterion, directions)]))
+
 
 #: Fits a chain keeps for its next round, at most.
 ELITE = 3
@@ -56,7 +287,7 @@ def search(
     if start is not None:
         chains[0] = joined([start, chains[0]])
     with stage("joint search", unit="rounds") as advance:
-        elites = grown(criterion, chains, [None] * len(chains), effort, evidence, rng)
+        elites = grow_chains(criterion, chains, [None] * len(chains), effort, evidence, rng)
         reached = np.array([elite.value[0] for elite in elites])
         best, without_gain = reached.max(), 0
         stuck = np.zeros(len(chains), dtype=int)
@@ -72,7 +303,7 @@ def search(
             stuck[lost] = 0
             parts = _next(criterion, vectors, elites, lost, effort, starts, rng)
             known = [None if again else elite for again, elite in zip(lost, elites, strict=True)]
-            elites = grown(criterion, parts, known, effort, evidence, rng)
+            elites = grow_chains(criterion, parts, known, effort, evidence, rng)
             now = np.array([elite.value[0] for elite in elites])
             stuck = np.where(now > reached * (1.0 + SAME), 0, stuck + 1)
             reached = np.maximum(reached, now)
@@ -81,7 +312,7 @@ def search(
                 best, without_gain = reached.max(), 0
     ends = joined([elite.some(slice(0, 1)) for elite in elites])
     if effort.deep:
-        ends = deepened(criterion, ends, effort.width, effort.valued)
+        ends = deepen(criterion, ends, effort.width, effort.valued)
     met = reached >= reached.max() * (1.0 - SAME)
     evidence.chains = np.where(met, ends.value[met].max(), ends.value).tolist()
     best_fit = ends.some(np.argsort(-ends.value, kind="stable")[:1])
@@ -117,12 +348,12 @@ def _next(
     """Return the next starts of every chain: perturbed best fits, or new starts for the chains `lost`."""
     going = [elite for elite, again in zip(elites, lost, strict=True) if not again]
     bases = [elite.some(rng.integers(0, len(elite), size=effort.kicks)) for elite in going]
-    tried = kicked(criterion, joined(bases), rng)
+    tried = perturb(criterion, joined(bases), rng)
     parts = iter([tried.some(slice(a, a + effort.kicks)) for a in range(0, len(tried), effort.kicks)])
     return [pool(criterion, vectors, starts, rng, first=False) if again else next(parts) for again in lost]
 
 
-def grown(
+def grow_chains(
     criterion: Criterion,
     parts: list[Fits],
     elites: Sequence[Fits | None],
@@ -173,10 +404,10 @@ def _tops(
 
     `chosen` takes the number of a chain and the values of its fits, and returns the positions of those.
     """
-    everything = reordered(criterion, swept(criterion, joined(parts), effort.sweeps))
+    everything = reordered(criterion, sweep(criterion, joined(parts), effort.sweeps))
     ends = np.cumsum([0, *map(len, parts)])
     some = [a + chosen(chain, everything.value[a:b]) for chain, (a, b) in enumerate(pairwise(ends))]
-    tops = climbed(criterion, everything.some(np.concatenate(some)), effort.width, effort.valued)
+    tops = climb(criterion, everything.some(np.concatenate(some)), effort.width, effort.valued)
     return [tops.some(slice(a, b)) for a, b in pairwise(np.cumsum([0, *map(len, some)]))]
 
 
@@ -187,3 +418,60 @@ def distinct(values: np.ndarray, count: int) -> np.ndarray:
     new = np.ones(len(order), dtype=bool)
     new[1:] = ranked[:-1] - ranked[1:] > SAME * np.abs(ranked[:-1])
     return order[new][:count]
+
+
+#: Number of first variables from which supports are grown, and of supports improved by exchanges.
+GROWN = 30
+
+
+def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
+    """Return the best fit of one component that is found, and the local optima on the way.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        The least-squares share for one component, over all m variables.
+    """
+    card = criterion.cards[0]
+    model = criterion.model_given_others(empty(criterion, 1))
+    every = np.arange(criterion.m)[None]
+    supports = [grow_predictor(model, card), iterated(criterion, model, every, 0)[0][0]]
+    places = np.unique(np.concatenate(supports), axis=0)
+    parts = model.repeated(len(places)).bordered(places, places[:, :0])
+    fits = criterion.fits(places, best_vectors(parts.A, parts.M))
+    fits = fits.some(ranked_entries(fits.value[None], GROWN)[0])
+    fits = climb(criterion, fits, criterion.m, 4)
+    evidence = Evidence()
+    evidence.add(fits.value)
+    best = exchange_until_optimal(criterion, fits.some(ranked_entries(fits.value[None], 1)[0]))
+    evidence.chains = [float(best.value[0])]
+    return best, evidence
+
+
+def grow_predictor(model: Model, card: int) -> np.ndarray:
+    """Return supports, shape (GROWN, card), grown from the best single variables.
+
+    The variable j that enters has the largest ratio v'Av / v'Bv in the plane of two vectors: the best one on
+    the support, and e_j minus its projection on the support in the metric of B.
+    """
+    every = np.arange(model.M.m)[None]
+    alone = model.bordered(every[:, :0], every)
+    support = ranked_entries(
+        alone.corner / np.maximum(alone.corner_M, NULL) * (alone.corner_M > NULL), GROWN
+    ).T
+    model, every = model.repeated(len(support)), np.repeat(every, len(support), axis=0)
+    for c in range(1, card):
+        parts = model.bordered(support, every)
+        assert parts.M is not None
+        values, U = eigen(parts.A[:, :, :c], parts.M[:, :, :c])
+        a, r = U.mT @ parts.A[:, :, c:], U.mT @ parts.M[:, :, c:]
+        left = parts.corner_M - (r**2).sum(axis=1)
+        sound = left > NULL * np.maximum(parts.corner_M, NULL)
+        left = divisor(left, sound)
+        corner = (parts.corner - (r * (2.0 * a - values[..., None] * r)).sum(axis=1)) / left
+        apart = 0.5 * (corner - values[:, -1:])
+        along = a[:, -1] - values[:, -1:] * r[:, -1]
+        gains = np.where(sound, apart + np.sqrt(apart**2 + along**2 / left), 0.0)
+        np.put_along_axis(gains, support, -1.0, axis=1)
+        support = np.sort(np.concatenate([support, ranked_entries(gains, 1)], axis=1), axis=1)
+    return support

@@ -1,4 +1,4 @@
-"""Local ascent for a batch of fits at once: sweeps over the components, and climbs by exchanges.
+"""Local ascent for a batch of fits, the local optima that it reaches, and the settings by effort.
 
 A sweep updates component i to hard(w_i + mu s_i v_i), where w_i is half the gradient plus s_i v_i and s_i its
 scale. The criterion is not convex in one column, so that the update need not ascend: it is evaluated for
@@ -7,22 +7,83 @@ several mu, and a larger mu is a shorter step.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+
 import numpy as np
 
-from spcastat.operators import GRAM_ORDER
-from spcastat.search.component_order import reordered
-from spcastat.search.criterion import Criterion, Fits
-from spcastat.search.exchange import GAIN, exchange, trials
-from spcastat.search.fixed_supports import refined
-from spcastat.search.local_optima import SAME
-from spcastat.search.small_matrices import ranked
-from spcastat.search.swaps import swapped
+from spcastat.linalg.operators import GRAM_ORDER
+from spcastat.search.criteria import Criterion, Fits
+from spcastat.search.matrices import ranked_entries
+from spcastat.search.moves import GAIN, exchange, refined, reordered, swapped, trials
+
+#: Values that differ by less than this share of the total variance count as one optimum.
+SAME = 1e-6
+
+
+@dataclass
+class Optima:
+    """The local optima that a search reached: the value and the number of times of each."""
+
+    hits: dict[float, int] = field(default_factory=dict)
+
+    def add(self, value: float, hits: int = 1) -> None:
+        """Count an optimum."""
+        for known in self.hits:
+            if abs(known - value) <= SAME:
+                self.hits[known] += hits
+                return
+        self.hits[value] = hits
+
+    def table(self) -> list[tuple[float, int]]:
+        """Return (value, hits), the best first."""
+        return sorted(self.hits.items(), reverse=True)
+
+
+@dataclass(eq=False)
+class Evidence:
+    """The local optima of a search.
+
+    Attributes
+    ----------
+    values : list of float
+        The criterion at the end of every climb.
+    chains : list of float
+        The best of each chain.
+    """
+
+    values: list[float] = field(default_factory=list)
+    chains: list[float] = field(default_factory=list)
+
+    def add(self, values: np.ndarray) -> None:
+        """Add the final values of climbs."""
+        self.values += values.tolist()
+
+    def settle(self, value: float) -> None:
+        """Replace the value of the best optimum by that of a final ascent from it."""
+        best = max(self.values)
+        self.values = [max(value, v) if v >= best * (1.0 - SAME) else v for v in self.values]
+
+    def table(self) -> list[tuple[float, int]]:
+        """Return the distinct optima, the best first, and how often each was reached."""
+        found: list[tuple[float, int]] = []
+        for value in sorted(self.values, reverse=True):
+            if found and found[-1][0] - value <= SAME * abs(value):
+                found[-1] = (found[-1][0], found[-1][1] + 1)
+            else:
+                found.append((value, 1))
+        return found
+
+    def unseen(self) -> float:
+        """Return Good and Turing's estimate of the probability that the next climb ends in a new optimum."""
+        table = self.table()
+        return sum(hits == 1 for _, hits in table) / max(len(self.values), 1)
+
 
 #: The values of mu: weights of the present loadings in the steps that are tried.
 STEPS = np.array([0.0, 1.0, 5.0])
 
 
-def swept(criterion: Criterion, fits: Fits, sweeps: int) -> Fits:
+def sweep(criterion: Criterion, fits: Fits, sweeps: int) -> Fits:
     """Return the fits after a limited number of sweeps; none is worse than before.
 
     A fit is finished when a sweep raises its value by no more than a share SAME.
@@ -50,7 +111,7 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> None:
     W[np.arange(len(fits))[:, None, None], np.arange(len(STEPS))[:, None], fits.places[:, None, part]] += own
     places, x = criterion.cut(W, i, criterion.used(fits, i), fits.of)
     values = criterion.replaced(fits, i, places, x)
-    best = ranked(values, len(STEPS))[:, 0]
+    best = ranked_entries(values, len(STEPS))[:, 0]
     rose = np.flatnonzero(values[np.arange(len(fits)), best] > fits.value * (1.0 + GAIN))
     if rose.size:
         criterion.put(fits, rose, i, places[rose, best[rose]], x[rose, best[rose]])
@@ -62,7 +123,7 @@ SHORT, LONG = 12, 300
 VALUED = 40
 
 
-def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
+def climb(criterion: Criterion, fits: Fits, width: int, valued: int, rough: float = 1e-5) -> Fits:
     """Return the fits after rounds of exchanges, each followed by a short ascent, while the value rises.
 
     Parameters
@@ -70,7 +131,7 @@ def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: fl
     criterion : Criterion
     fits : Fits
     width, valued : int
-        As for `spcastat.search.exchange.exchange`.
+        As for `spcastat.search.moves.exchange`.
     rough : float
         A fit is finished when a round raises its value by no more than this share, or by no more than .001
         if its supports did not change.
@@ -92,7 +153,7 @@ def climbed(criterion: Criterion, fits: Fits, width: int, valued: int, rough: fl
     return fits
 
 
-def deepened(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
+def deepen(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
     """Return the fits after exchanges that raise the criterion only together with an ascent of all loadings.
 
     The best exchanges of every component, even those that lower the value, are followed by a short ascent.
@@ -105,7 +166,7 @@ def deepened(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
         better = found.value > sub.value * (1.0 + GAIN)
         running = running[better]
         if running.size:
-            fits.put(running, climbed(criterion, found.some(better), width, valued))
+            fits.put(running, climb(criterion, found.some(better), width, valued))
     return fits
 
 
@@ -142,7 +203,7 @@ def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits
     return found.some(np.argmax(values, axis=0) * B + np.arange(B))
 
 
-def settled(criterion: Criterion, fit: Fits) -> Fits:
+def exchange_until_optimal(criterion: Criterion, fit: Fits) -> Fits:
     """Return a fit that no exchange of one variable improves, with the best loadings on its supports.
 
     Exchanges with every variable outside the support are ranked by the model of one column, which is exact
@@ -150,8 +211,103 @@ def settled(criterion: Criterion, fit: Fits) -> Fits:
     follows the best of these.
     """
     while True:
-        found = deepened(criterion, fit, criterion.m, VALUED)
+        found = deepen(criterion, fit, criterion.m, VALUED)
         found = reordered(criterion, refined(criterion, found, LONG))
         if not found.value[0] > fit.value[0] * (1.0 + 1e-7):
             return found
         fit = found
+
+
+#: objective -> its name in printed headers.
+OBJECTIVES = {"adjusted": "adjusted variance", "pev": "PEV", "least_squares": "least-squares share"}
+
+#: Whether a share of variance is kept after every component, or by all of them together.
+PROMISES = ("every", "total")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When a search ends: after rounds without improvement, if its chains agree.
+
+    Attributes
+    ----------
+    without_gain : int
+        Rounds without improvement after which the search ends, if its chains agree and new optima are
+        unlikely (see `unseen`).
+    unseen : float
+        Largest estimated probability that a climb ends in a new optimum.
+    long : int
+        Rounds without improvement after which `unseen` is not required.
+    rise : float
+        A fit counts as better if its value rises by more than this share.
+    rough : float
+        After `long` rounds without improvement, chains agree if their values differ by less than this share.
+    """
+
+    without_gain: int
+    unseen: float
+    long: int
+    rise: float
+    rough: float
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The settings of a search. A chain is an independent search.
+
+    Attributes
+    ----------
+    chains : int
+        Chains to begin with.
+    starts : int
+        Starts per chain.
+    sweeps : int
+        Sweeps per start, at most.
+    climbs : int
+        Climbs per chain and round, from the best of the starts or of the perturbed fits.
+    kicks : int
+        Perturbed fits per chain and round.
+    ordered, free : Patience
+        When a search ends, if the order of the components matters (adjusted variance), and if it does not.
+        Without an order there are many good optima with similar values.
+    rounds : int
+        Rounds at most; half as many again with up to a few dozen loadings.
+    width : int
+        Variables that may enter in the exchanges of a component.
+    valued : int
+        Exchanges of a component for which the criterion itself is computed.
+    deep : bool
+        Whether exchanges are also tried that raise the criterion only after an ascent of all loadings.
+    """
+
+    chains: int
+    starts: int
+    sweeps: int
+    climbs: int
+    kicks: int
+    ordered: Patience
+    free: Patience
+    rounds: int
+    width: int
+    valued: int
+    deep: bool
+
+    @property
+    def agree(self) -> int:
+        """Number of chains that must have reached the best fit."""
+        return (self.chains + 1) // 2
+
+
+_AUTO = Effort(
+    chains=3, starts=10, sweeps=6, climbs=4, kicks=12, ordered=Patience(3, 0.25, 6, SAME, SAME),
+    free=Patience(1, 0.4, 6, 1e-4, 1e-3), rounds=8, width=40, valued=6, deep=True,
+)  # fmt: skip
+#: name -> settings.
+EFFORTS = {
+    "quick": replace(_AUTO, chains=1, starts=14, sweeps=4, climbs=5, kicks=0, rounds=0, deep=False),
+    "auto": _AUTO,
+    "thorough": Effort(
+        chains=5, starts=16, sweeps=6, climbs=6, kicks=16, ordered=Patience(4, 0.25, 8, SAME, SAME),
+        free=Patience(4, 0.25, 8, SAME, 3e-4), rounds=30, width=60, valued=12, deep=True,
+    ),
+}  # fmt: skip

@@ -1,29 +1,37 @@
-"""The default search: supports and loadings of all components are optimised jointly."""
+"""The default search, alone, along a path of cardinalities, and near given loadings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import partial
 
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.eig import symmetric, top_eigh
-from spcastat.operators import Gram, Operator
-from spcastat.search.best_predictor import best_predictor
-from spcastat.search.chains import search
-from spcastat.search.climbing import settled
-from spcastat.search.found import Found, directly, found_of
-from spcastat.search.objectives import CRITERIA, held
+from spcastat.linalg.eigenvectors import symmetric, top_eigh
+from spcastat.linalg.operators import Gram, Operator
+from spcastat.progress import stage
+from spcastat.search.chains import (
+    ELITE,
+    best_predictor,
+    distinct,
+    from_directions,
+    grow_chains,
+    perturb,
+    pool,
+    search,
+)
+from spcastat.search.climbing import EFFORTS, LONG, Effort, Evidence, climb, exchange_until_optimal, sweep
+from spcastat.search.criteria import CRITERIA, Criterion, Fits, held, joined, products
+from spcastat.search.moves import refined, reordered
 from spcastat.search.rule import SupportRule
-from spcastat.search.settings import EFFORTS, Effort
-from spcastat.search.starting_fits import from_directions
-from spcastat.search.working_set import restricted
+from spcastat.search.working_set import SearchResult, directly, found_of, restricted
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
 
 #: Up to this many variables the covariance matrix is kept in memory, and all variables are searched.
-HELD = 1000
+GRAM_LIMIT = 1000
 #: Sparse rows with more stored values are treated like rows on disk: products with them are expensive.
 MANY = 2_000_000
 #: With more variables than this, products with many vectors at once would take gigabytes.
@@ -43,7 +51,7 @@ def joint(
     rng: np.random.Generator | None = None,
     starts: Sequence[np.ndarray] = (),
     rule: SupportRule | None = None,
-) -> Found:
+) -> SearchResult:
     """Search for the k components of given cardinalities that maximise the objective jointly.
 
     Parameters
@@ -77,14 +85,14 @@ def joint(
     if min(card) >= op.p:
         return directly(op, op.leading(k)[1], objective, settled=True, proven=True)
     seeded = np.random.default_rng(0) if rng is None else rng
-    if rule is None and k == 1 and objective != "least_squares" and op.p <= HELD:
+    if rule is None and k == 1 and objective != "least_squares" and op.p <= GRAM_LIMIT:
         return _single(op, card[0], objective)
-    if k > SEQUENTIAL and op.p <= HELD:
+    if k > SEQUENTIAL and op.p <= GRAM_LIMIT:
         return _one_after_another(op, card, objective)
     if isinstance(effort, str) and effort in LESS and k > 1:
         less = joint(op, k, card, objective, LESS[effort], deepcopy(seeded), rule=rule)
         starts = (*starts, less.V)
-    if op.p <= HELD:
+    if op.p <= GRAM_LIMIT:
         S = op.block(np.arange(op.p)) / op.total
         criterion = held(symmetric(S), card, objective).under(rule)
         if rule is None and k == 1:
@@ -93,7 +101,7 @@ def joint(
         given = from_directions(criterion, starts) if starts else None
         fit, evidence = search(criterion, directions(op, k), settings, seeded, given)
         if settings.deep:
-            fit = settled(criterion, fit)
+            fit = exchange_until_optimal(criterion, fit)
         return found_of(op, criterion, fit, evidence, objective, settings.deep or None)
     settings = EFFORTS["auto"] if k == 1 else settings
     few = op.out_of_core or op.stored > MANY or op.p > MANY_VARIABLES
@@ -118,12 +126,12 @@ def directions(op: Operator, k: int) -> np.ndarray:
     return op.leading(min(2 * k, op.p, max(op.rank_limit, k)))[1]
 
 
-def _single(op: Operator, card: int, objective: str) -> Found:
+def _single(op: Operator, card: int, objective: str) -> SearchResult:
     """Return the component of largest variance: the search over one support."""
     # exchanges of two variables at once are tried where they are cheap
     _, support = best_support(op, card, pairs=card * op.p <= 6000)
     V = np.zeros((op.p, 1))
-    if card <= HELD:  # by LAPACK: products alone give half of the digits of an eigenvector
+    if card <= GRAM_LIMIT:  # by LAPACK: products alone give half of the digits of an eigenvector
         S = op.block(support)
         V[support, 0] = top_eigh(symmetric(S), 1)[1][:, 0]
     else:
@@ -136,7 +144,7 @@ def _single(op: Operator, card: int, objective: str) -> Found:
     return directly(op, V, objective, True, proven)
 
 
-def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> Found:
+def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> SearchResult:
     """Return components found one after another, each of the largest variance given the earlier ones.
 
     The covariance matrix is deflated by its Schur complement, so that the variances add up to the adjusted
@@ -151,3 +159,152 @@ def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> F
         if (variance := float(V[:, j] @ product)) > 0.0:
             left = symmetric(left - np.outer(product, product) / variance)
     return directly(op, V, objective, None, False)
+
+
+def along_path(
+    op: Operator, k: int, cards: Sequence[tuple[int, ...]], objective: str, effort: str, seed: int
+) -> list[SearchResult]:
+    """Search for the best fit at each of many cardinalities.
+
+    Parameters
+    ----------
+    op, k, objective
+        As for `spcastat.search.default.joint`.
+    cards : sequence of tuples of k ints
+        In ascending order.
+    effort : {"quick", "auto", "thorough"}
+    seed : int
+        Every cardinality has its own random generator with this seed.
+
+    Returns
+    -------
+    list of Found
+        In the order of `cards`. The values never decrease.
+
+    Notes
+    -----
+    One chain runs for each cardinality. Every pass over the path adds one round to each chain: it climbs
+    from new starts (in later passes, from perturbed fits) and from the best fits of the previous
+    cardinality. Passes go from the smallest cardinality to the largest and back in turn. There are as many
+    passes as a search at one cardinality has chains (one, three or five).
+    The cardinalities are searched separately for objectives other than adjusted variance, whose good optima
+    lie far apart, and for one component, more than HELD variables or more than SEQUENTIAL components. If a
+    fit is then worse than the previous one, the search is repeated with the previous fit as one more start.
+    """
+    settings, m = EFFORTS[effort], len(cards)
+    results: list[SearchResult] = []
+    if k == 1 or op.p > GRAM_LIMIT or k > SEQUENTIAL or objective != "adjusted":
+        with stage("path", m, "fits") as advance:
+            for card in cards:
+                search = partial(joint, op, k, card, objective, effort)
+                found = search(np.random.default_rng(seed))
+                if results and found.value < results[-1].value:
+                    again = search(np.random.default_rng(seed), [results[-1].V])
+                    found = max(found, again, key=lambda one: one.value)
+                results.append(found)
+                advance(1)
+        return results
+    S = symmetric(op.block(np.arange(op.p)) / op.total)
+    vectors = directions(op, k)
+    generators = [np.random.default_rng(seed) for _ in cards]
+    evidence = [Evidence() for _ in cards]
+    best: list[list[np.ndarray]] = [[] for _ in cards]
+    with stage("path", m * settings.chains, "searches") as advance:
+        for left in reversed(range(settings.chains)):
+            near: list[np.ndarray] = []
+            for i in reversed(range(m)) if left % 2 else range(m):
+                advance(1)
+                rng, criterion = generators[i], held(S, cards[i], objective)
+                known = from_directions(criterion, best[i]) if best[i] else None
+                if min(cards[i]) >= op.p:
+                    ends = from_directions(criterion, [vectors[:, :k]])
+                else:
+                    if known is None:
+                        parts = [pool(criterion, vectors, settings.starts, rng, first=True)]
+                    else:
+                        bases = rng.integers(0, len(known), size=settings.agree * settings.kicks)
+                        parts = [perturb(criterion, known.some(bases), rng)]
+                    parts += [from_directions(criterion, near)] if near else []
+                    ends = joined(
+                        grow_chains(criterion, parts, [known] * len(parts), settings, evidence[i], rng)
+                    )
+                    ends = ends.some(distinct(ends.value, ELITE))
+                    if settings.deep and not left:
+                        ends.put(np.arange(1), exchange_until_optimal(criterion, ends.some(slice(0, 1))))
+                near = best[i] = list(criterion.dense(ends))
+    for i, card in enumerate(cards):
+        if min(card) >= op.p:
+            results.append(joint(op, k, card, objective))
+            continue
+        criterion = held(S, card, objective)
+        fit = from_directions(criterion, best[i][:1])
+        evidence[i].chains = fit.value.tolist()
+        results.append(found_of(op, criterion, fit, evidence[i], objective, settings.deep or None))
+    return results
+
+
+def together(p: int) -> int:
+    """Return how many covariance matrices of p variables to search at once."""
+    return int(np.clip(400_000 // p**2, 1, 100))
+
+
+def near(
+    ops: Sequence[Operator],
+    card: tuple[int, ...],
+    objective: str,
+    starts: Sequence[Sequence[np.ndarray]],
+    fixed: bool = False,
+    rule: SupportRule | None = None,
+) -> list[np.ndarray]:
+    """Return for each of several data sets the best fit that sweeps and one climb reach from given loadings.
+
+    Parameters
+    ----------
+    ops : sequence of Operator
+        Of p variables, with rank k or more.
+    card : tuple of int
+    objective : {"adjusted", "pev", "least_squares"}
+    starts : sequence of sequences of ndarray of shape (p, k)
+        Starts for each data set, the same number for all. They are cut to the cardinalities first.
+    fixed : bool
+        Keep the supports, and optimise the loadings only.
+    rule : SupportRule, optional
+        The supports that are allowed, on up to 1000 variables.
+
+    Returns
+    -------
+    list of ndarray of shape (p, k)
+        Unit loadings. With more than 1000 variables there are sweeps but no exchanges.
+    """
+    large = ops[0].p > GRAM_LIMIT
+    if large and len(ops) > 1:
+        return [near([op], card, objective, [own], fixed)[0] for op, own in zip(ops, starts, strict=True)]
+    criterion = products(ops[0], card, objective) if large else several(ops, card, objective).under(rule)
+    fits = fits_at_starts(criterion, starts)
+    if not fixed:
+        fits = reordered(criterion, sweep(criterion, fits, 4))
+        fits = fits if large else climb(criterion, fits, 24, 6)
+    return list(criterion.dense(refined(criterion, best_of_each(fits, len(ops)), LONG)))
+
+
+def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion of the covariance matrices of operators of up to 1000 variables."""
+    every = np.arange(ops[0].p)
+    S = np.stack([op.block(every) / op.total for op in ops])
+    S = 0.5 * (S + S.mT)
+    return held(S if len(ops) > 1 else S[0], card, objective)
+
+
+def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]]) -> Fits:
+    """Return the starts as fits: dense loadings truncated to the allowed supports, not yet improved.
+
+    `starts[i]` has the loadings for data set i; every data set has the same number of starts.
+    """
+    of = np.repeat(np.arange(len(starts)), len(starts[0]))
+    return from_directions(criterion, [V for own in starts for V in own], of)
+
+
+def best_of_each(fits: Fits, count: int) -> Fits:
+    """Return the best fit for each of `count` data sets; of ties the first."""
+    order = np.lexsort((-fits.value, fits.of))
+    return fits.some(order[np.searchsorted(fits.of[order], np.arange(count))])

@@ -1,4 +1,4 @@
-"""Supports that are unions of groups of variables, such as the indicators of a factor."""
+"""Supports of whole groups of variables, and ties between equal variables."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from spcastat.operators import Gram, Operator
+from spcastat.linalg.operators import Gram, Operator
+from spcastat.linalg.ties import tie_width
+from spcastat.search.matrices import GATHERED, best_vectors, largest, ranked_entries, unit
 from spcastat.search.rule import SupportRule
-from spcastat.search.small_matrices import best_vectors, largest, ranked, unit
-from spcastat.search.symmetric_matrices import GATHERED
 
 if TYPE_CHECKING:
-    from spcastat.search.criterion import Criterion, Fits
+    from spcastat.search.criteria import Criterion, Fits
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class GroupRule(SupportRule):
     def trials(
         self, criterion: Criterion, fits: Fits, i: int, width: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return exchanges of groups, as `spcastat.search.exchange.trials` returns those of variables."""
+        """Return exchanges of groups, as `spcastat.search.moves.trials` returns those of variables."""
         c, card = self.counts[i], criterion.cards[i]
         w = min(width, self.member.shape[1] - c)
         step = max(1, GATHERED // ((c * w + 1) * (card**2 + criterion.k * criterion.m)))
@@ -112,7 +112,7 @@ class GroupRule(SupportRule):
         used = None if used is None else self.by_group(used) > 0
         pull = self.groups.keys(self.by_group(criterion.pull(fits, i)[0] ** 2), i, used)
         np.put_along_axis(pull, now, pull.min(axis=1, keepdims=True) - 1.0, axis=1)
-        entering = ranked(pull, w)
+        entering = ranked_entries(pull, w)
         # `keys` is negative for forbidden groups, and forced groups are in the component already
         allowed = np.take_along_axis(pull, entering, axis=1) >= 0.0
         swaps = allowed[:, None] & ~self.groups.must[i][now][:, :, None]
@@ -157,3 +157,70 @@ def with_zero(op: Operator) -> Gram:
     S = np.zeros((op.p + 1, op.p + 1))
     S[:-1, :-1] = op.block(np.arange(op.p))
     return Gram(S, op.rank_limit)
+
+
+def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None) -> np.ndarray:
+    """Return equally good loadings in which the first of equal variables are used first.
+
+    Two variables are equal if exchanging them changes the covariance matrix by rounding only. All measures of
+    the loadings are then the same, and rounding would choose between the variables.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+    rule : SupportRule, optional
+        Variables for which it has different restrictions are not equal.
+
+    Returns
+    -------
+    ndarray of shape (p, k)
+    """
+    used = np.flatnonzero(V.any(axis=1))
+    columns, diagonal = op.columns(used), op.diagonal()
+    groups: list[np.ndarray] = []
+    for place, j in enumerate(used):
+        if any(j in group for group in groups):
+            continue
+        equals = _equals(op, used, columns, diagonal, place)
+        if rule is not None:
+            own = [rule.of[None]] if isinstance(rule, GroupRule) else []
+            asked = np.concatenate([rule.may, rule.must, *own])
+            equals = equals[(asked[:, equals] == asked[:, [j]]).all(axis=0)]
+        if equals.size > 1:
+            groups.append(equals)
+    if not groups:
+        return V
+    V = V.copy()
+    for group in groups:
+        rows = V[group]
+        # lexsort takes the last key first: supports in the order of components, then absolute loadings
+        sizes = -np.abs(rows).T.round(9)
+        V[group] = rows[np.lexsort([*sizes[::-1], *(rows == 0).T[::-1]])]
+    return V
+
+
+def _equals(
+    op: Operator, used: np.ndarray, columns: np.ndarray, diagonal: np.ndarray, place: int
+) -> np.ndarray:
+    """Return the variables equal to the one at `place` in `used`, including itself, in ascending order."""
+    j = used[place]
+    width = tie_width(diagonal, diagonal.max())
+    like = np.abs(diagonal - diagonal[j]) <= width[j]
+    apart = np.abs(columns - columns[j]) > _width(diagonal, diagonal[used], diagonal[j])
+    apart[:, place] = False
+    apart[used, np.arange(used.size)] = False
+    found = np.flatnonzero(like & ~apart.any(axis=1))
+    if found.size == 1:
+        return found
+    others = op.columns(found)
+    apart = np.abs(others - columns[:, [place]]) > _width(diagonal, diagonal[found], diagonal[j])
+    apart[found, np.arange(found.size)] = False
+    apart[j] = False
+    return found[~apart.any(axis=0)]
+
+
+def _width(diagonal: np.ndarray, others: np.ndarray, own: float) -> np.ndarray:
+    """Return how far covariances of two variables may differ and still tie, shape (p, len(others))."""
+    size = np.sqrt(diagonal.clip(min=0.0))
+    return tie_width(np.outer(size, np.sqrt(np.maximum(others, own))), diagonal.max())

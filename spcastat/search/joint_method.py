@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spcastat.kernels.eig import symmetric
-from spcastat.operators import Operator
+from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.operators import Operator
+from spcastat.search.climbing import OBJECTIVES, SAME
 from spcastat.search.grouped import GroupRule, with_zero
-from spcastat.search.local_optima import SAME
 from spcastat.search.rule import SupportRule
-from spcastat.search.settings import OBJECTIVES
-from spcastat.solvers import Grouping, JointSolver, Searched, Solution, Sparser
+from spcastat.solvers.solver import Grouping, JointSolver, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
-    from spcastat.search.found import Found
     from spcastat.search.partition import Grouped
+    from spcastat.search.working_set import SearchResult
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class Joint(JointSolver):
         """
         if self.grouped and not fixed:
             return [self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)]
-        from spcastat.search.nearby_fits import near
+        from spcastat.search.default import near
 
         first = starts[0][0]
         rule = self.rule(*first.shape)
@@ -141,7 +140,7 @@ class Joint(JointSolver):
 
     def batch(self, p: int) -> int:
         """Return how many data sets of p variables `near` fits at once."""
-        from spcastat.search.nearby_fits import together
+        from spcastat.search.default import together
 
         return together(p)
 
@@ -161,18 +160,18 @@ class Joint(JointSolver):
 
     def path(self, op: Operator, k: int, cards: Sequence[tuple[int, ...]], seed: int) -> list[Solution]:
         """Search for the fits of many ascending cardinalities, which serve as starts for one another."""
-        from spcastat.search.along_path import along_path
+        from spcastat.search.default import along_path
 
         found = along_path(op, k, cards, self.objective, self.effort, seed)
         return [self._solution(op, one) for one in found]
 
-    def _solution(self, op: Operator, found: Found) -> Solution:
-        from spcastat.search.default import HELD
-        from spcastat.search.equal_variables import first_of_equals
+    def _solution(self, op: Operator, found: SearchResult) -> Solution:
+        from spcastat.search.default import GRAM_LIMIT
+        from spcastat.search.grouped import first_of_equals
 
         value = found.value * op.total
         return Solution(
-            first_of_equals(op, found.V, self.rule(*found.V.shape)) if op.p <= HELD else found.V,
+            first_of_equals(op, found.V, self.rule(*found.V.shape)) if op.p <= GRAM_LIMIT else found.V,
             "searched",
             found.starts,
             value,
@@ -225,8 +224,8 @@ class Joint(JointSolver):
 
     def _fewest(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
         """Search for the fewest nonzeros that keep the share `variance`."""
-        from spcastat.search.default import HELD
-        from spcastat.search.equal_variables import first_of_equals
+        from spcastat.search.default import GRAM_LIMIT
+        from spcastat.search.grouped import first_of_equals
         from spcastat.search.sparsest import sparsest
 
         assert self.variance is not None
@@ -234,7 +233,7 @@ class Joint(JointSolver):
         found = sparsest(op, k, self.variance, self.promise or "every", self.effort, rng, rule)
         value = found.value * op.total
         return Solution(
-            first_of_equals(op, found.V, rule) if op.p <= HELD else found.V,
+            first_of_equals(op, found.V, rule) if op.p <= GRAM_LIMIT else found.V,
             "searched",
             max(len(found.proposals), 1),
             value,

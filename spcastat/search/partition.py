@@ -1,4 +1,9 @@
-"""A search for partitions: disjoint components that together contain all variables.
+"""Partitions: disjoint components that together contain all variables, found exactly or by search.
+
+Groups are sets of variables written as bit masks. The sum over a partition of the largest eigenvalues of the
+covariance matrices of its groups is the PEV of disjoint components of all variables, and a bound of their
+adjusted variance. It is a sum over groups, so that programming over subsets gives the largest sum for every
+subset of the variables, without listing partitions.
 
 Climbs move single variables between groups. For up to `MOST` variables all partitions are then compared.
 The PEV of a partition is the sum of the first eigenvalues of its groups, and the best is found by programming
@@ -9,19 +14,360 @@ fitted. If more than `LIMITS` allows would have to be fitted, those with the lar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import nlargest
-from itertools import islice
+from heapq import heappop, heappush, nlargest
+from itertools import count, islice, permutations
+from math import comb, factorial
 
 import numpy as np
 
-from spcastat.kernels.eig import top_eigh
-from spcastat.kernels.orthonormal import varimax
-from spcastat.search.all_partitions import MOST, Partitions, first_eigenvalues, members
-from spcastat.search.group_loadings import GroupLoadings
+from spcastat.linalg.eigenvectors import top_eigh, varimax
+from spcastat.linalg.scales import blocks
+from spcastat.measures import best_order
+from spcastat.search.climbing import LONG
+from spcastat.search.criteria import inverse_root, triangle
+from spcastat.search.matrices import best_vectors, divisor
+from spcastat.search.moves import ascend, largest_first
 from spcastat.search.rule import SupportRule
 from spcastat.search.variance_target import REACHED, VarianceTarget
+
+#: With more variables, the 2^p subsets are not listed.
+MOST = 16
+#: Sets of up to this many variables are split in every way by one operation for each way.
+FEW = 5
+
+
+def always() -> bool:
+    """Return True: there is no time limit."""
+    return True
+
+
+def members(group: int) -> np.ndarray:
+    """Return the variables of a group, ascending."""
+    return np.array([j for j in range(group.bit_length()) if group >> j & 1])
+
+
+def first_eigenvalues(S: np.ndarray, running: Callable[[], bool] = always) -> np.ndarray | None:
+    """Return the largest eigenvalue for every subset of variables, shape (2^p,).
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        With p at most `MOST`.
+    running : callable
+        Called between steps; if it returns False, so that time has run out, the result is None.
+    """
+    p = len(S)
+    first = np.zeros(1 << p)
+    inside = np.arange(1 << p)[:, None] >> np.arange(p) & 1
+    sizes = inside.sum(axis=1)
+    for size in range(1, p + 1):
+        of = np.flatnonzero(sizes == size)
+        for part in blocks(len(of), size**2, 4_000_000):
+            if not running():
+                return None
+            J = np.nonzero(inside[of[part]])[1].reshape(-1, size)
+            first[of[part]] = np.linalg.eigvalsh(S[J[:, :, None], J[:, None, :]])[:, -1]
+    return first
+
+
+class Partitions:
+    """All partitions of p variables into k groups, and the largest sum of first eigenvalues of each subset.
+
+    Parameters
+    ----------
+    first : ndarray of shape (2^p,)
+        The largest eigenvalue of the variables of each subset.
+    k : int
+        Number of groups, at most p.
+
+    Attributes
+    ----------
+    best : list of ndarray
+        ``best[j - 1][mask]`` is the largest sum over partitions of a subset into j groups; -inf if it has
+        fewer than j variables. For fewer than k groups there are only the subsets that are left when a
+        partition begins with the group of the last variable, and goes on with that of the last remaining
+        one.
+    """
+
+    def __init__(self, first: np.ndarray, k: int):
+        self.first, self.k = first, k
+        self.p = len(first).bit_length() - 1
+        self.whole = len(first) - 1
+        self._subsets: dict[int, np.ndarray] = {}
+        one = first.copy()
+        one[0] = -np.inf
+        self.best = [one[: 1 << (self.p - k + 1)]]
+        for j in range(2, k):
+            fewer, more = self.best[-1], np.full(1 << (self.p - k + j), -np.inf)
+            for last in range(self.p - k + j):
+                size = 1 << last
+                more[size : 2 * size] = largest_sums(first[size : 2 * size], fewer[:size])
+            self.best.append(more)
+
+    @property
+    def count(self) -> int:
+        """The number of partitions, a Stirling number of the second kind."""
+        return sum((-1) ** j * comb(self.k, j) * (self.k - j) ** self.p for j in range(self.k)) // factorial(
+            self.k
+        )
+
+    def descending(self, least: float) -> Iterator[tuple[float, tuple[int, ...]]]:
+        """Yield the partitions whose sums are larger than `least`, with their sums, in descending order.
+
+        A partition is built group by group; the sum of its first groups and the largest sum of what is left
+        is never below the sum of any partition that begins so (best-first search).
+        """
+        if self.k == 1:
+            if self.first[self.whole] > least:
+                yield float(self.first[self.whole]), (self.whole,)
+            return
+        ties = count()
+        queue: list[tuple[float, int, _Choice]] = []
+        _push(queue, ties, self._choice((), 0.0, self.whole, least))
+        while queue:
+            total, _, choice = heappop(queue)
+            group = int(choice.groups[choice.at])
+            rest = choice.rest ^ group
+            known = (*choice.known, group)
+            choice.at += 1
+            _push(queue, ties, choice)
+            if len(known) == self.k - 1:
+                yield -total, (*known, rest)
+            else:
+                begun = choice.begun + float(self.first[group])
+                _push(queue, ties, self._choice(known, begun, rest, least))
+
+    def _choice(self, known: tuple[int, ...], begun: float, rest: int, least: float) -> _Choice:
+        """Return the next groups for a partition that begins with the groups `known`, the best first."""
+        groups = self._with_last(rest)[:-1]
+        totals = begun + self.first[groups] + self.best[self.k - len(known) - 2][rest ^ groups]
+        kept = np.flatnonzero(totals > least)
+        kept = kept[np.argsort(-totals[kept], kind="stable")]
+        return _Choice(known, begun, rest, groups[kept], totals[kept])
+
+    def _with_last(self, mask: int) -> np.ndarray:
+        """Return the subsets of a set that contain its last variable; the final one is the set itself."""
+        if mask not in self._subsets:
+            last = 1 << (mask.bit_length() - 1)
+            found, rest = np.array([last]), mask ^ last
+            while rest:
+                bit = rest & -rest
+                found, rest = np.concatenate([found, found | bit]), rest ^ bit
+            self._subsets[mask] = found
+        return self._subsets[mask]
+
+
+class _Choice:
+    """The groups that may follow in a partition, in descending order of the sums `totals`.
+
+    `at` is the position of the next group; `known` are the groups so far, with the sum `begun`, and `rest`
+    the variables left.
+    """
+
+    def __init__(
+        self, known: tuple[int, ...], begun: float, rest: int, groups: np.ndarray, totals: np.ndarray
+    ):
+        self.known, self.begun, self.rest = known, begun, rest
+        self.groups, self.totals, self.at = groups, totals, 0
+
+
+def _push(queue: list[tuple[float, int, _Choice]], ties: Iterator[int], choice: _Choice) -> None:
+    """Put a choice into the queue by the sum of its next group, if it has one."""
+    if choice.at < len(choice.groups):
+        heappush(queue, (-float(choice.totals[choice.at]), next(ties), choice))
+
+
+def largest_sums(f: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """Return for every set r the largest f(s) + g(r without s) over its subsets s, shape (2^h,).
+
+    `f` and `g` have a value for every subset of h variables. A set with the last variable has it in s or in
+    the rest, so that three problems with one variable less give the answer; all are solved at once.
+    """
+    h = len(f).bit_length() - 1
+    F, G = f[:, None], g[:, None]
+    for _ in range(h - FEW):
+        half = len(F) // 2
+        F, G = (
+            np.concatenate([F[:half], F[half:], F[:half]], axis=1),
+            np.concatenate([G[:half], G[:half], G[half:]], axis=1),
+        )
+    found: np.ndarray = np.full((len(F), F.shape[1]), -np.inf)
+    for r in range(len(F)):
+        s = r
+        while True:
+            np.maximum(found[r], F[s] + G[r ^ s], out=found[r])
+            if s == 0:
+                break
+            s = (s - 1) & r
+    for _ in range(h - FEW):
+        third = found.shape[1] // 3
+        without = found[:, :third]
+        found = np.concatenate([without, np.maximum(found[:, third : 2 * third], found[:, 2 * third :])])
+    return found[:, 0]
+
+
+#: Up to this many components, adjusted variance is maximised in every order of them.
+ORDERED = 3
+#: Number of random starts for the loadings of promising partitions.
+RANDOM_STARTS = 2
+#: Values whose relative difference is smaller are equal.
+EQUAL = 1e-10
+
+
+class GroupLoadings:
+    """The best loadings of partitions into k groups; a partition is given by the group of each variable.
+
+    Loadings are stored as one number per variable, its loading in the component of its group. The objective
+    is climbed on fixed supports, from one start or from several, so that its values are those of local
+    optima; for PEV they are exact.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix over the total variance.
+    k : int
+    objective : {"adjusted", "pev", "least_squares"}
+    """
+
+    def __init__(self, S: np.ndarray, k: int, objective: str):
+        self.S, self.k, self.objective = S, k, objective
+        self.square = S @ S
+
+    def fit(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Fit partitions from the leading eigenvectors of their groups.
+
+        Parameters
+        ----------
+        labels : ndarray of int, shape (n, p)
+            The group, from 0 to k - 1, of each variable.
+
+        Returns
+        -------
+        labels : ndarray of int, shape (n, p)
+            For adjusted variance the groups are numbered in the order of the components: each eigenvector
+            has the largest variance given the earlier ones.
+        x : ndarray of shape (n, p)
+            The loadings, of unit length in each group.
+        values : ndarray of shape (n,)
+        """
+        x = self._starts(labels, self.S)
+        if self.objective == "adjusted":
+            labels = self._in_order(labels, x)
+        x, values = self._climbed(labels, x)
+        return labels, x, values
+
+    def polished(
+        self, labels: np.ndarray, x: np.ndarray, values: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return fits, as from `fit`, that are at least as good, after climbs from further starts.
+
+        These are random loadings; for least squares also the best loadings of each group by itself; for
+        adjusted variance every order of up to `ORDERED` components, and for more the order of the largest
+        variances of the fits.
+        """
+        further = list(self._further(labels, x, rng))
+        if not further:
+            return labels, x, values
+        trials = np.stack([labels, *(trial for trial, _ in further)])
+        starts = np.concatenate([start for _, start in further])
+        found, reached = self._climbed(trials[1:].reshape(starts.shape), starts)
+        values = np.stack([values * (1.0 + EQUAL), *reached.reshape(len(further), -1)])
+        best, every = values.argmax(axis=0), np.arange(len(labels))
+        values[0] /= 1.0 + EQUAL
+        return (
+            trials[best, every],
+            np.stack([x, *found.reshape(len(further), *x.shape)])[best, every],
+            values[best, every],
+        )
+
+    def dense(self, labels: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the loadings of one partition, shape (p, k), in the best order found, and the value."""
+        V = np.where(labels[:, None] == np.arange(self.k), x[:, None], 0.0)
+        for _ in range(2):
+            labels = np.argsort(best_order(V.T @ self.S @ V))[labels]
+            x, values = self._climbed(labels[None], x[None])
+            x = x[0]
+            V = np.where(labels[:, None] == np.arange(self.k), x[:, None], 0.0)
+        return V, float(values[0])
+
+    def _further(
+        self, labels: np.ndarray, x: np.ndarray, rng: np.random.Generator
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield further partitions and loadings to start from."""
+        if self.objective == "least_squares":
+            yield labels, self._starts(labels, self.square, self.S)
+        elif self.objective == "adjusted" and self.k > ORDERED:
+            yield self._in_order(labels, x), x
+        elif self.objective == "adjusted":
+            for order in list(permutations(range(self.k)))[1:]:
+                yield np.array(order)[labels], x
+        if self.objective != "pev" and self.k > 1:
+            for _ in range(RANDOM_STARTS):
+                yield labels, rng.standard_normal(labels.shape)
+
+    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return values, shape (n,), and gradients, shape (n, p), for loadings of any length.
+
+        `M` and `T` are both the labels. With V the unit loadings and C as in `triangle`, half the gradient of
+        adjusted variance is S V C C' - V diag(own). That of tr H N, with G = V'MV = H^-1 and N = V'TV, is
+        T V H - M V H N H.
+        """
+        inside = M[:, :, None] == np.arange(self.k)
+        V = np.where(inside, x[:, :, None], 0.0)
+        lengths = np.sqrt((V**2).sum(axis=1))
+        lengths = divisor(lengths, lengths > 0)
+        V = V / lengths[:, None, :]
+        SV = self.S @ V
+        G = V.mT @ SV
+        if self.objective == "adjusted":
+            C, own = triangle(G)
+            half, value = SV @ (C @ C.mT) - V * own[:, None, :], own.sum(axis=1)
+        elif self.objective == "pev":
+            own = np.einsum("bii->bi", G)
+            half, value = SV - V * own[:, None, :], own.sum(axis=1)
+        else:
+            TV = self.square @ V
+            root = inverse_root(G)
+            H = root.mT @ root
+            HN = H @ (V.mT @ TV)
+            half, value = TV @ H - SV @ (HN @ H), np.einsum("bii->b", HN)
+        slope = np.take_along_axis(2.0 * half / lengths[:, None, :], M[:, :, None], axis=2)
+        return value, slope[:, :, 0]
+
+    def _starts(self, labels: np.ndarray, A: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
+        """Return the vectors of each group with the largest v'Av / v'Bv, shape (n, p); B is I by default."""
+        x = np.empty(labels.shape)
+        for g in range(self.k):
+            inside = labels == g
+            sizes = inside.sum(axis=1)
+            for size in np.unique(sizes):
+                of = np.flatnonzero(sizes == size)
+                for some in blocks(len(of), int(size) ** 2):
+                    J = np.nonzero(inside[of[some]])[1].reshape(-1, size)
+                    block = J[:, :, None], J[:, None, :]
+                    x[of[some][:, None], J] = best_vectors(A[block], None if B is None else B[block])
+        return x
+
+    def _in_order(self, labels: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return partitions whose groups are numbered by their variance given the groups before them."""
+        V = np.where(labels[:, :, None] == np.arange(self.k), x[:, :, None], 0.0)
+        order = largest_first(V.mT @ self.S @ V, (0,) * self.k)
+        return np.take_along_axis(np.argsort(order, axis=1), labels, axis=1)
+
+    def _climbed(self, labels: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return local optima near given loadings, of unit length in each group, and their values."""
+        found, values = np.empty(x.shape), np.empty(len(x))
+        for part in blocks(len(x), 8 * x.shape[1] * self.k):
+            of = labels[part]
+            end = ascend(self, x[part], of, of, LONG)
+            inside = of[:, :, None] == np.arange(self.k)
+            lengths = np.sqrt((np.where(inside, end[:, :, None], 0.0) ** 2).sum(axis=1))
+            found[part] = end / np.take_along_axis(divisor(lengths, lengths > 0), of, axis=1)
+            values[part] = self.with_gradient(found[part], of, of)[0]
+        return found, values
+
 
 #: effort -> random starts, in addition to those from varimax and from the largest loadings of PCA.
 RANDOM = {"quick": 2, "auto": 8, "thorough": 32}
@@ -318,8 +664,8 @@ class Climber:
 
     def _trials(self, groups: list[int]) -> Iterator[list[int]]:
         """Yield neighbouring partitions: first moves, the most promising first, then swaps."""
-        for count, (j, g, h) in enumerate(self._moves(groups)):
-            if count >= 50 and self.p > ALL_TRIED:
+        for tried, (j, g, h) in enumerate(self._moves(groups)):
+            if tried >= 50 and self.p > ALL_TRIED:
                 break
             trial = list(groups)
             trial[g], trial[h] = groups[g] ^ (1 << j), groups[h] | (1 << j)

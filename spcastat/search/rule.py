@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spcastat.search.small_matrices import largest, unit
+from spcastat.search.matrices import largest, unit
 
 
 @dataclass(frozen=True, eq=False)

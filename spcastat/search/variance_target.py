@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spcastat.linalg.operators import Operator
 from spcastat.measures import MEASURES
-from spcastat.operators import Operator
-from spcastat.search.adjusted_variance import Adjusted
-from spcastat.search.criterion import Fits
-from spcastat.search.small_matrices import NOTHING
-from spcastat.search.symmetric_matrices import Moments
+from spcastat.search.criteria import Adjusted, Fits
+from spcastat.search.matrices import NOTHING, Moments
 
 #: A shortfall of the share up to this counts as rounding.
 REACHED = 1e-10

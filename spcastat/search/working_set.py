@@ -12,26 +12,91 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.kernels.eig import symmetric
-from spcastat.kernels.orthonormal import varimax
-from spcastat.operators import GRAM_ORDER, Gram, Operator
-from spcastat.search.adjusted_variance import inverse, triangle
-from spcastat.search.best_predictor import best_predictor
-from spcastat.search.chains import search
-from spcastat.search.climbing import climbed, settled, swept
-from spcastat.search.component_order import reordered
-from spcastat.search.criterion import Criterion, Fits, joined
-from spcastat.search.exchange import GAIN, trials
-from spcastat.search.found import Found, found_of
-from spcastat.search.local_optima import Evidence
-from spcastat.search.new_component import rebuild
-from spcastat.search.objectives import held, of_moments, products
-from spcastat.search.projection_criteria import Projected
-from spcastat.search.settings import Effort
-from spcastat.search.small_matrices import NOTHING, best_vectors, ranked
-from spcastat.search.starting_fits import empty, from_directions
-from spcastat.search.symmetric_matrices import Dense, Known
+from spcastat.linalg.eigenvectors import symmetric, varimax
+from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
+from spcastat.measures import MEASURES
+from spcastat.search.chains import best_predictor, empty, from_directions, search
+from spcastat.search.climbing import SAME, Effort, Evidence, climb, exchange_until_optimal, sweep
+from spcastat.search.criteria import (
+    Criterion,
+    Fits,
+    Projected,
+    held,
+    inverse,
+    joined,
+    of_moments,
+    products,
+    triangle,
+)
+from spcastat.search.matrices import NOTHING, Dense, Known, best_vectors, ranked_entries
+from spcastat.search.moves import GAIN, falling, rebuild, reordered, stationary, trials
+from spcastat.solvers.solver import Searched
 from spcastat.solvers.support_search import best_support
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SearchResult(Searched):
+    """The result of a search, and its course; starts are climbs, and chains are independent searches.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+        Unit loadings with at most `card` nonzeros; fewer only if more would not raise the objective.
+    value : float
+        The objective from :mod:`spcastat.measures`, as a share of the total variance.
+    optima : tuple of (float, int)
+        Distinct local optima, as shares of the total variance, the best first, and how often climbs ended
+        in each.
+    """
+
+    V: np.ndarray
+    value: float
+    optima: tuple[tuple[float, int], ...]
+
+
+def directly(op: Operator, V: np.ndarray, objective: str, settled: bool | None, proven: bool) -> SearchResult:
+    """Return the result for loadings that were found without climbs."""
+    value = float(MEASURES[objective](V, op)[-1])
+    return SearchResult(1, 1, 1, 1, 0.0, settled, proven, V=V, value=value, optima=((value, 1),))
+
+
+def found_of(
+    op: Operator,
+    criterion: Criterion,
+    fit: Fits,
+    evidence: Evidence,
+    objective: str,
+    settled: bool | None,
+    variables: np.ndarray | None = None,
+    sufficient: bool | None = None,
+) -> SearchResult:
+    """Return the result for the best fit of climbs, with stationary loadings in their final order.
+
+    If the climbs ran on some variables only, these are `variables`, and `sufficient` tells whether
+    exchanges with all others were tested.
+    """
+    fit = falling(criterion, stationary(criterion, fit))
+    V = criterion.dense(fit)[0]
+    if variables is not None and criterion.m < op.p:
+        V, inside = np.zeros((op.p, criterion.k)), V
+        V[variables] = inside
+    evidence.settle(float(fit.value[0]))
+    optima = evidence.table()
+    return SearchResult(
+        V=V,
+        value=float(MEASURES[objective](V, op)[-1]),
+        starts=len(evidence.values),
+        hits=optima[0][1],
+        chains=len(evidence.chains),
+        agreeing=sum(end >= max(evidence.chains) * (1.0 - SAME) for end in evidence.chains),
+        unseen=evidence.unseen(),
+        optima=tuple(optima),
+        settled=settled,
+        proven=False,
+        variables=None if variables is None else len(variables),
+        sufficient=sufficient,
+    )
+
 
 #: Up to ALL variables, all are searched; otherwise the working set has SOME variables, or EACH per nonzero.
 ALL, SOME, EACH = 2500, 1000, 3
@@ -165,7 +230,7 @@ def restricted(
     rng: np.random.Generator,
     starts: list[np.ndarray],
     few_products: bool,
-) -> Found:
+) -> SearchResult:
     """Search for the best fit of an operator whose covariance matrix is not kept in memory.
 
     Parameters
@@ -196,7 +261,7 @@ def restricted(
         if quick:
             fits = rebuilt(whole, groups, fits)
         fits = joined([fits, from_directions(whole, [*starts, *turned])])
-        fits = reordered(whole, swept(whole, fits, SWEEPS))
+        fits = reordered(whole, sweep(whole, fits, SWEEPS))
         best = np.argsort(-fits.value, kind="stable")
         known = list(whole.dense(fits.some(best[: settings.climbs])))
     size = p if p <= ALL else min(p, max(SOME, EACH * sum(card)))
@@ -219,7 +284,7 @@ def restricted(
         start = from_directions(criterion, [one[variables] for one in known])
         # searching again raises the value by .1 % at most
         if quick or (count and k > 1 and within.chains == 1):
-            fit = climbed(criterion, start, settings.width, settings.valued, 1e-3 if quick else 1e-5)
+            fit = climb(criterion, start, settings.width, settings.valued, 1e-3 if quick else 1e-5)
             evidence.add(fit.value)
         else:
             fit, evidence = _searched(criterion, vectors[variables], within, rng, start)
@@ -229,12 +294,12 @@ def restricted(
             known = [_of_all(criterion, fit, variables, p)]
             if objective != "least_squares":  # its sweeps would take products of products
                 again = rebuilt(whole, groups, from_directions(whole, known))
-                again = reordered(whole, swept(whole, again, SWEEPS))
+                again = reordered(whole, sweep(whole, again, SWEEPS))
                 known = list(whole.dense(again))
             images = op.dot(known[0]) / op.total
             continue
         if settings.deep:
-            fit = settled(criterion, fit)
+            fit = exchange_until_optimal(criterion, fit)
         if not settings.rounds or len(variables) == p or objective == "least_squares":
             sufficient = True if len(variables) == p else None
             break
@@ -332,8 +397,10 @@ def improved(
         rounds += 1
         sub = gram_of(op, variables)
         criterion = held(sub.S / op.total, card, "pev")
-        fits = climbed(criterion, from_directions(criterion, starts), len(variables), VALUED)
-        V = criterion.dense(settled(criterion, fits.some(ranked(fits.value[None], 1)[0])))[0]
+        fits = climb(criterion, from_directions(criterion, starts), len(variables), VALUED)
+        V = criterion.dense(
+            exchange_until_optimal(criterion, fits.some(ranked_entries(fits.value[None], 1)[0]))
+        )[0]
         advance(1)
         whole = np.zeros((op.p, len(card)))
         whole[variables] = V
@@ -377,7 +444,7 @@ def _chosen(
         C = triangle(G)[0]
         Z = inverse(G[None])[0]
         slope = np.abs(images @ (C @ C.T))
-        need += [ranked(slope[:, i][None], max(2 * c, 30))[0] for i, c in enumerate(card)]
+        need += [ranked_entries(slope[:, i][None], max(2 * c, 30))[0] for i, c in enumerate(card)]
     chosen = np.unique(np.concatenate(need))
     if chosen.size < size:
         best = groups.best(groups.scores(F, Z), max(4, (size - chosen.size) // (3 * max(card))))

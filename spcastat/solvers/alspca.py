@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.ties import RELATIVE, first_max, hard, levelled, soft_at, unit
-from spcastat.operators import Operator
+from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import RELATIVE, first_max, hard, levelled, soft_at, unit
 from spcastat.solvers.gpower import largest_entries
 from spcastat.solvers.solver import JointSolver, Solution
 

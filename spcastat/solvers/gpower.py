@@ -14,11 +14,18 @@ from typing import Any, Literal
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.eig import symmetric
-from spcastat.kernels.ties import RELATIVE, hard_at, largest_below, level_for, levelled, soft_at, top, unit
-from spcastat.operators import Operator
-from spcastat.solvers.penalised import BRACKET, BRACKET_FOUND, Penalised, Run
-from spcastat.solvers.power import correlations, power, renormalised
+from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import RELATIVE, hard_at, largest_below, level_for, levelled, soft_at, top, unit
+from spcastat.solvers.penalised import (
+    BRACKET,
+    BRACKET_FOUND,
+    Penalised,
+    Run,
+    correlations,
+    power,
+    renormalised,
+)
 from spcastat.solvers.solver import Component, JointSolver, Solution
 
 

@@ -1,7 +1,15 @@
-"""Greedy supports and sparsity control.
+"""Forward and backward selection of variables: greedy, PathSPCA, GSPCA, iterative elimination.
 
 He, Monteiro and Park (2010), "A fast algorithm for sparse PCA and a new sparsity control criteria":
 S_c-SPCA and M_c-SPCA (Algorithm 1, section 3) and SC_c-PCA (Algorithm 2).
+
+d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal component analysis", Journal
+of Machine Learning Research: the approximate greedy search of section 3 and the conditions of section 4.
+
+Moghaddam, Weiss and Avidan (2006), "Spectral bounds for sparse PCA: exact and greedy algorithms", Advances in
+Neural Information Processing Systems: the bidirectional greedy search (GSPCA).
+
+Wang and Wu (2012), "Sparse PCA by iterative elimination algorithm", Advances in Computational Mathematics 36.
 """
 
 from __future__ import annotations
@@ -10,9 +18,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.kernels.eig import bordered_top, symmetric, top_eigh
-from spcastat.kernels.ties import first_max, top
-from spcastat.operators import Operator
+from spcastat.linalg.eigenvectors import (
+    DENSE_ORDER,
+    bordered_top,
+    largest_pairs,
+    symmetric,
+    top_eigh,
+    top_lanczos,
+)
+from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import first_max, ranked, tie_width, top
+from spcastat.solvers.optimality import variance_bound
+from spcastat.solvers.penalised import renormalised, with_length
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 
@@ -171,3 +188,216 @@ class Controlled(ComponentSolver):
             else:
                 short = middle
         return Component(v, "exact", steps)
+
+
+#: Deflations after which S is still a covariance matrix, as the certificate requires.
+KEEPS_COVARIANCE = ("projection", "schur", "orthogonalised")
+
+
+@dataclass(frozen=True)
+class PathSPCA(ComponentSolver):
+    """Supports that grow by the variable with the largest score (a_i'x)^2.
+
+    x is the unit score of the current component, the leading left singular vector of the columns in the
+    support; the first variable is the one with the largest variance. The score is a lower bound on the
+    increase of the largest eigenvalue. It needs one product with S instead of an eigenvalue per variable.
+
+    Attributes
+    ----------
+    card : tuple of int
+        Nonzeros of each component.
+    certify : bool
+        Whether to report, for each component, an upper bound on the variance of any support of its size for
+        the deflated matrix, and whether it is attained, up to 1e-6: then the support is globally optimal.
+    deflation : str
+        "projection" by default.
+    """
+
+    card: tuple[int, ...]
+    certify: bool = True
+    deflation: str = "projection"
+
+    criterion = "adjusted variance"
+    units = (("variance", 2), ("variance bound", 2), ("objective", 2))
+
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
+        card = self.card[earlier.done]
+        support = np.array([first_max(view.diagonal())])
+        columns = view.columns(support)
+        while support.size < card:
+            block = columns[support]
+            vector = top_eigh(symmetric(block), 1)[1][:, 0]
+            scores = (columns @ vector) ** 2  # (a_i'x)^2 up to the factor 1 / eigenvalue
+            scores[support] = -np.inf
+            support = np.append(support, first_max(scores))
+            columns = np.column_stack([columns, view.columns(support[-1:])])
+        chosen = np.zeros(view.p)
+        chosen[support] = 1.0
+        v, raw = renormalised(view, chosen)
+        variance = float(raw @ raw)
+        details: dict[str, object] = {"variance": variance}
+        if self.certify and self.deflation in KEEPS_COVARIANCE and variance > 0:
+            proof = (1.0 + 1e-6) * variance
+            bound = variance_bound(view, v, card, proof)
+            details |= {"variance bound": bound, "optimal": bound <= proof}
+        return Component(v, "exact", card, raw, details)
+
+
+#: The largest number of variables for elimination from all of them, whose cost grows as the fourth power.
+BACKWARD_ORDER = 150
+
+
+@dataclass(frozen=True)
+class GSPCA(ComponentSolver):
+    """Forward selection and backward elimination by the largest eigenvalue; the better support is used.
+
+    Attributes
+    ----------
+    card : tuple of int
+        Nonzeros of each component.
+    backward : bool
+        Whether to try elimination, too. It starts from all variables if there are at most BACKWARD_ORDER,
+        otherwise from the forward support and as many next best variables.
+    deflation : str
+        "projection" by default.
+    """
+
+    card: tuple[int, ...]
+    backward: bool = True
+    deflation: str = "projection"
+
+    criterion = "adjusted variance"
+    units = (("variance", 2), ("objective", 2))
+
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
+        card = self.card[earlier.done]
+        growth = Growth(view, exact=True)
+        growth.to(card)
+        value, v = growth.leading()
+        direction = "forward"
+        if self.backward and card < view.p:
+            other, w = self._backward(view, growth, card)
+            if other > value + tie_width(np.array(value), np.array(value)):
+                value, v, direction = other, w, "backward"
+        return Component(v, "exact", card, with_length(view, v), {"variance": value, "search": direction})
+
+    def _backward(self, view: Operator, growth: Growth, card: int) -> tuple[float, np.ndarray]:
+        if view.p <= BACKWARD_ORDER:
+            support = np.arange(view.p)
+        else:
+            growth.add(card)
+            support = np.sort(growth.support)
+        S = view.block(support)
+        S = symmetric(S)
+        while support.size > card:
+            left = without_each(*top_eigh(S, support.size))
+            best = left.max()
+            j = int(np.flatnonzero(left >= best - tie_width(best, best))[-1])  # of ties remove the last
+            support = np.delete(support, j)
+            S = np.delete(np.delete(S, j, axis=0), j, axis=1)
+        value, vector = top_eigh(S, 1)
+        v = np.zeros(view.p)
+        v[support] = vector[:, 0]
+        return float(value[0]), v
+
+
+def without_each(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return, for every j, the largest eigenvalue of a symmetric matrix without row and column j.
+
+    Parameters
+    ----------
+    values : ndarray of shape (s,)
+        All eigenvalues, descending; s is at least 2.
+    vectors : ndarray of shape (s, s)
+        The eigenvectors, in columns.
+
+    Returns
+    -------
+    ndarray of shape (s,)
+        By interlacing, each is between the two largest eigenvalues; it is the root of the increasing
+        function sum_i vectors_ji^2 / (values_i - mu) of mu, found by bisection.
+    """
+    squares = vectors**2
+    low = np.full(len(values), values[1])
+    high = np.full(len(values), values[0])
+    tiny = np.finfo(float).tiny
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        gap = values[:, None] - middle
+        gap = np.where(np.abs(gap) < tiny, tiny, gap)
+        rising = (squares.T / gap).sum(axis=0) < 0
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    return 0.5 * (low + high)
+
+
+@dataclass(frozen=True)
+class Elimination(ComponentSolver):
+    """PCA's first component, with the variable of the smallest loading removed until `card` are left.
+
+    After each elimination the leading eigenvector of the remaining variables is computed, unlike in simple
+    thresholding (``method="threshold"``). Of equal loadings the last is removed.
+
+    This is the paper's criterion of the minimal absolute value. Its second criterion, the approximate
+    minimal variance loss, is not available; ``method="gspca"`` eliminates by the exact loss.
+
+    Attributes
+    ----------
+    card : tuple of int
+        Nonzeros of each component.
+    deflation : str
+        A name in DEFLATIONS.
+    """
+
+    card: tuple[int, ...]
+    deflation: str = "projection"
+
+    criterion = "adjusted variance"
+    units = (("variance", 2), ("objective", 2))
+
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
+        card = self.card[earlier.done]
+        kept = _left(view, card)
+        value, vector = view.take(kept).leading(1)
+        v = np.zeros(view.p)
+        v[kept] = vector[:, 0]
+        steps = max(view.p - card, 1)
+        return Component(v, "exact", steps, with_length(view, v), {"variance": float(value[0])})
+
+
+def _left(view: Operator, card: int) -> np.ndarray:
+    """Return the `card` variables that remain after the eliminations, ascending."""
+    kept, v = np.arange(view.p), np.ones(view.p)
+    S = symmetric(view.block(kept))
+    if 2 * view.rank_limit < view.p > DENSE_ORDER:
+        kept = _left_of_rows(_rows(S), max(card, DENSE_ORDER))
+        S, v = S[np.ix_(kept, kept)], v[kept]
+    while kept.size > card:
+        if kept.size <= DENSE_ORDER:
+            v = top_eigh(S, 1)[1][:, 0]
+        else:
+            v = top_lanczos(S.__matmul__, kept.size, 1, v)[1][:, 0]
+        j = ranked(np.abs(v))[-1]
+        kept, v = np.delete(kept, j), np.delete(v, j)
+        S = np.delete(np.delete(S, j, axis=0), j, axis=1)
+    return kept
+
+
+def _rows(S: np.ndarray) -> np.ndarray:
+    """Return F, shape (rank, p), with F'F = S, by Cholesky factorisation with pivoting."""
+    from scipy.linalg.lapack import dpstrf
+
+    factor, order, rank, _ = dpstrf(S)
+    F = np.empty((rank, len(S)))
+    F[:, order - 1] = np.triu(factor[:rank])
+    return F
+
+
+def _left_of_rows(F: np.ndarray, least: int) -> np.ndarray:
+    """Return the `least` variables that remain, computed from eigenvectors of the smaller matrix FF'."""
+    kept, G = np.arange(F.shape[1]), F @ F.T
+    while kept.size > least:
+        loadings = np.abs(largest_pairs(G, 1)[1][:, 0] @ F)
+        j = ranked(loadings)[-1]
+        G -= np.outer(F[:, j], F[:, j])
+        kept, F = np.delete(kept, j), np.delete(F, j, axis=1)
+    return kept

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.elastic_net import Columns
-from spcastat.kernels.ties import LEVEL, better_signs, first_max, ranked, top, unit
-from spcastat.operators import Operator
+from spcastat.linalg.operators import Operator
+from spcastat.linalg.regression import Columns
+from spcastat.linalg.ties import LEVEL, better_signs, first_max, ranked, top, unit
 from spcastat.solvers.solver import JointSolver, Solution
 
 #: Number of columns of S computed at a time.

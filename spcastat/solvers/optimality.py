@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spcastat.kernels.eig import DENSE_ORDER, EPS, below, top_eigh, top_lanczos
-from spcastat.operators import Operator
-from spcastat.solvers.power import correlations
+from spcastat.linalg.eigenvectors import DENSE_ORDER, EPS, below, top_eigh, top_lanczos
+from spcastat.linalg.operators import Operator
+from spcastat.solvers.penalised import correlations
 
 #: Number of levels rho tried on a grid, and then around the best of them.
 GRID, STEPS = 7, 8

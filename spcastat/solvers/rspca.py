@@ -15,9 +15,9 @@ from typing import Literal
 
 import numpy as np
 
-from spcastat.kernels.lp_thresholds import half, lp
-from spcastat.kernels.ties import RELATIVE, first_max, hard, l1_bounded, soft, unit
-from spcastat.operators import Operator, Rows
+from spcastat.linalg.operators import Operator, Rows
+from spcastat.linalg.thresholds import half, lp
+from spcastat.linalg.ties import RELATIVE, first_max, hard, l1_bounded, soft, unit
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 Sparse = Callable[[np.ndarray], np.ndarray]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from spcastat.config import plural
-from spcastat.operators import Operator
+from spcastat.linalg.operators import Operator
 
 
 @dataclass(frozen=True)

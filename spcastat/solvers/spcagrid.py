@@ -12,10 +12,9 @@ from typing import Literal
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.kernels.blocks import blocks
-from spcastat.kernels.scales import SCALES
-from spcastat.kernels.ties import ranked, top
-from spcastat.operators import Operator, Rows
+from spcastat.linalg.operators import Operator, Rows
+from spcastat.linalg.scales import SCALES, blocks
+from spcastat.linalg.ties import ranked, top
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 #: Smallest improvement by an angle that counts, as a share of the variance.

@@ -12,9 +12,9 @@ from itertools import combinations
 
 import numpy as np
 
-from spcastat.kernels.eig import bordered_lower
-from spcastat.kernels.ties import first_max, hard, hard_marked, top
-from spcastat.operators import Gram, Operator
+from spcastat.linalg.eigenvectors import bordered_lower
+from spcastat.linalg.operators import Gram, Operator
+from spcastat.linalg.ties import first_max, hard, hard_marked, top
 from spcastat.solvers.greedy import Growth
 
 #: The largest number of rows of S used as starts: those with the largest variances.

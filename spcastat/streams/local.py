@@ -10,13 +10,12 @@ import pandas as pd
 
 from spcastat.config import offers, plural
 from spcastat.errors import DataError, TooFewRowsError, WeightsError
-from spcastat.intake import ReadOptions, Spec
-from spcastat.intake.checks import read_weights, require_weight
-from spcastat.intake.design import PLAIN
-from spcastat.operators import Accumulator, Nothing, Standardisation
+from spcastat.linalg.accumulate import Accumulator, Nothing
+from spcastat.linalg.standardisation import Standardisation
 from spcastat.progress import stage
-from spcastat.streams.base import Block, Pass, Stream, Tally
-from spcastat.streams.prints import Trail
+from spcastat.reading.checks import read_weights, require_weight
+from spcastat.reading.design import PLAIN, ReadOptions, Spec
+from spcastat.streams.base import Block, Pass, RowHash, Stream, Tally
 from spcastat.streams.read import read_block, spec_of
 from spcastat.streams.sources import Chunks
 
@@ -51,7 +50,7 @@ class LocalStream(Stream):
         self._weights = None if named or reading.weights is None else _by_position(reading.weights, chunks)
         self.weighted = reading.weights is not None
         self._tally: Tally | None = None
-        self._trail: Trail | None = None  # of the first pass; later passes are compared with it
+        self._trail: RowHash | None = None  # of the first pass; later passes are compared with it
         self.spec = spec or self._learn(reading)
 
     def _learn(self, reading: ReadOptions) -> Spec:
@@ -73,7 +72,7 @@ class LocalStream(Stream):
         return None if self._tally is None else self._tally.rows
 
     def blocks(self, what: str) -> Iterator[Block]:
-        tally, trail, first, agreed = Tally(), Trail(), 0, 0
+        tally, trail, first, agreed = Tally(), RowHash(), 0, 0
         with stage(what, self.chunks.total, "rows") as advance:
             for name, chunk in self.chunks.walk(self._needed()):
                 block = self._read(chunk, name, first)

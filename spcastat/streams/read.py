@@ -11,15 +11,21 @@ import pandas as pd
 
 from spcastat import errors
 from spcastat.config import listed, shown
-from spcastat.intake import ReadOptions, Spec
-from spcastat.intake import formula as formulas
-from spcastat.intake.checks import read_weights, require_numbers, suspicious
-from spcastat.intake.design import PLAIN
-from spcastat.intake.frames import Table, array_labels, numbers, open_table, require_unique, take_weights
-from spcastat.intake.model_matrix import TRIED, learnt
-from spcastat.intake.replay import replay_table
-from spcastat.intake.sparse import sound
-from spcastat.kernels.sparsity import is_sparse
+from spcastat.linalg.ties import is_sparse
+from spcastat.reading import formula as formulas
+from spcastat.reading.checks import read_weights, require_numbers, suspicious
+from spcastat.reading.design import PLAIN, ReadOptions, Spec
+from spcastat.reading.frames import (
+    Table,
+    array_labels,
+    numbers,
+    open_table,
+    require_unique,
+    sound,
+    take_weights,
+)
+from spcastat.reading.model_matrix import TRIED, learnt
+from spcastat.reading.read import replay_table
 from spcastat.streams.base import Block
 
 

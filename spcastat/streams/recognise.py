@@ -12,19 +12,18 @@ import numpy as np
 
 from spcastat.config import GAPS, library_of, offers, one_line, shown
 from spcastat.errors import DataError, FileError, OptionError
-from spcastat.intake import ReadOptions, Spec
-from spcastat.intake.design import PLAIN
+from spcastat.reading.design import PLAIN, ReadOptions, Spec
+from spcastat.reading.textfiles import usual_separator
 from spcastat.streams import sources
 from spcastat.streams.arrow import OPENERS, SUFFIXES, is_parquet, of_interface, parquet_chunks
 from spcastat.streams.base import Stream
 from spcastat.streams.local import LocalStream
-from spcastat.textfiles import usual_separator
 
 #: Libraries whose tables are read as data in memory, and not as streams.
 _IN_MEMORY = ("pandas", "polars", "pyarrow", "xarray")
 
 
-def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:
+def open_chunks(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:
     """Open data that come in chunks.
 
     Parameters

@@ -15,9 +15,9 @@ import pandas as pd
 
 from spcastat.config import library_of, offers, one_line
 from spcastat.errors import DataError, FileError, SpcaError
-from spcastat.intake.other_libraries import axes_of, column_labels, frame_of, in_memory
-from spcastat.kernels.sparsity import is_sparse
-from spcastat.textfiles import TextTable, usual_separator
+from spcastat.linalg.ties import is_sparse
+from spcastat.reading.frames import axes_of, column_labels, frame_of, in_memory
+from spcastat.reading.textfiles import TextTable, usual_separator
 
 #: A block of rows has about this many numbers (4 MB of float64).
 BLOCK_SIZE = 500_000

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.reading.textfiles import FILES, TextTable, holds_at_most, usual_separator
 from spcastat.streams.recognise import chunks_of_path
 from spcastat.streams.sources import Chunks
-from spcastat.textfiles import FILES, TextTable, holds_at_most, usual_separator
 
 #: Text files with more bytes than this (100 MB), uncompressed, are read in chunks.
 LARGEST_TEXT = 100_000_000

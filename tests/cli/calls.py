@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from spcastat import cli, datasets, spca
+from spcastat import cli, datasets
+from spcastat.api import spca
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from spcastat.cli import main
 from spcastat.cli.input_tables import read_new
 from spcastat.errors import DuplicateNamesError, FileError
-from spcastat.textfiles import TextTable, column_names, in_python
+from spcastat.reading.textfiles import TextTable, column_names, in_python
 
 from .calls import TABLE, TEXTS, make_workbooks
 

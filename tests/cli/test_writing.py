@@ -15,8 +15,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from spcastat import cli, load, spca
+from spcastat import cli
+from spcastat.api import spca
 from spcastat.cli.output_files import csv_text, guarded
+from spcastat.results.fit import load
 
 from .calls import EVIL, TEXTS
 

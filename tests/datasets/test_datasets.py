@@ -13,9 +13,9 @@ from statsmodels.multivariate.factor import Factor
 
 from spcastat import cli, datasets
 from spcastat.cli.input_tables import bundled
+from spcastat.errors import OptionError
 
 BUNDLED = bundled()
-from spcastat.errors import OptionError
 
 GENERATORS = {
     "pitprops_sample": lambda rng: datasets.pitprops_sample(30, rng=rng),

@@ -10,8 +10,9 @@ from matplotlib.patches import Polygon
 from matplotlib.quiver import Quiver
 
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
-from spcastat.plots import biplot, biplot_data, plot_loadings
 from spcastat.plots.axes_and_names import note_of
+from spcastat.plots.biplot import biplot, biplot_data
+from spcastat.plots.loadings_plot import plot_loadings
 
 
 def points_of(ax) -> np.ndarray:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from spcastat.errors import ShapeError
 from spcastat.measures import measures_of
-from spcastat.plots import plot_compare, plot_compare_data
+from spcastat.plots.measure_plots import plot_compare, plot_compare_data
 
 
 @pytest.fixture

@@ -9,13 +9,9 @@ from matplotlib.quiver import Quiver
 
 import spcastat as sp
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
-from spcastat.plots import (
-    plot_contributions,
-    plot_contributions_data,
-    plot_correlations,
-    plot_correlations_data,
-)
+from spcastat.plots.arrows import plot_correlations, plot_correlations_data
 from spcastat.plots.axes_and_names import note_of
+from spcastat.plots.bar_plots import plot_contributions, plot_contributions_data
 
 
 @pytest.fixture

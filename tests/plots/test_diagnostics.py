@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from spcastat.errors import OptionError, ShapeError
-from spcastat.plots import plot_diagnostics, plot_diagnostics_data
+from spcastat.plots.score_plots import plot_diagnostics, plot_diagnostics_data
 
 LIMITS = pd.Series({"T2": 5.0, "Q": 2.0}, name="0.95")
 

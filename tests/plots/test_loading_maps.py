@@ -9,8 +9,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from spcastat.errors import DataError, OptionError, ShapeError
-from spcastat.plots import plot_loadings, plot_loadings_data
-from spcastat.plots.loadings_plot import column_places
+from spcastat.plots.loadings_plot import column_places, plot_loadings, plot_loadings_data
 
 KINDS = ["soil", "air"]
 

@@ -9,8 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
-from spcastat.plots import plot_loadings, plot_loadings_data
-from spcastat.plots.loadings_plot import FILL
+from spcastat.plots.loadings_plot import FILL, plot_loadings, plot_loadings_data
 
 
 def test_data_keep_nonzero_rows_in_order(loadings):

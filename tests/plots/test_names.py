@@ -18,8 +18,8 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
 import spcastat as sp
-from spcastat.plots import BiplotData, biplot, biplot_data
 from spcastat.plots.axes_and_names import note_of
+from spcastat.plots.biplot import BiplotData, biplot, biplot_data
 
 from .shapes import SHAPES
 

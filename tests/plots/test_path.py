@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 import spcastat as sp
 from spcastat.errors import OptionError, ShapeError
-from spcastat.plots import plot_path, plot_path_data
+from spcastat.plots.measure_plots import plot_path, plot_path_data
 
 
 @pytest.fixture

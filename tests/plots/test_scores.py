@@ -8,9 +8,8 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from spcastat.errors import ComponentsError, OptionError, ShapeError
-from spcastat.plots import plot_scores, plot_scores_data
 from spcastat.plots.axes_and_names import note_of
-from spcastat.plots.score_plots import density
+from spcastat.plots.score_plots import density, plot_scores, plot_scores_data
 
 
 @pytest.fixture

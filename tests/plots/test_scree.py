@@ -9,8 +9,8 @@ from scipy.sparse import coo_array
 
 import spcastat as sp
 from spcastat.errors import OptionError, ShapeError
-from spcastat.plots import screeplot, screeplot_data
 from spcastat.plots.axes_and_names import note_of
+from spcastat.plots.measure_plots import screeplot, screeplot_data
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import ComponentsError, NoRowsError, OptionError, ShapeError
-from spcastat.results import SpcaResult
+from spcastat.results.fit import SpcaResult
 
 
 def with_loadings(fit: SpcaResult, V: np.ndarray) -> SpcaResult:
@@ -160,7 +160,7 @@ def press_by_hand(X, k, card, scale, labels):
 
 @pytest.mark.parametrize("scale", [False, True])
 def test_held_out_errors_are_those_of_conditional_means(rows, scale):
-    from spcastat.resample.folds import random_labels
+    from spcastat.assess.folds import random_labels
 
     fits = {"true": sp.spca(rows, 2, [4, 3], scale=scale), "few": sp.spca(rows, 1, 1, scale=scale)}
     both = sp.compare(fits, held_out=True, rng=3)

@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.report.renderings import Summary
+from spcastat.show.renderings import Summary
 
 #: What a fit remembers on purpose, in few draws.
 REMEMBERED = {

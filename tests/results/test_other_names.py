@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 import spcastat as sp
-from spcastat.registry import SOLVERS
+from spcastat.fit.method_table import SOLVERS
 from spcastat.results.other_names import ARGUMENTS
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import FileError, NoRowsError, OptionError
+from spcastat.fit.proof_sentences import proof_sentence
+from spcastat.fit.record import Proven
 from spcastat.results.proofs import Certificate
-from spcastat.state.proof_sentences import proof_sentence
-from spcastat.state.record import Proven
 from tests.storage.test_archive import seal
 
 

@@ -50,7 +50,7 @@ def test_data_changed_in_place_are_not_fitted():
 
 @pytest.mark.parametrize("kind", ["rows", "columns", "frame", "view", "csc", "csr"])
 def test_large_data_changed_in_place_are_noticed(kind, monkeypatch):
-    monkeypatch.setattr("spcastat.intake.frames.COPY_LIMIT", 100)
+    monkeypatch.setattr("spcastat.reading.frames.COPY_LIMIT", 100)
     X = np.asfortranarray(numbers()) if kind in ("columns", "frame") else numbers()
     if kind == "view":
         X = np.repeat(X, 2, axis=1)[:, ::2]

@@ -9,7 +9,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import OptionError
-from spcastat.plots import plot_coordinates_data
+from spcastat.plots.score_plots import plot_coordinates_data
 
 
 @pytest.fixture(scope="module")

@@ -82,7 +82,7 @@ def test_no_text_is_made_before_a_result_is_shown(fit, name):
     result, before = entered(call)
     assert {one for one in before if not one.endswith("<module>")} == set()
     text, after = entered(lambda: str(result))
-    assert "spcastat.tables.plain_text.render" in after
+    assert "spcastat.show.plain_text.render" in after
     assert str(result) == text == result.as_text()
     assert str(pickle.loads(pickle.dumps(result))) == text
     assert all(isinstance(frame, pd.DataFrame) for frame in result.frames.values())

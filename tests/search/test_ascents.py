@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spcastat.search.criterion import Fits
-from spcastat.search.default import CRITERIA, held
-from spcastat.search.fixed_supports import refined
+from spcastat.search.criteria import CRITERIA, Fits, held
+from spcastat.search.moves import refined
 from tests.search.conftest import draw
 
 

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh, sqrtm
 
+from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
-from spcastat.operators import Gram
-from spcastat.search import small_matrices as columns
-from spcastat.search.climbing import climbed, deepened, swept
-from spcastat.search.component_order import falling, reordered
-from spcastat.search.criterion import joined
-from spcastat.search.default import CRITERIA, held
-from spcastat.search.exchange import exchange, promising, trials
-from spcastat.search.fixed_supports import refined
-from spcastat.search.perturbed_fits import interchanged
+from spcastat.search import matrices as columns
+from spcastat.search.chains import interchanged
+from spcastat.search.climbing import climb, deepen, sweep
+from spcastat.search.criteria import CRITERIA, held, joined
+from spcastat.search.moves import exchange, falling, promising, refined, reordered, trials
 from tests.search.conftest import draw
 
 CARDS, P, B = (4, 3, 3), 9, 4
@@ -124,7 +121,7 @@ def test_variables_that_may_enter_have_the_steepest_slopes(objective):
 def test_sweeps_take_the_best_of_three_steps_while_it_rises(objective, sweeps):
     """Components in turn, the pull plus 0, 1 and 5 times the present loadings, cut to the largest entries."""
     criterion, S, fits = problem(objective)
-    found = swept(criterion, fits, sweeps)
+    found = sweep(criterion, fits, sweeps)
     for b in range(B):
         one = fits.some(np.array([b]))
         for _ in range(sweeps):
@@ -151,7 +148,7 @@ def test_sweeps_take_the_best_of_three_steps_while_it_rises(objective, sweeps):
         np.testing.assert_allclose(found.x[b], one.x[0], atol=1e-7)
 
 
-def climb(criterion, fit, width, valued, rough):
+def climb_alone(criterion, fit, width, valued, rough):
     """Rounds of exchanges of every component and an ascent of twelve steps, of one fit."""
     fit = refined(criterion, fit, 12)
     while True:
@@ -168,9 +165,9 @@ def climb(criterion, fit, width, valued, rough):
 @pytest.mark.parametrize("rough", [1e-5, 0.03])
 def test_climbs_continue_while_a_round_raises_the_value(objective, rough):
     criterion, _, fits = problem(objective)
-    found = climbed(criterion, fits, 4, 6, rough)
+    found = climb(criterion, fits, 4, 6, rough)
     for b in range(B):
-        alone = climb(criterion, fits.some(np.array([b])), 4, 6, rough)
+        alone = climb_alone(criterion, fits.some(np.array([b])), 4, 6, rough)
         np.testing.assert_array_equal(found.places[b], alone.places[0])
         assert found.value[b] == pytest.approx(alone.value[0], rel=1e-10)
 
@@ -179,8 +176,8 @@ def test_climbs_continue_while_a_round_raises_the_value(objective, rough):
 def test_a_deep_climb_follows_the_two_best_exchanges_of_every_component(objective):
     """Each by an ascent of twelve steps, and the best of them by a climb, as long as it rises."""
     criterion, _, fits = problem(objective)
-    fits = climbed(criterion, fits, 3, 2)
-    found = deepened(criterion, fits, 5, 4)
+    fits = climb(criterion, fits, 3, 2)
+    found = deepen(criterion, fits, 5, 4)
     for b in range(B):
         one = fits.some(np.array([b]))
         while True:
@@ -254,7 +251,7 @@ def test_ranked_entries_fall_and_of_ties_the_first_come_first():
     )
     for count in (1, 2, 3, 5, 9):
         expected = [[1, 2, 4, 3, 0], [0, 1, 2, 3, 4], [2, 4, 3, 0, 1]]
-        assert columns.ranked(keys, count).tolist() == [one[:count] for one in expected]
+        assert columns.ranked_entries(keys, count).tolist() == [one[:count] for one in expected]
     assert columns.largest(np.abs(keys), 2).tolist() == [[1, 2], [0, 1], [2, 4]]
     assert columns.largest(np.abs(keys), 7).tolist() == [[0, 1, 2, 3, 4]] * 3
 

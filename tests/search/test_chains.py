@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from spcastat.search import chains
-from spcastat.search.default import CRITERIA, held
-from spcastat.search.local_optima import SAME, Evidence
-from spcastat.search.settings import EFFORTS
+from spcastat.search.climbing import EFFORTS, SAME, Evidence
+from spcastat.search.criteria import CRITERIA, held
 from tests.search.conftest import draw
 
 P, CARDS = 10, (4, 3, 2)
@@ -38,7 +37,7 @@ def test_a_chain_keeps_up_to_three_distinct_fits_within_two_percent_of_its_best(
     effort = replace(EFFORTS["auto"], kicks=kicks)
     parts = [random_fits(criterion, 12), random_fits(criterion, 12, 1)]
     evidence = Evidence()
-    first = chains.grown(criterion, parts, [None, None], effort, evidence, np.random.default_rng(0))
+    first = chains.grow_chains(criterion, parts, [None, None], effort, evidence, np.random.default_rng(0))
     tops = [elite.value[0] for elite in first]
     for part, elite in zip(parts, first, strict=True):
         assert elite.value[0] >= part.value.max()
@@ -46,7 +45,9 @@ def test_a_chain_keeps_up_to_three_distinct_fits_within_two_percent_of_its_best(
         assert (np.diff(elite.value) < -SAME * elite.value[1:]).all()
         assert elite.value[-1] >= 0.98 * elite.value[0]
     assert max(evidence.values) == pytest.approx(max(tops), rel=1e-12)
-    again = chains.grown(criterion, [parts[1], parts[0]], first, effort, evidence, np.random.default_rng(0))
+    again = chains.grow_chains(
+        criterion, [parts[1], parts[0]], first, effort, evidence, np.random.default_rng(0)
+    )
     assert all(elite.value[0] >= top for elite, top in zip(again, tops, strict=True))
 
 

@@ -9,13 +9,11 @@ from operator import mul
 import numpy as np
 import pytest
 
+from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
-from spcastat.operators import Gram
-from spcastat.search.climbing import swept
-from spcastat.search.component_order import reordered
-from spcastat.search.default import CRITERIA, held
-from spcastat.search.exchange import SECULAR, columns_after, exchange_values, trials
-from spcastat.search.fixed_supports import refined
+from spcastat.search.climbing import sweep
+from spcastat.search.criteria import CRITERIA, held
+from spcastat.search.moves import SECULAR, columns_after, exchange_values, refined, reordered, trials
 from tests.search.conftest import draw
 
 CARDS = (4, 3, 2)
@@ -213,11 +211,11 @@ def test_no_two_neighbours_change_places_for_the_better():
 
 def test_a_sweep_gives_the_fits_of_its_loadings_and_loses_nowhere(problem):
     _, criterion, _, fits = problem
-    found = swept(criterion, fits, 3)
+    found = sweep(criterion, fits, 3)
     assert (found.value >= fits.value).all()
     assert (found.value > fits.value * 1.01).any()  # random supports are far from the best
     np.testing.assert_allclose(criterion.fits(found.places, found.x).value, found.value, rtol=1e-8)
-    np.testing.assert_array_equal(swept(criterion, fits, 0).x, fits.x)
+    np.testing.assert_array_equal(sweep(criterion, fits, 0).x, fits.x)
 
 
 def test_rounding_does_not_add_to_the_least_squares_share():

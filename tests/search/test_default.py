@@ -11,16 +11,15 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize
 
 from spcastat.errors import OptionError
+from spcastat.linalg.build import prepare
+from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
-from spcastat.operators import Gram, prepare
 from spcastat.search import default, working_set
-from spcastat.search.chains import search
-from spcastat.search.default import CRITERIA, held, joint
-from spcastat.search.found import Found
-from spcastat.search.local_optima import Evidence
-from spcastat.search.perturbed_fits import interchanged
-from spcastat.search.settings import EFFORTS
-from spcastat.search.starting_fits import from_directions
+from spcastat.search.chains import from_directions, interchanged, search
+from spcastat.search.climbing import EFFORTS, Evidence
+from spcastat.search.criteria import CRITERIA, held
+from spcastat.search.default import joint
+from spcastat.search.working_set import SearchResult
 from tests.search.conftest import draw
 from tests.search.swapping import KINDS, best_swap, covariance, explained
 
@@ -266,7 +265,7 @@ def test_more_effort_is_not_worse_and_reports_its_optima(R):
     assert found["quick"].value <= found["auto"].value + 1e-9
     assert found["auto"].value <= found["thorough"].value + 1e-9
     for one in found.values():
-        assert isinstance(one, Found)
+        assert isinstance(one, SearchResult)
         assert one.hits == one.optima[0][1] <= one.starts == sum(hits for _, hits in one.optima)
         assert 1 <= one.agreeing <= one.chains
         assert 0 <= one.unseen <= 1

@@ -9,22 +9,17 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
+from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
-from spcastat.operators import Gram
+from spcastat.search import chains as pool
 from spcastat.search import default
-from spcastat.search import starting_fits as pool
-from spcastat.search.best_predictor import best_predictor
-from spcastat.search.default import CRITERIA, held
-from spcastat.search.fixed_supports import refined
-from spcastat.search.found import found_of
-from spcastat.search.local_optima import Evidence
-from spcastat.search.nearby_fits import near
-from spcastat.search.new_component import rebuild
-from spcastat.search.objectives import products
-from spcastat.search.settings import EFFORTS
-from spcastat.search.small_matrices import whitening
-from spcastat.search.starting_fits import from_directions
-from spcastat.search.symmetric_matrices import Dense, Identity, Products
+from spcastat.search.chains import best_predictor, from_directions
+from spcastat.search.climbing import EFFORTS, Evidence
+from spcastat.search.criteria import CRITERIA, held, products
+from spcastat.search.default import near
+from spcastat.search.matrices import Dense, Identity, Products, whitening
+from spcastat.search.moves import rebuild, refined
+from spcastat.search.working_set import found_of
 from tests.search.conftest import draw
 
 

@@ -8,10 +8,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from spcastat.operators import Gram
-from spcastat.search.fixed_supports import refined
+from spcastat.linalg.operators import Gram
+from spcastat.search.criteria import CRITERIA, held
 from spcastat.search.joint_method import Joint
-from spcastat.search.objectives import CRITERIA, held
+from spcastat.search.moves import refined
 from tests.search.conftest import draw
 
 #: Groups of ten variables: of one, two and three.

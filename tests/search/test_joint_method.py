@@ -13,9 +13,9 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.cli import main
 from spcastat.errors import FileError, OptionError, UnknownOptionError
-from spcastat.operators import Gram
-from spcastat.search.equal_variables import first_of_equals
-from spcastat.solvers import Searched, Sparser
+from spcastat.linalg.operators import Gram
+from spcastat.search.grouped import first_of_equals
+from spcastat.solvers.solver import Searched, Sparser
 from tests.storage.test_archive import seal
 
 R = sp.datasets.load_pitprops()

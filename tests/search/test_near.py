@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
-from spcastat.operators import Gram
-from spcastat.search.default import CRITERIA, held
-from spcastat.search.fixed_supports import refined
-from spcastat.search.nearby_fits import near, together
-from spcastat.search.starting_fits import from_directions
+from spcastat.search.chains import from_directions
+from spcastat.search.criteria import CRITERIA, held
+from spcastat.search.default import near, together
+from spcastat.search.moves import refined
 from tests.search.conftest import draw
 
 P, K, CARD = 9, 3, (4, 3, 3)

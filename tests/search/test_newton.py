@@ -8,10 +8,12 @@ import pytest
 from scipy import sparse
 
 import spcastat as sp
-from spcastat.operators import Gram, Operator, prepare
-from spcastat.search.default import CRITERIA, held, joint
-from spcastat.search.newton_ascent import stationary
-from spcastat.search.symmetric_matrices import Dense
+from spcastat.linalg.build import prepare
+from spcastat.linalg.operators import Gram, Operator
+from spcastat.search.criteria import CRITERIA, held
+from spcastat.search.default import joint
+from spcastat.search.matrices import Dense
+from spcastat.search.moves import stationary
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 from tests.search.conftest import draw
 

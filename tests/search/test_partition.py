@@ -12,11 +12,17 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize
 
 import spcastat as sp
-from spcastat.certify.joint import certify_partition
-from spcastat.operators import Gram
-from spcastat.search.all_partitions import Partitions, first_eigenvalues, largest_sums
-from spcastat.search.group_loadings import GroupLoadings
-from spcastat.search.partition import Climber, as_mask, partition
+from spcastat.linalg.operators import Gram
+from spcastat.proofs.jointly import certify_partition
+from spcastat.search.partition import (
+    Climber,
+    GroupLoadings,
+    Partitions,
+    as_mask,
+    first_eigenvalues,
+    largest_sums,
+    partition,
+)
 from spcastat.search.rule import SupportRule
 
 PITPROPS = sp.datasets.load_pitprops()

@@ -9,11 +9,12 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import ComponentsError, OptionError
+from spcastat.linalg.build import prepare
+from spcastat.linalg.operators import Gram
 from spcastat.measures import relative_adjusted
-from spcastat.operators import Gram, prepare
-from spcastat.search.adjusted_variance import triangle
+from spcastat.search.criteria import triangle
+from spcastat.search.matrices import Dense
 from spcastat.search.sparsest import sparsest
-from spcastat.search.symmetric_matrices import Dense
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 from tests.search.conftest import draw
 from tests.streams.test_operator import opened

@@ -7,15 +7,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from spcastat.operators import Gram
-from spcastat.search.one_nonzero_less import Shrinking
-from spcastat.search.one_penalty import loaded, penalised, polished, room, trimmed
+from spcastat.linalg.operators import Gram
+from spcastat.search.chains import from_directions
+from spcastat.search.climbing import EFFORTS
+from spcastat.search.matrices import Dense
+from spcastat.search.penalty import Shrinking, loaded, penalised, polished, room, trimmed
 from spcastat.search.rule import SupportRule
-from spcastat.search.settings import EFFORTS
-from spcastat.search.sparsest import sparsest
-from spcastat.search.sparsest_proposals import one_by_one, one_price
-from spcastat.search.starting_fits import from_directions
-from spcastat.search.symmetric_matrices import Dense
+from spcastat.search.sparsest import common_penalty, one_by_one, sparsest
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 from tests.search.conftest import draw
 
@@ -143,7 +141,7 @@ def test_the_largest_loading_of_a_component_is_never_removed():
 @pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
 def test_one_penalty_is_as_sparse_as_the_best_of_many(share, every):
     op, _, vectors, target = given(p=30, k=2, share=share, every=every)
-    found = one_price(op, vectors, target, 1.0)
+    found = common_penalty(op, vectors, target, 1.0)
     assert target.holds(added(op.S, found.V))
     tried = []
     start = loaded(op, vectors, 1.0)
@@ -157,7 +155,7 @@ def test_one_penalty_is_as_sparse_as_the_best_of_many(share, every):
 
 def test_one_penalty_gives_nothing_where_no_fit_reaches_the_target():
     op, values, vectors, _ = given(p=30, k=2)
-    assert one_price(op, vectors, VarianceTarget(1.0, False, values * 1.01), 1.0) is None
+    assert common_penalty(op, vectors, VarianceTarget(1.0, False, values * 1.01), 1.0) is None
 
 
 @pytest.mark.parametrize("p", [2, 3, 5, 8])

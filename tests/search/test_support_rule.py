@@ -7,12 +7,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from spcastat.operators import Gram
-from spcastat.search.default import joint
-from spcastat.search.equal_variables import first_of_equals
-from spcastat.search.fixed_supports import refined
-from spcastat.search.nearby_fits import near
-from spcastat.search.objectives import CRITERIA, held
+from spcastat.linalg.operators import Gram
+from spcastat.search.criteria import CRITERIA, held
+from spcastat.search.default import joint, near
+from spcastat.search.grouped import first_of_equals
+from spcastat.search.moves import refined
 from spcastat.search.rule import SupportRule
 from tests.search.conftest import draw
 

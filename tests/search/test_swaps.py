@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spcastat.operators import Gram
+from spcastat.linalg.operators import Gram
 from spcastat.search.working_set import improved
 
 from .swapping import KINDS, best_swap, covariance, explained, loadings

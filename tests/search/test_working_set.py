@@ -8,12 +8,13 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
+from spcastat.linalg.build import prepare
+from spcastat.linalg.operators import Gram, SparseRows
 from spcastat.measures import MEASURES
-from spcastat.operators import Gram, prepare
-from spcastat.operators.row_operators import SparseRows
-from spcastat.search import default, exchange, working_set
+from spcastat.search import default, working_set
+from spcastat.search import moves as exchange
 from spcastat.search.default import joint
-from spcastat.search.symmetric_matrices import Dense, Known
+from spcastat.search.matrices import Dense, Known
 
 
 class Passes(Gram):

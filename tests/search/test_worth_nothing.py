@@ -4,11 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from spcastat.operators import Gram
-from spcastat.search.best_predictor import grown
-from spcastat.search.default import held
-from spcastat.search.one_penalty import loaded, polished
-from spcastat.search.starting_fits import empty
+from spcastat.linalg.operators import Gram
+from spcastat.search.chains import empty, grow_predictor
+from spcastat.search.criteria import held
+from spcastat.search.penalty import loaded, polished
 from spcastat.search.variance_target import VarianceTarget
 from tests.search.conftest import draw
 
@@ -36,7 +35,7 @@ def test_the_best_predictor_grows_by_the_variable_that_adds_most():
         L = np.linalg.inv(np.linalg.cholesky(S[np.ix_(J, J)]))
         return np.linalg.eigvalsh(L @ F @ L.T)[-1]
 
-    found = [grown(model, card) for card in (1, 2, 3, 4)]
+    found = [grow_predictor(model, card) for card in (1, 2, 3, 4)]
     order = found[0][:, 0].tolist()
     assert sorted(order) == list(range(8))
     assert order == sorted(order, key=lambda j: -worth([j]))

@@ -8,9 +8,9 @@ import scipy.optimize
 
 import spcastat as sp
 from spcastat.errors import NoRowsError
-from spcastat.kernels.least_absolute import least_absolute
-from spcastat.operators import DenseRows
-from spcastat.solvers.bcd_lad import _Blocks
+from spcastat.linalg.operators import DenseRows
+from spcastat.linalg.regression import least_absolute
+from spcastat.solvers.bcd import _Blocks
 
 METHOD = "bcd-lad"
 

@@ -21,7 +21,7 @@ import scipy.stats
 
 import spcastat as sp
 from spcastat.errors import ComponentsError, ConvergenceWarning, NoRowsError
-from spcastat.registry import SOLVERS
+from spcastat.fit.method_table import SOLVERS
 
 #: (method, clause) -> why the clause cannot hold for the method as it is defined.
 DECLARED: dict[tuple[str, str], str] = {
@@ -209,7 +209,7 @@ def test_the_unit_of_the_data_does_not_matter(method):
 def test_no_method_has_a_number_of_the_size_of_the_data_in_it(method, monkeypatch):
     # Solvers see variances near one. Without that, numbers with a unit would show: a power of two changes no
     # digit of anything that is relative.
-    monkeypatch.setattr("spcastat.operators.covariance_operator.unit_of", lambda variance: 1.0)
+    monkeypatch.setattr("spcastat.linalg.operators.unit_of", lambda variance: 1.0)
     priced = any(takes(name)(method) for name in ("penalty", "t", "threshold"))
     units = dict(SOLVERS[method].solver.units)
     searches = method in SEARCHING  # which are asked at a price alone
@@ -453,7 +453,8 @@ def test_one_step_fewer_is_too_few_and_says_so(method):
         if steps > 1:
             with pytest.warns(ConvergenceWarning, match=method):
                 fewer = natural(method, options, max_iter=steps - 1)
-            assert (fewer.status, fewer.converged, fewer.glance()["n_iter"].item()) == ("max_iter", False, steps - 1)
+            assert (fewer.status, fewer.converged) == ("max_iter", False)
+            assert fewer.glance()["n_iter"].item() == steps - 1
 
 
 @methods("status", lambda method: not takes("max_iter")(method))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import spcastat as sp
-from spcastat.operators import Gram, Removed, deflate
+from spcastat.linalg.deflation import Removed, deflate
+from spcastat.linalg.operators import Gram
 from spcastat.solvers.greedy import REACHED, Growth
 
 

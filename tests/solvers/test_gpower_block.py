@@ -8,7 +8,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import CardinalityError, ConvergenceWarning, OptionError
-from spcastat.operators import Gram
+from spcastat.linalg.operators import Gram
 from spcastat.solvers.gpower import GPowerBlock, largest_entries, polar_products
 
 METHODS = ("gpower-l0-block", "gpower-l1-block")

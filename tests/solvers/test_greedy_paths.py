@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
-from spcastat.operators import Gram
-from spcastat.solvers.gspca import without_each
+from spcastat.linalg.operators import Gram
+from spcastat.solvers.greedy import without_each
 from spcastat.solvers.optimality import variance_bound
 
 METHODS = ("pathspca", "gspca")

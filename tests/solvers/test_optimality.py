@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
-from spcastat.kernels.eig import EPS, below
-from spcastat.operators import Gram
+from spcastat.linalg.eigenvectors import EPS, below
+from spcastat.linalg.operators import Gram
 from spcastat.solvers.optimality import _short, proves, variance_bound
 
 

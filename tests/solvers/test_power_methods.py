@@ -11,10 +11,10 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning, OptionError, UnknownOptionError
-from spcastat.kernels.ties import hard_at, soft_at
-from spcastat.operators import Gram
-from spcastat.solvers.power import correlations
-from spcastat.solvers.rsvd import scad_at
+from spcastat.linalg.operators import Gram
+from spcastat.linalg.ties import hard_at, soft_at
+from spcastat.solvers.penalised import correlations
+from spcastat.solvers.rank_one import scad_at
 
 RSVD = ("rsvd-l0", "rsvd-l1", "rsvd-scad")
 GPOWER = ("gpower-l0", "gpower-l1")

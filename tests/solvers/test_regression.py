@@ -9,7 +9,7 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import OptionError
-from spcastat.kernels.elastic_net import Columns, elastic_net, path
+from spcastat.linalg.regression import Columns, elastic_net, path
 
 R = sp.datasets.load_pitprops()
 METHODS = ("zou", "spca-os")

@@ -7,7 +7,7 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import NoRowsError, OptionError, UnknownOptionError
-from spcastat.operators import prepare
+from spcastat.linalg.build import prepare
 
 SPARSE = [
     ("rspca-l0", {}),

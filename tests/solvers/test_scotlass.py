@@ -9,9 +9,9 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import OptionError
-from spcastat.kernels.orthogonal_soft import OrthogonalSoft
-from spcastat.operators import Gram
-from spcastat.solvers.scotlass import ScotLASS
+from spcastat.linalg.operators import Gram
+from spcastat.linalg.thresholds import OrthogonalSoft
+from spcastat.solvers.dspca import ScotLASS
 from spcastat.solvers.solver import Earlier
 
 R = sp.datasets.load_pitprops()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from spcastat.operators import Gram
-from spcastat.registry import SOLVERS
+from spcastat.fit.method_table import SOLVERS
+from spcastat.linalg.operators import Gram
 
 
 def covariance(seed, p=8):

@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from spcastat.operators import Gram
-from spcastat.registry import SOLVERS
+from spcastat.fit.method_table import SOLVERS
+from spcastat.linalg.operators import Gram
 from spcastat.solvers.penalised import Penalised, Run
-from spcastat.solvers.pmd import PMD
+from spcastat.solvers.rank_one import PMD
 from spcastat.solvers.solver import ComponentSolver, Earlier
 
 SINGLE = [

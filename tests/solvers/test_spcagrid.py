@@ -5,7 +5,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import NoRowsError, OptionError
-from spcastat.kernels.scales import SCALES
+from spcastat.linalg.scales import SCALES
 
 
 def contaminated(seed=0, n=60, p=6):

@@ -9,8 +9,8 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.errors import ComponentsError, OptionError, ShapeError
-from spcastat.operators import DenseRows
-from spcastat.solvers.spco import SPCO, procrustes, quantile
+from spcastat.linalg.operators import DenseRows
+from spcastat.solvers.regression import SPCO, procrustes, quantile
 
 X = sp.datasets.make_hastie(n=150)
 

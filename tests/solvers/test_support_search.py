@@ -7,11 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from spcastat.operators import Gram
-from spcastat.solvers.support_search import (
-    best_support,
-    improve_support,
-)
+from spcastat.linalg.operators import Gram
+from spcastat.solvers.support_search import best_support, improve_support
 
 
 def covariance(seed: int, p: int = 9) -> np.ndarray:

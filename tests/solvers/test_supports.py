@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from spcastat.operators import DenseRows, Gram
-from spcastat.solvers.exact_loadings import explained, fitted
+from spcastat.linalg.operators import DenseRows, Gram
+from spcastat.solvers.thresholding import explained, fitted
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 7)) @ RNG.standard_normal((7, 7))

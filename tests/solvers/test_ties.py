@@ -16,8 +16,8 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning
-from spcastat.kernels.ties import levelled, ranked
-from spcastat.registry import SOLVERS
+from spcastat.fit.method_table import SOLVERS
+from spcastat.linalg.ties import levelled, ranked
 
 ROWS = 40
 

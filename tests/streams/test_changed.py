@@ -9,8 +9,8 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat.errors import DataError
-from spcastat.streams import open_stream
-from spcastat.streams.prints import Print, Trail
+from spcastat.streams.base import PartitionSums, RowHash
+from spcastat.streams.opening import open_stream
 
 N, P = 4000, 6
 RNG = np.random.default_rng(5)
@@ -106,15 +106,15 @@ def test_a_sum_over_rows_does_not_depend_on_how_they_are_cut_or_held():
     found = set()
     for size in (37, 1000, N):
         for hold in (np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array):
-            trail, read = Trail(), 0
+            trail, read = RowHash(), 0
             for piece in pieces(Z, size):
                 read += len(piece)
                 trail.add(hold(piece), read)
             found.add(trail.total)
     assert len(found) == 1
-    single = Trail()
+    single = RowHash()
     single.add(X.astype(np.float32), N)
-    again = Trail()
+    again = RowHash()
     again.add(np.asfortranarray(X.astype(np.float32)), N)
     assert single.total == again.total
 
@@ -212,15 +212,15 @@ def test_new_rows_are_compared_with_their_own_first_pass():
 def test_prints_of_partitions_allow_for_order_and_rounding_alone():
     shuffled = RNG.permutation(X)
     for values in (X, shuffled, np.nextafter(X, 9), sparse.csr_array(X), np.asfortranarray(X)):
-        assert Print.of(X).agrees(Print.of(values))
+        assert PartitionSums.of(X).agrees(PartitionSums.of(values))
     for change in ("other numbers", "one sign", "two columns swapped in some rows"):
-        assert not Print.of(X).agrees(Print.of(CHANGES[change]()))
-    assert not Print.of(X).agrees(Print.of(X[:-1]))
+        assert not PartitionSums.of(X).agrees(PartitionSums.of(CHANGES[change]()))
+    assert not PartitionSums.of(X).agrees(PartitionSums.of(X[:-1]))
     wide = RNG.normal(size=(40, 500))
     moved = wide.copy()
     moved[3, 400], moved[3, 400 - 64] = wide[3, 400 - 64], wide[3, 400]  # in columns that share a sum
-    assert len(Print.of(wide).sums) == 64
-    assert not Print.of(wide).agrees(Print.of(moved))
+    assert len(PartitionSums.of(wide).sums) == 64
+    assert not PartitionSums.of(wide).agrees(PartitionSums.of(moved))
 
 
 @pytest.mark.parametrize("share", [1e-7, 1e-9, 1e-11])
@@ -228,8 +228,8 @@ def test_a_partition_with_one_number_a_little_different_is_not_the_same(share):
     """Another order changes sums of 4,000 terms by 4,000 times 1.1e-16 of their sizes at most."""
     other = X.copy()
     other[1234, 3] += share * np.abs(X[:, 3]).sum()
-    assert not Print.of(X).agrees(Print.of(other))
-    assert not Print.of(sparse.csr_array(X)).agrees(Print.of(sparse.csr_array(other)))
+    assert not PartitionSums.of(X).agrees(PartitionSums.of(other))
+    assert not PartitionSums.of(sparse.csr_array(X)).agrees(PartitionSums.of(sparse.csr_array(other)))
 
 
 @pytest.mark.parametrize("framed", [False, True])
@@ -256,7 +256,7 @@ def test_partitions_of_dask(framed):
         with pytest.raises(DataError, match=r"partition 2 of the dask .* has other rows than when"):
             fit.scores.compute()
         stream = open_stream(data)
-        from spcastat.operators import Nothing
+        from spcastat.linalg.accumulate import Nothing
 
         stream.reduce(Nothing, "rows")
         held[0][7, 2] += 1.0
@@ -265,6 +265,6 @@ def test_partitions_of_dask(framed):
 
 
 def test_the_sum_over_no_rows_is_zero():
-    trail = Trail()
+    trail = RowHash()
     trail.add(X[:0], 0)
     assert (trail.total, trail.kept, trail.marks) == (0, 0, {0: 0})

@@ -27,12 +27,11 @@ from spcastat.errors import (
     ShapeError,
     WeightsError,
 )
-from spcastat.operators.accumulate import CrossProducts, Sums
+from spcastat.linalg.accumulate import CrossProducts, Sums
 from spcastat.progress import listening
-from spcastat.streams import dask_tasks
+from spcastat.streams import dask as dask_tasks
 from spcastat.streams.base import Pass, Tally
-from spcastat.streams.dask import DaskStream
-from spcastat.streams.dask_tasks import Reading, Summing, first_rows
+from spcastat.streams.dask import DaskStream, Reading, Summing, first_rows
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")

@@ -10,16 +10,20 @@ import pandas as pd
 import pytest
 
 from spcastat.errors import WeightsError
-from spcastat.intake import ReadOptions, Spec
-from spcastat.operators.accumulate import Sums
+from spcastat.linalg.accumulate import Sums
+from spcastat.reading.design import ReadOptions, Spec
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-from spcastat.streams import dask_tasks  # noqa: E402
-from spcastat.streams.dask import DaskStream  # noqa: E402
-from spcastat.streams.dask_inputs import array_weights, frame_weights  # noqa: E402
-from spcastat.streams.dask_tasks import Reading, Summing  # noqa: E402
+from spcastat.streams import dask as dask_tasks  # noqa: E402
+from spcastat.streams.dask import (  # noqa: E402  # noqa: E402
+    DaskStream,
+    Reading,
+    Summing,
+    array_weights,
+    frame_weights,
+)
 
 X = np.random.default_rng(0).standard_normal((30, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd"))

@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 
 import spcastat as sp
+from spcastat.assess import subsets as drawn
 from spcastat.errors import DataWarning, NoRowsError
-from spcastat.operators import prepare
-from spcastat.resample import subsets as drawn
+from spcastat.linalg.build import prepare
 
 N = 6000
 

@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 import spcastat as sp
 from spcastat import errors
-from spcastat.storage import atomic
+from spcastat.fit import archive as atomic
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.normal(size=(60, 4)) @ RNG.normal(size=(4, 4)), columns=list("abcd"))

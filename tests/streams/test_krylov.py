@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from spcastat.errors import ConvergenceWarning
-from spcastat.kernels.orthonormal import straightened
-from spcastat.streams.krylov import ACCURACY, Leading, block_lanczos, krylov
+from spcastat.linalg.eigenvectors import straightened
+from spcastat.streams.operator import ACCURACY, Leading, block_lanczos, krylov
 
 
 def matrix(values: np.ndarray, seed: int = 0) -> np.ndarray:

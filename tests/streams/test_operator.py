@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning, OptionError
-from spcastat.intake import ReadOptions
-from spcastat.operators import CrossProducts, Sums, prepare, standard_of
-from spcastat.streams import krylov
-from spcastat.streams.krylov import block_lanczos
-from spcastat.streams.operator import Products, StreamRows
-from spcastat.streams.recognise import open_stream
+from spcastat.linalg.accumulate import CrossProducts, Sums
+from spcastat.linalg.build import prepare, standard_of
+from spcastat.reading.design import ReadOptions
+from spcastat.streams import operator as krylov
+from spcastat.streams.operator import Products, StreamRows, block_lanczos
+from spcastat.streams.recognise import open_chunks
 
 
 def rows(n=150, p=40, shift=2.0):
@@ -31,7 +31,7 @@ def cut(X, kind=np.asarray):
 
 def opened(chunks, weights=None, center=True, scale=False):
     """The operator of a stream, as a fit makes it."""
-    stream = open_stream(chunks, ReadOptions(weights=weights))
+    stream = open_chunks(chunks, ReadOptions(weights=weights))
     found = stream.reduce(partial(Sums, stream.p), "sums")
     sums = found.result
     standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, range(stream.p))

@@ -6,7 +6,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import errors
-from spcastat.operators import GRAM_ORDER
+from spcastat.linalg.operators import GRAM_ORDER
 
 
 class Counted:

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.streams.recognise import open_stream
+from spcastat.streams.recognise import open_chunks
 
 # The sums of a stream are joined in other pieces than those in memory: each of the some n = 700 additions
 # rounds by 1e-16, and the gaps of the eigenvalues are of the order of the eigenvalues.
@@ -188,7 +188,7 @@ def test_single_precision_is_summed_in_double_precision(tmp_path):
     single.to_parquet(tmp_path / "x.parquet")
     expected = sp.spca(single.astype(float), k=2, card=3, method="bcd-l0", tol=1e-14)
     for source in [[single[:99], single[99:]], tmp_path / "x.parquet", [sps.csr_array(single.to_numpy())]]:
-        stream = open_stream(source)
+        stream = open_chunks(source)
         assert next(stream.blocks("x")).values.dtype == np.float32
         np.testing.assert_allclose(
             sp.spca(source, k=2, card=3, method="bcd-l0", tol=1e-14).loadings, expected.loadings, atol=1e-9
@@ -260,8 +260,8 @@ def test_what_is_in_memory_is_no_stream():
         [[1, 2], [3, 4]],
         [],
     ]:
-        assert open_stream(data) is None
-    assert open_stream(PIECES) is not None
+        assert open_chunks(data) is None
+    assert open_chunks(PIECES) is not None
 
 
 def test_the_path_over_cardinalities_walks_over_the_rows_once():

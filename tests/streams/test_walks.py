@@ -14,11 +14,9 @@ import scipy.sparse as sps
 from pyarrow import ipc, parquet
 
 from spcastat.errors import DataError, FileError
-from spcastat.intake import ReadOptions
-from spcastat.intake.design import PLAIN
-from spcastat.operators import standard_of
-from spcastat.operators.accumulate import Sums as Squares
-from spcastat.streams import open_stream
+from spcastat.linalg.accumulate import Sums as Squares
+from spcastat.linalg.build import standard_of
+from spcastat.reading.design import PLAIN, ReadOptions
 from spcastat.streams.arrow import (
     arrow_chunks,
     even,
@@ -28,10 +26,10 @@ from spcastat.streams.arrow import (
     of_parquet_file,
     parquet_chunks,
 )
-from spcastat.streams.base import Block, Pass, Tally, of_columns, of_quotients
+from spcastat.streams.base import Block, PartitionSums, Pass, RowHash, Tally, of_columns, of_quotients
 from spcastat.streams.local import LocalStream
+from spcastat.streams.opening import open_stream
 from spcastat.streams.operator import StreamRows
-from spcastat.streams.prints import Print, Trail
 from spcastat.streams.sources import (
     array_chunks,
     in_file,
@@ -483,8 +481,8 @@ def test_a_pass_weighs_what_its_arrays_do():
 def test_a_trail_does_not_depend_on_the_cuts_and_shows_every_change():
     X = FRAME.to_numpy()
 
-    def trail(*pieces: Any) -> Trail:
-        made, read = Trail(), 0
+    def trail(*pieces: Any) -> RowHash:
+        made, read = RowHash(), 0
         for piece in pieces:
             read += piece.shape[0]
             made.add(piece, read)
@@ -497,8 +495,8 @@ def test_a_trail_does_not_depend_on_the_cuts_and_shows_every_change():
         assert (cut.total, cut.kept) == (whole.total, 10)
     parts = trail(X[:3], X[3:])
     assert parts.agrees(whole, 10)
-    assert Trail().agrees(whole, 10) is False
-    assert Trail().agrees(whole, 3)  # where it made no mark
+    assert RowHash().agrees(whole, 10) is False
+    assert RowHash().agrees(whole, 3)  # where it made no mark
     changes = []
     for i, j in ((0, 0), (3, 2), (9, 3)):
         Y = X.copy()
@@ -514,7 +512,7 @@ def test_a_trail_does_not_depend_on_the_cuts_and_shows_every_change():
 def test_prints_are_sums_of_columns_or_of_groups_of_them(p):
     rng = np.random.default_rng(p)
     X = rng.standard_normal((20, p))
-    made = Print.of(X)
+    made = PartitionSums.of(X)
     sums, sizes = X.sum(axis=0), np.abs(X).sum(axis=0)
     if p > 64:  # column j goes to group j modulo 64, with the sign of j // 64
         signs = (-1.0) ** (np.arange(p) // 64)
@@ -523,17 +521,17 @@ def test_prints_are_sums_of_columns_or_of_groups_of_them(p):
     assert made.rows == 20
     np.testing.assert_allclose(made.sums, sums, rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(made.sizes, sizes, rtol=1e-12)
-    assert made.agrees(Print.of(sps.csr_array(X)))
-    assert made.agrees(Print.of(X[::-1]))
-    assert not made.agrees(Print.of(X[:19]))
+    assert made.agrees(PartitionSums.of(sps.csr_array(X)))
+    assert made.agrees(PartitionSums.of(X[::-1]))
+    assert not made.agrees(PartitionSums.of(X[:19]))
     for j in (0, p - 1):
         Y = X.copy()
         Y[7, j] += 1e-9
-        assert not made.agrees(Print.of(Y))
+        assert not made.agrees(PartitionSums.of(Y))
         Y[7, j] = X[7, j] + 1e-13
-        assert made.agrees(Print.of(Y))
-    assert Print.of(X[:0]).rows == 0
-    assert not Print.of(sps.csr_array((0, p))).sums.any()
+        assert made.agrees(PartitionSums.of(Y))
+    assert PartitionSums.of(X[:0]).rows == 0
+    assert not PartitionSums.of(sps.csr_array((0, p))).sums.any()
 
 
 def test_what_is_in_memory_or_nothing_that_comes_in_pieces_is_no_stream():

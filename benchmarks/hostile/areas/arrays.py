@@ -209,7 +209,7 @@ def _matrices() -> Iterator[Case]:
         "0 x 0": lambda: np.ones((0, 0)),
         "masked": lambda: np.ma.masked_greater(S, 3.0),
     }
-    from spcastat.registry import SOLVERS
+    from spcastat.fit.method_table import SOLVERS
 
     for content, make in nasty.items():
         for name, method in SOLVERS.items():

@@ -77,7 +77,7 @@ def cases() -> Iterator[Case]:
 
 
 def _after(make: Any, change: Any, ask: Any, limit: int) -> Any:
-    with mock.patch("spcastat.intake.frames.COPY_LIMIT", limit):
+    with mock.patch("spcastat.reading.frames.COPY_LIMIT", limit):
         data = make()
         fit = sp.spca(data, K, CARD)
         change(data)

@@ -1,0 +1,1 @@
+"""Draws, folds and tests: bootstrap, stability, splits, permutations, cross-validation and noise."""

@@ -1,0 +1,591 @@
+"""Draws of rows by seeds, hashes of rows, and the processes that share the work.
+
+The result of a draw depends only on its number, and therefore not on the distribution of draws among
+processes. The processes are started by joblib, so that scripts need no ``if __name__ == "__main__"``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import generator, is_whole, shown, whole_number
+from spcastat.errors import DataError, NoRowsError, OptionError, WeightsError
+from spcastat.fit.inputs import Source
+from spcastat.fit.missing_values import Gaps, prepare_with_gaps
+from spcastat.linalg.accumulate import CrossProducts
+from spcastat.linalg.build import Given, from_products, matrix_in_blocks, prepare
+from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.operators import Gram, Operator
+from spcastat.linalg.regression import regress
+from spcastat.linalg.standardisation import Scale, Standardisation
+from spcastat.linalg.ties import is_sparse
+from spcastat.progress import stage
+from spcastat.reading.missing_values import PpcaModel
+from spcastat.reading.model_matrix import evaluate
+from spcastat.reading.terms import Model
+
+#: Largest sum of integer weights.
+MOST_UNITS = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """How some of the rows, or their cross-products, become a covariance matrix.
+
+    Attributes
+    ----------
+    center, scale : bool or ndarray of shape (p,)
+        The options for centring and scaling; True computes them from the rows.
+    names : pandas.Index of length p
+    keep_rows : bool
+        Whether the method needs an operator with rows.
+    how : {"em", "pairwise"} or None
+        How moments are estimated if values are missing.
+    """
+
+    center: Given
+    scale: Scale
+    names: pd.Index
+    keep_rows: bool = False
+    how: str | None = None
+
+    @classmethod
+    def of(cls, source: Source, keep_rows: bool = False) -> Rules:
+        """Return the rules by which the rows of a source were standardised."""
+        how = None if source.gaps is None else source.gaps.how
+        return cls(*source.center_and_scale, source.spec.columns, keep_rows, how)
+
+    def of_rows(
+        self, X: Any, weights: np.ndarray | None, rank: int = 1, start: PpcaModel | None = None
+    ) -> tuple[Standardisation, Operator]:
+        """Return centre, scale and operator of rows; for `rank` and `start` see `prepare_with_gaps`."""
+        given = X, weights, self.center, self.scale, self.names
+        if self.how is None:
+            standard, op = prepare(*given, self.keep_rows)
+        else:
+            standard, op = prepare_with_gaps(*given, self.how, rank, start=start)[:2]
+        return standard, op.at_unit_size()
+
+    def of_sums(self, sums: CrossProducts, rows: int) -> tuple[Standardisation, Operator]:
+        """Return centre, scale and operator of `rows` different rows with these cross-products."""
+        standard, op = from_products(sums, rows, self.center, self.scale, self.names)
+        return standard, op.at_unit_size()
+
+
+class Sampler(ABC):
+    """Data from which samples are drawn.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows; a row of weight 2 counts twice.
+    """
+
+    n: int
+
+    def prepared(self, kind: str, count: int, seed: int) -> Sampler:
+        """Return the sampler itself: only rows in chunks need preparation.
+
+        See :meth:`spcastat.assess.subsets.StreamRows.prepared`.
+        """
+        return self
+
+    @abstractmethod
+    def whole(self) -> Operator:
+        """Return the covariance matrix of all rows."""
+
+    @abstractmethod
+    def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
+        """Return the covariance matrix of n rows drawn with replacement; `number` selects a prepared draw."""
+
+    @abstractmethod
+    def halves(self, rng: np.random.Generator, number: int = 0) -> tuple[Sampler, Sampler]:
+        """Divide the rows at random into two halves, n // 2 in the first; `number` as in `bootstrap`."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowSampler(Sampler):
+    """Rows in memory. Centre, scale and the estimates of formulas are computed again in every draw.
+
+    Attributes
+    ----------
+    matrix : ndarray or scipy.sparse array of shape (m, p)
+        Raw values.
+    units : ndarray of int, shape (n,)
+        The row of each sampling unit; a row of weight 2 occurs twice.
+    standard : Standardisation
+        The centring and scaling of the fit.
+    rules : Rules
+    terms : Terms or None
+        A formula whose terms are estimated from the rows.
+    gaps : Gaps or None
+        How the fit handled missing values, which are NaN in `matrix`; every draw does the same.
+    covariates : ndarray of shape (m, q) or None
+        The covariates for which `matrix` was adjusted. Every draw is adjusted again; regressing the residuals
+        gives the same result as regressing the variables. The variances of a draw are corrected for the
+        degrees of freedom that its regression uses, so that they are comparable with those of the fit.
+    left : float
+        The share of the degrees of freedom that remained after the regression in the fit.
+    """
+
+    matrix: Any
+    units: np.ndarray
+    standard: Standardisation
+    rules: Rules
+    terms: Terms | None = None
+    gaps: Gaps | None = None
+    covariates: np.ndarray | None = None
+    left: float = 1.0
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return len(self.units)
+
+    def whole(self) -> Operator:
+        return self._operator(self.units, self.left)
+
+    def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
+        return self._operator(self.units[rng.integers(self.n, size=self.n)])
+
+    def halves(self, rng: np.random.Generator, number: int = 0) -> tuple[RowSampler, RowSampler]:
+        order = rng.permutation(self.n)
+        first, second = np.sort(order[: self.n // 2]), np.sort(order[self.n // 2 :])
+        return replace(self, units=self.units[first]), replace(self, units=self.units[second])
+
+    @cached_property
+    def _by_row(self) -> Any:
+        return self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix
+
+    def _operator(self, rows: np.ndarray, left: float = 1.0) -> Operator:
+        X, names = None, self.rules.names
+        if self.terms is not None:
+            X = self.terms.learnt_from(rows, names)
+        else:
+            X = self._by_row[np.sort(rows)]
+            if is_sparse(X):
+                X = X.tocsc()
+        if self.covariates is not None:
+            Z, free = self.covariates[np.sort(rows)], len(rows) - 1
+            found = regress(X, Z, None, names)
+            X = found.residuals(X, Z) * np.sqrt(left * free / (free - found.rank))
+        if self.gaps is None:
+            return self.rules.of_rows(X, None)[1]
+        rank = min(self.gaps.told.get("rank", 1), max(1, len(rows) - 2))
+        return self.rules.of_rows(X, None, rank, self.gaps.model)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of a formula, and the data that they are evaluated on.
+
+    Attributes
+    ----------
+    model : Model
+        Terms and levels, without the states of transforms.
+    data : DataFrame
+        As :meth:`spcastat.reading.formula.Inputs.plain` returns it.
+    """
+
+    model: Model
+    data: pd.DataFrame
+
+    def learnt_from(self, rows: np.ndarray, columns: pd.Index) -> np.ndarray:
+        """Return the columns of the formula for some rows, with transforms estimated from these rows only."""
+        data = self.data.iloc[np.sort(rows)].reset_index(drop=True)
+        matrix, names, _ = evaluate(self.model, data, data.index)
+        if len(names) != len(columns):
+            raise DataError(
+                f"The formula {self.model.text} makes {len(names)} columns of the rows of a draw and "
+                f"{len(columns)} of all rows; make these columns in the data frame first."
+            )
+        return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class CovarianceSampler(Sampler):
+    """A covariance matrix; samples are drawn from the Wishart distribution of normal rows.
+
+    Attributes
+    ----------
+    S : ndarray of shape (p, p)
+    n : int
+        The number of rows from which it was computed.
+    scaled : bool
+        Whether samples are scaled to unit variances, for a correlation matrix.
+    groups : ScalingGroups or None
+        The scaling of samples, if blocks of variables were scaled.
+    columns : pandas.Index of length p, optional
+
+    Notes
+    -----
+    Halves are drawn from their exact distribution given S: if the scatter matrices A and B of the halves are
+    independent and Wishart with sum T, then T^-1/2 A T^-1/2 is independent of T (Muirhead, 1982, theorem
+    3.3.1).
+    """
+
+    S: np.ndarray
+    n: int
+    scaled: bool
+    groups: Any = None
+    columns: Any = None
+
+    def whole(self) -> Operator:
+        return self._operator(self.S)
+
+    def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
+        df = self.n - 1
+        root = self._root
+        half = root @ _wishart_root(rng, root.shape[1], df)
+        return self._operator(half @ half.T / df)
+
+    def halves(
+        self, rng: np.random.Generator, number: int = 0
+    ) -> tuple[CovarianceSampler, CovarianceSampler]:
+        root = self._root
+        rank, df = root.shape[1], self.n - 1
+        if rank > df:
+            raise DataError(
+                f"A covariance matrix of rank {rank} was given for {self.n} rows, which have rank {df} at "
+                "most; give the right n_obs."
+            )
+        sizes = self.n // 2, self.n - self.n // 2
+        parts = [_wishart_root(rng, rank, size - 1) for size in sizes]
+        scatter = [part @ part.T for part in parts]
+        between = rng.standard_normal((rank, 1))
+        lower = np.linalg.cholesky(scatter[0] + scatter[1] + between @ between.T)
+        made = []
+        for part, size in zip(parts, sizes, strict=True):
+            share = root @ np.linalg.solve(lower, part)
+            made.append(replace(self, S=share @ share.T * (df / (size - 1)), n=size))
+        return made[0], made[1]
+
+    @cached_property
+    def _root(self) -> np.ndarray:
+        """A matrix R of shape (p, rank) with R R' = S."""
+        values, vectors = np.linalg.eigh(self.S)
+        kept = values > 1e-12 * values[-1]  # others are rounding
+        return vectors[:, kept] * np.sqrt(values[kept])
+
+    def _operator(self, S: np.ndarray) -> Operator:
+        S = symmetric(S)
+        if self.groups is not None:
+            S = matrix_in_blocks(S, self.groups, self.columns)[1].S
+        if self.scaled:
+            sd = np.sqrt(np.diag(S))
+            S = S / np.outer(sd, sd)
+            np.fill_diagonal(S, 1.0)
+        return Gram(S, min(len(S), self.n - 1)).at_unit_size()
+
+
+def _wishart_root(rng: np.random.Generator, size: int, df: int) -> np.ndarray:
+    """Return A such that A A' is Wishart with `df` degrees of freedom and identity scale (Bartlett)."""
+    if df < size:
+        return rng.standard_normal((size, df))
+    A = np.tril(rng.standard_normal((size, size)), -1)
+    A[np.diag_indices(size)] = np.sqrt(rng.chisquare(df - np.arange(size)))
+    return A
+
+
+def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what: str) -> Sampler:
+    """Return the sampler for the data of a fit.
+
+    Parameters
+    ----------
+    source : Source
+    keep_rows : bool
+        Whether the method of the fit needs rows.
+    frame : DataFrame or None
+        If the terms of a formula are estimated from the rows: the columns that it uses, for the fitted rows.
+    what : str
+        Name of the analysis, for messages.
+
+    Raises
+    ------
+    NoRowsError
+        For a covariance matrix without the number of its rows.
+    WeightsError
+        For weights that are not whole numbers.
+    """
+    if source.matrix is None:
+        if source.n is None:
+            raise NoRowsError(
+                f"{what} needs the number of rows behind a covariance matrix; fit with spca_cov(S, ..., "
+                "n_obs=...)."
+            )
+        _require_normal(source, what)
+        S = source.op.block(np.arange(source.op.p)) * source.op.unit**2
+        if source.n < 3:
+            raise NoRowsError(f"{what} needs 3 rows or more, and n_obs={source.n} was given.")
+        unit = bool(np.abs(np.diag(S) - 1.0).max() <= 1e-8)  # a correlation matrix
+        scaled = source.groups is None and unit
+        return CovarianceSampler(S, int(source.free or 0), scaled, source.groups, source.spec.columns)
+    assert source.standard is not None
+    spec, terms = source.spec, None
+    if frame is not None:
+        terms = Terms(replace(spec.model_spec, states={}, context=spec.context or {}), frame)
+    units, matrix = _units(source, what), source.measured
+    left = ((source.free or 0.0) - 1.0) / (source.weight - 1.0)
+    return RowSampler(
+        matrix,
+        units,
+        source.standard,
+        Rules.of(source, keep_rows),
+        terms,
+        source.gaps,
+        source.covariates,
+        left,
+    )
+
+
+def _require_normal(source: Source, what: str) -> None:
+    """Raise NoRowsError for correlations whose sampling errors differ from those of n normal rows."""
+    kind, n, fewest = (source.about.get(name) for name in ("kind", "n_obs", "n_pairs_min"))
+    if kind in (None, "pearson") and fewest == n:
+        return
+    why = f"correlations of {fewest} to {n} rows" if kind == "pearson" else f"{kind} correlations"
+    raise NoRowsError(
+        f"{what} draws covariance matrices of normal rows, which vary less than {why} do. Fit the rows, with "
+        "spca(data, ..., scale=True, na='pairwise'), or fit spca_cov(correlation(drawn)) to draws of them."
+    )
+
+
+def _units(source: Source, what: str) -> np.ndarray:
+    """Return the row of each sampling unit: rows repeated by their weights."""
+    n, w = source.matrix.shape[0], source.weights
+    if w is None:
+        return np.arange(n)
+    if (w != np.round(w)).any():
+        raise WeightsError(
+            f"{what} draws rows, and a weight says how many equal rows a row stands for: with weights that "
+            f"are not whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number of rows "
+            "to draw. Fit with whole weights, or without weights."
+        )
+    if w.sum() > MOST_UNITS:
+        raise WeightsError(
+            f"{what} draws rows, and the weights stand for {w.sum():.3g} of them, more than {MOST_UNITS:,}; "
+            "use spca_cov() with n_obs=, whose draws are those of normal rows."
+        )
+    return np.repeat(np.arange(n), w.astype(int))
+
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def hashed_labels(X: Any, count: int, seed: int) -> np.ndarray:
+    """Return the fold of each row, shape (n,), which depends only on its values and the seed."""
+    return np.asarray(((row_keys(X, seed) >> np.uint64(33)) % np.uint64(count)).astype(np.int64))
+
+
+def row_keys(X: Any, seed: int) -> np.ndarray:
+    """Return a 64-bit hash of the values of each row and the seed, shape (n,)."""
+    multipliers = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
+    if is_sparse(X):
+        X = X.tocsr()
+        cells = _bits(X.data) * multipliers[X.indices]
+        filled = np.append(np.cumsum(cells, dtype=np.uint64), np.uint64(0))
+        ends = np.concatenate([[np.uint64(0)], filled[:-1]])[X.indptr]
+        sums = ends[1:] - ends[:-1]
+    else:
+        sums = np.zeros(len(X), dtype=np.uint64)
+        for j, multiplier in enumerate(multipliers):
+            sums += _bits(X[:, j]) * multiplier
+    sums ^= sums >> np.uint64(32)
+    sums *= GOLDEN
+    return sums
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each number; the hash of zero is zero."""
+    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    mixed: np.ndarray = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+def place_keys(X: Any, seen: int, seed: int) -> np.ndarray:
+    """Return a 64-bit hash of the values and position of each row, shape (n,), after `seen` earlier rows."""
+    place = (seen + np.arange(X.shape[0])).astype(np.uint64)
+    return _mixed(row_keys(X, seed) + (place + np.uint64(1)) * GOLDEN)
+
+
+def uniform_of(keys: np.ndarray, seed: int, number: int) -> np.ndarray:
+    """Return a uniform random number for each row, shape (n,), independent for different `number`."""
+    own = np.random.default_rng([seed, number]).integers(2**63, dtype=np.uint64)
+    return np.asarray((_mixed(keys ^ own) >> np.uint64(11)) * 2.0**-53)
+
+
+def _mixed(keys: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each key: the finaliser of splitmix64."""
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(keys ^ (keys >> np.uint64(31)))
+
+
+#: The largest number of processes.
+MOST_WORKERS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """The results of the draws.
+
+    Attributes
+    ----------
+    results : list
+        In the order of the draws; after an interruption some are missing.
+    asked : int
+        The number of draws requested.
+    """
+
+    results: list[Any]
+    asked: int
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether there are fewer results than requested draws."""
+        return len(self.results) < self.asked
+
+
+def seed_of(rng: Any) -> int:
+    """Return the seed of all draws: 0 for None, the number itself, or a number drawn from a generator.
+
+    Raises
+    ------
+    OptionError
+        For anything else.
+    """
+    drawn = generator(rng)
+    if rng is None:
+        return 0
+    return int(drawn.integers(2**63)) if rng is drawn else int(rng)
+
+
+def draw_generator(seed: int, number: int) -> np.random.Generator:
+    """Return the random generator of one draw, independent of the generators of other draws."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+
+
+def workers(n_jobs: Any) -> int:
+    """Return the number of processes; -1 means the number of processors that this process may use.
+
+    Raises
+    ------
+    OptionError
+        For anything but a whole number from 1 to MOST_WORKERS, or -1.
+    """
+    if is_whole(n_jobs) and n_jobs == -1:
+        import joblib
+
+        return min(int(joblib.cpu_count()), MOST_WORKERS)
+    try:
+        return whole_number("n_jobs", n_jobs, 1, MOST_WORKERS)
+    except OptionError:
+        raise OptionError(
+            f"n_jobs={shown(n_jobs)} was given; it must be a whole number from 1 to {MOST_WORKERS}, or -1 "
+            "for all processors."
+        ) from None
+
+
+def run_jobs(
+    work: Callable[[Any], Any],
+    n: int,
+    *,
+    n_jobs: int = 1,
+    what: str = "draws",
+    unit: str = "draws",
+    together: int | None = None,
+) -> Finished:
+    """Return ``work(0), ..., work(n - 1)``.
+
+    Parameters
+    ----------
+    work : callable
+        Takes the number of a draw and returns its result, which depends on nothing else. It must be picklable
+        if `n_jobs` is not 1, and must not change its arrays, which the processes share.
+    n : int
+        Number of draws.
+    n_jobs : int
+        Number of processes; 1 is this process. See :func:`workers`.
+    what, unit : str
+        Name of the stage and of the units that are counted, for the progress display.
+    together : int, optional
+        Number of draws that one call of `work` computes (fewer at the end): ``work(range(0, together))``
+        returns a list of their results. The batches do not depend on `n_jobs`.
+
+    Returns
+    -------
+    Finished
+        All results; after Ctrl-C, those finished so far.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C before the first result.
+    RuntimeError
+        If a process died, for example for lack of memory.
+    Exception
+        Any error of `work`.
+    """
+    size = together or 1
+    batches = [range(first, min(first + size, n)) for first in range(0, n, size)]
+    of_batch = partial(_of_batch, work, together is not None)
+    if min(n_jobs, len(batches)) < 2:
+        found = ((batch, of_batch(batch)) for batch in batches)
+    else:
+        found = _in_processes(of_batch, batches, min(n_jobs, len(batches)))
+    done: dict[int, Any] = {}
+    with stage(what, n, unit) as advance:
+        try:
+            for batch, results in found:
+                done.update(zip(batch, results, strict=True))
+                advance(len(batch))
+        except BaseException as error:
+            with contextlib.suppress(BaseException):
+                found.throw(error)  # ends the processes; closing the generator early would cause a warning
+            if not (done and isinstance(error, KeyboardInterrupt)):
+                raise
+    return Finished([done[number] for number in sorted(done)], n)
+
+
+def _of_batch(work: Callable[[Any], Any], at_once: bool, batch: range) -> Any:
+    """Return the results of a batch of draws; `work` computes the whole batch or one draw at a time."""
+    return work(batch) if at_once else [work(number) for number in batch]
+
+
+Found = Generator[tuple[range, list[Any]], None, None]
+
+
+def _in_processes(work: Callable[[range], list[Any]], batches: list[range], n_jobs: int) -> Found:
+    """Yield the batches with their results, in the order in which they finish.
+
+    joblib sends a process several batches at once only if they take less than a fifth of a second, so that
+    little is lost by an interruption.
+    """
+    import joblib
+
+    parallel = joblib.Parallel(n_jobs=n_jobs, backend="loky", return_as="generator_unordered")
+    try:
+        yield from parallel(joblib.delayed(_undisturbed)(os.getpid(), work, batch) for batch in batches)
+    except BrokenProcessPool as error:
+        raise RuntimeError("A process that shared the draws ended early; use n_jobs=1.") from error
+
+
+def _undisturbed(parent: int, work: Callable[[range], list[Any]], batch: range) -> tuple[range, list[Any]]:
+    """Return a batch with its results; in a child process, ignore Ctrl-C, which the parent handles."""
+    if os.getpid() == parent:
+        return batch, work(batch)
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return batch, work(batch)
+    finally:
+        signal.signal(signal.SIGINT, handler)

@@ -1,0 +1,570 @@
+"""How many components stand out from noise: tests by sign flips of the data.
+
+Flips keep the absolute value of every cell, and so the norms of rows and the variances of columns.
+Permutations of columns mix the norms of rows, so that heavy tails appear as components. Hong, Sheng and
+Dobriban, "Selecting the number of components in PCA via random signflips".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from spcastat.assess.draws import draw_generator
+from spcastat.config import real_number, whole_number
+from spcastat.errors import CovarianceError, OptionError
+from spcastat.linalg.eigenvectors import top_dense, top_eigh
+from spcastat.progress import stage
+
+#: Up to this many cells, rows are drawn and their signs flipped; for more, the central limit theorem is used.
+MOST_CELLS = 3_000_000
+#: Up to this many variables the covariance matrix is formed; up to twice as many if there are many rows.
+GRAM_LIMIT = 500
+#: Truncated power steps for a sparse component, and number of starts.
+STEPS, STARTS = 8, 4
+
+
+class Noise(ABC):
+    """Data from which components can be removed and whose signs can be flipped.
+
+    Attributes
+    ----------
+    p : int
+    values : ndarray of shape (r,)
+        Eigenvalues of the covariance matrix, descending, where r is the smaller of p and the number of rows.
+    """
+
+    p: int
+    S: np.ndarray
+
+    @property
+    def values(self) -> np.ndarray:
+        return np.linalg.eigvalsh(self._smaller)[::-1].clip(min=0.0)
+
+    @property
+    def variances(self) -> np.ndarray:
+        """The variances of the variables, shape (p,)."""
+        return np.diag(self.S)
+
+    @property
+    def _smaller(self) -> np.ndarray:
+        """The covariance matrix, or another with the same nonzero eigenvalues."""
+        return self.S
+
+    def leading(self, m: int) -> np.ndarray:
+        """Return the m largest eigenvalues, descending."""
+        S = self._smaller
+        # up to order 1500, computing all eigenvalues is as fast as computing a few
+        if len(S) <= 1500:
+            return np.linalg.eigvalsh(S)[::-1][:m].clip(min=0.0)
+        start = np.random.default_rng(0).standard_normal(len(S))
+        return top_dense(S, min(m, len(S)), start)[0].clip(min=0.0)
+
+    def directions(self, m: int) -> np.ndarray:
+        """Return the eigenvectors of the m largest eigenvalues, shape (p, m)."""
+        return top_eigh(self.S, m)[1]
+
+    @abstractmethod
+    def flipped(self, rng: np.random.Generator) -> Noise:
+        """Return the data with random signs."""
+
+    @abstractmethod
+    def without(self, Q: np.ndarray) -> Noise:
+        """Return the data with the directions of an orthonormal Q, shape (p, j), projected out.
+
+        The projection removes a share h_i = |Q_i|^2 of the variance of variable i, and makes independent
+        variables correlated, by I - QQ'. Flips of the result take both into account: cells are scaled to
+        their full variance, flipped, and the directions are projected out again.
+        """
+
+    def sparse(self, card: int) -> tuple[float, np.ndarray]:
+        """Return variance and loadings, (p,), of a component of `card` variables by truncated power steps."""
+        (variance,), (loadings,) = sparse_components(self.S[None], card)
+        return float(variance), loadings
+
+    def sparse_flips(self, rngs: Sequence[np.random.Generator], card: int) -> np.ndarray:
+        """Return the variances of the components that `sparse` finds in flips drawn from each generator."""
+        # covariance matrices with at most 200,000 values in all are processed together
+        at_once = max(200_000 // self.p**2, 1)
+        found: list[float] = []
+        for first in range(0, len(rngs), at_once):
+            drawn = [self.flipped(rng) for rng in rngs[first : first + at_once]]
+            if at_once > 1:
+                found += sparse_components(np.stack([one.S for one in drawn]), card)[0].tolist()
+            else:
+                found += [one.sparse(card)[0] for one in drawn]
+        return np.array(found)
+
+    @abstractmethod
+    def whole(self, v: np.ndarray) -> np.ndarray:
+        """Return the component with loadings v extended to all variables correlated with it, shape (p,).
+
+        These are the variables of v and those whose covariance with its score exceeds sqrt(2 log p) standard
+        deviations of that of flipped cells, which is unlikely for any of p noise variables (the universal
+        threshold of Donoho and Johnstone 1994).
+        """
+
+
+class RowNoise(Noise):
+    """Rows Z with covariance matrix Z'Z.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, p)
+    """
+
+    def __init__(self, Z: np.ndarray, taken: np.ndarray | None = None):
+        self.Z = Z
+        self.p = Z.shape[1]
+        self.taken = taken
+
+    @property
+    def S(self) -> np.ndarray:  # type: ignore[override]
+        return self.Z.T @ self.Z
+
+    @property
+    def variances(self) -> np.ndarray:
+        return np.einsum("ij,ij->j", self.Z, self.Z)
+
+    @property
+    def _smaller(self) -> np.ndarray:
+        return self.Z @ self.Z.T if self.Z.shape[1] > self.Z.shape[0] else self.S
+
+    def directions(self, m: int) -> np.ndarray:
+        return _directions(self.Z, m)
+
+    def flipped(self, rng: np.random.Generator) -> Noise:
+        Q, Z = self.taken, self.Z
+        if Q is not None:
+            Z = Z * _inflation(Q)
+        flips = rng.integers(0, 2, size=Z.shape, dtype=np.int8)
+        drawn = np.where(flips, Z, -Z)
+        return RowNoise(drawn if Q is None else drawn - (drawn @ Q) @ Q.T)
+
+    def without(self, Q: np.ndarray) -> Noise:
+        return RowNoise(self.Z - (self.Z @ Q) @ Q.T, Q)
+
+    def sparse(self, card: int) -> tuple[float, np.ndarray]:
+        if self.p <= GRAM_LIMIT or self.p <= min(2 * len(self.Z), 2 * GRAM_LIMIT):
+            return super().sparse(card)
+        U = top_eigh(self.Z @ self.Z.T, min(STARTS, len(self.Z)))[1]
+        W = U.T @ self.Z
+        for _ in range(STEPS):
+            W = (_cut(W, card) @ self.Z.T) @ self.Z
+        places = _largest_places(W, card)
+        blocks = np.stack([self.Z[:, some].T @ self.Z[:, some] for some in places])
+        (variance,), (loadings,) = _best(places[None], blocks[None], self.p)
+        return float(variance), loadings
+
+    def whole(self, v: np.ndarray) -> np.ndarray:
+        score = self.Z @ v
+        spread = np.sqrt((self.Z**2).T @ score**2)
+        some = np.flatnonzero((v != 0) | (np.abs(score @ self.Z) > np.sqrt(2.0 * np.log(self.p)) * spread))
+        loadings = np.zeros(self.p)
+        loadings[some] = _directions(self.Z[:, some], 1)[:, 0]
+        return loadings
+
+
+@dataclass(frozen=True, eq=False)
+class Tails:
+    """Deviations of rows from normality that matter for sign flips.
+
+    Attributes
+    ----------
+    ratio : ndarray of shape (p, p)
+        Variance of each covariance under flips, relative to that for normal rows.
+    sizes : ndarray of shape (h,)
+        Mean squared cell of the largest rows relative to that of all rows: a row that is much larger than
+        the others gives a separate eigenvalue whatever its signs.
+    """
+
+    ratio: np.ndarray
+    sizes: np.ndarray
+
+
+class MomentNoise(Noise):
+    """A covariance matrix of many rows, whose flips are simulated by the central limit theorem.
+
+    Flips keep the variances. Covariances get mean zero and, for normal rows, the variance
+    (s_ii s_jj + 2 s_ij^2) / n. They are drawn like the covariances of n rows of independent variables, so
+    that the largest eigenvalues have the right mean and spread for any p.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+    n : float
+    taken : ndarray of shape (p, j), optional
+        Directions that have been projected out.
+    tails : Tails, optional
+        Deviations of the rows from normality.
+    """
+
+    def __init__(self, S: np.ndarray, n: float, taken: np.ndarray | None = None, tails: Tails | None = None):
+        self.S, self.n, self.p, self.taken, self.tails = S, n, len(S), taken, tails
+
+    def flipped(self, rng: np.random.Generator) -> Noise:
+        Q, S = self.taken, self.S
+        if Q is not None:
+            S = S * np.outer(_inflation(Q), _inflation(Q))
+        variances = np.diag(S)
+        spread = np.outer(variances, variances) + 2.0 * S**2
+        sizes = np.empty(0)
+        if self.tails is not None:
+            sizes = self.tails.sizes
+            spread *= self.tails.ratio
+        F = _covariances_of_noise(rng, max(round(self.n) - 1, 1), self.p, sizes) * np.sqrt(spread)
+        np.fill_diagonal(F, variances)
+        return MomentNoise(F if Q is None else _projected(F, Q), self.n, None, self.tails)
+
+    def without(self, Q: np.ndarray) -> Noise:
+        left = _projected(self.S, Q)
+        np.fill_diagonal(left, np.diag(left).clip(min=0.0))  # rounding errors may be negative
+        return MomentNoise(left, self.n, Q, self.tails)
+
+    def whole(self, v: np.ndarray) -> np.ndarray:
+        covariance = self.S @ v
+        square = (np.diag(self.S) * max(float(v @ covariance), 0.0) + 2.0 * covariance**2) / self.n
+        if self.tails is not None:
+            share = v**2 * np.diag(self.S)
+            square *= self.tails.ratio @ (share / max(share.sum(), np.finfo(float).tiny))
+        spread = np.sqrt(square)
+        some = np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(self.p)) * spread))
+        loadings = np.zeros(self.p)
+        loadings[some] = top_eigh(self.S[np.ix_(some, some)], 1)[1][:, 0]
+        return loadings
+
+
+def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.ndarray) -> np.ndarray:
+    """Return covariances of n rows of p independent standard normal variables, shape (p, p).
+
+    The largest rows have the mean squares `sizes`, and the other rows equal parts of the rest. Covariances
+    are rescaled so that their variance is 1 / n. With more rows than variables, the Bartlett decomposition of
+    the cross-products is used.
+    """
+    sizes = sizes[: n - 1]
+    others = n - len(sizes)
+    each = max(n - sizes.sum(), 0.0) / others
+    if others > p:
+        A = np.tril(rng.standard_normal((p, p)), -1)
+        A[np.diag_indices(p)] = np.sqrt(rng.chisquare(others - np.arange(p)))
+    else:
+        A = rng.standard_normal((p, others))
+    square = others * each**2
+    if len(sizes):
+        rows = rng.standard_normal((p, len(sizes)))
+        rows *= np.sqrt(sizes / (rows**2).mean(axis=0))
+        A = np.hstack([A * np.sqrt(each), rows])
+        # E[x_i^2 x_j^2] = s^2 p / (p + 2) for i != j, if x is uniform on the sphere |x|^2 = p s
+        square += (sizes**2).sum() * p / (p + 2.0)
+    return np.asarray(A @ A.T / np.sqrt(n * square))
+
+
+def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
+    """Return noise for normal rows with sample covariance matrix S, simulated by rows or by moments.
+
+    Raises
+    ------
+    CovarianceError
+        If n rows cannot have this covariance matrix.
+    """
+    p = len(S)
+    if n * p > MOST_CELLS or n != int(n):
+        return MomentNoise(S, n)
+    values, V = np.linalg.eigh(S)
+    some = values > 1e-10 * values[-1]
+    rank = int(some.sum())
+    if rank > n - 1:
+        raise CovarianceError(
+            f"n_obs={int(n)} was given for a covariance matrix of rank {rank}, but its rank cannot exceed "
+            f"{int(n) - 1} with so many rows. Give the true n_obs, or the rows themselves."
+        )
+    Z = rng.standard_normal((int(n), rank))
+    Q = np.linalg.qr(Z - Z.mean(axis=0))[0]
+    return RowNoise((Q * np.sqrt(values[some])) @ V[:, some].T)
+
+
+def _directions(Z: np.ndarray, m: int) -> np.ndarray:
+    """Return the m leading eigenvectors of Z'Z, by the smaller of Z'Z and ZZ'."""
+    if Z.shape[1] <= Z.shape[0]:
+        return top_eigh(Z.T @ Z, m)[1]
+    V = Z.T @ top_eigh(Z @ Z.T, m)[1]
+    return V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny)
+
+
+def _inflation(Q: np.ndarray) -> np.ndarray:
+    """Return the factors that restore the variances of variables after projecting out Q."""
+    # remaining shares of a variance below 0.05 count as 0.05
+    return 1.0 / np.sqrt(np.maximum(1.0 - (Q**2).sum(axis=1), 0.05))
+
+
+def _projected(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """Return (I - QQ') S (I - QQ')."""
+    C = S @ Q
+    return S - C @ Q.T - Q @ C.T + Q @ (Q.T @ C) @ Q.T
+
+
+def sparse_components(S: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return variances, (B,), and loadings, (B, p), of components of `card` variables for B matrices.
+
+    Truncated power steps start from the columns with the largest norm of their `card` largest entries, and
+    the leading eigenvector is computed on the best support.
+
+    Parameters
+    ----------
+    S : ndarray of shape (B, p, p)
+    card : int
+    """
+    p = S.shape[1]
+    card = min(card, p)
+    sums = np.partition(S**2, p - card, axis=1)[:, p - card :].sum(axis=1)
+    W = np.take_along_axis(S, np.argsort(-sums, axis=1, kind="stable")[:, :STARTS, None], axis=1)
+    for _ in range(STEPS):
+        W = _cut(W, card) @ S
+    places = _largest_places(W, card)
+    each = np.arange(len(S))[:, None, None, None]
+    return _best(places, S[each, places[..., :, None], places[..., None, :]], p)
+
+
+def _best(places: np.ndarray, blocks: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest variances on several supports, (B, starts, c), and the loadings, (B, p)."""
+    values, vectors = np.linalg.eigh(blocks)
+    best, every = np.argmax(values[..., -1], axis=1), np.arange(len(places))
+    loadings = np.zeros((len(places), p))
+    np.put_along_axis(loadings, places[every, best], vectors[every, best, :, -1], axis=1)
+    return values[every, best, -1], loadings
+
+
+def _largest_places(W: np.ndarray, card: int) -> np.ndarray:
+    """Return the indices of the `card` largest entries along the last axis."""
+    return np.argpartition(-np.abs(W), card - 1, axis=-1)[..., :card]
+
+
+def _cut(W: np.ndarray, card: int) -> np.ndarray:
+    """Set all but the `card` largest entries of each row to zero, and scale rows to unit length."""
+    keep = _largest_places(W, card)
+    V = np.zeros_like(W)
+    np.put_along_axis(V, keep, np.take_along_axis(W, keep, axis=-1), axis=-1)
+    sizes = np.linalg.norm(V, axis=-1, keepdims=True)
+    return V / np.where(sizes > 0, sizes, 1.0)
+
+
+#: A sparse component must explain at least this mean correlation of its variables.
+LEAST_CORRELATION = 0.1
+#: Largest number of draws.
+MOST_DRAWS = 100_000
+#: Takes random generators and returns the largest variances in draws from each.
+Drawn = Callable[[Sequence[np.random.Generator]], Iterable[float]]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The draws of noise, and the level of the tests.
+
+    Attributes
+    ----------
+    alpha : float
+        Level of parallel analysis.
+    n_draws : int
+        Number of draws, which must be enough for the level.
+    seed : int
+
+    Raises
+    ------
+    OptionError
+        If a value is not allowed.
+    """
+
+    alpha: float
+    n_draws: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        alpha = real_number("alpha", self.alpha, 1.0 / (MOST_DRAWS + 1), 0.5)
+        n = whole_number("n_draws", self.n_draws, 19, MOST_DRAWS)
+        if n + 1 < 1.0 / alpha:
+            raise OptionError(
+                f"n_draws={n} was given with alpha={alpha:g}; the smallest possible p-value is 1 / "
+                f"{n + 1}. Give {int(np.ceil(1.0 / alpha)) - 1} draws or more."
+            )
+        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "n_draws", n)
+
+    @property
+    def level(self) -> float:
+        """Level of the sequential tests: a fifth of `alpha`, or the lowest that the draws allow."""
+        return max(0.2 * self.alpha, 1.0 / (self.n_draws + 1.0))
+
+    def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
+        """Return the p-value (1 + number of draws that reach `observed`) / (draws + 1), or an estimate of it.
+
+        Drawing ends with the h-th draw that reaches `observed`, where h is the smallest number that implies
+        p > level. Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential
+        Monte Carlo p-values".
+        """
+        enough = max(1, int(np.floor(self.level * (self.n_draws + 1.0))))
+        generators = (draw_generator(self.seed, first + i) for i in range(self.n_draws))
+        as_large, made = 0, 0
+        while some := list(islice(generators, 10)):
+            for value in drawn(some):
+                as_large, made = as_large + int(value >= observed), made + 1
+                if as_large >= enough and enough / made > self.level:
+                    return as_large / made
+        return (1.0 + as_large) / (self.n_draws + 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Results of the tests for the leading components.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r,)
+        All eigenvalues.
+    bound : ndarray of shape (m,)
+        The 1 - alpha quantiles of the m leading eigenvalues of sign-flipped data.
+    p_values : ndarray of shape (m,)
+        (1 + number of draws with at least as large an eigenvalue of that rank) / (draws + 1).
+    deflated_p_values : ndarray of shape (m,)
+        The same for the first eigenvalue given the earlier components; NaN after parallel analysis or this
+        test has ended.
+    sparse_variances : ndarray of shape (m,)
+        Variances of sparse components given the earlier sparse ones. Each earlier component is extended to
+        all variables correlated with it, so that no part of it is found again; NaN after the last.
+    sparse_p_values : ndarray of shape (m,)
+        As `p_values`, for the sparse components; NaN if not tested.
+    correlations : ndarray of shape (m,)
+        Mean correlation of its variables that each sparse component explains.
+    draws : Draws
+    card : int
+        Cardinality of the sparse components.
+    parallel, deflated, sequential : int
+        Number of components that each test keeps.
+    """
+
+    values: np.ndarray
+    bound: np.ndarray
+    p_values: np.ndarray
+    deflated_p_values: np.ndarray
+    sparse_variances: np.ndarray
+    sparse_p_values: np.ndarray
+    correlations: np.ndarray
+    draws: Draws
+    card: int
+    parallel: int
+    deflated: int
+    sequential: int
+
+    @property
+    def k(self) -> int:
+        """The chosen number of components: max(min(parallel, deflated), sequential)."""
+        return max(min(self.parallel, self.deflated), self.sequential)
+
+
+def default_card(p: int) -> int:
+    """Return the default cardinality of tested sparse components: 1.5 log(p), at least two."""
+    return min(p, max(2, round(1.5 * np.log(p))))
+
+
+def standing(noise: Noise, kmax: int, card: int, draws: Draws) -> Standing:
+    """Test the leading components.
+
+    Parameters
+    ----------
+    noise : Noise
+        The data.
+    kmax : int
+        Largest number of components tested.
+    card : int
+        Cardinality of the sparse components.
+    draws : Draws
+    """
+    values, n = noise.values, draws.n_draws
+    m = min(kmax, len(values))
+    with stage("parallel analysis", n, "draws") as advance:
+        drawn = np.empty((n, m))
+        for i in range(n):
+            drawn[i] = noise.flipped(draw_generator(draws.seed, i)).leading(m)
+            advance(1)
+    p_values = (1.0 + (drawn >= values[:m]).sum(axis=0)) / (n + 1.0)
+    bound = np.quantile(drawn, 1.0 - draws.alpha, axis=0)
+    parallel = _leading(p_values, draws.alpha)
+    deflated = _deflated(noise, p_values[0], parallel, m, draws)
+    variances, sparse, correlations = _sequential(noise, values[0], card, m, draws)
+    return Standing(
+        values,
+        bound,
+        p_values,
+        deflated,
+        variances,
+        sparse,
+        correlations,
+        draws,
+        card,
+        parallel,
+        _leading(deflated, draws.level),
+        int(np.sum(sparse <= draws.level)),
+    )
+
+
+def _deflated(noise: Noise, first: float, parallel: int, m: int, draws: Draws) -> np.ndarray:
+    """Return p-values, shape (m,), of the first eigenvalue after removing 0, 1, ... leading components."""
+    p_values = np.full(m, np.nan)
+    if not parallel:
+        return p_values
+    p_values[0], U = first, noise.directions(parallel)
+    for j in range(1, parallel):
+        if p_values[j - 1] > draws.level:
+            break
+        left = noise.without(U[:, :j])
+        p_values[j] = draws.p_value(
+            left.leading(1)[0],
+            lambda rngs, left=left: (left.flipped(rng).leading(1)[0] for rng in rngs),  # type: ignore[misc]
+            (m + j) * draws.n_draws,
+        )
+    return p_values
+
+
+def _sequential(
+    noise: Noise, largest: float, card: int, m: int, draws: Draws
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return variances, p-values and explained correlations of sparse components, shape (m,) each.
+
+    A component that explains less than LEAST_CORRELATION is neither tested nor counted.
+    """
+    variances, p_values, correlations = (np.full(m, np.nan) for _ in range(3))
+    left, found = noise, np.zeros((noise.p, 0))
+    with stage("sequential sparse test", m, "components") as advance:
+        for j in range(m):
+            if j:
+                left = noise.without(np.linalg.qr(found)[0])
+            variances[j], v = left.sparse(card)
+            # a component whose variance is at most 1e-10 of the largest eigenvalue counts as zero
+            if variances[j] <= 1e-10 * largest:  # only rounding errors are left
+                break
+            some = np.flatnonzero(v)
+            each, own = left.variances[some].mean(), noise.variances[some].mean()
+            correlations[j] = (variances[j] - each) / (own * max(len(some) - 1, 1))
+            found = np.column_stack([found, left.whole(v)])
+            if correlations[j] >= LEAST_CORRELATION:
+                drawn = partial(left.sparse_flips, card=card)
+                p_values[j] = draws.p_value(variances[j], drawn, (1 + j) * draws.n_draws)
+            advance(1)
+            if p_values[j] > draws.level:
+                break
+    return variances, p_values, correlations
+
+
+def _leading(p_values: np.ndarray, alpha: float) -> int:
+    """Return the number of components before the first that is not significant."""
+    kept = p_values <= alpha
+    return int(len(kept) if kept.all() else np.argmin(kept))
+
+
+def broken_stick(p: int) -> np.ndarray:
+    """Return the expected shares of p pieces of a stick broken at random, the largest first: (p,)."""
+    return np.cumsum(1.0 / np.arange(p, 0, -1))[::-1] / p

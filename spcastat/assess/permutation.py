@@ -1,0 +1,160 @@
+"""Permutation tests of the association of variables with components computed from the other variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from spcastat.assess.draws import RowSampler, draw_generator, run_jobs
+from spcastat.assess.refit import Refit, align
+from spcastat.assess.samples import Resampling
+from spcastat.fit.record import Tested
+from spcastat.linalg.regression import rotated
+from spcastat.linalg.standardisation import CONSTANT
+from spcastat.linalg.ties import is_sparse
+
+#: A score depends on the other scores if these leave less than this share of its length.
+DEPENDENT = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """Unit-length scores of a fit, and the variables that are tested against them.
+
+    Attributes
+    ----------
+    variables : ndarray of int, shape (q,)
+        The variables to test. The fit does not contain them.
+    T : ndarray of shape (n, k)
+        Scores, with the other scores partialled out of each, so that a variable is tested for its association
+        with one component given the others.
+    """
+
+    variables: np.ndarray
+    T: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """The job of comparing the correlations after one permutation of the rows with those observed."""
+
+    X: np.ndarray
+    scores: list[_Scores]
+    least: np.ndarray
+    seed: int
+
+    def __call__(self, number: int) -> np.ndarray:
+        order = draw_generator(self.seed, number + 1).permutation(len(self.X))
+        return np.abs(_against(self.X, self.scores, order)) >= self.least
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """The job of fitting without one selected variable, for each of several selected variables."""
+
+    given: Resampling
+    selected: np.ndarray
+
+    def __call__(self, numbers: Sequence[int]) -> list[np.ndarray]:
+        refit, op = self.given.refit, self.given.op
+        whole, every = self.given.sampler.whole(), np.arange(op.p)
+        narrow = replace(refit, plan=replace(refit.plan, solver=_narrower(refit, op.p - 1)))
+        ops, begun = [], []
+        for left in self.selected[numbers]:
+            ops.append(whole.take(np.delete(every, left)))
+            begun.append(narrow.begun(ops[-1], draw_generator(self.given.seed, 0), own=False))
+        aligned = []
+        for left, found in zip(self.selected[numbers], narrow.ended(ops, begun), strict=True):
+            W, reference = np.zeros(refit.V.shape), refit.V.copy()
+            W[every != left], reference[left] = found, 0.0
+            aligned.append(align(W, reference, op).V)
+        return aligned
+
+
+def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
+    """Test every variable against the score of every component computed from the other variables.
+
+    Parameters
+    ----------
+    given : Resampling
+        Its sampler has rows in memory.
+    n : int
+        Number of permutations.
+    fdr : {"fdr_bh", "fdr_by"}
+        As in ``statsmodels.stats.multitest.multipletests``.
+
+    Notes
+    -----
+    A variable that the fit selected is tested against a fit without it, so that its own selection does not
+    count as evidence. That fit starts from PCA of the other variables; from the loadings of the original fit
+    it would keep variables that were selected for their association with the one left out. Variables that
+    were not selected are tested against the original fit, which does not contain them.
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    refit, n_jobs = given.refit, given.n_jobs
+    Y = _rows(given.sampler)
+    X = Y - Y.mean(axis=0)
+    size = np.linalg.norm(X, axis=0)
+    still = size <= CONSTANT * np.sqrt(len(X)) * np.abs(Y).max(axis=0)  # constant columns become zero
+    X = np.where(still, 0.0, X / np.where(still, 1.0, size))
+    p, k = refit.V.shape
+    selected = refit.V.any(axis=1)
+    scores = [_Scores(np.flatnonzero(~selected), _free(Y @ refit.V))]
+    work, at_once = _Left(given, np.flatnonzero(selected)), refit.together or 1
+    what = "fits without a variable"
+    left = run_jobs(work, len(work.selected), n_jobs=n_jobs, what=what, unit="fits", together=at_once)
+    if left.interrupted:
+        raise KeyboardInterrupt
+    scores += [_Scores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)]
+    observed = _against(X, scores, np.arange(len(X)))
+    # correlations that differ by less than 1e-10 count as equal: the order of summation affects rounding
+    permuted = _Work(X, scores, np.abs(observed) - 1e-10, given.seed)
+    finished = run_jobs(permuted, n, n_jobs=n_jobs, what="permutations", unit="permutations")
+    p_value = (1.0 + sum(finished.results)) / (len(finished.results) + 1.0)
+    p_value[still] = np.nan
+    q_value = np.full((p, k), np.nan)
+    for c in range(k):
+        q_value[~still, c] = multipletests(p_value[~still, c], method=fdr)[1]
+    return Tested(observed, p_value, q_value, len(finished.results), n, fdr)
+
+
+def _rows(sampler: RowSampler) -> np.ndarray:
+    """Return the row of each sampling unit, centred and scaled as in the fit, shape (n, p)."""
+    rows, standard = sampler.matrix[sampler.units], sampler.standard
+    Y = ((rows.toarray() if is_sparse(rows) else rows) - standard.mean) / standard.scale
+    return Y if sampler.covariates is None else rotated(Y, sampler.covariates[sampler.units], None)
+
+
+def _free(T: np.ndarray) -> np.ndarray:
+    """Return each score with the others partialled out, at unit length; zero if it depends on the others."""
+    T = T - T.mean(axis=0)
+    size = np.linalg.norm(T, axis=0)
+    T = T / np.where(size > 0, size, 1.0)
+    out = np.empty_like(T)
+    for c in range(T.shape[1]):
+        others = np.delete(T, c, axis=1)
+        out[:, c] = T[:, c] - others @ np.linalg.lstsq(others, T[:, c], rcond=DEPENDENT)[0]
+    size = np.linalg.norm(out, axis=0)
+    return np.where(size > DEPENDENT, out / np.where(size > 0, size, 1.0), 0.0)
+
+
+def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndarray:
+    """Return the correlations, shape (p, k), of the variables with the scores after permuting their rows."""
+    found = np.zeros((X.shape[1], scores[0].T.shape[1]))
+    for one in scores:
+        found[one.variables] = X[:, one.variables].T @ one.T[order]
+    return found
+
+
+def _narrower(refit: Refit, p: int) -> Any:
+    """Return the solver with cardinalities of at most `p`; if it searches for them, with those of the fit."""
+    solver: Any = refit.plan.solver
+    card = getattr(solver, "card", None)
+    if card is None and refit.together is not None:
+        card = tuple(max(1, int(count)) for count in np.count_nonzero(refit.V, axis=0))
+        solver = replace(solver, variance=None, promise=None)
+    return solver if card is None else replace(solver, card=tuple(min(one, p) for one in card))

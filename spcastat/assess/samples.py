@@ -1,0 +1,367 @@
+"""Fits of samples of the rows, aligned with the fit: bootstrap, sample splitting and stability selection.
+
+Samples that cannot be fitted are drawn again. Stability selection, by complementary halves: Shah and Samworth
+(2013), "Variable selection with error control: another look at stability selection", JRSS B 75; Meinshausen
+and Buehlmann (2010), "Stability selection", JRSS B 72.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+
+from spcastat.assess.draws import CovarianceSampler, Finished, Sampler, draw_generator, run_jobs
+from spcastat.assess.refit import Aligned, Refit, align
+from spcastat.assess.subsets import StreamRows
+from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError
+from spcastat.fit.record import Bootstrapped, HalfSamples, Split
+from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.operators import Operator
+from spcastat.linalg.scales import deviations
+from spcastat.linalg.ties import flip_signs
+
+Found = TypeVar("Found")
+
+#: Number of samples tried for one draw before giving up, as some samples cannot be fitted.
+ATTEMPTS = 100
+
+
+def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
+    """Return the result of the first draw that can be fitted, and how many failed before it.
+
+    A sample cannot be fitted if its rank is below k, if a column to be scaled does not vary, or, with missing
+    values, if a column has no variation or no value.
+
+    Raises
+    ------
+    DataError
+        If 100 consecutive samples cannot be fitted.
+    """
+    for failed in range(ATTEMPTS):
+        try:
+            return draw(), failed
+        except (ComponentsError, ConstantColumnError, MissingValuesError) as error:
+            reason = str(error)
+    raise DataError(
+        f"{ATTEMPTS} samples of the rows running could not be fitted, the last because of this: {reason} "
+        "Drop columns that hardly vary, ask for fewer components, or take more rows."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """Everything that is needed to draw samples and fit them.
+
+    Attributes
+    ----------
+    sampler : Sampler, or StreamRows before it is prepared
+    refit : Refit
+    op : Operator
+        The data of the fit, on which scores are compared.
+    seed : int
+    n_jobs : int
+    """
+
+    sampler: Any
+    refit: Refit
+    op: Operator
+    seed: int
+    n_jobs: int = 1
+
+    def aligned(self, V: np.ndarray) -> Aligned:
+        """Return the loadings of a draw, shape (p, k), matched with those of the fit."""
+        return align(V, self.refit.V, self.op, self.refit.kinds)
+
+
+@dataclass(frozen=True, eq=False)
+class SampleFits(ABC):
+    """The job of fitting the samples with given numbers, which is sent to other processes."""
+
+    given: Resampling
+
+    @abstractmethod
+    def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
+        """Return the samples that belong to the given number."""
+
+    @abstractmethod
+    def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
+        """Return the parts of the fit of a sample that should be stored."""
+
+    def __call__(self, numbers: Sequence[int]) -> list[tuple[list[Any], int]]:
+        """Return for each number the stored parts of its fits, and how many samples failed before."""
+        drawn = [attempted(partial(self._begun, draw_generator(self.given.seed, i), i)) for i in numbers]
+        ops, begun = zip(*(one for samples, _ in drawn for one in samples), strict=True)
+        fits = zip(ops, self.given.refit.ended(ops, begun), strict=True)
+        kept = (self.kept(op, self.given.aligned(V)) for op, V in fits)
+        return [(list(islice(kept, len(samples))), again) for samples, again in drawn]
+
+    def _begun(self, rng: np.random.Generator, number: int) -> list[tuple[Operator, Sequence[np.ndarray]]]:
+        return [(op, self.given.refit.begun(op, rng)) for op in self.samples(rng, number)]
+
+    def run(self, n: int, what: str, unit: str = "draws") -> Finished:
+        """Fit the samples number 0, ..., n - 1."""
+        together = self.given.refit.together or 1
+        return run_jobs(self, n, n_jobs=self.given.n_jobs, what=what, unit=unit, together=together)
+
+
+def by_place(
+    reference: np.ndarray, places: Sequence[np.ndarray], values: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return all places where `reference` or a fit is nonzero, shape (m,), and the values of the fits there.
+
+    Parameters
+    ----------
+    reference : ndarray of shape (p, k)
+        Loadings of the original fit.
+    places, values : sequences of ndarray
+        Places of the nonzero loadings of each fit in V.T, flattened, and their values.
+    """
+    every = np.unique(np.concatenate([np.flatnonzero(reference.T), *places]))
+    table = np.zeros((len(places), len(every)), dtype=values[0].dtype)
+    for row, at, value in zip(table, places, values, strict=True):
+        row[np.searchsorted(every, at)] = value
+    return every, table
+
+
+# --- bootstrap -----------------------------------------------------------------------------------
+
+
+class _Draws(SampleFits):
+    def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
+        return [self.given.sampler.bootstrap(rng, number)]
+
+    def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
+        V = aligned.V
+        places = np.flatnonzero(V.T)
+        variances = np.diag(sample.products(V)) * sample.unit**2
+        op = self.given.op
+        whole = np.diag(op.products(V)) * op.unit**2
+        return places, V.T.ravel()[places], variances, whole, aligned.similarity
+
+
+def bootstrap(given: Resampling, n: int) -> Bootstrapped:
+    """Draw rows with replacement, fit each draw and align it with the fit.
+
+    Parameters
+    ----------
+    given : Resampling
+    n : int
+        Number of draws.
+
+    Returns
+    -------
+    Bootstrapped
+        If interrupted by Ctrl-C, of the draws made so far.
+    """
+    given = replace(given, sampler=given.sampler.prepared("bootstrap", n, given.seed))
+    draws, again = zip(*_Draws(given).run(n, "bootstrap").results, strict=True)
+    places, values, *further = zip(*(draw for (draw,) in draws), strict=True)
+    variances, whole, similarity = map(np.array, further)
+    return Bootstrapped(
+        *by_place(given.refit.V, places, values),
+        variances,
+        whole,
+        similarity,
+        select=not given.refit.fixed,
+        asked=n,
+        again=sum(again),
+        normal=isinstance(given.sampler, CovarianceSampler),
+    )
+
+
+# --- sample splitting -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Job for one bootstrap draw from the half of the rows that did not choose the supports."""
+
+    half: Sampler
+    chosen: np.ndarray
+    seed: int
+
+    def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        drawn = self.half.bootstrap(draw_generator(self.seed, number + 1), number)
+        return leading_on(drawn, self.chosen)
+
+
+def split(given: Resampling, n: int) -> Split:
+    """Select supports on half of the rows; bootstrap their leading eigenvectors on the other half.
+
+    Parameters
+    ----------
+    given : Resampling
+    n : int
+        Number of bootstrap draws from the second half.
+    """
+    rng = draw_generator(given.seed, 0)
+    given = replace(given, sampler=given.sampler.prepared("split", n, given.seed))
+
+    def draw() -> tuple[tuple[Sampler, Sampler], np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        first, second = given.sampler.halves(rng)
+        V = given.aligned(given.refit(first.whole(), rng)).V
+        return (first, second), V, leading_on(second.whole(), V)
+
+    (halves, chosen, (V, variances)), again = attempted(draw)
+    work = _Work(halves[1], V, given.seed)
+    drawn = run_jobs(work, n, n_jobs=given.n_jobs, what="bootstrap of one half").results
+    if len(drawn) < 2:
+        raise KeyboardInterrupt  # too few for standard deviations
+    places = np.flatnonzero(chosen.T)
+    return Split(
+        places,
+        V.T.ravel()[places],
+        np.array([W.T.ravel()[places] for W, _ in drawn]).std(axis=0, ddof=1),
+        variances,
+        deviations(np.array([values for _, values in drawn])),
+        given.aligned(chosen).similarity,
+        (halves[0].n, halves[1].n),
+        len(drawn),
+        n,
+        again,
+        isinstance(given.sampler, CovarianceSampler),
+    )
+
+
+def leading_on(op: Operator, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the leading eigenvector on each support of `V`, shape (p, k), and its variance, shape (k,).
+
+    Its product with the column of `V` is positive; if that is zero, its largest absolute loading is.
+    """
+    W, variances = np.zeros(V.shape), np.zeros(V.shape[1])
+    for j, v in enumerate(V.T):
+        support = np.flatnonzero(v)
+        S = op.block(support)
+        values, vectors = np.linalg.eigh(symmetric(S))
+        W[support, j], variances[j] = vectors[:, -1], values[-1] * op.unit**2
+    W = W * flip_signs(W)
+    return W * np.where(np.einsum("ij,ij->j", W, V) < 0, -1.0, 1.0), variances
+
+
+# --- stability selection -------------------------------------------------------------------------
+
+
+class _Halves(SampleFits):
+    def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
+        return [half.whole() for half in self.given.sampler.halves(rng, number)]
+
+    def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
+        places = np.flatnonzero(aligned.V.T)
+        return places, np.ones(len(places), dtype=bool), aligned.similarity
+
+
+def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: float) -> HalfSamples:
+    """Repeatedly split the rows at random, fit both halves, and align them with the fit.
+
+    Parameters
+    ----------
+    given : Resampling
+    n_pairs : int
+        Number of splits.
+    threshold : float in (0.5, 1]
+        Selection frequency above which a loading is stable.
+    groups : float in (0, 1]
+        Smallest absolute correlation of two variables in a group.
+
+    Notes
+    -----
+    If rows come in chunks and have too many columns to store the cross-products of all halves, only the
+    columns for which there is memory are used: see :mod:`spcastat.assess.subsets`.
+    """
+    sampler, refit, op = given.sampler, given.refit, given.op
+    fewer = None
+    if isinstance(sampler, StreamRows) and not refit.plan.solver.ruled:
+        fewer = sampler.near(refit.V, 2 * n_pairs)
+    if fewer is not None:
+        own, J = fewer
+        some = replace(given, sampler=own, refit=replace(refit, V=refit.V[J]), op=own.source.op)
+        return _of_all(stability(some, n_pairs, threshold=threshold, groups=groups), J, op.p)
+    given = replace(given, sampler=given.sampler.prepared("halves", n_pairs, given.seed))
+    finished = _Halves(given).run(n_pairs, "complementary halves", "pairs")
+    pairs, again = zip(*finished.results, strict=True)
+    kept, ones, similarity = zip(*(half for pair in pairs for half in pair), strict=True)
+    places, chosen = by_place(refit.V, kept, ones)
+    met = np.unique(places % op.p)
+    correlation = _correlations(op, met)
+    labels = np.arange(op.p)
+    labels[met] = met[_clusters(correlation, groups)]
+    return HalfSamples(
+        places,
+        chosen,
+        np.array(similarity),
+        labels,
+        _associates(refit.V, places, chosen, met, correlation),
+        threshold,
+        groups,
+        n_pairs,
+        sum(again),
+        isinstance(given.sampler, CovarianceSampler),
+    )
+
+
+def _of_all(found: HalfSamples, J: np.ndarray, p: int) -> HalfSamples:
+    """Convert results on the columns J, shape (m,), to positions among all p columns."""
+    labels, associates = np.arange(p), found.associates.copy()
+    labels[J] = J[found.clusters]
+    associates[:, 1:3] = J[associates[:, 1:3].astype(int)]
+    places = found.places // len(J) * p + J[found.places % len(J)]
+    return replace(found, places=places, clusters=labels, associates=associates, considered=len(J))
+
+
+def _correlations(op: Operator, J: np.ndarray) -> np.ndarray:
+    """Return the correlations of the variables J; zero for variables that do not vary."""
+    S = op.block(J)
+    sd = np.sqrt(np.diag(S).clip(min=0.0))
+    sizes = np.outer(sd, sd)
+    return np.divide(S, sizes, out=np.zeros_like(S), where=sizes > 0).clip(-1.0, 1.0)
+
+
+def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:
+    """Return for each variable the first one of its cluster, shape (m,).
+
+    Any two variables in a cluster have an absolute correlation of at least `groups`.
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    m = len(correlation)
+    if m < 2:
+        return np.arange(m)
+    distance = 1.0 - np.abs(symmetric(correlation))
+    np.fill_diagonal(distance, 0.0)
+    labels = fcluster(linkage(squareform(distance), "complete"), 1.0 - groups + 1e-12, "distance")
+    first: dict[int, int] = {}
+    for position, label in enumerate(labels.tolist()):
+        first.setdefault(label, position)
+    return np.array([first[label] for label in labels.tolist()])
+
+
+def _associates(
+    V: np.ndarray, places: np.ndarray, chosen: np.ndarray, met: np.ndarray, correlation: np.ndarray
+) -> np.ndarray:
+    """Return a row for each substitute: component, selected variable, substitute, their correlation."""
+    p, k = V.shape
+    found = []
+    for component in range(k):
+        own = np.flatnonzero(places // p == component)
+        variables = places[own] % p
+        picked = chosen[:, own]
+        selected = V[variables, component] != 0
+        for a in np.flatnonzero(selected):
+            without = ~picked[:, a]
+            # Substitutes for a variable are listed if at least five fits of halves leave it out. They are
+            # selected in at least a quarter of these fits, and by at least 0.1 more often than in the others.
+            if without.sum() < 5:
+                continue
+            otherwise = picked[~without].mean(axis=0) if (~without).any() else np.zeros(len(own))
+            instead = picked[without].mean(axis=0)
+            for b in np.flatnonzero(~selected & (instead >= 0.25) & (instead >= otherwise + 0.1)):
+                r = correlation[np.searchsorted(met, variables[a]), np.searchsorted(met, variables[b])]
+                found.append((component, variables[a], variables[b], r))
+    return np.array(found, dtype=float).reshape(-1, 4)

@@ -1,0 +1,866 @@
+"""Functions that choose the number of components and their cardinalities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from typing import Any, Literal, Unpack, overload
+
+import numpy as np
+
+from spcastat.api import finished, given_of, spca, spca_cov
+from spcastat.argument_types import (
+    Cards,
+    DataOptions,
+    Effort,
+    MethodName,
+    Missing,
+    Objective,
+    Progress,
+    Rng,
+    Rows,
+    Scale,
+    ScanOptions,
+    Vector,
+)
+from spcastat.assess import candidates
+from spcastat.assess import noise_tests as sign_flips
+from spcastat.assess.candidates import RULES
+from spcastat.assess.cardinalities import CardinalitySet, Fitter, path_cards
+from spcastat.assess.draws import seed_of, workers
+from spcastat.assess.folds import MOMENTS, divided
+from spcastat.assess.noise_tests import (
+    Draws,
+    MomentNoise,
+    Noise,
+    RowNoise,
+    Tails,
+    default_card,
+    of_covariance,
+    standing,
+)
+from spcastat.assess.subsets import among, columns_near, half_of
+from spcastat.assess.unequal_cardinalities import select
+from spcastat.config import one_of, real_number, shown, whole_number
+from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError
+from spcastat.fit.inputs import Opened, Source, opened, table_and_formula, warn_of_unequal_variances
+from spcastat.fit.options import RULE
+from spcastat.fit.plan import Plan, Request, make_plan
+from spcastat.fit.run import run
+from spcastat.linalg.accumulate import SquareProducts
+from spcastat.linalg.operators import GRAM_ORDER, Operator
+from spcastat.linalg.regression import rotated
+from spcastat.linalg.scales import unit_of
+from spcastat.linalg.ties import is_sparse
+from spcastat.progress import listening
+from spcastat.results.call import Call, call_text
+from spcastat.results.choice import Choice, Chosen, ComponentChoice, Tested
+from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
+from spcastat.search.joint_method import Joint
+
+# --- columns of wide chunks -----------------------------------------------------------------------
+
+
+#: Number of columns among which the choice is made.
+COLUMNS = MOMENTS
+#: The number of columns is at least this multiple of the number of nonzero loadings.
+ROOM = 2
+
+
+def is_wide(entered: Opened, by: str) -> bool:
+    """Return whether rows come in chunks and have more columns than the criterion can use."""
+    return entered.stream is not None and entered.p > (MOMENTS if by == "cv" else GRAM_ORDER)
+
+
+def request(fitting: Mapping[str, Any], k: int, card: Any) -> Request:
+    """Return the request of a call of :func:`spcastat.spca` with these options and cardinalities."""
+    known = {one.name for one in fields(Request)} - {"k", "card", "variance", "rng", "further"}
+    own = {name: value for name, value in fitting.items() if name in known}
+    return Request(k, card, further={n: v for n, v in fitting.items() if n not in known}, **own)
+
+
+def refuse_early(
+    entered: Opened, fitting: Mapping[str, Any], k: int, wanted: Sequence[CardinalitySet]
+) -> None:
+    """Raise, before rows are read, if the fit with the largest cardinality would be refused.
+
+    Raises
+    ------
+    OptionError
+        Also if the components have too many loadings for the columns of the choice.
+    """
+    most = largest(wanted)
+    if ROOM * sum(most) > COLUMNS:
+        raise OptionError(
+            f"cards holds {max(most)} for k={k}; for rows in chunks with {entered.p} variables the choice is "
+            f"made among {COLUMNS}, which allows {COLUMNS // ROOM // k} nonzeros per component. Give "
+            "smaller cards."
+        )
+    plan = make_plan(request(fitting, k, most), entered.p)
+    if entered.refuse is not None:
+        entered.refuse(plan, k)
+
+
+def largest(wanted: Sequence[CardinalitySet]) -> CardinalitySet:
+    """Return the largest cardinality of each component."""
+    return tuple(map(max, zip(*wanted, strict=True)))
+
+
+def near_fit(op: Operator, k: int, card: CardinalitySet, seed: int) -> np.ndarray:
+    """Return the COLUMNS columns most related to a sparse fit of these cardinalities, ascending."""
+    plan = make_plan(Request(k, card, method="bcd-l0"), op.p)
+    V = run(op, plan, k, np.random.default_rng(seed)).solution.V
+    return columns_near(op, V, min(COLUMNS, op.p))
+
+
+# --- halves of the rows ---------------------------------------------------------------------------
+
+
+def is_tested_in_part(source: Source | Opened, cells: int) -> bool:
+    """Return whether the data are too large to test all columns, so that only some columns are tested.
+
+    Parameters
+    ----------
+    source : Source or Opened
+        The data, read or not.
+    cells : int
+        Largest number of cells in memory for which all signs are flipped.
+    """
+    if isinstance(source, Opened):
+        return source.stream is not None and source.p > GRAM_ORDER
+    if source.op.p <= GRAM_ORDER or source.gaps is not None or not source.from_rows:
+        return False
+    return source.matrix is None or source.matrix.shape[0] * source.op.p > cells
+
+
+def require_room(p: int, kmax: int, card: int) -> None:
+    """Raise OptionError if the components have too many loadings for the columns that are tested."""
+    if ROOM * kmax * card > COLUMNS:
+        raise OptionError(
+            f"sparse_card={card} was given for kmax={kmax}; for so much data, {COLUMNS} of the {p} variables "
+            f"are tested, which allows {COLUMNS // ROOM // kmax} in each component. Give a smaller "
+            "sparse_card= or kmax=."
+        )
+
+
+def tested_part(source: Source, kmax: int, card: int, seed: int) -> Source:
+    """Return half of the rows, with the columns selected from the other half.
+
+    Parameters
+    ----------
+    source : Source
+        With rows, without missing values.
+    kmax, card : int
+        Number of components, and of variables in each, in the sparse fit to the other half.
+    seed : int
+    """
+    first = half_of(source, 0, seed)
+    some = min(kmax, max(first.op.rank_limit, 1))
+    values = first.op.sketched(some)[0]
+    rank = np.count_nonzero(values > np.finfo(float).eps * first.op.p * max(values[0], 0.0))
+    k = max(int(rank), 1)
+    return half_of(source, 1, seed, near_fit(first.op, k, (card,) * k, seed))
+
+
+#: Default for `kmax`.
+KMAX = 8
+#: Largest number of cells whose signs are flipped.
+MOST_CELLS = 20_000_000
+
+
+@overload
+def choose_k(
+    data: Rows,
+    /,
+    *,
+    kmax: int | None = None,
+    sparse_card: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[DataOptions],
+) -> ComponentChoice: ...
+@overload
+def choose_k(
+    formula: str,
+    /,
+    *,
+    data: Rows,
+    kmax: int | None = None,
+    sparse_card: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[DataOptions],
+) -> ComponentChoice: ...
+@overload
+def choose_k(
+    *,
+    data: Rows,
+    kmax: int | None = None,
+    sparse_card: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[DataOptions],
+) -> ComponentChoice: ...
+def choose_k(
+    data_or_formula: Any = None,
+    /,
+    *,
+    data: Any = None,
+    kmax: int | None = None,
+    sparse_card: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Any,
+) -> ComponentChoice:
+    """Find how many components stand out from noise.
+
+    Parameters
+    ----------
+    data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
+        Rows, as for :func:`spca`, or a covariance or correlation matrix. The first argument without a name,
+        or ``data=``.
+    kmax : int, optional
+        Largest number of components; by default 8, or fewer if the data allow no more.
+    sparse_card : int, optional
+        Variables in a component of the sequential sparse test; 1.5 log(p) by default.
+    alpha : float
+        Level of parallel analysis; the two sequential tests use a fifth of it.
+    n_draws : int
+        Largest number of draws of simulated noise for each test.
+    formula : str, optional
+        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
+        :func:`spca`.
+    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
+        Whether to divide columns by their standard deviations; not by default. See :func:`spca`.
+    na : {"raise", "drop", "em", "pairwise"}
+        How to treat missing values. See :func:`spca` and Notes.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative frequency weights. See :func:`spca`.
+    n_obs : int, optional
+        Number of rows from which a covariance matrix was computed; needed for one.
+    covariance : bool, optional
+        Whether `data` is a covariance matrix. By default a symmetric frame with equal row and column labels
+        is treated as one.
+    rng : None, int or numpy Generator
+        Seed of the draws; None uses a fixed seed.
+    progress : None, bool or callable
+        Whether to show progress. See :func:`spca`.
+    **options
+        Options of the data: `center`, `blocks`, `categorical`, `context`, `k_em` and `passes` of :func:`spca`
+        for rows; `mean`, `sd`, `blocks`, `given` and `nearest` of :func:`spca_cov` for a covariance matrix.
+
+    Returns
+    -------
+    ComponentChoice
+        ``.k``, the number of components; ``.parallel``, ``.deflated`` and ``.sequential``, the numbers P, D
+        and Q of the three tests (see Notes); ``.table``, eigenvalues and p-values of the components;
+        ``.reason``, the choice in words; ``.spectrum``, all eigenvalues; ``.plot()``.
+
+    Raises
+    ------
+    OptionError
+        If a covariance matrix is given without `n_obs`, or a value is not allowed.
+
+    Notes
+    -----
+    Noise is simulated by flipping signs of the centred (and scaled) values at random, which keeps the norms
+    of rows and columns and removes the correlations (Hong, Sheng and Dobriban). The choice combines three
+    tests, k = max(min(P, D), Q):
+
+    - P, parallel analysis, keeps the leading components whose eigenvalues are exceeded by the eigenvalue of
+      the same rank in at most a share `alpha` of the draws. Rows of very unequal norms do not appear as
+      components if all is noise, but with real components P may count them as further ones.
+    - D compares the first eigenvalue of the residuals given the earlier components with sign flips of these
+      residuals, at the level `alpha` / 5.
+    - Q does the same with sparse components, each extended to all variables correlated with it, and so
+      finds weak components that strong ones hide from P. A component that explains less than .1 of the mean
+      correlation of its variables is not counted, as with many rows any small correlation is significant.
+
+    Drawing stops once the outcome of a test is certain. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws;
+    with fewer, the level of D and Q is the lowest possible, 1 / (`n_draws` + 1).
+
+    A covariance matrix is treated as the sample covariance matrix of normal rows. For rows in chunks, and for
+    more than 20 million cells, draws are made from the covariance matrix by the central limit theorem, with
+    the fourth moments of the rows (one more pass) and the norms of the largest rows, so that these draws also
+    allow for rows of very unequal norms. The signs of a weighted row are flipped together.
+    Correlated noise, as between neighbours in time or space, is not noise in this sense: all tests find
+    components in it.
+
+    With ``na="em"`` or ``na="pairwise"``, missing values are replaced by the mean of their column, in the
+    data and in the draws, and measured values are scaled to the variance of the column. A model of the
+    missing values is not used, as it would create as many components in noise as its rank. The power is
+    reduced, as with fewer rows.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> sp.choose_k(sp.datasets.load_pitprops(), n_obs=180).k
+    3
+    """
+    with listening(progress):
+        data, formula = table_and_formula("choose_k", data_or_formula, data, formula)
+        refuse_other_names("choose_k", options)
+        draws = Draws(alpha, n_draws, seed_of(rng))
+        options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
+        options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
+        entered, covariance, _ = opened(data, covariance, options, choose_k)
+        require_early(entered, kmax, sparse_card)
+        source = entered.source("")
+        warn_of_unequal_variances(source, scale)
+        return standing_out(source, covariance, kmax, sparse_card, draws)
+
+
+def standing_out(source: Source, covariance: bool, kmax: Any, card: Any, draws: Draws) -> ComponentChoice:
+    """Choose the number of components by tests, for data in a Source."""
+    p, seed = source.op.p, draws.seed
+    most, kmax, card = _asked(p, source.op.rank_limit, kmax, card, is_tested_in_part(source, MOST_CELLS))
+    if not source.op.total > 0:
+        raise DataError("The data have no variance: every column is constant.")
+    cells = MOST_CELLS
+    if is_tested_in_part(source, cells):
+        require_room(p, kmax, card)
+        source, cells = tested_part(source, kmax, card, seed), sign_flips.MOST_CELLS
+        most = min(most, max(source.op.rank_limit, 1))
+        kmax = min(kmax, most)
+    within = unit_of(float(source.op.diagonal().max()))
+    noise = _noise(source, covariance, seed, cells, within)
+    found = standing(noise, kmax, card, draws)
+    return ComponentChoice(
+        found,
+        p=source.op.p,
+        unit=(source.op.unit * within) ** 2,
+        most=most,
+        tested=None if source.op.p == p else Tested(p, source.n or 0),
+    )
+
+
+def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int, int, int]:
+    """Return the number of components that can be tested, and the checked `kmax` and `card`."""
+    if p < 2:
+        raise ComponentsError("The data have one variable; the choice of a number of components needs more.")
+    most = min(p - 1, max(rank, 1))
+    kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
+    among = COLUMNS if in_part else p
+    return most, kmax, default_card(among) if card is None else whole_number("sparse_card", card, 1, p)
+
+
+def _noise(source: Source, covariance: bool, seed: int, cells: int, within: float) -> Noise:
+    """Return the simulation of noise; signs are flipped directly for up to `cells` cells.
+
+    The data of the operator are divided by `within`, a power of two, so that squares of their covariances
+    neither overflow nor vanish.
+    """
+    op, n = source.op, source.free
+    if covariance:
+        if n is None:
+            raise OptionError(
+                "n_obs is not given; the eigenvalues of noise depend on the number of rows from which the "
+                "covariance matrix was computed. Give n_obs=."
+            )
+        S = op.block(np.arange(op.p)) / within**2
+        return of_covariance(S, int(n), np.random.default_rng([seed, 1]))
+    if source.matrix is not None and source.matrix.shape[0] * op.p <= cells:
+        assert source.standard is not None
+        X = source.measured
+        X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
+        Z = (X - source.standard.mean) / source.standard.scale / op.unit / within
+        w = np.ones(len(Z)) if source.weights is None else source.weights
+        gaps = np.isnan(Z)
+        counts = w @ ~gaps  # the sum of the weights in each column
+        rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
+        return RowNoise(rows if source.covariates is None else rotated(rows, source.covariates, w))
+    if source.gaps is not None:
+        raise DataError(
+            f"The data have {source.n} rows of {op.p} variables with missing values, too many for random "
+            "signs of every cell; give k=, or a sample of the rows."
+        )
+    S = op.block(np.arange(op.p))
+    return MomentNoise(S / within**2, source.free or 0.0, None, _tails(source, S))
+
+
+def _tails(source: Source, S: np.ndarray) -> Tails | None:
+    """Return how far the rows of S are from normal; None if that cannot be represented in floating point."""
+    standard, n = source.standard, source.weight
+    assert standard is not None
+    deviations = np.sqrt(np.diag(S))
+    divisor = standard.scale * source.op.unit * deviations
+    begin = partial(SquareProducts, standard.mean, np.where(divisor > 0, divisor, np.inf))
+    if source.stream is not None:
+        squares = source.stream.reduce(begin, "products of squares").result
+    else:
+        squares = begin()
+        squares.add(source.matrix, source.weights)
+    fourth = squares.about(np.zeros(len(S))) * n / (n - 1.0) ** 2
+    correlations = S / np.maximum(np.outer(deviations, deviations), np.finfo(float).tiny)
+    ratio = fourth / (1.0 + 2.0 * correlations**2)
+    sizes = squares.sizes / max(int(np.count_nonzero(deviations)), 1)
+    return Tails(ratio, sizes) if np.isfinite(ratio).all() else None
+
+
+def require_early(entered: Opened, kmax: Any, card: Any) -> None:
+    """Raise, before rows in chunks are read, if `kmax` and `card` cannot be tested."""
+    if is_tested_in_part(entered, MOST_CELLS):
+        _, kmax, card = _asked(entered.p, entered.p, kmax, card, True)
+        require_room(entered.p, kmax, card)
+
+
+#: Default candidates.
+GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
+#: Whether all components have the same cardinality, each has its own, or the better of both.
+EACH = ("auto", "equal", "free")
+#: Largest number of folds and of repeats.
+MOST_FOLDS = 1000
+
+
+@overload
+def choose(
+    data: Rows,
+    /,
+    k: int | None = None,
+    *,
+    cards: Cards | None = None,
+    by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
+    rule: Literal["worth", "1se", "paired", "min"] = "worth",
+    each: Literal["auto", "equal", "free"] = "auto",
+    share: float = 0.9,
+    folds: int = 5,
+    repeats: int = 1,
+    kmax: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    n_jobs: int = 1,
+    progress: Progress = None,
+    **options: Unpack[ScanOptions],
+) -> Choice: ...
+@overload
+def choose(
+    formula: str,
+    /,
+    k: int | None = None,
+    *,
+    data: Rows,
+    cards: Cards | None = None,
+    by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
+    rule: Literal["worth", "1se", "paired", "min"] = "worth",
+    each: Literal["auto", "equal", "free"] = "auto",
+    share: float = 0.9,
+    folds: int = 5,
+    repeats: int = 1,
+    kmax: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    n_jobs: int = 1,
+    progress: Progress = None,
+    **options: Unpack[ScanOptions],
+) -> Choice: ...
+@overload
+def choose(
+    *,
+    data: Rows,
+    k: int | None = None,
+    cards: Cards | None = None,
+    by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
+    rule: Literal["worth", "1se", "paired", "min"] = "worth",
+    each: Literal["auto", "equal", "free"] = "auto",
+    share: float = 0.9,
+    folds: int = 5,
+    repeats: int = 1,
+    kmax: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    n_jobs: int = 1,
+    progress: Progress = None,
+    **options: Unpack[ScanOptions],
+) -> Choice: ...
+def choose(
+    data_or_formula: Any = None,
+    /,
+    k: int | None = None,
+    *,
+    data: Any = None,
+    cards: Cards | None = None,
+    by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
+    rule: Literal["worth", "1se", "paired", "min"] = "worth",
+    each: Literal["auto", "equal", "free"] = "auto",
+    share: float = 0.9,
+    folds: int = 5,
+    repeats: int = 1,
+    kmax: int | None = None,
+    alpha: float = 0.05,
+    n_draws: int = 199,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_obs: int | None = None,
+    covariance: bool | None = None,
+    method: MethodName | None = None,
+    objective: Objective | None = None,
+    effort: Effort | None = None,
+    rng: Rng = None,
+    n_jobs: int = 1,
+    progress: Progress = None,
+    **options: Any,
+) -> Choice:
+    """Choose the cardinalities of sparse components and, if `k` is not given, their number.
+
+    Parameters
+    ----------
+    data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
+        Rows, as for :func:`spca`, or a covariance or correlation matrix. The first argument without a name,
+        or ``data=``.
+    k : int, optional
+        Number of components, less than the number of variables; by default from :func:`choose_k`.
+    cards : sequence of ints, optional
+        Cardinalities to choose from, as in ``cards=range(2, 9)``; numbers of groups with `together`. By
+        default 1 to 8, 10, 12, 15, 20, 30, 50 up to the number of variables (groups), and all if there are 20
+        or fewer.
+    by : {"cv", "ebic", "bic", "is", "variance"}, optional
+        Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
+        `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
+        the `share` of dense PCA's variance, all components together (``spca(variance=)`` keeps it after every
+        component, unless ``promise="total"``).
+    rule : {"worth", "1se", "paired", "min"}
+        "worth" is the sparsest fit to which no further loadings are worth adding. Further loadings are worth
+        adding if they improve the prediction by more than one standard error of the difference, paired by
+        fold, and if their improvement per loading is at least a fifth of the average improvement per loading
+        of the fit. The fifth applies if prediction is best with all loadings; if the sparsest of the best
+        fits has a share q of them, it is a fifth of sqrt(q).
+        "1se" is the sparsest fit whose error is within one standard error of the smallest error; "paired" the
+        sparsest whose error exceeds the smallest by less than one standard error of that difference ("cv"
+        only); "min" the best value. With "ebic", a difference of 2 takes the place of one standard error,
+        and "worth" uses the prediction error within the data.
+    each : {"auto", "equal", "free"}
+        "equal": one cardinality for all components. "free" ("cv" and "ebic" only): one for each. Starting
+        from the equal choice, the cardinality of one component at a time is chosen by the same rule, with the
+        others fixed, until none changes or 200 sets of cardinalities have been tried; "worth" then compares
+        with what a component explains beyond its first loading, and requires a quarter instead of a fifth.
+        "auto" tries "free" under the rule "worth" and up to 1000 variables. It takes the result if that has
+        at least a tenth fewer loadings and those saved are not worth adding; if it has as many loadings and
+        predicts better by more than one standard error; or if it has more and these are worth adding.
+    share : float
+        Share of the variance to keep, for ``by="variance"``.
+    folds, repeats : int
+        Number of folds, and of repeated divisions into folds.
+    kmax : int, optional
+        Largest number of components, if `k` is not given; by default 8, or fewer if the data allow no more.
+    alpha : float
+        Level of parallel analysis, if `k` is not given. See :func:`choose_k`.
+    n_draws : int
+        Largest number of draws of simulated noise for each test, if `k` is not given.
+    formula : str, optional
+        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
+        :func:`spca`.
+    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
+        Whether to divide columns by their standard deviations; not by default. See :func:`spca`.
+    na : {"raise", "drop", "em", "pairwise"}
+        How to treat missing values. See :func:`spca`.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative frequency weights. See :func:`spca`.
+    n_obs : int, optional
+        Number of rows from which a covariance matrix was computed.
+    covariance : bool, optional
+        Whether `data` is a covariance matrix. By default a symmetric frame with equal row and column labels
+        is treated as one.
+    method : str, optional
+        A method that takes a cardinality; "joint" by default.
+    objective : {"adjusted", "pev", "least_squares"}, optional
+        What is maximised. See :func:`spca`.
+    effort : {"quick", "auto", "thorough"}, optional
+        How long "joint" searches.
+    rng : None, int or numpy Generator
+        Seed of folds and draws; None uses a fixed seed.
+    n_jobs : int
+        Number of processes among which folds are distributed (not used for unequal cardinalities); -1 for
+        all processors. Results do not depend on it.
+    progress : None, bool or callable
+        Whether to show progress. See :func:`spca`.
+    **options
+        Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), of the method (`order`,
+        `n_init`, `tol`, `max_iter` and those in :func:`methods`), and of the data: `center`, `blocks`,
+        `categorical`, `context`, `k_em` and `passes` of :func:`spca` for rows; `mean`, `sd`, `blocks`,
+        `given` and `nearest` of :func:`spca_cov` for a covariance matrix.
+
+    Returns
+    -------
+    Choice
+        ``.card`` and ``.k``, the chosen cardinalities and number of components; ``.table``, the candidates;
+        ``.reason``, the choice in words; ``.fit``, the fit; ``.components``, the result of
+        :func:`spcastat.choose_k`, if it was called; ``.plot()``, ``.report()``.
+
+    Raises
+    ------
+    TooFewRowsError
+        If there are fewer rows than folds, or too few outside a fold.
+    ConstantColumnError
+        If a column is constant outside a fold, with ``scale=True`` or ``na="em"`` or "pairwise".
+    MissingValuesError
+        If a column has no value outside a fold.
+    ComponentsError
+        If k is not less than the number of variables, or no component stands out from noise.
+    OptionError
+        If a criterion needs `n_obs` and a covariance matrix was given without it.
+    NoRowsError
+        If cross-validation is requested for a covariance matrix.
+
+    Notes
+    -----
+    A fit implies the covariance matrix Sigma = V L V' + s2 I. In element-wise cross-validation each cell of a
+    held-out row is predicted from the *other* cells of that row, with the model fitted to the rows outside
+    the fold: the error is (Omega x)_j / Omega_jj with Omega = Sigma^-1, and is reported as a share of the
+    error of the column means. Centring, scaling and formulas that estimate from rows are repeated without
+    each fold. A weighted row is in one fold with its whole weight. Rows that come in chunks are assigned to
+    folds by a hash of their values, so that equal rows share a fold, and one pass serves all folds.
+
+    For rows in chunks with more than 1000 columns (3000 without cross-validation), the choice uses 1000
+    columns: those of the fit with the largest cardinality, then those most correlated with its components,
+    then those of largest variance. Errors, criteria and shares refer to these columns, and the reason says
+    so; ``.fit`` uses all columns.
+
+    With ``na="em"`` or ``na="pairwise"``, means and covariances are estimated without each fold from the
+    measured values of the other rows. A held-out cell is predicted from the other *measured* cells of its
+    row, with the corresponding part of Sigma; missing cells have no error. The EM model has rank `k_em`, or
+    k.
+
+    Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of
+    ``spca(data, k, card)`` with the same options.
+
+    If the data are not exactly sparse, prediction is best with nearly all loadings, and the choice is a
+    matter of interpretation: the printout says so, and shows the choices of other criteria. Loadings below
+    .45 of the root mean square of their component are then dropped. Rows that are hard to predict are so at
+    every cardinality, so that the difference of two errors varies much less than either error. The rule "1se"
+    does not use this, and chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed
+    data.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> choice = sp.choose(sp.datasets.make_hastie(), k=2, cards=[2, 4, 6])
+    >>> choice.card
+    [6, 4]
+    """
+    with listening(progress):
+        data, formula = table_and_formula("choose", data_or_formula, data, formula)
+        one_of("rule", rule, RULES)
+        one_of("each", each, EACH)
+        share = real_number("share", share, 0.0, 1.0, open_low=True)
+        folds = whole_number("folds", folds, 2, MOST_FOLDS)
+        repeats = whole_number("repeats", repeats, 1, MOST_FOLDS)
+        jobs, seed = workers(n_jobs), seed_of(rng)
+        draws = Draws(alpha, n_draws, seed)
+        if kmax is not None:
+            kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
+        refuse_controls("choose", "chooses the sparsity", options)
+        refuse_other_names("choose", options, method)
+        options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
+        options |= given_of(method=method, objective=objective, effort=effort)
+        options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
+        ruled = [f"{name}=" for name in RULE if options.get(name)]
+        if k is not None:
+            k = whole_number("k", k, 1, error=ComponentsError)
+        entered, covariance, described = opened(data, covariance, options, None, k or 1)
+        fitting = {name: value for name, value in options.items() if name not in described}
+        criterion = _criterion(by, rule, each, covariance)
+        if k is not None and k + 1 > entered.p:
+            raise ComponentsError(
+                f"k={shown(k)} was given for {entered.p} variables; the choice compares components with the "
+                f"residual variance, so give at most {max(entered.p - 1, 0)}."
+            )
+        wide = is_wide(entered, criterion)
+        if wide and ruled:
+            raise OptionError(
+                f"{ruled[0]} was given to choose() with {entered.p} variables in chunks, among which a part "
+                f"is chosen first, without a rule. Fit spca(data, k, card, {ruled[0]}...)."
+            )
+        if k is None:
+            require_early(entered, kmax, None)
+        if wide:
+            wanted = path_cards(_candidates(cards, entered.p), k or 1, entered.p)[1]
+            refuse_early(entered, fitting, k or 1, wanted)
+        components = None
+        source = entered.source(_rows_for(fitting, k or 1, entered.p))
+        if not source.op.total > 0:
+            raise DataError("The data have no variance: every column is constant.")
+        if not wide:  # otherwise the fit warns
+            warn_of_unequal_variances(source, scale)
+        if criterion in ("ebic", "bic") and source.free is None:
+            raise OptionError(
+                f"by={criterion!r} depends on the number of rows, and n_obs is not given; give n_obs=, the "
+                "number of rows behind the matrix, or use by='is' or by='variance'."
+            )
+        if k is None:
+            components = standing_out(source, covariance, kmax, None, draws)
+            k = components.k
+            if k == 0:
+                raise ComponentsError(
+                    f"No component stands out of noise: {components.reason} Give k= to choose cardinalities "
+                    "all the same."
+                )
+            if source.gaps is not None and k > 1:  # the EM model has the rank of the fit
+                source = opened(entered.data, covariance, described, None, k)[0].source("")
+        keys, wanted = path_cards(_candidates(cards, entered.p), k, entered.p)
+        if wide:
+            refuse_early(entered, fitting, k, wanted)
+            # only the columns most relevant for the fit with the largest cardinalities
+            source = among(source, near_fit(source.op, k, largest(wanted), seed))
+        p = source.op.p
+        if each == "free" and any(isinstance(key, tuple) for key in keys):
+            raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
+        parts = None
+        if criterion == "cv":
+            rows_for = bool(_rows_for(fitting, k, entered.p))
+            rows = entered.data
+            parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
+        n = source.free
+        plan = make_plan(request(fitting, k, 1), p)
+        groups = None
+        if not wide:
+            plan = plan.on(source.spec, check=False)
+        if ruled:
+            groups = len(getattr(plan.solver, "together", None) or ()) or None
+            if groups and criterion == "cv" and source.gaps is not None and source.gaps.missing.any():
+                raise OptionError(
+                    "together= was given to choose() with missing values; by='cv' predicts a group from the "
+                    "others of its row, which must be complete. Give na='drop', or by='ebic'."
+                )
+            if groups and cards is None:
+                keys, wanted = path_cards(_candidates(None, groups), k, p)
+            keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
+        fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan)
+        found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p, groups)
+        found.add(wanted)
+        chosen = select(found, keys, wanted, criterion, rule, each, share)
+        card: Any = chosen.keys[chosen.place]
+        card = list(card) if isinstance(card, tuple) else card
+        arguments = {"k": k, "card": card, **described, **fitting}
+        function = spca_cov if covariance else spca
+        if wide:  # the fit uses all columns
+            fit = function(data, **arguments, progress=False)
+        else:
+            each_card = chosen.cards[chosen.place]
+            call = Call(function, entered.data, {**arguments, "progress": False})
+            fit = finished(source, plan.with_card(each_card), found.search(each_card), call)
+        table = candidates.table(found, chosen.cards, chosen.keys)
+        return Choice(
+            fit,
+            Chosen(
+                table=table.assign(chosen=np.arange(len(table)) == chosen.place),
+                state=fit._state,
+                card=card,
+                by=criterion,
+                rule=rule,
+                share=share,
+                folds=folds,
+                repeats=repeats,
+                selected=chosen,
+                dense=float(found.errors(chosen.cards).error[-1]) if criterion == "cv" else None,
+                among=p if wide and p < entered.p else None,
+                groups=groups,
+                call=call_text(function, arguments),
+            ),
+            components,
+        )
+
+
+def _candidates(cards: Any, p: int) -> Any:
+    """Return the candidates of the call, or the default ones for p variables."""
+    if cards is not None:
+        return cards
+    return sorted({card for card in GRID if card <= p} | ({p} if p <= 20 else set()))
+
+
+def _criterion(by: str | None, rule: str, each: str, covariance: bool) -> str:
+    """Return the checked criterion, or the default one for the data."""
+    by = ("ebic" if covariance else "cv") if by is None else one_of("by", by, candidates.CRITERIA)
+    if covariance and by == "cv":
+        raise NoRowsError(
+            "by='cv' was given with a covariance matrix, whose rows cannot be held out; use by='ebic' with "
+            "n_obs=, or give the rows."
+        )
+    if rule == "paired" and by != "cv":
+        raise OptionError(
+            f"rule='paired' was given with by={by!r}; it compares errors by fold, and goes with by='cv'."
+        )
+    if each == "free" and by not in ("cv", "ebic"):
+        raise OptionError(f"each='free' was given with by={by!r}; it goes with by='cv' and by='ebic'.")
+    return by
+
+
+def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
+    """Return the name of the method if it needs rows, else an empty string."""
+    if not fitting:
+        return ""
+    return make_plan(request(fitting, k, 1), p, _hint).rows_for
+
+
+def _hint(name: str) -> str:
+    """Return advice about an option that no method has."""
+    return hint("choose", arguments_of(choose, ScanOptions), {}, (), name)
+
+
+def _fitter(fitting: Mapping[str, Any], plan: Plan, k: int, seed: int) -> Fitter:
+    """Return the function that fits candidates: by `method` if given, else by a quick default method."""
+    named = fitting.get("method") is not None or fitting.get("nonneg")
+    if plan.method.name == "joint":
+        rule = plan.solver if isinstance(plan.solver, Joint) and plan.solver.ruled else None
+        return Fitter(k, None, getattr(plan.solver, "objective", "adjusted"), seed, rule)
+    if named or set(fitting) - {"n_init", "order", "tol", "max_iter"}:
+        return Fitter(k, plan, seed=seed)
+    return Fitter(k, seed=seed)

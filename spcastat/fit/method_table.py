@@ -1,0 +1,385 @@
+"""The table of methods: names, papers, solvers, and when to use them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from importlib import import_module
+from typing import Any, cast
+
+from spcastat.solvers.solver import Solver
+
+#: Options that control how sparse a fit is.
+CONTROLS = ("card", "total", "t", "penalty", "threshold", "variance")
+
+#: Options that the engine implements: how to choose the best of several starts, and whether to search first
+#: among some of many variables.
+AIMED = ("objective",)
+SCREENED = ("screen",)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A name under which a solver is called.
+
+    Attributes
+    ----------
+    name : str
+        The name that users write.
+    title, paper : str
+        Title and source, for headers and tables.
+    home : str
+        Module (in `spcastat`) and class of the solver, a frozen dataclass whose fields are the options. It is
+        imported on first use.
+    fixed : Mapping
+        Values of the fields that the name implies.
+    without : tuple of str
+        Fields that are no options under this name.
+    further : tuple of str
+        Options that the engine implements for this method: AIMED, SCREENED.
+    use : str
+        When to use the method, and when not, in a sentence or two.
+    """
+
+    name: str
+    title: str
+    paper: str
+    home: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
+    use: str = ""
+
+    @property
+    def solver(self) -> type[Solver]:
+        """The class of the solver."""
+        module, _, name = self.home.rpartition(".")
+        return cast(type[Solver], getattr(import_module(f"spcastat.{module}"), name))
+
+    @cached_property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options of the method."""
+        own = [f.name for f in fields(self.solver)]  # type: ignore[arg-type]
+        own = [name for name in own if name not in self.fixed and name not in self.without]
+        return tuple(own) + self.further + (("start", "n_init") if self.solver.uses_starts else ())
+
+    @cached_property
+    def controls(self) -> tuple[str, ...]:
+        """The names of the options that control sparsity."""
+        return tuple(name for name in CONTROLS if name in self.options)
+
+    def build(self, options: Mapping[str, Any]) -> Solver:
+        """Return the solver with these (checked) `options`, and defaults for the others."""
+        return self.solver(**self.fixed, **options)
+
+
+_BCD = "Zhao, Meng, Xu and Gao (2015), Neurocomputing"
+_HMP = "He, Monteiro and Park (2010)"
+_RSPCA = "Zhao, Meng and Xu (2014), Science China"
+_RSVD = "Shen and Huang (2008), JMVA"
+_GPOWER = "Journee, Nesterov, Richtarik and Sepulchre (2010), JMLR"
+
+_ALL = (
+    Method(
+        "joint",
+        "Joint search over supports",
+        "of this package",
+        "search.joint_method.Joint",
+        use="The default. All components at once, with as many nonzeros as asked for, optimised by a search "
+        "from many starts: for the variance of the scores without overlap (adjusted), or for how well the "
+        "variables are reconstructed (pev) or predicted (least_squares). With variance, the fewest nonzeros "
+        "that keep that share. Slower than one descent.",
+    ),
+    Method(
+        "bcd-l0",
+        "Block coordinate descent, l0",
+        _BCD,
+        "solvers.bcd.BCD",
+        {"norm": "l0"},
+        ("t",),
+        AIMED + SCREENED,
+        use="All components at once, with exactly as many nonzeros as asked for: reconstruction (PEV) of the "
+        "rows from few variables. One descent from PCA's loadings, as published; more starts help. "
+        "accelerate=True saves sweeps where they converge slowly.",
+    ),
+    Method(
+        "bcd-l1",
+        "Block coordinate descent, l1",
+        _BCD,
+        "solvers.bcd.BCD",
+        {"norm": "l1"},
+        ("accelerate",),
+        AIMED,
+        use="As bcd-l0, if small changes in the data should hardly change the loadings: supports come from "
+        "a soft threshold. With a norm bound t the criterion never increases; with card it may.",
+    ),
+    Method(
+        "greedy",
+        "Greedy supports (M_c-SPCA)",
+        _HMP,
+        "solvers.greedy.Greedy",
+        use="One component after another, each support grown by one variable at a time: fast, without "
+        "starts, and the same in every run. The first component is often optimal; later ones depend on it.",
+    ),
+    Method(
+        "controlled",
+        "Sparsity-controlled PCA (SC_c-PCA)",
+        _HMP,
+        "solvers.greedy.Controlled",
+        use="To compare with the published method of keeping a share of PCA's variance. It is greedy: every "
+        "component keeps that share, but not with the fewest possible nonzeros.",
+    ),
+    Method(
+        "zou",
+        "SPCA by elastic net",
+        "Zou, Hastie and Tibshirani (2006)",
+        "solvers.regression.Zou",
+        use="To compare with elasticnet::spca in R, or with published fits. A regression, so its criterion "
+        "is not a variance: at equal cardinality others explain more.",
+    ),
+    Method(
+        "spca-os",
+        "Sparse PCA by optimal scoring",
+        "Dou, Dai, Xu and Zhang (2011)",
+        "solvers.regression.OptimalScoring",
+        use="If the scores should be as uncorrelated as sparse loadings allow: targets are orthonormal.",
+    ),
+    Method(
+        "threshold",
+        "PCA, small loadings cut off",
+        "Cadima and Jolliffe (1995)",
+        "solvers.thresholding.Threshold",
+        use="What is often done by hand. For comparison only: it was shown to mislead if variables are "
+        "correlated.",
+    ),
+    Method(
+        "rotate",
+        "PCA rotated, small loadings cut off",
+        "Jolliffe (1995)",
+        "solvers.thresholding.Rotate",
+        use="What factor analysts do: a rotation to simple structure, then small loadings are left out. Good "
+        "if groups of variables hardly overlap.",
+    ),
+    Method(
+        "rsvd-l0",
+        "sPCA-rSVD, hard threshold",
+        _RSVD,
+        "solvers.rank_one.RSVD",
+        {"norm": "l0"},
+        use="One component after another by low-rank approximation with a hard threshold: cheap, also for "
+        "wide data.",
+    ),
+    Method(
+        "rsvd-l1",
+        "sPCA-rSVD, soft threshold",
+        _RSVD,
+        "solvers.rank_one.RSVD",
+        {"norm": "l1"},
+        use="As rsvd-l0 with a soft threshold; the method of mixOmics::spca in R.",
+    ),
+    Method(
+        "rsvd-scad",
+        "sPCA-rSVD, SCAD threshold",
+        _RSVD,
+        "solvers.rank_one.RSVD",
+        {"norm": "scad"},
+        use="As rsvd-l1, but large loadings are not shrunk.",
+    ),
+    Method(
+        "pmd",
+        "Penalised matrix decomposition",
+        "Witten et al. (2009)",
+        "solvers.rank_one.PMD",
+        {},
+        ("penalty",),
+        use="To compare with PMA::SPC in R: a bound on the l1 norm of the loadings.",
+    ),
+    Method(
+        "gpower-l0",
+        "Generalised power, l0",
+        _GPOWER,
+        "solvers.gpower.GPower",
+        {"norm": "l0"},
+        use="Very wide data, one component after another: a step costs two products with the data.",
+    ),
+    Method(
+        "gpower-l1",
+        "Generalised power, l1",
+        _GPOWER,
+        "solvers.gpower.GPower",
+        {"norm": "l1"},
+        use="As gpower-l0, with a convex penalty: a little more stable, a little less sparse at equal "
+        "variance.",
+    ),
+    Method(
+        "gpower-l0-block",
+        "Generalised power, l0, joint",
+        _GPOWER,
+        "solvers.gpower.GPowerBlock",
+        {"norm": "l0"},
+        use="All components at once on very wide data; one penalty distributes the nonzeros among them.",
+    ),
+    Method(
+        "gpower-l1-block",
+        "Generalised power, l1, joint",
+        _GPOWER,
+        "solvers.gpower.GPowerBlock",
+        {"norm": "l1"},
+        use="As gpower-l0-block, with a convex penalty.",
+    ),
+    Method(
+        "empca",
+        "EM for sparse PCA",
+        "Sigg and Buhmann (2008), ICML",
+        "solvers.empca.EMPCA",
+        use="To compare with nsprcomp in R; also nonnegative. Cheap for wide data.",
+    ),
+    Method(
+        "dcpca",
+        "DC-PCA, logarithmic penalty",
+        "Sriperumbudur et al. (2011)",
+        "solvers.empca.DCPCA",
+        use="If a penalty close to the number of nonzeros is wanted rather than a bound on it.",
+    ),
+    Method(
+        "pathspca",
+        "Greedy path with certificate",
+        "d'Aspremont et al. (2008), JMLR",
+        "solvers.greedy.PathSPCA",
+        use="As greedy, with an approximate score that costs one product a step, and a test of optimality.",
+    ),
+    Method(
+        "gspca",
+        "Greedy search both ways",
+        "Moghaddam et al. (2006), NIPS",
+        "solvers.greedy.GSPCA",
+        use="As greedy, by exact eigenvalues, forwards and backwards: slower, rarely worse. For p up to some "
+        "hundreds.",
+    ),
+    Method(
+        "iterative-elimination",
+        "Iterative elimination",
+        "Wang and Wu (2012), Adv. Comput. Math.",
+        "solvers.greedy.Elimination",
+        use="Backward elimination by the smallest loading: cheaper than gspca, which uses the exact loss, "
+        "and on the pitprops no better. One eigenvector for each eliminated variable: for p up to some "
+        "hundreds.",
+    ),
+    Method(
+        "dspca",
+        "DSPCA, semidefinite relaxation",
+        "d'Aspremont et al. (2007)",
+        "solvers.dspca.DSPCA",
+        use="For its dual bound, or to compare with the relaxation. A matrix of p x p unknowns: p up to some "
+        "hundreds.",
+    ),
+    Method(
+        "alspca",
+        "Augmented Lagrangian sparse PCA",
+        "Lu and Zhang (2012)",
+        "solvers.alspca.ALSPCA",
+        use="If loadings must be nearly orthogonal or scores nearly uncorrelated, to bounds that you set.",
+    ),
+    Method(
+        "nspca",
+        "Nonnegative sparse PCA",
+        "Zass and Shashua (2007)",
+        "solvers.nspca.NSPCA",
+        use="Nonnegative loadings that share few variables: parts of a whole. A large orthonormality "
+        "makes them disjoint.",
+    ),
+    Method(
+        "scotlass",
+        "SCoTLASS",
+        "Jolliffe, Trendafilov and Uddin (2003)",
+        "solvers.dspca.ScotLASS",
+        use="If loadings must be exactly orthogonal. It costs variance, and few nonzeros may be impossible.",
+    ),
+    Method(
+        "pca",
+        "Principal components (dense)",
+        "Hotelling (1933)",
+        "solvers.thresholding.PCA",
+        use="For comparison: no zeros, the largest variance.",
+    ),
+    Method(
+        "rspca-l0",
+        "Robust sparse PCA, l0",
+        _RSPCA,
+        "solvers.rspca.RSPCA",
+        {"norm": "l0"},
+        ("t", "p"),
+        use="Rows with gross outliers: the mean absolute score instead of the variance, with exactly as many "
+        "nonzeros as asked for.",
+    ),
+    Method(
+        "rspca-l1",
+        "Robust sparse PCA, l1",
+        _RSPCA,
+        "solvers.rspca.RSPCA",
+        {"norm": "l1"},
+        ("p",),
+        use="As rspca-l0 with a soft threshold.",
+    ),
+    Method(
+        "bcd-lad",
+        "Block coordinate descent, l1 residuals",
+        "of this package",
+        "solvers.bcd.BCDLAD",
+        use="Gross errors in rows or in single entries: all components at once, with as many nonzeros as "
+        "asked for, by absolute residuals of the reconstruction. Slower than rspca-l0, and withstands more.",
+    ),
+    Method(
+        "rspca-lhalf",
+        "Robust sparse PCA, l1/2",
+        _RSPCA,
+        "solvers.rspca.RSPCA",
+        {"norm": "lp", "p": 0.5},
+        ("t",),
+        use="As rspca-l0, between the hard and the soft threshold.",
+    ),
+    Method(
+        "rspca-lp",
+        "Robust sparse PCA, lp",
+        _RSPCA,
+        "solvers.rspca.RSPCA",
+        {"norm": "lp"},
+        ("t",),
+        use="As rspca-lhalf for another exponent p between 0 and 1.",
+    ),
+    Method(
+        "pca-l1",
+        "PCA of the l1 variance (dense)",
+        "Kwak (2008), IEEE PAMI",
+        "solvers.rspca.PCAL1",
+        use="For comparison with the robust methods: no zeros.",
+    ),
+    Method(
+        "r1-pca",
+        "R1-PCA, lengths of residuals (dense)",
+        "Ding, Zhou, He and Zha (2006), ICML",
+        "solvers.l1_pca.R1PCA",
+        use="Dense, robust against rows far from the subspace of the others: all components at once, and "
+        "the same in any rotation of the coordinates. Rows far out within the subspace keep most of their "
+        "weight.",
+    ),
+    Method(
+        "l1-factor",
+        "L1 factorisation (dense)",
+        "Ke and Kanade (2005), CVPR",
+        "solvers.l1_pca.L1Factor",
+        use="Dense, robust against gross errors in single entries, also of many rows: a matrix of rank k "
+        "with the smallest absolute residuals. It depends on the coordinates; r1-pca does not.",
+    ),
+    Method(
+        "spcagrid",
+        "Robust sparse PCA by grid search",
+        "Croux, Filzmoser and Fritz (2013)",
+        "solvers.spcagrid.SPCAGrid",
+        use="Rows with outliers, up to half of them: any robust scale in place of the variance. Slow: a "
+        "search over angles, plane by plane.",
+    ),
+)
+
+SOLVERS: dict[str, Method] = {method.name: method for method in _ALL}

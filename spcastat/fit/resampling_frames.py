@@ -1,0 +1,267 @@
+"""Tables of results of resampling: intervals, frequencies, p-values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from spcastat.config import checked_level, flag, one_of
+from spcastat.errors import OptionError
+from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested, deep_copy
+from spcastat.fit.state import FitState
+from spcastat.linalg.scales import deviations
+
+#: Kinds of bootstrap intervals: from standard errors, or from quantiles of the draws.
+KINDS = ("normal", "percentile")
+
+
+# --- bootstrap ------------------------------------------------------------------------------------
+
+
+def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "normal") -> pd.DataFrame:
+    """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
+
+    The columns are "component", "term", "estimate", "std_error", "lower", "upper" and "selected". A loading
+    that is zero in the fit but not in some draw has no bounds (NaN).
+    """
+    level, kind = checked_level(level), one_of("kind", kind, KINDS)
+    estimate = state.V.T.ravel()[found.places]
+    error = spread(found.values)
+    bounds: Any
+    if kind == "normal":
+        half = ndtri(0.5 + level / 2.0) * error
+        bounds = estimate - half, estimate + half
+    else:
+        bounds = quantiles(found.values, level)
+    frame = _intervals(state, found.places, estimate, error, bounds)
+    frame.loc[estimate == 0, ["lower", "upper"]] = np.nan
+    frame["selected"] = (found.values != 0).mean(axis=0)
+    return frame
+
+
+def variance_ci(
+    state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "normal"
+) -> pd.DataFrame:
+    """Return an interval for the variance of each component's scores, and its expectation on new rows.
+
+    Normal intervals are exp(log(variance) +- z * sd of the logarithms). "held_out" is the variance minus the
+    mean excess of the variance of draws on their rows over that on the rows of the fit.
+    """
+    level, kind = checked_level(level), one_of("kind", kind, KINDS)
+    estimate = np.diag(state.moments.scores).copy()
+    positive = (found.variances > 0).all(axis=0) & (estimate > 0)
+    if kind == "normal":
+        logs = np.log(np.where(positive, found.variances, 1.0))
+        half = np.exp(ndtri(0.5 + level / 2.0) * spread(logs))
+        lower, upper = estimate / half, estimate * half
+    else:
+        lower, upper = quantiles(found.variances, level)
+    return pd.DataFrame(
+        {
+            "component": state.components,
+            "estimate": estimate,
+            "std_error": spread(found.variances),
+            "lower": np.where(positive, lower, np.nan),
+            "upper": np.where(positive, upper, np.nan),
+            "held_out": estimate - (found.variances - found.whole).mean(axis=0),
+        }
+    )
+
+
+def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
+    """Return the share of draws that selected each variable in each component, p x k."""
+    return spread_out(state, found.places, (found.values != 0).mean(axis=0))
+
+
+def spread(values: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of each column of draws; NaN for a single draw."""
+    return deviations(values) if len(values) > 1 else np.full(values.shape[1], np.nan)
+
+
+def quantiles(values: np.ndarray, level: float) -> np.ndarray:
+    """Return the lower and the upper end of the central `level` of each column of draws, shape (2, m)."""
+    return np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+
+
+# --- stability ------------------------------------------------------------------------------------
+
+
+def frequency(state: FitState, found: HalfSamples) -> pd.DataFrame:
+    """Return how often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
+    return spread_out(state, found.places, found.chosen.mean(axis=0))
+
+
+def bound(state: FitState, found: HalfSamples) -> pd.Series:
+    """Return a bound on the expected number of false selections in each component, and in all.
+
+    The bound is c^2 / ((2 threshold - 1) p), where c is the mean number of variables selected by the fits of
+    halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to c.
+    """
+    counts, most = _counts(state, found)
+    values = np.minimum(counts**2 / most, counts)
+    return pd.Series([*values, values.sum()], index=[*state.components, "all"], name="bound")
+
+
+def informative(state: FitState, found: HalfSamples) -> np.ndarray:
+    """Return whether each component's bound is below the number of selected variables, shape (k,)."""
+    counts, most = _counts(state, found)
+    return counts < most
+
+
+def _counts(state: FitState, found: HalfSamples) -> tuple[np.ndarray, float]:
+    """Return the mean numbers of variables selected by fits of halves, (k,), and (2 threshold - 1) p."""
+    p, k = state.V.shape
+    counts = np.bincount(found.places // p, weights=found.chosen.mean(axis=0), minlength=k)
+    return counts, (2.0 * found.threshold - 1.0) * (found.considered or p)
+
+
+def similarity(state: FitState, found: Bootstrapped | HalfSamples | Split) -> pd.Series:
+    """Return the (mean) absolute correlation of the scores of resampled components with those of the fit."""
+    values = np.atleast_2d(found.similarity).mean(axis=0)
+    return pd.Series(values, index=state.components, name="similarity")
+
+
+def clusters(state: FitState, found: HalfSamples) -> pd.DataFrame:
+    """Return a row for each cluster of correlated variables and each component that selected a member.
+
+    The columns are "component", "members", "frequency" and "largest".
+    """
+    p, k = state.V.shape
+    columns, rows = deep_copy(state.spec.columns), []
+    labels = found.clusters[found.places % p]
+    sizes = np.bincount(found.clusters, minlength=p)
+    for c in range(k):
+        here = found.places // p == c
+        for label in np.unique(labels[here & (sizes[labels] > 1)]):
+            picked = found.chosen[:, here & (labels == label)]
+            members = [columns[j] for j in np.flatnonzero(found.clusters == label).tolist()]
+            rows.append((state.components[c], members, picked.any(axis=1).mean(), picked.mean(axis=0).max()))
+    return pd.DataFrame(rows, columns=["component", "members", "frequency", "largest"])
+
+
+def associates(state: FitState, found: HalfSamples) -> pd.DataFrame:
+    """Return variables that replaced a selected variable in fits of halves.
+
+    The columns are "component", "term", "associate", "share" (of the halves without the term that selected
+    the associate), "beside" (the same for halves with the term) and "correlation".
+    """
+    p = len(state.V)
+    columns, rows = deep_copy(state.spec.columns), []
+    for component, term, other, r in found.associates.tolist():
+        c, a, b = int(component), int(term), int(other)
+        at = np.searchsorted(found.places, [a + p * c, b + p * c])
+        without = ~found.chosen[:, at[0]]
+        took = found.chosen[:, at[1]]
+        beside = took[~without].mean() if (~without).any() else np.nan
+        rows.append((state.components[c], columns[a], columns[b], took[without].mean(), beside, r))
+    return pd.DataFrame(rows, columns=["component", "term", "associate", "share", "beside", "correlation"])
+
+
+# --- split and tests ------------------------------------------------------------------------------
+
+
+def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
+    """Return a normal interval, within [-1, 1], for every loading that the first half selected."""
+    half = ndtri(0.5 + checked_level(level) / 2.0) * found.std_error
+    bounds = found.estimate - half, found.estimate + half
+    return _intervals(state, found.places, found.estimate, found.std_error, bounds)
+
+
+def split_variance_ci(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
+    """Return a normal interval for the logarithm of each variance, from the half that did not select."""
+    half = np.exp(ndtri(0.5 + checked_level(level) / 2.0) * found.variance_errors / found.variances)
+    return pd.DataFrame(
+        {
+            "component": state.components,
+            "estimate": found.variances,
+            "std_error": found.variance_errors,
+            "lower": found.variances / half,
+            "upper": found.variances * half,
+        }
+    )
+
+
+def tests(state: FitState, found: Tested) -> pd.DataFrame:
+    """Return the tests of every variable with every component.
+
+    Returns
+    -------
+    DataFrame
+        "component", "term", "loading", "correlation", "p_value", "q_value".
+    """
+    p, k = state.V.shape
+    component, term = _labels(state, np.arange(p * k))
+    values = {"loading": state.V, "correlation": found.statistic, "p_value": found.p_value}
+    columns = {name: array.T.ravel() for name, array in {**values, "q_value": found.q_value}.items()}
+    return pd.DataFrame({"component": component, "term": term, **columns})
+
+
+def last_intervals(
+    state: FitState, given: pd.DataFrame | None, wanted: bool, level: float
+) -> pd.DataFrame | None:
+    """Return the intervals to draw: those given, or if `wanted` those of the last bootstrap at `level`.
+
+    Raises
+    ------
+    OptionError
+        If they are wanted and `bootstrap` has not been called.
+    """
+    level = checked_level(level)
+    if not flag("conf_int", wanted) or given is not None:
+        return given
+    if state.trust.bootstrap is None:
+        raise OptionError(
+            "conf_int=True was given, but there are no intervals yet: call fit.bootstrap() first."
+        )
+    return conf_int(state, state.trust.bootstrap, level)
+
+
+def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float) -> None:
+    """Add columns with results of resampling to a frame of the loadings at `places`.
+
+    Raises
+    ------
+    OptionError
+        If nothing has been resampled.
+    """
+    known = state.trust
+    if known.bootstrap is None and known.stability is None:
+        raise OptionError(
+            "conf_int=True was given, but the fit was not resampled yet: call fit.bootstrap() for intervals "
+            "or fit.stability() for frequencies first."
+        )
+    if known.bootstrap is not None:
+        intervals = conf_int(state, known.bootstrap, level).set_axis(known.bootstrap.places)
+        intervals = intervals[["std_error", "lower", "upper", "selected"]].reindex(places)
+        intervals["selected"] = intervals["selected"].fillna(0.0)
+        for name in ("std_error", "lower", "upper", "selected"):
+            frame[name] = intervals[name].to_numpy()
+    if known.stability is not None:
+        frame["frequency"] = frequency(state, known.stability).to_numpy().T.ravel()[places]
+
+
+# --- shared ---------------------------------------------------------------------------------------
+
+
+def _intervals(
+    state: FitState, places: np.ndarray, estimate: np.ndarray, error: np.ndarray, bounds: Any
+) -> pd.DataFrame:
+    """Return intervals of the loadings at `places`, within [-1, 1]; `bounds` are the lower and the upper."""
+    labels = dict(zip(("component", "term"), _labels(state, places), strict=True))
+    ends = {name: one.clip(-1.0, 1.0) for name, one in zip(("lower", "upper"), bounds, strict=True)}
+    return pd.DataFrame({**labels, "estimate": estimate, "std_error": error, **ends})
+
+
+def _labels(state: FitState, places: np.ndarray) -> tuple[pd.Index, pd.Index]:
+    p = len(state.V)
+    return state.components[places // p], deep_copy(state.spec.columns).to_flat_index()[places % p]
+
+
+def spread_out(state: FitState, places: np.ndarray, values: Any, rest: float = 0.0) -> pd.DataFrame:
+    """Return a frame, p x k, with the `values` of the loadings at `places`, and `rest` for all others."""
+    out = np.full(state.V.size, rest)
+    out[places] = values
+    return state.by_variable(out.reshape(state.V.shape[::-1]).T)

@@ -1,0 +1,420 @@
+"""Scores, distances and reconstructions of rows."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat import errors
+from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
+from spcastat.fit.inputs import Source
+from spcastat.fit.moments import Moments
+from spcastat.fit.record import deep_copy
+from spcastat.fit.state import FitState
+from spcastat.linalg.eigenvectors import orthonormalise
+from spcastat.linalg.scales import blocks
+from spcastat.linalg.standardisation import Standardisation
+from spcastat.linalg.ties import is_sparse
+from spcastat.reading.checks import rows_of
+from spcastat.reading.design import ReadOptions
+from spcastat.reading.frames import in_library_of, open_table, with_columns
+from spcastat.reading.read import replay
+from spcastat.streams.base import Stream
+from spcastat.streams.opening import open_stream, read_whole
+
+#: Up to this many components, shares are averaged over all orders.
+ALL_ORDERS = 12
+#: Residuals below this share of the row count as zero.
+ROUNDING = 1e-12
+
+
+def whitener(C: np.ndarray) -> np.ndarray:
+    """Return W, shape (k, r), with W W' = C^+, where r is the rank of the covariance matrix C of scores."""
+    size = np.sqrt(np.diag(C).clip(min=0.0))
+    inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    values, vectors = np.linalg.eigh(C * np.outer(inverse, inverse))
+    # scores count as linearly dependent if an eigenvalue of their correlation matrix is at most 1e-10
+    kept = values > 1e-10
+    return inverse[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+
+
+def distances(
+    matrix: Any, standard: Standardisation, V: np.ndarray, C: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return Hotelling's T2 and the squared residual Q of every row, each of shape (n,).
+
+    Parameters
+    ----------
+    matrix : ndarray or scipy.sparse array of shape (n, p)
+        Raw rows; sparse rows are made dense in blocks. Distances of incomplete rows are NaN.
+    standard : Standardisation
+    V : ndarray of shape (p, k)
+    C : ndarray of shape (k, k)
+        Covariance matrix of the scores.
+    """
+    n, p = matrix.shape
+    basis, W = orthonormalise(V)[0], whitener(C)
+    t2, q = np.empty(n), np.empty(n)
+    held = matrix.tocsr() if is_sparse(matrix) else matrix
+    for rows in blocks(n, p):
+        block = held[rows].toarray() if is_sparse(held) else held[rows]
+        with np.errstate(over="ignore", invalid="ignore"):
+            block = (block - standard.mean) / standard.scale
+            t2[rows] = ((block @ V @ W) ** 2).sum(axis=1)
+            length = (block**2).sum(axis=1)
+            left = length - ((block @ basis) ** 2).sum(axis=1)
+            left = np.where(np.isfinite(length), left, np.inf)  # the square overflows
+            q[rows] = np.where((left > ROUNDING * length) | (left == np.inf), left, 0.0)
+            q[rows][np.isnan(block).any(axis=1)] = np.nan
+    return t2, q
+
+
+def t2_limit(n: float | None, rank: int, level: float) -> float:
+    """Return the limit of T2 for a new row, r (n^2 - 1) / (n (n - r)) F(level; r, n - r).
+
+    If n is not known, this is the chi-squared limit; with too few rows it is NaN.
+    """
+    from scipy import stats  # imported late, as it is slow to import
+
+    if n is None:
+        return float(stats.chi2.ppf(level, rank))
+    if n <= rank:
+        return float("nan")
+    return float(rank * (n**2 - 1) / (n * (n - rank)) * stats.f.ppf(level, rank, n - rank))
+
+
+def q_limit(traces: np.ndarray, level: float) -> float:
+    """Return the limit of Q by Jackson and Mudholkar (1979), Technometrics 21, equation 3.3.
+
+    Parameters
+    ----------
+    traces : ndarray of shape (3,)
+        Sums of the first, second and third powers of the eigenvalues of the residual covariance.
+    level : float
+    """
+    from statistics import NormalDist
+
+    one, two, three = (float(value) for value in traces)
+    if one <= 0 or two <= 0:
+        return 0.0
+    h = 1.0 - 2.0 * one * three / (3.0 * two**2)
+    c = NormalDist().inv_cdf(level)
+    if abs(h) < 1e-8:  # limit of the formula as h -> 0
+        return float(one * np.exp(c * np.sqrt(2.0 * two) / one - two / one**2))
+    # the sign of h selects the upper tail
+    base = 1.0 + np.sign(h) * c * np.sqrt(2.0 * two * h**2) / one + two * h * (h - 1.0) / one**2
+    return float(one * base ** (1.0 / h)) if base > 0 else float("nan")
+
+
+def limits(moments: Moments, n: float | None, level: float) -> dict[str, float]:
+    """Return the limits of "T2" and "Q"; see :func:`spcastat.fit.frames.limits`."""
+    traces = moments.residual_traces
+    if traces is None:
+        q = float("nan")
+    else:
+        size = moments.unit**2
+        nothing = traces[0] <= ROUNDING * moments.total / size
+        q = 0.0 if nothing else q_limit(traces, level) * size
+    return {"T2": t2_limit(n, whitener(moments.scores).shape[1], level), "Q": q}
+
+
+def regression_share(C: np.ndarray, G: np.ndarray, chosen: tuple[int, ...]) -> float:
+    """Return the variance explained by regression on the chosen scores.
+
+    Parameters
+    ----------
+    C : ndarray of shape (k, k)
+        Covariance matrix of the scores.
+    G : ndarray of shape (k, k)
+        (SV)'SV, products of the covariances between variables and scores.
+    chosen : tuple of int
+    """
+    if not chosen:
+        return 0.0
+    pick = np.ix_(chosen, chosen)
+    W = whitener(C[pick])
+    return float(np.trace(W.T @ G[pick] @ W))
+
+
+def shares(C: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return three shares of each component, (k,) each: alone, averaged over all orders, and entered last.
+
+    The averages (Lindeman, Merenda and Gold 1980; Shapley value) add up to the share of all components. They
+    are NaN with more than ALL_ORDERS components.
+    """
+    k = len(C)
+    everything = tuple(range(k))
+    whole = regression_share(C, G, everything)
+    alone = np.array([regression_share(C, G, (j,)) for j in everything])
+    without = [regression_share(C, G, everything[:j] + everything[j + 1 :]) for j in everything]
+    last = whole - np.array(without)
+    if k > ALL_ORDERS:
+        return alone, np.full(k, np.nan), last.clip(min=0.0)
+    value = {
+        subset: regression_share(C, G, subset)
+        for size in range(k + 1)
+        for subset in combinations(everything, size)
+    }
+    average = np.zeros(k)
+    for subset, explained in value.items():
+        size = len(subset)
+        for j in subset:
+            weight = factorial(size - 1) * factorial(k - size) / factorial(k)
+            average[j] += weight * (explained - value[tuple(i for i in subset if i != j)])
+    return alone, average, last.clip(min=0.0)
+
+
+#: Residuals of sparse data are dense; with more numbers than this (400 MB) they are refused.
+MOST_RESIDUALS = 50_000_000
+
+
+def need_rows(state: FitState, source: Source | None, what: str) -> Source:
+    """Return the source of a fit whose rows are in memory; `what` names the operation for messages.
+
+    Raises
+    ------
+    NoRowsError
+        If they are not in memory; the message names an alternative.
+    """
+    if source is not None and source.matrix is not None:
+        source.require_same()
+        return source
+    if source is not None and source.stream is not None:
+        every = (
+            "in chunks, and scores.to_frame() all of them"
+            if source.stream.local
+            else "as a dask collection, and scores.compute() all of them"
+        )
+        raise errors.NoRowsError(
+            f"{what} needs the rows in memory, and those of {source.stream.title} come in chunks. Use some "
+            f"of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores {every}."
+        )
+    if state.record.from_rows:
+        raise errors.NoRowsError(
+            f"{what} needs the rows, and a fit from a file does not have them: use transform(data) or "
+            "diagnostics(data) with the data, save with scores=True to keep the scores, or fit again: "
+            f"{state.record.call}."
+        )
+    raise errors.NoRowsError(
+        f"{what} needs rows, and this is a fit of a covariance matrix. Fit the rows with "
+        "spca(data, ...), or give mean= (and sd=) to spca_cov and use transform(rows)."
+    )
+
+
+def scores(state: FitState, source: Source | None) -> Any:
+    """Return the scores of the rows of the fit, n x k, or chunk by chunk for rows in chunks."""
+    if state.scores is not None:
+        return state.scores
+    if source is not None and source.stream is not None:
+        return source.stream.scores(state.need_centre("scores"), state.V, state.components)
+    source = need_rows(state, source, "scores")
+    values = state.need_centre("scores").project(source.matrix, state.V)
+    return pd.DataFrame(values, index=deep_copy(source.index), columns=state.components)
+
+
+def transform(state: FitState, new: Any, na: str = "raise") -> Any:
+    """Return the scores of new rows, m x k, in the library of the rows; see `SpcaResult.transform`."""
+    return in_library_of(new, scores_of_new(state, new, na))
+
+
+def scores_of_new(state: FitState, new: Any, na: str = "raise") -> Any:
+    """Return the scores from :func:`transform` as a DataFrame, whatever the type of the rows."""
+    standard = state.need_centre("transform()")
+    new = read_whole(new)
+    stream = open_stream(new, ReadOptions(na=na), state.spec)
+    if stream is not None:
+        return stream.scores(standard, state.V, state.components)
+    matrix, index = replay(state.spec, new, na=na)
+    matrix = filled(state, matrix, index, na, "transform()")
+    values = standard.project(matrix, state.V)
+    return pd.DataFrame(values, index=deep_copy(index), columns=state.components)
+
+
+def inverse_transform(state: FitState, scores: Any, k: int | None = None) -> pd.DataFrame:
+    """Return the rows T (V'V)^-1 V', rescaled, plus the mean, n x p, from the first `k` scores T.
+
+    The pseudoinverse is used if V'V is singular.
+    """
+    standard = state.need_centre("inverse_transform()")
+    most = state.V.shape[1]
+    used = most if k is None else whole_number("k", k, 0, most, errors.ComponentsError)
+    T = rows_of(scores, "scores", most, fewer=used)
+    names = list(state.components[: T.shape[1]])
+    if isinstance(scores, pd.DataFrame) and list(scores.columns) != names:
+        raise errors.ShapeError(
+            f"scores has the columns {list(scores.columns)}; they must be {names} in this order (or "
+            "give an array)."
+        )
+    fitted = np.zeros((len(T), len(state.V)))
+    if used:
+        fitted = np.linalg.lstsq(state.V[:, :used].T, T[:, :used].T, rcond=None)[0].T
+    index = deep_copy(scores.index) if isinstance(scores, pd.DataFrame) else None
+    return pd.DataFrame(standard.restore(fitted), index=index, columns=deep_copy(state.spec.columns))
+
+
+def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
+    """Return the rows of the fit minus ``inverse_transform(scores)``, n x p; see `SpcaResult.residuals`."""
+    source = need_rows(state, source, "residuals")
+    matrix = source.matrix
+    n, p = matrix.shape
+    if is_sparse(matrix):
+        if n * p > MOST_RESIDUALS:
+            raise errors.DataError(
+                f"The residuals of these sparse data would be a dense table of {n} x {p}; "
+                "diagnostics()['Q'] has the squared length of each row of it."
+            )
+        matrix = matrix.toarray()
+    found = scores(state, source).to_numpy()
+    fitted = np.full(matrix.shape, np.nan)
+    known = np.isfinite(found).all(axis=1)
+    fitted[known] = inverse_transform(state, found[known]).to_numpy()
+    if source.gaps is not None:
+        matrix = source.measured
+    return pd.DataFrame(matrix - fitted, index=deep_copy(source.index), columns=deep_copy(state.spec.columns))
+
+
+# --- distances ------------------------------------------------------------------------------------
+
+
+def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:
+    """Return T2 and Q of the rows of the fit, n x 2.
+
+    With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` incomplete rows
+    have NaN.
+    """
+    if source is not None and source.stream is not None:
+        return _distances_in(state, source.stream)
+    source = need_rows(state, source, "diagnostics() without data")
+    return _distances_of(state, source.matrix, source.index)
+
+
+def diagnostics_of(state: FitState, new: Any, na: str = "raise") -> pd.DataFrame:
+    """Return T2 and Q of new rows, n x 2; the parameters are those of :func:`transform`."""
+    state.need_centre("diagnostics()")
+    new = read_whole(new)
+    stream = open_stream(new, ReadOptions(na=na), state.spec)
+    if stream is not None:
+        return _distances_in(state, stream)
+    matrix, index = replay(state.spec, new, na=na)
+    return _distances_of(state, filled(state, matrix, index, na, "diagnostics()"), index)
+
+
+def diagnostics_in_kind(state: FitState, new: Any, na: str = "raise") -> Any:
+    """Return T2 and Q of new rows, n x 2, in the library of the rows."""
+    return in_library_of(new, diagnostics_of(state, new, na))
+
+
+def _distances_in(state: FitState, stream: Stream) -> pd.DataFrame:
+    blocks = stream.blocks("diagnostics")
+    parts = [_distances_of(state, block.values, block.index) for block in blocks if len(block.index)]
+    return pd.concat(parts) if parts else pd.DataFrame({"T2": [], "Q": []}, dtype=float)
+
+
+def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
+    standard = state.need_centre("diagnostics()")
+    t2, q = distances(matrix, standard, state.V, state.moments.scores)
+    far = ~(np.isfinite(t2) & np.isfinite(q))
+    if far.any() and not is_sparse(matrix):
+        far &= ~np.isnan(matrix).any(axis=1)  # na="pairwise": incomplete rows have no distances
+    if far.any():
+        first = shown(index[int(np.argmax(far))])
+        raise errors.DataError(
+            f"T2 or Q of {plural(int(far.sum()), 'row')}, the first {first}, are too large for "
+            "floating-point numbers (beyond 1e308). They are not in the units of the fit: leave them out."
+        )
+    return pd.DataFrame({"T2": t2, "Q": q}, index=deep_copy(index))
+
+
+# --- the data with their scores -------------------------------------------------------------------
+
+
+def augment(state: FitState, source: Source | None, new: Any = None, na: str = "raise") -> Any:
+    """Return rows with their scores appended as columns ``.fittedPC1`` and so on."""
+    names = [f".fitted{name}" for name in state.components]
+    one_of("na", na, MISSING)
+    if new is None:
+        source = need_rows(state, source, "augment() without new rows")
+        frame = _frame(source.measured, source.index, state.spec.columns)
+        found = scores(state, source).to_numpy()
+    else:
+        table = open_table(read_whole(new))
+        frame = _frame(table.values, table.index, table.columns)
+        # by position, as labels may repeat
+        plain = frame.set_axis(pd.RangeIndex(len(frame))) if table.named else table.values
+        kept = scores_of_new(state, plain, na)
+        found = np.full((len(frame), len(names)), np.nan)
+        found[kept.index.to_numpy()] = kept.to_numpy()
+    if frame.columns.nlevels > 1:
+        raise errors.ShapeError("augment() needs columns with one level of names; flatten them first.")
+    taken = [name for name in names if name in frame.columns]
+    if taken:
+        raise errors.DuplicateNamesError(
+            f"The data have a column called {shown(taken[0])} already; rename it, or use transform(data)."
+        )
+    for name, column in zip(names, found.T, strict=True):  # keeps the type of the labels
+        frame[name] = column
+    return frame if new is None else with_columns(new, frame, names)
+
+
+def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFrame:
+    if isinstance(values, pd.DataFrame):
+        return deep_copy(values)
+    if is_sparse(values):
+        sparse: Any = pd.DataFrame.sparse
+        return sparse.from_spmatrix(values.copy(), index=deep_copy(index), columns=deep_copy(columns))
+    return pd.DataFrame(np.array(values), index=deep_copy(index), columns=deep_copy(columns))
+
+
+# --- imputed values -------------------------------------------------------------------------------
+
+
+def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) -> Any:
+    """Return new rows for the computation of scores; with ``na="em"``, missing values are imputed.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (m, p)
+        NaN for missing values.
+    index : pandas.Index
+        The m labels of the rows.
+    na : {"raise", "drop", "em", "pairwise"}
+    what : str
+        Names the operation in error messages.
+
+    Raises
+    ------
+    MissingValuesError
+        If a row has no value at all.
+    OptionError
+        If the fit has no model of missing values.
+    """
+    if na != "em":
+        return matrix
+    model = state.need_model(f"{what} with na='em'")
+    if is_sparse(matrix):
+        raise errors.OptionError(
+            "na='em' was given with sparse data; give a dense table, such as X.toarray()."
+        )
+    blank = np.isnan(matrix).all(axis=1)
+    if blank.any():
+        raise errors.MissingValuesError(
+            f"{plural(int(blank.sum()), 'row')} without any value: {listed(index[blank])}. "
+            "Leave such rows out, e.g. df.dropna(how='all')."
+        )
+    return model.filled(matrix)
+
+
+def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
+    """Return the rows of a fit with ``na="em"``, n x p, with conditional means for missing values."""
+    if state.model is None:
+        raise errors.NotImputedError(
+            "imputed is for fits with na='em'; this one has no model of missing values."
+        )
+    if source is None or source.gaps is None:
+        raise state.no_data("imputed")
+    columns = deep_copy(state.spec.columns)
+    return pd.DataFrame(np.array(source.matrix), index=deep_copy(source.index), columns=columns)

@@ -1,0 +1,324 @@
+"""One fit: starts, solver, deflation, and the conversion to and from the units of the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from spcastat.config import plural
+from spcastat.errors import ComponentsError
+from spcastat.fit.plan import Plan
+from spcastat.fit.starts import (
+    Start,
+    candidates_to_begin,
+    chosen,
+    first_loadings,
+    of_component,
+    order_and_sign,
+    starting_loadings,
+)
+from spcastat.linalg.deflation import Removed, deflate, deflate_rows
+from spcastat.linalg.operators import Operator, Rows
+from spcastat.linalg.ties import first_max
+from spcastat.measures import adjusted_variances, best_order
+from spcastat.progress import stage
+from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver
+
+if TYPE_CHECKING:
+    from spcastat.fit.starts import Screening
+
+
+#: Orders of the cardinalities that are searched, at most.
+MOST_ORDERS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A solution in its final order and sign, with the reference values of PCA.
+
+    Attributes
+    ----------
+    solution : Solution
+    order : ndarray of shape (k,)
+        The position of each component before sorting.
+    pca : ndarray of shape (k,)
+        The k leading eigenvalues of the covariance matrix, in the operator's unit.
+    optima : tuple of (float, int)
+        Distinct values of the objective reached by starts or a search, as shares of the total variance,
+        the best first, and how often each was reached; empty for methods without that choice.
+    screening : Screening or None
+        Report of the screening, if the search ran on some of the variables only.
+    pca_errors : ndarray of shape (k,), or None
+        Estimated errors by which `pca` may be too small, if it was computed in few passes over the rows.
+    """
+
+    solution: Solution
+    order: np.ndarray
+    pca: np.ndarray
+    optima: tuple[tuple[float, int], ...] = ()
+    screening: Screening | None = None
+    pca_errors: np.ndarray | None = None
+
+
+def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.ndarray | None = None) -> Fit:
+    """Fit k components.
+
+    Parameters
+    ----------
+    op : Operator
+    plan : Plan
+        The options of its solver are in the units of the data, like the values of the solution, whatever the
+        `unit` of the operator.
+    k : int
+    rng : numpy Generator
+        Source of random starts.
+    starts : ndarray of shape (m, k, p), optional
+        Further starting loadings, for a joint solver that uses starts.
+
+    Raises
+    ------
+    ComponentsError
+        If the covariance matrix has a rank below k.
+    OptionError
+        If the data require screening, and the method or the call does not allow it.
+    """
+    if plan.order == "best":
+        return _in_the_best_order(op, plan, k, rng, starts)
+    solver = inward(plan.solver, op.unit)
+    start, n_init = plan.start, plan.n_init
+    size = candidates_to_begin(op, solver, plan.aim)
+    values, vectors, errors = _pca(op, solver, k)
+    if size is not None:
+        from spcastat.fit.starts import screened  # as slow to import as a small fit
+        from spcastat.solvers.bcd import BCD
+
+        assert isinstance(solver, BCD)
+        first = first_loadings(op, vectors, start)
+        solution, optima, report, sub, candidates = screened(
+            op, solver, first, size, n_init=n_init, rng=rng, starts=starts
+        )
+        V = np.zeros((op.p, k))
+        V[candidates], order = order_and_sign(sub, solution.V, plan.groups(k))
+        details = _with_hits(solver, solution.details, V, order)
+        whole = outward(replace(solution, V=V, details=details), solver, op.unit)
+        return Fit(whole, order, values, tuple(optima), report, errors)
+    if isinstance(solver, JointSolver):
+        tried = starting_loadings(op, vectors, n_init, rng, first_loadings(op, vectors, start))
+        if starts is not None and solver.uses_starts:
+            tried = np.concatenate([tried, starts])
+        solution = solver.solve(op, k, tried, rng) if solver.at_once else _best(op, solver, k, tried, rng)
+    else:
+        assert isinstance(solver, ComponentSolver)
+        solution = _one_by_one(op, solver, values, n_init, rng, start)
+    return _finished(op, plan, solver, solution, (values, errors))
+
+
+def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: int) -> list[Fit]:
+    """Fit many cardinalities by the joint search; fits of neighbouring cardinalities are used as starts.
+
+    Raises
+    ------
+    ComponentsError
+        If the covariance matrix has a rank below k.
+    """
+    k = len(cards[0])
+    values, _, errors = _pca(op, plan.solver, k)
+    solutions = cast(Any, plan.solver).path(op, k, cards, seed)
+    plans = [plan.with_card(card) for card in cards]
+    return [
+        _finished(op, one, one.solver, solution, (values, errors))
+        for one, solution in zip(plans, solutions, strict=True)
+    ]
+
+
+def _pca(op: Operator, solver: Solver, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return the k leading eigenvalues and eigenvectors, and the errors of the eigenvalues if known."""
+    if k > op.rank_limit:
+        raise ComponentsError(_too_many(k, op.rank_limit))
+    errors = None
+    if op.out_of_core and not solver.measured_by_pca:
+        values, vectors, errors = op.sketched(k)
+    else:
+        values, vectors = op.leading(k)
+    rank = int(np.count_nonzero(values > np.finfo(float).eps * op.p * max(values[0], 0.0)))
+    if rank < k:
+        raise ComponentsError(_too_many(k, rank))
+    return values, vectors, errors
+
+
+def _finished(
+    op: Operator, plan: Plan, solver: Solver, solution: Solution, pca: tuple[np.ndarray, np.ndarray | None]
+) -> Fit:
+    """Return a solution in its final order, sign and units; `pca` has eigenvalues and their errors."""
+    k = solution.V.shape[1]
+    groups = plan.groups(k)
+    optima = list(solution.optima)
+    if plan.aim is not None and isinstance(solver, JointSolver):
+        solution, optima = chosen(op, solution, plan.aim, groups)
+    V, order = order_and_sign(op, solution.V, groups)
+    details = {name: [column[j] for j in order] for name, column in solution.details.items()}
+    details = _with_hits(solver, details, V, order)
+    solution = replace(solution, V=V, details=details, candidates=None)
+    if solver.own_order and solver.in_variance_units and order.tolist() != list(range(k)):
+        value = float(adjusted_variances(V, op).sum())
+        solution = replace(solution, objective=value, objectives=np.array([value]))
+    return Fit(outward(solution, solver, op.unit), order, pca[0], tuple(optima), pca_errors=pca[1])
+
+
+def _in_the_best_order(
+    op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.ndarray | None
+) -> Fit:
+    """Fit with the cardinalities in several orders; return the fit with the largest adjusted variance.
+
+    The first orders are the given one and the descending one. The next is always the order in which the
+    components of the best fit so far have the largest adjusted variance, until it has been tried before or
+    `MOST_ORDERS` have been tried.
+    """
+    card = np.array(plan.solver.card)  # type: ignore[attr-defined]  # the plan has checked that there is one
+    best: Fit | None = None
+    taken = np.arange(k)
+    tried: set[tuple[int, ...]] = set()
+    orders = [np.arange(k), np.argsort(-card, kind="stable")]
+    while orders and len(tried) < MOST_ORDERS:
+        order = orders.pop(0)
+        cards = tuple(card[order].tolist())
+        if cards not in tried:
+            tried.add(cards)
+            fit = run(op, replace(plan.with_card(cards), order=None), k, rng, starts)
+            # values that differ by a share of less than 1e-10 count as equal
+            if best is None or fit.solution.objective > best.solution.objective * (1.0 + 1e-10):
+                best, taken = fit, order
+        if not orders:
+            assert best is not None
+            orders = [taken[best_order(op.products(best.solution.V))]]
+            if tuple(card[orders[0]].tolist()) in tried:
+                break
+    assert best is not None
+    return replace(best, order=taken[best.order])
+
+
+def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np.ndarray) -> dict[str, Any]:
+    """Return the details with "card hit": whether each component has the requested number of nonzeros.
+
+    It is computed from the final loadings for every method that takes a cardinality. If a method has no
+    other details, it is included only if it is False for some component.
+    """
+    card = getattr(solver, "card", None)
+    if card is None:
+        return details
+    given = V != 0
+    for place, i in enumerate(order if solver.ruled and getattr(solver, "include", None) else ()):
+        given[list(solver.include[i]), place] = True  # type: ignore[attr-defined]  # even if zero
+    if getattr(solver, "together", None):  # the cardinality is that of groups
+        given = np.array([given[list(own)].any(axis=0) for _, own in solver.together])  # type: ignore[attr-defined]
+    hits = [bool(hit) for hit in np.count_nonzero(given, axis=0) == np.array(card)[order]]
+    return {**details, "card hit": hits} if details or not all(hits) else details
+
+
+def _one_by_one(
+    op: Operator, solver: ComponentSolver, pca: np.ndarray, n: int, rng: np.random.Generator, start: Start
+) -> Solution:
+    k = len(pca)
+    V = np.zeros((op.p, k))
+    view: Operator = op
+    explained = 0.0
+    parts: list[Component] = []
+    with stage("one component after another", k, "components") as advance:
+        for i in range(k):
+            earlier = Earlier(i, explained, pca, rng, V[:, :i])
+            tried = of_component(view, start, i, n, rng) if solver.uses_starts else [np.zeros(op.p)]
+            part = _better_part(view, [solver.component(view, earlier, one) for one in tried])
+            parts.append(part)
+            V[:, i] = part.v
+            variance = float(part.v @ view.dot(part.v))
+            explained += variance
+            if i < k - 1:
+                raw = part.raw
+                if raw is None:  # the length of a least-squares fit makes "residual" independent of the scale
+                    raw = part.v * np.sqrt(max(variance, 0.0))
+                removed = Removed(part.v, raw, V[:, :i])
+                if solver.needs == "rows":
+                    assert isinstance(view, Rows)
+                    view = deflate_rows(view, removed, solver.deflation)
+                else:
+                    view = deflate(view, removed, solver.deflation)
+            advance(1)
+    worst = max((part.status for part in parts), key=list(ADVICE).index)
+    names = dict.fromkeys(name for part in parts for name in part.details)
+    details = {name: [part.details.get(name) for part in parts] for name in names}
+    own = [part.objective for part in parts if part.objective is not None]
+    value = float(sum(own)) if len(own) == k else float(adjusted_variances(V, op).sum())
+    return Solution(V, worst, sum(part.n_iter for part in parts), value, np.array([value]), details)
+
+
+def _better_part(view: Operator, parts: list[Component]) -> Component:
+    """Return the component with the largest criterion of the solver, which by default is the variance."""
+    if len(parts) == 1:
+        return parts[0]
+    values = [float(one.v @ view.dot(one.v)) if one.objective is None else one.objective for one in parts]
+    return parts[first_max(np.array(values))]
+
+
+def _best(
+    op: Operator, solver: JointSolver, k: int, starts: np.ndarray, rng: np.random.Generator
+) -> Solution:
+    """Return the fit with the largest adjusted variance over the starts."""
+    found = [solver.solve(op, k, start[None], rng) for start in starts]
+    if len(found) == 1:
+        return found[0]
+    best = first_max(np.array([adjusted_variances(one.V, op).sum() for one in found]))
+    return replace(found[best], objectives=np.array([one.objective for one in found]))
+
+
+def _too_many(k: int, rank: int) -> str:
+    if rank <= 0:
+        return f"k={k} was given, but the data have no variance: every column is constant."
+    return f"k={k} was given, but the data have rank {rank}; ask for at most {plural(rank, 'component')}."
+
+
+S = TypeVar("S", bound=Solver)
+
+
+def inward(solver: S, unit: float) -> S:
+    """Return the solver for data divided by `unit`, with its options converted from the units of the data.
+
+    Under "objective", `units` has the unit of the objective's value; the option of this name has no unit.
+    """
+    if unit == 1.0:
+        return solver
+    powers = dict(solver.units)
+    changes = {
+        one.name: _times(getattr(solver, one.name), unit ** -powers[one.name])
+        for one in fields(solver)  # type: ignore[arg-type]  # every solver is a dataclass
+        if one.name in powers and one.name != "objective"
+    }
+    return replace(solver, **changes) if changes else solver  # type: ignore[type-var]
+
+
+def outward(solution: Solution, solver: Solver, unit: float) -> Solution:
+    """Convert the values of a solution for data divided by `unit` back to the units of the data."""
+    if unit == 1.0:
+        return solution
+    powers = dict(solver.units)
+    factor = unit ** powers.get("objective", 0)
+    return replace(
+        solution,
+        objective=solution.objective * factor,
+        objectives=solution.objectives * factor,
+        details={
+            name: _times(values, unit ** powers[name]) if name in powers else values
+            for name, values in solution.details.items()
+        },
+    )
+
+
+def _times(value: Any, factor: float) -> Any:
+    """Return a number, or a sequence of numbers, times `factor`; None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, (tuple, list)):
+        return type(value)(_times(one, factor) for one in value)
+    return value * factor

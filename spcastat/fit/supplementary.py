@@ -1,0 +1,261 @@
+"""Supplementary variables: their association with the components of a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from spcastat.config import listed, plural, real_number, shown
+from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
+from spcastat.fit import frames
+from spcastat.fit.state import FitState
+from spcastat.labels import name_text
+from spcastat.reading.checks import aligned
+
+#: A factor has at most this many levels.
+MOST_LEVELS = 100
+
+
+@dataclass(frozen=True)
+class Further:
+    """Supplementary variables: numeric variables and factors.
+
+    Attributes
+    ----------
+    correlations : DataFrame, s x k
+        Correlations of numeric variables with the scores.
+    levels : DataFrame, l x k
+        Means of the scores for each level of each factor, by (variable, level).
+    test_values : DataFrame, l x k
+        Difference of the mean of a level from the overall mean, in standard errors under random sampling of
+        the level without replacement.
+    ratios : DataFrame, f x k
+        Correlation ratios: the share of the variance of a score that lies between the levels of a factor.
+    sizes : Series
+        Number of rows (sum of weights) of each numeric variable, level and factor.
+    """
+
+    correlations: pd.DataFrame
+    levels: pd.DataFrame
+    test_values: pd.DataFrame
+    ratios: pd.DataFrame
+    sizes: pd.Series
+
+
+def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) -> Further:
+    """Return the associations of supplementary variables with the scores.
+
+    Parameters
+    ----------
+    variables : DataFrame or Series
+        Numbers, and factors (text, categories, booleans), matched by row labels. Labels 0, 1, ... are
+        matched by position if the rows of the fit have other labels. Rows with a missing value are left out
+        for that variable.
+    scores : DataFrame, n x k
+    weights : ndarray of shape (n,) or None
+        Frequencies of the rows.
+
+    Raises
+    ------
+    ShapeError, ColumnTypeError, DataError
+        If `variables` is not a frame or has other rows; if a column has another type, too many levels, or
+        fewer than two values.
+    """
+    frame = _aligned(variables, scores.index)
+    T = scores.to_numpy(dtype=float)
+    w = np.ones(len(T)) if weights is None else np.asarray(weights, dtype=float)
+    correlations: dict[Any, np.ndarray] = {}
+    means: dict[tuple[Any, Any], np.ndarray] = {}
+    tests: dict[tuple[Any, Any], np.ndarray] = {}
+    ratios: dict[Any, np.ndarray] = {}
+    sizes: dict[Any, float] = {}
+    for name, column in frame.items():
+        known = column.notna().to_numpy() & (w > 0)
+        if known.sum() < 2:
+            raise DataError(
+                f"The supplementary variable {shown(name)} has {plural(int(known.sum()), 'value')}."
+            )
+        if _is_factor(column):
+            groups = _factor(name, column[known])
+            levels = list(groups.cat.categories)
+            if len(levels) > MOST_LEVELS:
+                raise ColumnTypeError(
+                    f"The supplementary variable {shown(name)} has {len(levels)} levels; at most "
+                    f"{MOST_LEVELS} make a factor. Leave it out, or merge levels."
+                )
+            found = _levels(groups.cat.codes.to_numpy(), len(levels), T[known], w[known])
+            for level, mean, test, size in zip(levels, *found[:3], strict=True):
+                means[name, level], tests[name, level], sizes[name, level] = mean, test, float(size)
+            ratios[name], sizes[name] = found[3], float(w[known].sum())
+        else:
+            x, share = _numbers(name, column)[known], w[known] / w[known].sum()
+            dx, dT = x - share @ x, T[known] - share @ T[known]
+            size = np.sqrt((share @ dx**2) * (share @ dT**2))
+            nothing = np.full(T.shape[1], np.nan)  # if either is constant
+            r = np.divide((share * dx) @ dT, size, out=nothing, where=size > 0)
+            correlations[name] = r.clip(-1.0, 1.0)
+            sizes[name] = float(w[known].sum())
+    names = scores.columns
+    return Further(
+        _frame(correlations, names),
+        _frame(means, names, ("variable", "level")),
+        _frame(tests, names, ("variable", "level")),
+        _frame(ratios, names),
+        pd.Series(sizes, dtype=float),
+    )
+
+
+def describe(state: FitState, found: Further | None, alpha: float) -> pd.DataFrame:
+    """Return the variables and levels associated with each component, strongest first, with tests.
+
+    Only rows with a p-value up to `alpha` are returned; `found` are supplementary variables, if any. For the
+    columns see `SpcaResult.describe_components`.
+    """
+    alpha = real_number("alpha", alpha, 0.0, 1.0, open_low=True)
+    n = state.record.effective_n
+    rows: list[tuple[Any, ...]] = []
+    own = frames.correlations(state)
+    for j, component in enumerate(state.components):
+        part = []
+        for i, (term, r) in enumerate(zip(own.index, own.to_numpy()[:, j], strict=True)):
+            tested = _t_test(r, None if state.V[i, j] else n)
+            part.append((component, "variable", term, state.V[i, j], r, *tested))
+        if found is not None:
+            for term, r in found.correlations[component].items():
+                part.append((component, "supplementary", term, np.nan, r, *_t_test(r, found.sizes[term])))
+            for term, ratio in found.ratios[component].items():
+                tested = _f_test(ratio, found.sizes[term], len(found.levels.loc[[term]]))
+                part.append((component, "factor", term, np.nan, ratio, *tested))
+            for (factor, value), mean in found.levels[component].items():
+                test = float(found.test_values[component].loc[(factor, value)])
+                label = f"{name_text(factor)} = {name_text(value)}"
+                p_value = float(2 * stats.norm.sf(abs(test)))
+                part.append((component, "level", label, np.nan, mean, test, p_value))
+        kinds = {"variable": 0, "supplementary": 1, "factor": 2, "level": 3}
+        part.sort(key=lambda row: (kinds[row[1]], -abs(row[4]) if row[1] != "level" else -abs(row[5])))
+        rows += part
+    columns = ["component", "kind", "term", "loading", "estimate", "statistic", "p_value"]
+    frame = pd.DataFrame(rows, columns=columns)
+    kept = ~(frame["p_value"] > alpha) & frame["estimate"].notna()
+    return frame[kept].reset_index(drop=True)
+
+
+# --- one variable -------------------------------------------------------------------------------
+
+
+def _levels(
+    codes: np.ndarray, count: int, T: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return means (l, k), test values (l, k), sizes (l,) and correlation ratios (k,).
+
+    A test value is (mean of the level - overall mean) / sqrt(s^2 / n_l * (n - n_l) / (n - 1)), where s^2 is
+    the variance of the score with divisor n (Lebart, Morineau and Piron 1995, section 1.2).
+    """
+    sizes = np.bincount(codes, weights=w, minlength=count)
+    means = (
+        np.stack([np.bincount(codes, weights=w * t, minlength=count) for t in T.T], axis=1) / sizes[:, None]
+    )
+    n = w.sum()
+    centre = w @ T / n
+    variance = w @ (T - centre) ** 2 / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(variance / sizes[:, None] * ((n - sizes) / (n - 1))[:, None])
+        tests = np.where(error > 0, (means - centre) / error, np.nan)
+        ratios = sizes @ (means - centre) ** 2 / n / variance
+    return means, tests, sizes, np.where(variance > 0, ratios, np.nan)
+
+
+def _t_test(r: float, n: float | None) -> tuple[float, float]:
+    if n is None or n <= 2 or not np.isfinite(r):
+        return np.nan, np.nan
+    if abs(r) >= 1.0:
+        return float(np.copysign(np.inf, r)), 0.0
+    t = r * np.sqrt((n - 2) / (1 - r * r))
+    return float(t), float(2 * stats.t.sf(abs(t), n - 2))
+
+
+def _f_test(ratio: float, n: float, levels: int) -> tuple[float, float]:
+    if levels < 2 or n <= levels or not np.isfinite(ratio):
+        return np.nan, np.nan
+    if ratio >= 1.0:
+        return np.inf, 0.0
+    f = ratio / (levels - 1) / ((1 - ratio) / (n - levels))
+    return float(f), float(stats.f.sf(f, levels - 1, n - levels))
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def _aligned(variables: Any, index: pd.Index) -> pd.DataFrame:
+    if isinstance(variables, pd.Series):
+        variables = variables.to_frame(name=variables.name if variables.name is not None else "variable")
+    if not isinstance(variables, pd.DataFrame):
+        raise ShapeError(
+            f"variables of type {type(variables).__name__} was given; give a DataFrame or a Series with a "
+            "value for every row of the fit."
+        )
+    if not variables.columns.is_unique:
+        repeated = variables.columns[variables.columns.duplicated()]
+        raise DuplicateNamesError(f"variables has two columns called {listed(repeated, 3)}; rename one.")
+    for name in variables.columns:
+        if isinstance(name, str) and not _encodes(name):
+            raise ColumnTypeError(f"variables has a column {shown(name)}, which is not text; rename it.")
+    found: pd.DataFrame = aligned(variables, index, "variables", "rows", part=True, error=ShapeError)
+    return found
+
+
+def _is_factor(column: pd.Series) -> bool:
+    kinds = pd.api.types
+    return bool(
+        isinstance(column.dtype, pd.CategoricalDtype)
+        or kinds.is_bool_dtype(column)
+        or kinds.is_string_dtype(column)
+        or kinds.is_object_dtype(column)
+    )
+
+
+def _factor(name: Any, column: pd.Series) -> pd.Series:
+    """Return a column as categories without unused ones, or raise."""
+    try:
+        return column.astype("category").cat.remove_unused_categories()
+    except (TypeError, ValueError):  # values that cannot be compared or hashed, or invalid text
+        raise ColumnTypeError(
+            f"The supplementary variable {shown(name)} holds values that are not levels of a factor, such as "
+            f"{shown(column.iloc[0])}; it takes text, categories or numbers."
+        ) from None
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _numbers(name: Any, column: pd.Series) -> np.ndarray:
+    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_complex_dtype(column):
+        raise ColumnTypeError(
+            f"The supplementary variable {shown(name)} has the type {column.dtype}; it takes numbers, or "
+            "text and categories for a factor."
+        )
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    if np.isinf(values).any():
+        raise DataError(f"The supplementary variable {shown(name)} has infinite values.")
+    return np.asarray(values)
+
+
+def _frame(values: dict[Any, np.ndarray], names: pd.Index, levels: tuple[str, ...] = ()) -> pd.DataFrame:
+    if levels:
+        index: pd.Index = pd.MultiIndex.from_tuples(list(values), names=levels)
+        if not values:
+            index = pd.MultiIndex.from_arrays([[], []], names=levels)
+    else:
+        index = pd.Index(list(values), tupleize_cols=False)
+    return pd.DataFrame(
+        np.array(list(values.values())).reshape(len(values), len(names)), index=index, columns=names
+    )

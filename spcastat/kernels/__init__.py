@@ -1,1 +1,0 @@
-"""Numerical routines on NumPy arrays. They know nothing of labels, fits or methods."""

@@ -1,0 +1,1 @@
+"""Numerical routines on arrays, and products with covariance matrices that are not formed."""

@@ -1,0 +1,312 @@
+"""Leading eigenvectors, orthonormal bases, and the largest rows of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spcastat.linalg.ties import canonical_eigenvectors, flip_signs, quotients, tie_width
+
+#: Up to this order LAPACK is used: it is at least as fast as Lanczos and always finds every pair.
+DENSE_ORDER = 500
+EPS = float(np.finfo(float).eps)
+
+
+def top_eigh(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest eigenvalues, descending, and their eigenvectors, shape (p, k), of `S`.
+
+    Eigenvectors of tied eigenvalues are chosen by `settled`.
+    """
+    values, vectors = canonical_eigenvectors(*whole_groups(S, k))
+    return values[:k], vectors[:, :k]
+
+
+def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the leading eigenpairs, descending: k of them, and those whose eigenvalue ties with the k-th."""
+    p = S.shape[0]
+    m = min(k + 1, p)
+    while True:
+        # Up to order 250 NumPy computes all pairs. That costs little more than a few of them, scipy.linalg
+        # need not be imported, and threads of SciPy and NumPy do not wait for one another (which took up to
+        # ten times as long).
+        if p <= 250:
+            m = p
+        values, vectors = largest_pairs(S, m)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        apart = np.flatnonzero(values[k:] < values[k - 1] - tie_width(values[k - 1], values[0]))
+        if apart.size:
+            last = k + int(apart[0])
+            return values[:last], vectors[:, :last]
+        if m == p:
+            return values, vectors
+        m = min(2 * m, p)
+
+
+def largest_pairs(S: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the m largest eigenvalues, ascending, and their eigenvectors."""
+    if m < S.shape[0]:
+        from scipy.linalg import eigh
+
+        try:
+            values, vectors = eigh(S, subset_by_index=[S.shape[0] - m, S.shape[0] - 1])
+        except np.linalg.LinAlgError:
+            values = vectors = np.empty(0)
+        if len(values) == m:  # with many equal eigenvalues LAPACK's routine may fail or miss some
+            return values, vectors
+    values, vectors = np.linalg.eigh(S)
+    return values[-m:], vectors[:, -m:]
+
+
+def below(M: np.ndarray, level: float) -> bool:
+    """Return whether all eigenvalues of `M` are proven to be below `level`.
+
+    A successful Cholesky factorisation of level I - M proves this for a matrix that differs by at most
+    (p + 1) eps / 2 times the trace (Rump 2006, "Verification of positive definiteness"); twice that is
+    subtracted first.
+    """
+    K = -M
+    p = len(M)
+    corner = level - np.diag(M)
+    if not (corner > 0).all():
+        return False
+    np.fill_diagonal(K, corner - (p + 2) * EPS * float(corner.sum()))
+    try:
+        np.linalg.cholesky(K)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def largest_value(S: np.ndarray) -> float:
+    """Return the largest eigenvalue."""
+    from scipy.linalg import eigh
+
+    last = S.shape[0] - 1
+    try:
+        values = eigh(S, subset_by_index=[last, last], eigvals_only=True)
+    except np.linalg.LinAlgError:  # see largest_pairs
+        values = np.empty(0)
+    return float(values[0] if len(values) else np.linalg.eigvalsh(S)[-1])
+
+
+def top_lanczos(
+    product: Callable[[np.ndarray], np.ndarray], p: int, k: int, start: np.ndarray, basis: int = 20
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `top_eigh` returns, for a matrix of order `p` that is given by its products with vectors.
+
+    The iteration starts at `start`, shape (p,): the same start gives the same bits. At least `basis` Lanczos
+    vectors are stored; more of them mean fewer products.
+    """
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    if p <= DENSE_ORDER or k >= p - 1:
+        return top_eigh(symmetric(product(np.eye(p))), k)
+    operator = LinearOperator((p, p), matvec=product, matmat=product, dtype=np.dtype(float))
+    try:
+        values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, max(2 * k + 1, basis)))
+    except ArpackNoConvergence:
+        values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, 6 * k + 60), maxiter=100 * p)
+    return _tidy(values, vectors)
+
+
+def top_dense(S: np.ndarray, k: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k leading eigenpairs of a dense `S` by the cheaper of `top_eigh` and `top_lanczos`."""
+    if len(S) <= DENSE_ORDER or 10 * k > len(S):
+        return top_eigh(S, k)
+    return top_lanczos(lambda v: S @ v, len(S), k, start)
+
+
+def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -> np.ndarray:
+    """Return the largest eigenvalues of the matrices [[diag(values), b], [b', d]], for many b and d at once.
+
+    Parameters
+    ----------
+    values : ndarray of shape (..., s)
+        Eigenvalues of the block; the m problems share it.
+    coupling : ndarray of shape (..., s, m)
+        The borders b in the block's eigenvector basis, one column for each problem.
+    corner : ndarray of shape (..., m)
+        The corners d.
+
+    Returns
+    -------
+    ndarray of shape (..., m)
+
+    Notes
+    -----
+    Let x be the distance of the root from the largest of `values`. The secular function is x + c minus a term
+    w / (x + gap) for each of the values. Without the term of the largest value it is increasing and concave,
+    so that it lies below its tangent. Each step replaces that part by its tangent and solves the resulting
+    quadratic: from any lower bound the solutions increase to the true root. The first lower bound is the
+    largest eigenvalue of the 2 x 2 matrices made of one eigenvector of the block and the border.
+    """
+    largest = values.max(axis=-1)[..., None, None]
+    gaps = largest - values[..., :, None]
+    below = corner - largest[..., 0]
+    weights = coupling**2
+    half_sum, half_gap = 0.5 * (below[..., None, :] - gaps), 0.5 * (below[..., None, :] + gaps)
+    root = np.sqrt(half_gap**2 + weights)
+    x = np.maximum((half_sum + root).max(axis=-2), 0.0)
+    if x.size == 0:
+        return largest[..., 0] + x
+    scale = np.abs(values).max(axis=-1)[..., None] + np.abs(corner) + np.sqrt(weights.max(axis=-2))
+    at_largest = gaps <= 1e-15 * scale[..., None, :]
+    pole = np.where(at_largest, weights, 0.0).sum(axis=-2)
+    weights = np.where(at_largest, 0.0, weights)
+    gaps = np.where(at_largest, 1.0, gaps)
+    for _ in range(100):
+        term = weights / (x[..., None, :] + gaps)
+        slope = 1.0 + (term / (x[..., None, :] + gaps)).sum(axis=-2)
+        offset = x - below - term.sum(axis=-2) - slope * x
+        size = np.sqrt(offset**2 + 4.0 * slope * pole)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            new = np.where(offset > 0, 2.0 * pole / (offset + size), (size - offset) / (2.0 * slope))
+        step = new - x
+        x = np.maximum(new, x)
+        if (step <= 1e-15 * scale).all():
+            break
+    return largest[..., 0] + x
+
+
+def symmetric(S: np.ndarray) -> np.ndarray:
+    """Return the mean of a matrix and its transpose."""
+    return 0.5 * (S + S.T)
+
+
+def _tidy(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(values)[::-1]
+    vectors = vectors[:, order]
+    return values[order], vectors * flip_signs(vectors)
+
+
+def bordered_lower(values: np.ndarray, squares: np.ndarray, corner: np.ndarray, steps: int = 4) -> np.ndarray:
+    """Return lower bounds, for ranking, on the largest eigenvalues of matrices [[diag(values), b], [b', d]].
+
+    Parameters
+    ----------
+    values : ndarray of shape (s, m)
+        Eigenvalues of the blocks, one column for each problem.
+    squares : ndarray of shape (s, m)
+        The squared borders b, in the eigenvector bases of the blocks.
+    corner : ndarray of shape (m,)
+        The corners d.
+    steps : int
+        Number of Newton steps. They increase towards the eigenvalue and never exceed it, as in
+        `spcastat.linalg.eigenvectors.bordered_top`, which iterates until convergence.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    mu = 0.5 * (values + corner) + np.sqrt((0.5 * (values - corner)) ** 2 + squares)
+    level = mu.max(axis=0)
+    floor = np.maximum(1e-15 * np.abs(level), 1e-300)
+    for _ in range(steps):
+        gap = np.maximum(level - values, floor)
+        term = squares / gap
+        step = (corner + term.sum(axis=0) - level) / (1.0 + (term / gap).sum(axis=0))
+        level = level + np.maximum(step, 0.0)
+    return level
+
+
+#: A column depends on earlier columns if its residual on them is shorter than this share of its length.
+DEPENDENT = 1e-12
+
+
+def orthonormalise(T: np.ndarray, dependent: float = DEPENDENT) -> tuple[np.ndarray, np.ndarray]:
+    """Orthonormalise columns in their order, by Gram-Schmidt with reorthogonalisation.
+
+    Parameters
+    ----------
+    T : ndarray of shape (r, k)
+    dependent : float
+        A column counts as dependent if at most this share of its length remains.
+
+    Returns
+    -------
+    Q : ndarray of shape (r, k)
+        Orthonormal columns; column j is zero if column j of `T` depends on earlier columns.
+    remainder : ndarray of shape (k,)
+        Length of each column after projecting out earlier columns: the diagonal of R in T = QR.
+    """
+    columns = np.array(T.T, dtype=float, order="C")
+    Q = np.zeros(columns.shape)  # transposed, so that each vector is contiguous
+    remainder = np.zeros(len(columns))
+    for j, q in enumerate(columns):
+        length = np.linalg.norm(q)
+        if j:
+            for _ in range(2):
+                q = q - (Q[:j] @ q) @ Q[:j]
+        left = np.linalg.norm(q)
+        if left > dependent * length:
+            Q[j] = q / left
+            remainder[j] = left
+    return Q.T, remainder
+
+
+def straightened(vectors: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis, shape (p, m), of the span of linearly independent vectors.
+
+    If the vectors are nearly orthonormal already, as is usual, the Cholesky factor of their inner products is
+    used. It then loses no accuracy and takes a tenth of the time of a Householder QR decomposition.
+    """
+    if vectors.shape[1]:
+        try:
+            root = np.linalg.cholesky(vectors.T @ vectors)
+        except np.linalg.LinAlgError:
+            root = np.zeros((1, 1))
+        if np.diag(root).min() > 0.5:
+            return np.asarray(vectors @ np.linalg.inv(root).T)
+    return np.linalg.qr(vectors)[0]
+
+
+def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.ndarray:
+    """Rotate the columns of `A` to maximise the varimax criterion.
+
+    Parameters
+    ----------
+    A : ndarray of shape (p, k)
+    normalise : bool
+        Give every variable the same weight (Kaiser's normalisation).
+    max_iter : int
+
+    Returns
+    -------
+    ndarray of shape (p, k)
+
+    Notes
+    -----
+    Kaiser (1958). Each step takes the orthogonal matrix closest to the gradient.
+    """
+    size = np.linalg.norm(A, axis=1, keepdims=True) if normalise else np.ones((len(A), 1))
+    B = quotients(A, size)
+    rotation = np.eye(A.shape[1])
+    reached = 0.0
+    for _ in range(max_iter):
+        L = B @ rotation
+        squares = L**2
+        left, values, right = np.linalg.svd(B.T @ (L * (squares - squares.mean(axis=0))))
+        rotation = left @ right
+        if values.sum() <= reached * (1.0 + 1e-10):
+            break
+        reached = float(values.sum())
+    return np.asarray(A @ rotation)
+
+
+def leading(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Return the indices of at most `count` nonzero rows of `values`, shape (p, k), in ascending order.
+
+    If there are more, the columns take turns: each chooses the row of its largest remaining absolute entry.
+    So no column looks empty because its entries are many and small.
+    """
+    rows = np.flatnonzero((values != 0).any(axis=1))
+    if len(rows) <= count:
+        return rows
+    size = np.abs(np.nan_to_num(values[rows], nan=np.inf))
+    order = np.argsort(-size, axis=0, kind="stable")
+    place = np.empty_like(order)
+    np.put_along_axis(place, order, np.arange(len(rows))[:, None], axis=0)
+    place[size == 0] = len(rows)
+    return rows[np.sort(np.argsort(place.min(axis=1), kind="stable")[:count])]

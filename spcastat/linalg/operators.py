@@ -1,0 +1,559 @@
+"""Products with the covariance matrix of dense or sparse rows, or with a given covariance matrix.
+
+Solvers and measures need not know how these products are computed. `Gram`, the simplest operator, stores the
+matrix itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spcastat.linalg.accumulate import (
+    SOME,
+    CrossProducts,
+    add_outer,
+    add_outers,
+    product,
+    scale_outer,
+    sparse_squares,
+)
+from spcastat.linalg.eigenvectors import (
+    DENSE_ORDER,
+    orthonormalise,
+    top_dense,
+    top_eigh,
+    top_lanczos,
+    whole_groups,
+)
+from spcastat.linalg.scales import blocks, unit_of
+from spcastat.linalg.ties import canonical_eigenvectors
+
+#: Covariance matrices, and residuals of them, are formed up to this many variables.
+GRAM_ORDER = 3000
+#: A score depends on earlier scores if its residual on them is shorter than this share of its length: the
+#: square root of the rounding errors in products with S.
+DEPENDENT = 1e-7
+
+
+class Operator(ABC):
+    """The p x p covariance matrix S of centred, scaled and weighted rows, accessed through products S V.
+
+    Everything is in units of variance (divisor: the sum of the weights minus one).
+
+    Attributes
+    ----------
+    p : int
+        Number of variables.
+    rank_limit : int
+        An upper bound on the rank of S.
+    unit : float
+        A power of two. The standardised data are `unit` times the data of this operator, and their variances
+        `unit` squared times its variances. See :meth:`at_unit_size`.
+    held : ndarray of shape (p, p), or None
+        S itself if it is stored as a matrix.
+    stored : int
+        Number of stored entries of sparse rows, which every product reads; 0 for other operators.
+    lanczos_basis : int
+        Number of Lanczos vectors to store. More of them take more memory and fewer products with S, which
+        pays off if products are expensive.
+    """
+
+    p: int
+    rank_limit: int
+    unit: float = 1.0
+    held: np.ndarray | None = None
+    stored: int = 0
+    lanczos_basis: int = 20
+    #: Whether every product needs a pass over rows that are not in memory.
+    out_of_core: ClassVar[bool] = False
+    #: The largest number of passes over such rows for dense PCA, if the caller gave one.
+    most_passes: int | None = None
+
+    #: The diagonal, for operators that compute it once.
+    _variances: np.ndarray
+
+    def diagonal(self) -> np.ndarray:
+        """Return the variances, shape (p,)."""
+        return self._variances
+
+    @abstractmethod
+    def dot(self, V: np.ndarray) -> np.ndarray:
+        """Return S V for V of shape (p,) or (p, m)."""
+
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        """Return S[:, J], shape (p, len(J))."""
+        return self.dot(unit_vectors(self.p, J))
+
+    def take(self, J: np.ndarray) -> Operator:
+        """Return the operator of the variables J."""
+        return Gram(self.block(J), self.rank_limit)
+
+    @abstractmethod
+    def divided(self, unit: float) -> Operator:
+        """Return the operator of the data divided by `unit`, a power of two. May overwrite this operator."""
+
+    def at_unit_size(self) -> Operator:
+        """Return the operator scaled by a power of two so that its largest variance is in [0.5, 2).
+
+        This operator may be overwritten. The scaling is exact. It keeps squares and cubes of variances
+        from overflowing, and data in units that differ by a power of two give the same results to the bit.
+        """
+        largest = float(self.diagonal().max())
+        unit = unit_of(largest) if 0.0 < largest < np.inf else 1.0
+        if unit == 1.0:
+            return self
+        op = self.divided(unit)
+        op.unit = self.unit * unit
+        return op
+
+    @cached_property
+    def total(self) -> float:
+        """The total variance: the trace of S."""
+        return float(self.diagonal().sum())
+
+    def block(self, J: np.ndarray) -> np.ndarray:
+        """Return the block S[J, J] of the covariance matrix, shape (len(J), len(J))."""
+        return self.columns(J)[J]
+
+    def forms(self, V: np.ndarray) -> np.ndarray:
+        """Return v'Sv for each column of V, shape (k,)."""
+        return np.einsum("ij,ij->j", V, self.dot(V))
+
+    def products(self, V: np.ndarray) -> np.ndarray:
+        """Return the covariance matrix V'SV, shape (k, k), of the scores."""
+        C = V.T @ self.dot(V)
+        return 0.5 * (C + C.T)
+
+    def residual(self, Q: np.ndarray) -> np.ndarray | None:
+        """Return S after projecting out orthonormal columns Q, shape (p, k): (I - QQ') S (I - QQ').
+
+        For operators with rows it may be the n x n matrix of cross-products of the projected rows instead, if
+        that is smaller; traces of its powers are the same. None if the matrix exceeds GRAM_ORDER.
+        """
+        return None
+
+    def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k largest eigenvalues of S, descending, and unit eigenvectors, shape (p, k)."""
+        return top_lanczos(self.dot, self.p, k, lanczos_start(self.p, seed), self.lanczos_basis)
+
+    def sketched(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what :meth:`leading` returns, or an approximation from a few passes if that is expensive.
+
+        Returns
+        -------
+        values : ndarray of shape (k,)
+            Their partial sums are at most those of the eigenvalues.
+        vectors : ndarray of shape (p, k)
+        errors : ndarray of shape (k,)
+            By how much each value may be too small; 0 if it is exact.
+        """
+        return *self.leading(k), np.zeros(k)
+
+    def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parts of the QR decomposition XV = QR of the scores that measures of variance use.
+
+        Parameters
+        ----------
+        V : ndarray of shape (p, k)
+
+        Returns
+        -------
+        adjusted : ndarray of shape (k,)
+            R_jj squared: the variance of score j that earlier scores do not explain.
+        coupling : ndarray of shape (p, k)
+            X'Q. Its squared column norms are the variances of X explained by the columns of Q. The column of
+            a score that depends on earlier scores is zero.
+
+        Notes
+        -----
+        This implementation uses a square root of the k x k matrix V'SV. If scores nearly coincide, it is
+        accurate to about 1e-10 of the total variance. Operators with rows decompose the scores themselves.
+        """
+        SV = self.dot(V)
+        C = V.T @ SV
+        variances = np.diag(C).clip(min=0.0)
+        size = np.sqrt(np.where(variances > 0, variances, 1.0))
+        values, vectors = top_eigh(0.5 * (C + C.T) / np.outer(size, size), C.shape[0])
+        root = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T * (size * (variances > 0))
+        Q, remainder = orthonormalise(root, dependent=DEPENDENT)
+        inverse = np.zeros((V.shape[1], V.shape[1]))
+        kept = np.flatnonzero(remainder)
+        if kept.size:
+            inverse[np.ix_(kept, kept)] = np.linalg.inv(np.triu(Q[:, kept].T @ root[:, kept]))
+        return remainder**2, SV @ inverse
+
+
+def unit_vectors(p: int, J: np.ndarray) -> np.ndarray:
+    """Return the columns J of the identity matrix of order p."""
+    vectors = np.zeros((p, len(J)))
+    vectors[J, np.arange(len(J))] = 1.0
+    return vectors
+
+
+def projected_off(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """Return (I - QQ') S (I - QQ') for S of shape (p, p) and orthonormal columns Q, shape (p, k)."""
+    half = S - Q @ (Q.T @ S)
+    return np.asarray(half - (half @ Q) @ Q.T)
+
+
+def lanczos_start(p: int, seed: int) -> np.ndarray:
+    """Return a fixed start vector, shape (p,), for iterative eigenvalue routines."""
+    return np.random.default_rng([seed, p]).standard_normal(p)
+
+
+class Gram(Operator):
+    """The operator of an explicit covariance matrix.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Symmetric, positive semidefinite; not copied.
+    rank_limit : int or None
+        An upper bound on the rank of `S`, such as the number of rows minus one; p by default.
+    """
+
+    def __init__(self, S: np.ndarray, rank_limit: int | None = None):
+        self.S = self.held = S
+        self.p = S.shape[0]
+        self.rank_limit = self.p if rank_limit is None else min(rank_limit, self.p)
+
+    def diagonal(self) -> np.ndarray:
+        return np.diag(self.S)
+
+    def dot(self, V: np.ndarray) -> np.ndarray:
+        used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
+        if 4 * used.size < self.p:  # rows of a symmetric matrix are its columns, and contiguous
+            return self.S[used].T @ V[used]
+        return self.S @ V
+
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        return self.S[J].T
+
+    def block(self, J: np.ndarray) -> np.ndarray:
+        return self.S[np.ix_(J, J)]
+
+    def divided(self, unit: float) -> Gram:
+        factor = 1.0 / unit**2
+        if not self.S.flags.writeable:
+            return Gram(self.S * factor, self.rank_limit)
+        self.S *= factor
+        return Gram(self.S, self.rank_limit)
+
+    def residual(self, Q: np.ndarray) -> np.ndarray | None:
+        return projected_off(self.S, Q) if self.p <= GRAM_ORDER else None
+
+    def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        return top_dense(self.S, k, lanczos_start(self.p, seed))
+
+
+#: Cross-products of sparse rows are computed from dense blocks, which are centred, if a mean exceeds this
+#: many standard deviations, since raw products would lose digits.
+FAR_MEAN = 100.0
+
+
+class Rows(Operator):
+    """Rows Y, shape (n, p), centred, scaled and weighted so that S = Y'Y.
+
+    Attributes
+    ----------
+    n : int
+    root_weights : ndarray of shape (n,)
+        Square roots of the row weights divided by the divisor of the variances. Y holds the standardised rows
+        times these.
+    """
+
+    n: int
+    root_weights: np.ndarray
+    #: Cache of the eigenpairs that were computed last: (number, seed), values and vectors.
+    _last: tuple[tuple[int, int], np.ndarray, np.ndarray] | None = None
+    #: Leading eigenpairs come from the smaller of Y'Y and Y Y' if its order is at most this.
+    small_side: ClassVar[int] = 3 * DENSE_ORDER
+
+    @abstractmethod
+    def forward(self, V: np.ndarray) -> np.ndarray:
+        """Return Y V for V of shape (p,) or (p, m)."""
+
+    @abstractmethod
+    def adjoint(self, U: np.ndarray) -> np.ndarray:
+        """Return Y' U for U of shape (n,) or (n, m)."""
+
+    def values(self, J: np.ndarray) -> np.ndarray:
+        """Return Y[:, J], shape (n, len(J)), as a dense array."""
+        return self.forward(unit_vectors(self.p, J))
+
+    @abstractmethod
+    def take(self, J: np.ndarray) -> Rows: ...
+
+    @abstractmethod
+    def divided(self, unit: float) -> Rows: ...
+
+    @abstractmethod
+    def cross_products(self) -> np.ndarray:
+        """Return the smaller of Y'Y and Y Y' as a dense array."""
+
+    def forms(self, V: np.ndarray) -> np.ndarray:
+        return (self.forward(V) ** 2).sum(axis=0)
+
+    def residual(self, Q: np.ndarray) -> np.ndarray | None:
+        if min(self.n, self.p) > GRAM_ORDER:
+            return None
+        cross = self.cross_products()
+        if cross.shape[0] == self.p:
+            return projected_off(cross, Q)
+        F = self.forward(Q)
+        return np.asarray(cross - F @ F.T)
+
+    def dot(self, V: np.ndarray) -> np.ndarray:
+        return self.adjoint(self.forward(V))
+
+    def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        if self._last is None or self._last[0] != (k, seed):
+            self._last = (k, seed), *self._leading(k, seed)
+        _, values, vectors = self._last
+        return values.copy(), vectors.copy()
+
+    def _leading(self, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        if min(self.n, self.p) > self.small_side:
+            if self.n >= self.p:
+                return super().leading(k, seed)
+            values, left = top_lanczos(
+                lambda u: self.forward(self.adjoint(u)), self.n, k, lanczos_start(self.n, seed)
+            )
+        else:
+            values, left = whole_groups(self.cross_products(), k)
+        V = left
+        if self.p > self.n:
+            V = orthonormalise(self.adjoint(left))[0]
+        values, V = canonical_eigenvectors(values, V)
+        return values[:k], V[:, :k]
+
+    def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        Q, remainder = orthonormalise(self.forward(V))
+        return remainder**2, self.adjoint(Q)
+
+
+class DenseRows(Rows):
+    """Rows stored as a dense array.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, p)
+        Centred, scaled and weighted rows with S = Y'Y; not copied.
+    root_weights : ndarray of shape (n,)
+    rank_limit : int
+    """
+
+    def __init__(self, Y: np.ndarray, root_weights: np.ndarray, rank_limit: int):
+        self.Y = Y
+        self.root_weights = root_weights
+        self.n, self.p = Y.shape
+        self.rank_limit = min(rank_limit, self.p)
+
+    @cached_property
+    def _variances(self) -> np.ndarray:  # type: ignore[override]
+        return np.einsum("ij,ij->j", self.Y, self.Y)
+
+    def forward(self, V: np.ndarray) -> np.ndarray:
+        used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
+        if 8 * used.size < self.p:
+            return self.Y[:, used] @ V[used]
+        return self.Y @ V
+
+    def adjoint(self, U: np.ndarray) -> np.ndarray:
+        return self.Y.T @ U
+
+    def values(self, J: np.ndarray) -> np.ndarray:
+        return self.Y[:, J]
+
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        return self.Y.T @ self.Y[:, J]
+
+    def block(self, J: np.ndarray) -> np.ndarray:
+        part = self.Y[:, J]
+        return part.T @ part
+
+    def take(self, J: np.ndarray) -> DenseRows:
+        return DenseRows(self.Y[:, J], self.root_weights, self.rank_limit)
+
+    def divided(self, unit: float) -> DenseRows:
+        self.Y *= 1.0 / unit
+        return DenseRows(self.Y, self.root_weights, self.rank_limit)
+
+    def cross_products(self) -> np.ndarray:
+        return self.Y @ self.Y.T if self.n < self.p else self.Y.T @ self.Y
+
+
+class SparseRows(Rows):
+    """Sparse rows with implicit centring: He, Monteiro and Park (2010), equation 2.9.
+
+    Parameters
+    ----------
+    X : scipy.sparse CSC or CSR array of shape (n, p)
+        Raw values; never changed, copied or converted to a dense array as a whole.
+    mean, multiplier : ndarray of shape (p,)
+        `mean` is subtracted from each column, which is then multiplied by `multiplier`.
+    root_weights : ndarray of shape (n,)
+        Square roots of the row weights divided by the divisor of the variances.
+    rank_limit : int
+    variances : ndarray of shape (p,), optional
+        The diagonal of S, if it is known.
+    """
+
+    small_side = DENSE_ORDER  # larger ones would be dense, while products with sparse X are cheap
+
+    def __init__(
+        self,
+        X: Any,
+        mean: np.ndarray,
+        multiplier: np.ndarray,
+        root_weights: np.ndarray,
+        rank_limit: int,
+        variances: np.ndarray | None = None,
+    ):
+        self.X = X
+        self.n, self.p = X.shape
+        self.mean = mean
+        self.multiplier = multiplier
+        self.root_weights = root_weights
+        self.rank_limit = min(rank_limit, self.p)
+        self.stored = int(X.nnz)
+        if self.stored > 200 * self.p:  # 60 vectors take a fifth of the memory of the rows and save products
+            self.lanczos_basis = 60
+        if variances is not None:
+            self._variances = variances
+
+    @cached_property
+    def _row_weights(self) -> tuple[np.ndarray | None, float]:
+        """Weights of the rows, None if all are equal, and the factor that multiplies weighted sums."""
+        if np.ptp(self.root_weights) == 0:
+            return None, float(self.root_weights[0] ** 2)
+        return self.root_weights**2, 1.0
+
+    @cached_property
+    def _variances(self) -> np.ndarray:  # type: ignore[override]
+        weights, share = self._row_weights
+        return sparse_squares(self.X, weights, self.mean) * share * self.multiplier**2
+
+    def forward(self, V: np.ndarray) -> np.ndarray:
+        scaled = (self.multiplier * V.T).T
+        used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
+        if self.X.format == "csc" and 8 * used.size < self.p:
+            raw = product(self.X[:, used], scaled[used])
+        else:
+            raw = product(self.X, scaled)
+        raw -= self.mean @ scaled
+        return (self.root_weights * raw.T).T
+
+    def adjoint(self, U: np.ndarray) -> np.ndarray:
+        weighted = (self.root_weights * U.T).T
+        raw = product(self.X.T, weighted)
+        return (self.multiplier * (raw.T - np.multiply.outer(weighted.sum(axis=0), self.mean))).T
+
+    def values(self, J: np.ndarray) -> np.ndarray:
+        whole = self.X[:, J].toarray().astype(float, copy=False)
+        whole -= self.mean[J]
+        whole *= self.multiplier[J]
+        whole *= self.root_weights[:, None]
+        return whole
+
+    def dot(self, V: np.ndarray) -> np.ndarray:
+        if V.ndim == 1:
+            return super().dot(V)
+        return np.hstack([super(SparseRows, self).dot(V[:, some]) for some in self._some_columns(V)])
+
+    def forms(self, V: np.ndarray) -> np.ndarray:
+        if V.ndim == 1:
+            return super().forms(V)
+        return np.concatenate([super(SparseRows, self).forms(V[:, some]) for some in self._some_columns(V)])
+
+    def _some_columns(self, V: np.ndarray) -> list[slice]:
+        """Split the columns of V so that the scores of each part need a fraction of the rows' memory."""
+        step = max(8, self.X.nnz // (4 * max(self.n, 1)))
+        return [slice(start, start + step) for start in range(0, max(V.shape[1], 1), step)]
+
+    def block(self, J: np.ndarray) -> np.ndarray:
+        if self.X.format == "csr" and len(J) <= 50:  # a copy of so few columns costs less
+            return self.take(J).gram()
+        return self.gram(np.asarray(J))
+
+    def take(self, J: np.ndarray) -> SparseRows:
+        known = self.__dict__.get("_variances")
+        return SparseRows(
+            self.X[:, J],
+            self.mean[J],
+            self.multiplier[J],
+            self.root_weights,
+            self.rank_limit,
+            None if known is None else known[J],
+        )
+
+    def divided(self, unit: float) -> SparseRows:
+        return SparseRows(
+            self.X,
+            self.mean,
+            self.multiplier / unit,
+            self.root_weights,
+            self.rank_limit,
+            self.diagonal() / unit**2,
+        )
+
+    def cross_products(self) -> np.ndarray:
+        if self.p <= self.n:
+            return self.gram()
+        root = self.root_weights
+        if self._far_from_zero():
+            products = np.zeros((self.n, self.n))
+            for columns in blocks(self.p, self.n):
+                block = (self.X[:, columns].toarray() - self.mean[columns]) * self.multiplier[columns]
+                products += block @ block.T
+            return products * np.outer(root, root)
+        scaled = self.X.multiply(self.multiplier).tocsc()
+        shift = self.mean * self.multiplier
+        cross = scaled @ shift
+        raw = (scaled @ scaled.T).toarray() - np.add.outer(cross, cross) + shift @ shift
+        return raw * np.outer(root, root)
+
+    def gram(self, J: np.ndarray | None = None) -> np.ndarray:
+        """Return S, or S[J, J], as a dense array: from sparse products or dense rows (see `_as_dense`)."""
+        J = np.arange(self.p) if J is None else J
+        weights, share = self._row_weights
+        mean = self.mean[J]
+        if self._as_dense(J):
+            sums = CrossProducts(len(J), columns=J)
+            sums.add(self.X, weights)
+            S = sums.products
+            add_outer(S, sums.mean - mean, sums.weight)
+        else:
+            heavy = self.X[:, J].tocsr()
+            if weights is not None:
+                heavy = heavy.multiply(weights[:, None]).tocsr()
+            linear = product(heavy.T, np.ones(self.n))
+            S = np.empty((len(J), len(J)))
+            for some in blocks(len(J), len(J), SOME):
+                S[some] = (self.X[:, J[some]].T @ heavy).toarray()
+            add_outers(S, linear, mean, -1.0)
+            add_outer(S, mean, self.n if weights is None else float(weights.sum()))
+        scale_outer(S, self.multiplier[J] * np.sqrt(share))
+        return S
+
+    def _as_dense(self, J: np.ndarray) -> bool:
+        """Return whether to compute S[J, J] from dense blocks of rows.
+
+        This is so in CSR format, from which columns are slow to select; in single precision, in which sparse
+        products would be summed; if raw products lose digits that centred products keep; and if there are few
+        zeros.
+        """
+        if self.X.dtype != np.float64 or self.X.format == "csr" or self._far_from_zero(J):
+            return True
+        # few zeros: more than 8 % of the entries are stored
+        return int(np.diff(self.X.indptr)[J].sum()) > 0.08 * self.n * len(J)
+
+    def _far_from_zero(self, J: np.ndarray | None = None) -> bool:
+        """Return whether raw products of the variables J lose digits that centred products keep."""
+        some = slice(None) if J is None else J
+        squares = (self.mean[some] * self.multiplier[some]) ** 2
+        return bool(np.any(squares > FAR_MEAN**2 * self._variances[some]))

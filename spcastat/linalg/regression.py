@@ -1,0 +1,556 @@
+"""Least squares with covariates, the elastic net, and least absolute deviations.
+
+Solves min over w of w'(S + ridge I)w / 2 - b'w + penalty |w|_1 for all penalties, from the largest downwards,
+by LARS-EN (Zou and Hastie 2005) with the lasso's rule for variables that leave the model. Only the columns of
+S that belong to variables in the model are computed.
+
+Barrodale and Roberts (1973), "An improved algorithm for discrete l1 linear approximation", SIAM Journal on
+Numerical Analysis 10; Bloomfield and Steiger (1983), "Least Absolute Deviations".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import compress
+
+import numpy as np
+
+from spcastat.config import listed
+from spcastat.errors import ConstantColumnError
+from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.scales import blocks
+from spcastat.linalg.ties import RELATIVE, ROUNDING, first_max, levelled, tie_width
+
+#: Residuals with a norm of at most this share of their variable's norm are rounding errors.
+RANK_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Regression of p variables on q covariates, with an intercept.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (q,)
+        The means of the covariates.
+    coefficients : ndarray of shape (q, p)
+        If covariates are collinear, the coefficients with the smallest norm.
+    shares : ndarray of shape (p,)
+        The share of the variance of each variable that the covariates explain.
+    rank : int
+        The rank of the covariates: the degrees of freedom that they use.
+    """
+
+    mean: np.ndarray
+    coefficients: np.ndarray
+    shares: np.ndarray
+    rank: int
+
+    def residuals(self, Y: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """Return the residuals of Y, shape (n, p), on Z, shape (n, q), plus the means of Y.
+
+        They are NaN if the variable or any of the covariates is missing.
+        """
+        found: np.ndarray = Y - (np.ascontiguousarray(Z, dtype=float) - self.mean) @ self.coefficients
+        return found
+
+
+def regress(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Iterable[object]) -> Regression:
+    """Regress the columns of Y on those of Z, by weighted least squares.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, p)
+    Z : ndarray of shape (n, q)
+    weights : ndarray of shape (n,) or None
+        Frequencies.
+    names : iterable of length p
+        The names of the variables, for messages.
+
+    Raises
+    ------
+    ConstantColumnError
+        If the covariates determine a variable.
+    """
+    w = np.ones(len(Y)) if weights is None else weights
+    share = w / w.sum()
+    root = np.sqrt(share)[:, None]
+    largest = _sizes(Y)  # so that squares stay within the range of floating-point numbers
+    scaled = Y / largest
+    about = root * (scaled - share @ scaled)
+    size = np.linalg.norm(root * scaled, axis=0)
+    mean = share @ Z
+    centred = root * (Z - mean)
+    spread = _sizes(centred)
+    U, values, T = _factors(centred / spread)
+    B = (T.T / values) @ (U.T @ about)
+    before = np.linalg.norm(about, axis=0)
+    varies = before > RANK_TOLERANCE * size
+    B[:, ~varies] = 0.0
+    left = np.linalg.norm(about - (centred / spread) @ B, axis=0)
+    _require_left((left <= RANK_TOLERANCE * size) & varies, names)
+    shares = 1.0 - (left / np.where(varies, before, 1.0)) ** 2
+    return Regression(
+        mean, B / spread[:, None] * largest, np.where(varies, shares.clip(0.0), 0.0), len(values)
+    )
+
+
+def rotated(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Rotate residuals to exchangeable rows with the same cross-products.
+
+    The residuals of n rows on covariates of rank r lie in a space of n - 1 - r dimensions. In an orthonormal
+    basis of it independent errors stay independent: Huh and Jhun (2001), Random permutation testing in
+    multiple linear regression, Communications in Statistics: Theory and Methods 30, 2023-2032.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, p)
+        Residuals, multiplied by the square roots of the weights.
+    Z : ndarray of shape (n, q)
+    weights : ndarray of shape (n,) or None
+
+    Returns
+    -------
+    ndarray of shape (n - 1 - r, p)
+        With weights, n is the number of rows with a positive weight.
+    """
+    from scipy.linalg import lapack, qr
+
+    w = np.ones(len(Z)) if weights is None else weights
+    some = w > 0
+    centred = Z - (w / w.sum()) @ Z
+    U = _factors((np.sqrt(w)[:, None] * np.column_stack([np.ones(len(Z)), centred / _sizes(centred)]))[some])[
+        0
+    ]
+    (reflections, tau), _ = qr(U, mode="raw")
+    found: np.ndarray = lapack.dormqr("L", "T", reflections, tau, Y[some], 64 * Y.shape[1])[0]
+    return found[U.shape[1] :]
+
+
+def partial_covariance(
+    S: np.ndarray, given: np.ndarray, names: Iterable[object]
+) -> tuple[np.ndarray, Regression]:
+    """Return the covariance matrix of the residuals of all other variables on the given ones.
+
+    This is S_yy - S_yz S_zz^+ S_zy. For a correlation matrix, it is scaled to partial correlations.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p + q, p + q)
+    given : ndarray of int, shape (q,)
+        The indices of the covariates.
+    names : iterable of length p + q
+
+    Returns
+    -------
+    left : ndarray of shape (p, p)
+    found : Regression
+
+    Raises
+    ------
+    ConstantColumnError
+        If the covariates determine a variable.
+    """
+    others = np.setdiff1d(np.arange(len(S)), given)
+    spread = np.where(np.diag(S) > 0.0, np.sqrt(np.diag(S).clip(0.0)), 1.0)
+    R = S / np.outer(spread, spread)
+    values, vectors = np.linalg.eigh(R[np.ix_(given, given)])
+    kept = values > max(values[-1], 0.0) * len(given) * np.finfo(float).eps
+    B = (vectors[:, kept] / values[kept]) @ (vectors[:, kept].T @ R[np.ix_(given, others)])
+    left = symmetric(R[np.ix_(others, others)] - R[np.ix_(others, given)] @ B)
+    shares = np.where(np.diag(R)[others] > 0.0, 1.0 - np.diag(left), 0.0)
+    _require_left(shares >= 1.0 - RANK_TOLERANCE, np.array(list(names), dtype=object)[others])
+    own = spread[others]
+    if (np.diag(S) == 1.0).all():
+        own = 1.0 / np.sqrt(np.diag(left))
+    coefficients = B * spread[others] / spread[given][:, None]
+    found = Regression(np.zeros(len(given)), coefficients, shares.clip(0.0), int(kept.sum()))
+    return left * np.outer(own, own), found
+
+
+def _factors(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the singular value decomposition of X up to its rank."""
+    U, values, T = np.linalg.svd(X, full_matrices=False)
+    rank = np.count_nonzero(values > values[0] * max(X.shape) * np.finfo(float).eps)
+    return U[:, :rank], values[:rank], T[:rank]
+
+
+def _sizes(X: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of each column, 1 for columns of zeros."""
+    largest = np.abs(X).max(axis=0)
+    return np.where(largest > 0.0, largest, 1.0)
+
+
+def _require_left(empty: np.ndarray, names: Iterable[object]) -> None:
+    """Raise ConstantColumnError for variables that the covariates determine."""
+    if empty.any():
+        determined = list(compress(names, empty))
+        raise ConstantColumnError(
+            f"The covariates determine {listed(determined)}: nothing is left of "
+            f"{'it' if len(determined) == 1 else 'them'}. Leave such variables, or covariates, out."
+        )
+
+
+class Columns:
+    """A cache of the columns of S.
+
+    Parameters
+    ----------
+    fetch : callable
+        Returns S[:, J], shape (p, len(J)), for an index array J.
+    p : int
+        The number of variables.
+    """
+
+    def __init__(self, fetch: Callable[[np.ndarray], np.ndarray], p: int):
+        self.p = p
+        self._fetch = fetch
+        self._place = np.full(p, -1)
+        self._held = np.empty((0, p))
+        self._used = 0
+
+    def rows(self, J: np.ndarray) -> np.ndarray:
+        """Return S[J], shape (len(J), p)."""
+        new = J[self._place[J] < 0]
+        if new.size:
+            if self._used + new.size > len(self._held):
+                room = np.empty((min(self.p, 2 * (self._used + new.size)), self.p))
+                room[: self._used] = self._held[: self._used]
+                self._held = room
+            self._held[self._used : self._used + new.size] = self._fetch(new).T
+            self._place[new] = np.arange(self._used, self._used + new.size)
+            self._used += new.size
+        return self._held[self._place[J]]
+
+
+class _Model:
+    """The variables in the model, their signs, and the Cholesky factor of their block of S + ridge I."""
+
+    def __init__(self, columns: Columns, ridge: float):
+        self.columns = columns
+        self.ridge = ridge
+        self.active = np.empty(0, dtype=int)
+        self.signs = np.empty(0)
+        self.rows = np.empty((8, columns.p))
+        self.factor = np.empty((8, 8))
+
+    def add(self, j: int, sign: float) -> bool:
+        """Add variable `j`; if it is collinear with those in the model, return False and add nothing."""
+        m = self.active.size
+        row = self.columns.rows(np.array([j]))[0]
+        pivot = row[j] + self.ridge
+        border = np.empty(0)
+        if m:
+            from scipy.linalg import solve_triangular
+
+            border = solve_triangular(self.factor[:m, :m], row[self.active], lower=True)
+            pivot = pivot - border @ border
+        # a variable is collinear with those in the model if its Cholesky pivot is below 1e-11 of its diagonal
+        # entry
+        if pivot <= 1e-11 * (row[j] + self.ridge):
+            return False
+        if m == len(self.rows):
+            self.rows = np.vstack([self.rows, np.empty_like(self.rows)])
+            factor = np.empty((2 * m, 2 * m))
+            factor[:m, :m] = self.factor
+            self.factor = factor
+        self.rows[m] = row
+        self.factor[m, :m] = border
+        self.factor[:m, m] = 0.0
+        self.factor[m, m] = np.sqrt(pivot)
+        self.active = np.append(self.active, j)
+        self.signs = np.append(self.signs, sign)
+        return True
+
+    def remove(self, position: int) -> None:
+        m = self.active.size - 1
+        self.rows[position:m] = self.rows[position + 1 : m + 1].copy()
+        self.active = np.delete(self.active, position)
+        self.signs = np.delete(self.signs, position)
+        block = self.rows[:m, self.active] + self.ridge * np.eye(m)
+        self.factor[:m, :m] = np.linalg.cholesky(block)
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        m = self.active.size
+        from scipy.linalg import cho_solve
+
+        return np.asarray(cho_solve((self.factor[:m, :m], True), right))
+
+
+def path(
+    columns: Columns, b: np.ndarray, ridge: float, *, penalty: float = 0.0, card: int | None = None
+) -> tuple[np.ndarray, float]:
+    """Follow the path of solutions down to a given penalty or a given number of variables.
+
+    Parameters
+    ----------
+    columns : Columns
+    b : ndarray of shape (p,)
+    ridge : float
+        Added to the diagonal of S. With 0, variables that are collinear with those in the model stay out.
+    penalty : float
+        The penalty at which to stop.
+    card : int or None
+        Stop earlier, just before the (card + 1)-th variable would enter the model.
+
+    Returns
+    -------
+    w : ndarray of shape (p,)
+        All zero if the penalty is too large for any variable to enter.
+    penalty : float
+        The penalty at which the path was stopped.
+    """
+    p = b.size
+    w = np.zeros(p)
+    c = levelled(b[:, None].astype(float), RELATIVE)[:, 0]
+    level = largest = float(np.abs(c).max())
+    if level <= penalty:
+        return w, penalty
+    rounding = ROUNDING * level
+    model = _Model(columns, ridge)
+    barred = np.zeros(p, dtype=bool)
+    outside = np.ones(p, dtype=bool)
+    entering: int | None = first_max(np.abs(c))
+    gone: int | None = None
+    for _ in range(20 * p + 100):
+        if entering is not None:
+            outside[entering] = False
+            if not model.add(entering, np.sign(c[entering])):
+                barred[entering] = True
+        if model.active.size == 0:
+            break
+        slope = model.solve(model.signs)
+        drift = slope @ model.rows[: model.active.size]  # S[:, active] slope
+        step, entering, leaving = level - penalty, None, None
+        free = np.flatnonzero(outside)
+        if free.size:
+            gap = _entry(c[free], drift[free], level, free == gone, rounding)
+            first = gap.min()
+            # Below a millionth of the first penalty no variable enters: rounding, or a small ridge, would
+            # decide which one.
+            if first < step and level - first > 1e-6 * largest:
+                step = first
+                entering = int(free[np.argmax(gap <= first + RELATIVE * level)])
+        active = model.active
+        with np.errstate(divide="ignore", invalid="ignore"):
+            until_zero = -w[active] / slope
+        until_zero[~(until_zero > RELATIVE * largest)] = np.inf  # a variable that has just entered with a tie
+        if until_zero.min() < step:
+            step, entering, leaving = float(until_zero.min()), None, int(np.argmin(until_zero))
+        if card is not None and active.size == card and entering is not None:
+            if step <= tie_width(np.array(level), np.array(level)):
+                outside[entering] = False  # tied with a variable in the model, which has the lower index
+                barred[entering] = True
+                entering = None
+                continue
+            w[active] += step * slope
+            return w, level - step
+        w[active] += step * slope
+        level -= step
+        c -= step * drift
+        gone = None
+        if leaving is not None:
+            gone = int(active[leaving])
+            w[gone] = 0.0
+            model.remove(leaving)
+            outside[gone] = True
+            outside |= barred
+            barred[:] = False
+        elif entering is None:
+            break
+    return w, level
+
+
+def _entry(c: np.ndarray, drift: np.ndarray, level: float, gone: np.ndarray, rounding: float) -> np.ndarray:
+    """Return, for each variable outside the model, by how much the penalty can fall before it enters.
+
+    Parameters
+    ----------
+    c, drift : ndarray of shape (q,)
+        Correlations of the variables with the residual, and how fast they fall with the penalty.
+    level : float
+        The present penalty.
+    gone : ndarray of bool, shape (q,)
+        Marks the variable that has just left.
+    rounding : float
+        Size of rounding errors in c.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = (level - c) / (1.0 - drift)
+        down = (level + c) / (1.0 + drift)
+    up[(drift >= 1.0) | np.isnan(up)] = np.inf
+    down[(drift <= -1.0) | np.isnan(down)] = np.inf
+    gap = np.maximum(np.minimum(up, down), 0.0)
+    # The correlation of the variable that has just left equals one of its bounds, plus or minus the penalty:
+    # it can reach the other bound, or this one again later.
+    late = np.stack([up[gone], down[gone]])
+    late[late <= 1e3 * rounding] = np.inf
+    gap[gone] = late.min(axis=0)
+    return gap
+
+
+def elastic_net(
+    columns: Columns,
+    b: np.ndarray,
+    ridge: float,
+    last: np.ndarray,
+    *,
+    penalty: float = 0.0,
+    card: int | None = None,
+) -> tuple[np.ndarray, float]:
+    """Return what `path` returns, faster where the solution has the support and signs of `last`.
+
+    `last`, shape (p,), is the solution of a similar problem.
+    """
+    active = np.flatnonzero(last)
+    if active.size and (card is None or active.size == card):
+        found = _same_support(columns, b, ridge, active, np.sign(last[active]), penalty, card)
+        if found is not None:
+            return found
+    return path(columns, b, ridge, penalty=penalty, card=card)
+
+
+def _same_support(
+    columns: Columns,
+    b: np.ndarray,
+    ridge: float,
+    active: np.ndarray,
+    signs: np.ndarray,
+    penalty: float,
+    card: int | None,
+) -> tuple[np.ndarray, float] | None:
+    """Return the solution with the given support and signs, and its penalty; None if it is not optimal."""
+    rows = columns.rows(active)
+    block = rows[:, active] + ridge * np.eye(active.size)
+    try:
+        both = np.linalg.solve(block, np.column_stack([b[active], signs]))
+    except np.linalg.LinAlgError:
+        return None
+    c, drift = b - both[:, 0] @ rows, both[:, 1] @ rows  # with the penalty x, correlations are c + x * drift
+    c[active] = drift[active] = 0.0
+    level = penalty
+    if card is not None and active.size < b.size:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bounds = np.stack([c / (1.0 - drift), -c / (1.0 + drift)])
+        bounds[np.stack([drift >= 1.0, drift <= -1.0]) | np.isnan(bounds)] = -np.inf
+        bounds[:, active] = -np.inf
+        level = max(penalty, float(bounds.max()))
+    w = np.zeros(b.size)
+    w[active] = both[:, 0] - level * both[:, 1]
+    outside = np.abs(c + level * drift)
+    outside[active] = 0.0
+    scale = float(np.abs(b).max())
+    least = RELATIVE * float(np.abs(both[:, 0]).max())  # smaller coefficients are rounding, due to ties
+    if (w[active] * signs > least).all() and outside.max() <= level + 1e-12 * scale:
+        return w, level
+    return None
+
+
+#: Responses are perturbed by this share of their size, so that no more than k residuals vanish at once.
+APART = 1e-10
+
+
+def least_absolute(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Minimise the sum of absolute residuals |B - A C| for each column of `B` separately.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, k)
+        The regressors: of rank k, with columns of similar size.
+    B : ndarray of shape (m, r)
+        The responses, one per column.
+
+    Returns
+    -------
+    ndarray of shape (k, r)
+        The coefficients C.
+
+    Notes
+    -----
+    A simplex method. At a vertex k residuals are zero. Each step follows an edge along which the sum
+    decreases, up to its minimum, a weighted median. All responses take their steps together, which makes many
+    small regressions on the same regressors fast.
+    """
+    from scipy.linalg import qr
+
+    first = qr(A.T, mode="r", pivoting=True)[1][: A.shape[1]]
+    C = np.empty((A.shape[1], B.shape[1]))
+    for block in blocks(B.shape[1], len(A), 1_000_000):
+        C[:, block] = _of_some(A, B[:, block].T, first).T
+    return C
+
+
+def _of_some(A: np.ndarray, responses: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Return the coefficients, shape (r, k), of responses, shape (r, m), from the starting vertex `first`."""
+    r, k = len(responses), A.shape[1]
+    moved = np.random.default_rng(0).uniform(-APART, APART, responses.shape)
+    moved = responses + moved * np.abs(responses).max(axis=1, keepdims=True)
+    basis = np.tile(first, (r, 1))
+    lowest, idle = np.full(r, np.inf), np.zeros(r, dtype=int)
+    left = np.arange(r)
+    while left.size:
+        moves, sums = _step(A, moved[left], basis, left)
+        idle[left] = np.where(sums < lowest[left], 0, idle[left] + 1)
+        lowest[left] = np.minimum(sums, lowest[left])
+        left = left[moves & (idle[left] <= 10 * k)]  # rounding may cause cycling
+    wanted = np.take_along_axis(responses, basis, axis=1)
+    return np.asarray(np.linalg.solve(A[basis], wanted[..., None])[..., 0])
+
+
+def _step(
+    A: np.ndarray, responses: np.ndarray, basis: np.ndarray, left: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Move the responses with the indices `left` to a better vertex; changes their rows of `basis` in place.
+
+    Returns a mask of the responses that moved, and the sums of absolute residuals before the move.
+    """
+    own = basis[left]
+    inverse = np.linalg.inv(A[own])
+    at_basis = np.take_along_axis(responses, own, axis=1)
+    residuals = responses - (inverse @ at_basis[..., None])[..., 0] @ A.T
+    np.put_along_axis(residuals, own, 0.0, axis=1)
+    duals = ((np.sign(residuals) @ A)[:, None] @ inverse)[:, 0]
+    leaving = np.abs(duals).argmax(axis=1)
+    # a vertex is optimal if no dual variable exceeds 1
+    moves = np.take_along_axis(np.abs(duals), leaving[:, None], axis=1)[:, 0] > 1.0 + 1e-9
+    which = np.flatnonzero(moves)
+    edges = inverse[which, :, leaving[which]]
+    slopes = edges @ A.T
+    np.put_along_axis(slopes, own[which], 0.0, axis=1)
+    slopes[np.arange(which.size), own[which, leaving[which]]] = 1.0
+    basis[left[which], leaving[which]] = _at_median(residuals[which], slopes)
+    return moves, np.abs(residuals).sum(axis=1)
+
+
+def _at_median(residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Return, for every row, which residual is zero at the t that minimises sum |residuals - t slopes|."""
+    weights = np.abs(slopes)
+    weights[weights <= 1e-12 * weights.max(axis=1, keepdims=True)] = 0.0  # rounding
+    ratios = np.divide(residuals, slopes, out=np.full(slopes.shape, np.inf), where=weights > 0)
+    order = np.argsort(ratios, axis=1, kind="stable")
+    sums = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
+    place = np.argmax(sums >= 0.5 * sums[:, -1:], axis=1)
+    return np.asarray(order[np.arange(len(order)), place])
+
+
+def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted median along the last axis; an integer weight counts as repetitions of the value.
+
+    The median is the x that minimises sum weights |values - x|. If all x between two values do, it is the
+    mean of these two.
+
+    Parameters
+    ----------
+    values, weights : ndarray of shape (..., m)
+        Weights are nonnegative. If all are zero, the smallest value is returned.
+    """
+    weights = np.broadcast_to(weights, values.shape)
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    sums = np.cumsum(np.take_along_axis(weights, order, axis=-1), axis=-1)
+    half, slack = 0.5 * sums[..., -1:], 1e-12 * sums[..., -1:]
+    lower = np.argmax(sums >= half - slack, axis=-1)[..., None]
+    upper = np.argmax((sums > half + slack) | (sums == sums[..., -1:]), axis=-1)[..., None]
+    ends = [np.take_along_axis(ordered, one, axis=-1)[..., 0] for one in (lower, upper)]
+    return 0.5 * ends[0] + 0.5 * ends[1]

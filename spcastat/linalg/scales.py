@@ -1,0 +1,134 @@
+"""Robust scales, powers of two as units, and blocks of rows."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from spcastat.linalg.ties import is_sparse
+
+#: The factor that makes Qn consistent.
+_QN = 1.0 / (math.sqrt(2.0) * NormalDist().inv_cdf(5.0 / 8.0))
+
+
+def mad(Z: np.ndarray) -> np.ndarray:
+    """Return the median absolute deviation from the median, times 1.4826."""
+    away = np.abs(Z - _median(Z)[..., None])
+    # 1 / Phi^-1(3/4)
+    return 1.482602218505602 * _median(away)
+
+
+def qn(Z: np.ndarray) -> np.ndarray:
+    """Return Qn of Rousseeuw and Croux (1993): roughly the first quartile of all pairwise distances.
+
+    With h = n // 2 + 1 it is 2.2191 times the h (h - 1) / 2-th smallest distance, without a correction for
+    small n.
+    """
+    n = Z.shape[-1]
+    h = n // 2 + 1
+    below = h * (h - 1) // 2 - 1
+    if n > 400:  # too many pairs to store their distances
+        return _QN * np.apply_along_axis(_distance, -1, np.sort(Z, axis=-1), below)
+    first, second = _pairs(n)
+    away = np.abs(Z[..., first] - Z[..., second])
+    return _QN * np.partition(away, below, axis=-1)[..., below]
+
+
+@lru_cache(maxsize=4)
+def _pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
+    first, second = np.triu_indices(n, 1)
+    return first, second
+
+
+def _distance(ordered: np.ndarray, below: int) -> float:
+    """Return the pairwise distance of rank `below` (from 0) among sorted values, by bisection."""
+    low, high = 0.0, float(np.ptp(ordered))
+    place = len(ordered) * (len(ordered) + 1) // 2
+    while high - low > 1e-15 * high:
+        middle = 0.5 * (low + high)
+        if int(np.searchsorted(ordered, ordered + middle, side="right").sum()) - place <= below:
+            low = middle
+        else:
+            high = middle
+        if middle in (low, high) and 0.5 * (low + high) == middle:
+            break
+    return high
+
+
+def _median(Z: np.ndarray) -> np.ndarray:
+    n = Z.shape[-1]
+    parted = np.partition(Z, n // 2, axis=-1)
+    upper = parted[..., n // 2]
+    return upper if n % 2 else 0.5 * (parted[..., : n // 2].max(axis=-1) + upper)
+
+
+#: Name -> function from shape (..., n) to (...).
+SCALES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "mad": mad,
+    "sd": lambda Z: np.std(Z, axis=-1, ddof=1),
+    "qn": qn,
+}
+
+
+#: The largest exponent of a unit: its square does not overflow.
+LIMIT = np.finfo(float).maxexp // 2 - 2
+
+
+def unit_of(variance: float) -> float:
+    """Return the power of two such that data divided by it have a largest variance in [0.5, 2).
+
+    `variance` is the largest variance of the data as they are; for 0 and values that are not finite, 1.
+    """
+    exponent = int(np.frexp(variance)[1]) if np.isfinite(variance) else 0
+    return float(np.ldexp(1.0, min(max(exponent // 2, -LIMIT), LIMIT)))
+
+
+def deviations(values: np.ndarray) -> np.ndarray:
+    """Return the standard deviation (divisor: rows minus one) of each column, for values of any size.
+
+    Columns are divided by powers of two before they are squared, which is exact.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, m)
+        At least two rows.
+    """
+    exponents = np.frexp(np.abs(values).max(axis=0))[1]
+    return np.asarray(np.ldexp(np.ldexp(values, -exponents).std(axis=0, ddof=1), exponents))
+
+
+#: Rows, and stored entries of sparse rows, are processed in blocks of about this many numbers (16 MB).
+BLOCK = 2_000_000
+
+
+def blocks(count: int, each: int, most: int = BLOCK) -> Iterator[slice]:
+    """Split `count` items, such as rows, into slices of consecutive items.
+
+    An item needs `each` numbers of memory. A slice has about `most` numbers, but at least one item.
+    """
+    step = max(1, most // max(each, 1))
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def checksum(matrix: Any) -> int:
+    """Return the CRC-32 of a dense array of shape (n, p), or of the arrays of a CSC or CSR array."""
+    parts: Iterable[Any]
+    if is_sparse(matrix):
+        parts = [matrix.data, matrix.indices, matrix.indptr]
+    elif matrix.flags.c_contiguous:
+        parts = [matrix]
+    elif matrix.flags.f_contiguous:
+        parts = [matrix.T]
+    else:
+        step = 4096  # rows to copy at a time
+        parts = (np.ascontiguousarray(matrix[i : i + step]) for i in range(0, len(matrix), step))
+    found = 0
+    for part in parts:
+        found = zlib.crc32(part, found)
+    return found

@@ -1,0 +1,339 @@
+"""A measure of explained variance: its function, its labels in tables and plots, and its call by users.
+
+Adjusted variance: the variance of each score that earlier scores do not explain.
+
+Zou, Hastie and Tibshirani (2006): with the QR decomposition XV = QR, the adjusted variance of component j is
+R_jj^2 / (n - 1). It depends on the order of the components. Its share of the total variance is the CPEV of
+Dou, Dai, Xu and Zhang; its share of the variance that as many dense principal components explain is the
+relative adjusted variance of He, Monteiro and Park (2010), equation 4.15.
+
+PEV and RRE: how well the projection on the loadings reconstructs the rows.
+
+Zhao, Meng, Xu and Gao (2015), section 3.2. With X_hat = X V (V'V)^-1 V', PEV is the variance of X_hat divided
+by the total variance, and RRE = ||X - X_hat||_F / ||X||_F, so that PEV = 1 - RRE^2.
+
+Least-squares share: how well the scores predict the variables.
+
+The share of the total variance that regressions of all variables on the k scores XV explain, as in Merola's
+least-squares sparse PCA. It is never less than PEV.
+
+Measures of explained variance for sparse components.
+
+For dense principal components all measures agree; for sparse components they differ. Every function takes
+loadings `V` and either rows `X` or a covariance matrix `S` and returns a fraction of the total variance
+(`relative_adjusted`: of the variance that dense PCA explains). ``fit.measure()`` accepts their names. All
+tables, plots, comparisons and files read the list `MEASURES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import flag, listed, plural
+from spcastat.errors import ColumnTypeError, ConstantColumnError, DataError, MissingValuesError, ShapeError
+from spcastat.linalg.build import prepare
+from spcastat.linalg.eigenvectors import orthonormalise
+from spcastat.linalg.operators import DEPENDENT, Gram, Operator
+from spcastat.linalg.ties import RELATIVE, quotients, unit
+from spcastat.reading.checks import real_array
+from spcastat.reading.covariance import read_covariance
+from spcastat.reading.read import read_data
+
+__all__ = [
+    "MEASURES",
+    "Measure",
+    "adjusted",
+    "adjusted_variances",
+    "best_order",
+    "least_squares",
+    "measures_of",
+    "pev",
+    "relative_adjusted",
+    "rre",
+]
+
+#: Function of V, shape (p, k), with unit columns, and an operator: the measure of the first 1, ..., k
+#: columns.
+Core = Callable[[np.ndarray, Operator], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A definition of explained variance; ``measure(V, op)`` computes it.
+
+    Attributes
+    ----------
+    name : str
+        The name that ``fit.measure()`` takes.
+    function : callable
+        See :data:`Core`.
+    label : str
+        The label in tables.
+    heading : str
+        The label above a narrow column.
+    legend : str
+        The label in plots.
+    of : {"total", "pca", "error"}
+        Whether the measure is a share of the total variance, a share of what dense PCA explains, or an error.
+        Tables show the three kinds in separate groups.
+    place : int
+        Position among the columns or rows of tables.
+    note : str
+        Explanation below a table, for a measure that is not a share of the total variance.
+    """
+
+    name: str
+    function: Core
+    label: str
+    heading: str
+    legend: str
+    of: Literal["total", "pca", "error"]
+    place: int
+    note: str = ""
+
+    def __call__(self, V: np.ndarray, op: Operator) -> np.ndarray:
+        """Return the measure of the first 1, ..., k columns of `V`, shape (k,)."""
+        return self.function(V, op)
+
+    @property
+    def short(self) -> str:
+        """The label if it has at most eight characters, else the heading."""
+        return self.label if len(self.label) <= 8 else self.heading
+
+
+def answer(core: Core, V: Any, X: Any, S: Any, cumulative: bool) -> Any:
+    """Return the measure `core` of loadings `V` for rows `X` or a covariance matrix `S`; see `pev`."""
+    cumulative = flag("cumulative", cumulative)
+    op, labels = _operator(X, S)
+    named = isinstance(S if X is None else X, pd.DataFrame)
+    values = core(_loadings(V, op.p, labels, named), op)
+    return values if cumulative else float(values[-1])
+
+
+def _operator(X: Any, S: Any) -> tuple[Operator, pd.Index]:
+    if (X is None) == (S is None):
+        raise ShapeError(
+            "Exactly one of X (rows) and S (a covariance matrix) must be given; "
+            + ("neither was." if X is None else "both were.")
+        )
+    if X is None:
+        covariance = read_covariance(S)
+        return Gram(covariance.matrix).at_unit_size(), covariance.columns
+    design = read_data(X)
+    with np.errstate(invalid="ignore", over="ignore"):  # reported below
+        _, op = prepare(design.matrix, None, True, False, design.columns)
+    if not np.isfinite(op.total):
+        raise DataError(
+            "The variances of X are too large for floating-point numbers (beyond 1e308). Divide the columns "
+            "by a constant first."
+        )
+    if op.total <= 0:
+        raise ConstantColumnError(
+            "X has no variance: every column is constant, and there is nothing to explain."
+        )
+    return op.at_unit_size(), design.columns
+
+
+def _loadings(V: Any, p: int, labels: pd.Index, named: bool) -> np.ndarray:
+    if isinstance(V, pd.DataFrame | pd.Series) and named and not V.index.equals(labels):
+        absent = [name for name in labels if name not in V.index]
+        if absent or len(V.index) != len(labels) or V.index.has_duplicates:
+            raise ShapeError(
+                f"The rows of V and the variables of the data differ in labels (V lacks {listed(absent)}); "
+                "give V.to_numpy() to match them by position."
+            )
+        V = V.loc[labels]
+    matrix = _numbers(V)
+    if matrix.ndim == 1:
+        matrix = matrix[:, None]
+    if matrix.ndim != 2 or matrix.shape[0] != p or matrix.shape[1] == 0:
+        raise ShapeError(f"V has shape {matrix.shape}; it must have {plural(p, 'row')}, one a variable.")
+    if not np.isfinite(matrix).all():
+        raise MissingValuesError("V holds missing or infinite values.")
+    empty = np.flatnonzero(~matrix.any(axis=0))
+    if empty.size:
+        raise ShapeError(
+            f"Columns {listed(empty.tolist())} of V (from 0) are all zero; they have no direction."
+        )
+    return unit(matrix)
+
+
+def _numbers(V: Any) -> np.ndarray:
+    values = real_array(V)
+    if values is None:
+        raise ColumnTypeError(
+            f"V of type {type(V).__name__} was given; it must hold real numbers, the loadings."
+        )
+    return values.astype(float)
+
+
+def adjusted_variances(V: np.ndarray, op: Operator) -> np.ndarray:
+    """Return the adjusted variances, shape (k,), of the columns of V in their order, in units of variance."""
+    return op.score_basis(V)[0]
+
+
+def best_order(C: np.ndarray) -> np.ndarray:
+    """Return the order of the components that maximises the sum of their adjusted variances.
+
+    Parameters
+    ----------
+    C : ndarray of shape (k, k)
+        Covariance matrix of the scores.
+
+    Returns
+    -------
+    ndarray of int, shape (k,)
+        For up to five components the best of all orders; for more, an order that no exchange of two
+        components improves. If no other order is better by more than rounding, the present order.
+    """
+    k = len(C)
+    now = np.arange(k)
+    if k <= 5:
+        trials = np.array(list(permutations(range(k))))
+    else:
+        pairs = np.array(list(combinations(range(k), 2)))
+        trials = np.tile(now, (len(pairs), 1))
+        trials[np.arange(len(pairs))[:, None], pairs] = pairs[:, ::-1]
+    while True:
+        totals = totals_in_orders(C, np.vstack([now, now[trials]]))
+        best = int(np.argmax(totals))
+        if totals[best] <= totals[0] * (1.0 + RELATIVE):
+            return now
+        now = now[trials[best - 1]]
+
+
+def totals_in_orders(C: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Return the sums of the adjusted variances, shape (m,), for each of the `orders`, shape (m, k)."""
+    left = C[orders[:, :, None], orders[:, None, :]]
+    whole = np.diagonal(left, axis1=1, axis2=2).copy()
+    total = np.zeros(len(orders))
+    for j in range(len(C)):
+        variance, coupling = left[:, j, j], left[:, j]
+        independent = variance > DEPENDENT**2 * whole[:, j]
+        total += np.where(independent, variance, 0.0)
+        factor = quotients(np.where(independent, 1.0, 0.0), variance.clip(min=0.0))
+        left = left - factor[:, None, None] * coupling[:, :, None] * coupling[:, None, :]
+    return total
+
+
+def cumulative_adjusted(V: np.ndarray, op: Operator) -> np.ndarray:
+    """Return the adjusted variance of the first 1, ..., k columns as a share of the total."""
+    return np.cumsum(adjusted_variances(V, op)) / op.total
+
+
+def cumulative_relative(V: np.ndarray, op: Operator) -> np.ndarray:
+    """Return the adjusted variance of the first 1, ..., k columns as a share of what dense PCA explains."""
+    k = min(V.shape[1], op.p, max(op.rank_limit, 1))
+    pca = np.cumsum(np.append(op.leading(k)[0].clip(min=0.0), np.zeros(V.shape[1] - k)))
+    return np.cumsum(adjusted_variances(V, op)) / pca
+
+
+def adjusted(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
+    """Adjusted variance as a fraction of the total variance; parameters as for `pev`."""
+    return answer(cumulative_adjusted, V, X, S, cumulative)
+
+
+def relative_adjusted(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
+    """Adjusted variance as a fraction of what dense PCA explains with k components; see `pev`."""
+    return answer(cumulative_relative, V, X, S, cumulative)
+
+
+ADJUSTED = Measure(
+    "adjusted", cumulative_adjusted, "adjusted", "adj", "adjusted variance", of="total", place=1
+)
+RELATIVE_ADJUSTED = Measure(
+    "relative_adjusted",
+    cumulative_relative,
+    "Adjusted, % of PCA's",
+    "of PCA's",
+    "adjusted, relative to PCA",
+    of="pca",
+    place=2,
+    note="adjusted, in % of what PCA explains",
+)
+
+
+def cumulative_pev(V: np.ndarray, op: Operator) -> np.ndarray:
+    """Return the PEV, shape (k,), of the first 1, ..., k columns of V, shape (p, k)."""
+    Q, _ = orthonormalise(V)
+    return np.cumsum(np.einsum("ij,ij->j", Q, op.dot(Q))) / op.total
+
+
+def cumulative_rre(V: np.ndarray, op: Operator) -> np.ndarray:
+    """Return the RRE, shape (k,), of the first 1, ..., k columns of V, shape (p, k)."""
+    return np.sqrt((1.0 - cumulative_pev(V, op)).clip(min=0.0))
+
+
+def pev(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
+    """Proportion of explained variance: the variance of the rows projected on the span of the loadings.
+
+    Parameters
+    ----------
+    V : array-like of shape (p, k)
+        Loadings of any length. If it is a data frame, its rows are matched to the labels of `X` or `S`.
+    X : array-like of shape (n, p), optional
+        Rows. The columns are centred.
+    S : array-like of shape (p, p), optional
+        Covariance or correlation matrix, instead of rows.
+    cumulative : bool
+        Return an array of shape (k,) with the measure of the first 1, ..., k columns.
+
+    Returns
+    -------
+    float or ndarray
+        A fraction of the total variance, at most that of the first k dense principal components.
+
+    Raises
+    ------
+    ShapeError, MissingValuesError
+        If shapes do not match, or values are missing.
+    """
+    return answer(cumulative_pev, V, X, S, cumulative)
+
+
+def rre(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
+    """Relative reconstruction error, the square root of 1 - PEV; parameters as for `pev`."""
+    return answer(cumulative_rre, V, X, S, cumulative)
+
+
+PEV = Measure("pev", cumulative_pev, "PEV", "PEV", "PEV", of="total", place=3)
+RRE = Measure("rre", cumulative_rre, "RRE", "RRE", "RRE", of="error", place=5)
+
+
+def cumulative_least_squares(V: np.ndarray, op: Operator) -> np.ndarray:
+    """Return the least-squares share, shape (k,), of the first 1, ..., k columns of V."""
+    coupling = op.score_basis(V)[1]
+    return np.cumsum(np.einsum("ij,ij->j", coupling, coupling)) / op.total
+
+
+def least_squares(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
+    """Share of the total variance that regressions on the scores explain; parameters as for `pev`."""
+    return answer(cumulative_least_squares, V, X, S, cumulative)
+
+
+LEAST_SQUARES = Measure(
+    "least_squares",
+    cumulative_least_squares,
+    "least squares",
+    "LS",
+    "least squares",
+    of="total",
+    place=4,
+)
+
+
+#: Measures by name, in the order of the columns of ``fit.glance()``.
+MEASURES: dict[str, Measure] = {
+    measure.name: measure for measure in (PEV, RRE, ADJUSTED, RELATIVE_ADJUSTED, LEAST_SQUARES)
+}
+
+
+def measures_of(*kinds: str) -> list[Measure]:
+    """Return the measures of the given `kinds` (see `Measure.of`) in the order of tables."""
+    return sorted((one for one in MEASURES.values() if one.of in kinds), key=lambda one: one.place)

@@ -1,0 +1,1 @@
+"""Proofs of optimality: upper bounds, branch and bound, and files that anybody can check."""

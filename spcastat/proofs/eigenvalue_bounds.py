@@ -1,0 +1,454 @@
+"""Bounds on the largest eigenvalue of small principal submatrices, nodes that they close, and time limits.
+
+Each bound is valid for a symmetric positive semidefinite S and is enlarged to cover rounding errors. A
+variable is never excluded because its own row sum is small: a row sum bounds only the supports in which that
+variable has the largest loading.
+
+Let I be the variables taken, F the free variables, and r the number of free variables that may still be
+taken. If lambda(S_II) < level, a support I + K has an eigenvalue of at least `level` if and only if K has one
+in
+
+    T = S_FF + S_FI (level - S_II)^-1 S_IF,
+
+the Schur complement. So a node is the same problem with cardinality r and fewer variables, and every bound
+applies to T. Eigenvalues of S_II are backward stable: rounding changes T as much as a change of the level by
+about c^2 eps would, and the level is lowered by that much once, at the root.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.linalg.eigenvectors import EPS, below, largest_pairs, largest_value, symmetric, top_lanczos
+from spcastat.linalg.operators import Operator, lanczos_start
+
+#: Relative allowance for eigenvalues from Lanczos iterations, which are more precise than this.
+LANCZOS = 1e-9
+
+
+def enlarged(bound: float, p: int) -> float:
+    """Return `bound` enlarged by the rounding error of sums and eigenvalues of order `p`."""
+    return bound * (1.0 + 8.0 * p * EPS)
+
+
+def trace_bound(S: np.ndarray, c: int) -> float:
+    """Return the sum of the c largest variances; `S` may also be a vector of variances."""
+    variances = S if S.ndim == 1 else np.diag(S)
+    p = variances.size
+    return enlarged(float(np.partition(variances, p - min(c, p))[p - min(c, p) :].sum()), p)
+
+
+def largest_others(S: np.ndarray, count: int) -> np.ndarray:
+    """Return the `count` largest off-diagonal |S_ij| of each row, shape (p, count), unordered."""
+    size = np.abs(S)
+    np.fill_diagonal(size, -np.inf)
+    p = len(S)
+    count = min(count, p - 1)
+    return np.partition(size, p - count - 1, axis=1)[:, p - count :] if count > 0 else np.zeros((p, 0))
+
+
+def gershgorin_bound(S: np.ndarray, c: int) -> float:
+    """Return the largest sum over a row of S_ii and the c - 1 largest other |S_ij|."""
+    return enlarged(float((np.diag(S) + largest_others(S, c - 1).sum(axis=1)).max()), len(S))
+
+
+def eigenvalue_bound(S: np.ndarray) -> float:
+    """Return the largest eigenvalue of `S`, enlarged by its rounding error."""
+    return largest_value(S) + 8.0 * len(S) * EPS * float(np.abs(S).sum(axis=1).max())
+
+
+def lanczos_bound(product: Callable[[np.ndarray], np.ndarray], p: int, running: Callable[[], bool]) -> float:
+    """Return a bound on the leading eigenvalue by Lanczos iterations; infinity if time runs out."""
+
+    def checked(v: np.ndarray) -> np.ndarray:
+        if not running():
+            raise TimeoutError
+        return np.asarray(product(v))
+
+    try:
+        value = float(top_lanczos(checked, p, 1, lanczos_start(p, 0))[0][0])
+    except TimeoutError:
+        return np.inf
+    return enlarged(value * (1.0 + LANCZOS), p)
+
+
+def split(S: np.ndarray, U: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix whose largest eigenvalue, the split bound, bounds those of all blocks of c variables.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+    U : ndarray of shape (p, p)
+        Any symmetric matrix with a zero diagonal.
+    c : int
+        At least 2 and below p.
+
+    Returns
+    -------
+    M : ndarray of shape (p, p)
+        S - U + diag(g), where g_i is the sum of the c - 1 largest |U_ij| of row i.
+    largest : ndarray of int, shape (p, c - 1)
+        The column indices of these entries.
+
+    Notes
+    -----
+    For x on a support J of c variables, x'Ux <= sum over i, j in J of |U_ij| (x_i^2 + x_j^2) / 2
+    <= sum_i g_i x_i^2, so x'Sx <= x'Mx. Every U is a feasible point of the dual of a semidefinite relaxation
+    (see d'Aspremont, Bach and El Ghaoui 2008). U = 0 gives the largest eigenvalue of S, the off-diagonal part
+    of S gives Gershgorin's row sums, and values of U in between give better bounds.
+    """
+    size = np.abs(U)
+    np.fill_diagonal(size, -np.inf)
+    p = len(U)
+    largest = np.argpartition(size, p - c, axis=1)[:, p - c + 1 :]
+    M = S - U
+    np.fill_diagonal(M, np.diag(S) + np.take_along_axis(size, largest, axis=1).sum(axis=1))
+    return M, largest
+
+
+def cut_off(S: np.ndarray, share: float) -> np.ndarray:
+    """Return the off-diagonal part of `S`, clipped at `share` times its largest absolute value."""
+    U = S.copy()
+    np.fill_diagonal(U, 0.0)
+    cap = share * float(np.abs(U).max())
+    return np.clip(U, -cap, cap)
+
+
+def subgradient_step(S: np.ndarray, U: np.ndarray, c: int, level: float) -> tuple[np.ndarray, float]:
+    """Take one subgradient step from `U` towards a split bound (see `split`) of `level`.
+
+    Returns
+    -------
+    U : ndarray of shape (p, p)
+    bound : float
+        The split bound before the step, without an allowance for rounding.
+
+    Notes
+    -----
+    Polyak's step on the largest eigenvalue of the split matrix. The subgradient is smoothed over three
+    leading eigenvectors, with weights that decline over 0.2 times the distance to `level`.
+    """
+    M, largest = split(S, U, c)
+    p = len(S)
+    values, vectors = leading_pairs(M, min(3, p))
+    bound = float(values[-1])
+    excess = bound - level
+    if excess <= 0.0:
+        return U, bound
+    weights: np.ndarray = np.exp((values - bound) / (0.2 * excess))
+    weights /= weights.sum()
+    X = (vectors * weights) @ vectors.T
+    pull = np.zeros((p, p))
+    np.put_along_axis(pull, largest, 0.5 * np.diag(X)[:, None], axis=1)
+    G = (pull + pull.T) * np.sign(U) - X
+    np.fill_diagonal(G, 0.0)
+    square = float((G**2).sum())
+    U = U - (excess / square) * G if square > 0.0 else U
+    return symmetric(U), bound
+
+
+def leading_pairs(M: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k leading eigenvalues of `M`, ascending, and eigenvectors; approximate if M is large."""
+    f = len(M)
+    if f > 100:  # Lanczos iterations are faster than LAPACK, and accurate enough for a step
+        from scipy.sparse.linalg import ArpackError, eigsh
+
+        try:
+            values, vectors = eigsh(M, k=k, which="LA", v0=np.ones(f), tol=1e-3)
+        except ArpackError:
+            pass
+        else:
+            order = np.argsort(values)
+            return values[order], vectors[:, order]
+    return largest_pairs(M, k)
+
+
+def split_bound(S: np.ndarray, c: int, shares: np.ndarray) -> float:
+    """Return a bound on the largest eigenvalue of all blocks of c variables: the smallest over `shares`.
+
+    For each share, U is the off-diagonal part of S, clipped at this share of its largest absolute value, and
+    the bound is the largest eigenvalue of the matrix that `split` makes of S and U. For c = 1 and c >= p the
+    bound is exact and does not use the shares.
+    """
+    if c == 1 or c >= len(S):
+        return trace_bound(S, 1) if c == 1 else eigenvalue_bound(S)
+    return min(eigenvalue_bound(split(S, cut_off(S, float(share)), c)[0]) for share in shares)
+
+
+def shift_to_definite(S: np.ndarray) -> float:
+    """Return d >= 0 such that S + d I is proven to be positive semidefinite.
+
+    Bounds by variances are valid for semidefinite matrices only, and rounding can cause eigenvalues of
+    -1e-16. Adding d to the diagonal adds d to every value and bound, so it can be subtracted again.
+    """
+    p = len(S)
+    d = 4.0 * (p + 2) * EPS * float(np.diag(S).sum())
+    while d > 0.0 and not below(-S, d):
+        d *= 10.0
+    return d
+
+
+#: Shares of the largest off-diagonal |S_ij| at which the initial U of the split bound may be clipped; see
+#: `spcastat.proofs.eigenvalue_bounds.split`.
+SHARES = np.array([0.85, 0.72, 0.6, 0.5, 0.42, 0.35, 0.28, 0.22, 0.16, 0.11, 0.07])
+#: Above this order the split bound is not used, since its factorisations take too long.
+SPLIT_ORDER = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """The supports that contain all variables in `taken` and otherwise only variables in `free`.
+
+    Attributes
+    ----------
+    taken, free : ndarray of int
+    U : ndarray of shape (len(free), len(free)) or None
+        The matrix U of the parent's split bound, see `spcastat.proofs.eigenvalue_bounds.split`.
+    """
+
+    taken: np.ndarray
+    free: np.ndarray
+    U: np.ndarray | None = None
+
+
+def complement(S: np.ndarray, node: Node, level: float) -> np.ndarray | None:
+    """Return the T of the module's docstring; None if the taken variables alone reach the level."""
+    T = S[np.ix_(node.free, node.free)]
+    if node.taken.size:
+        values, vectors = np.linalg.eigh(S[np.ix_(node.taken, node.taken)])
+        if values[-1] >= level:
+            return None
+        W = (vectors.T @ S[np.ix_(node.taken, node.free)]) / np.sqrt(level - values)[:, None]
+        T = T + W.T @ W
+    return T
+
+
+def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node], np.ndarray | None]:
+    """Exclude the node, find a support in it, or branch.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Positive semidefinite.
+    node : Node
+    c : int
+        Cardinality of the supports.
+    level : float
+
+    Returns
+    -------
+    children : list of Node
+        Empty if no support of the node reaches the level. The child to examine first is the last.
+    found : ndarray of int or None
+        A support of at most c variables that reaches the level.
+    """
+    T = complement(S, node, level)
+    if T is None:
+        return [], node.taken
+    free, U, r = node.free, node.U, c - node.taken.size
+    while free.size and r > 0:
+        top = int(np.argmax(np.diag(T)))
+        if T[top, top] >= level:
+            return [], np.concatenate([node.taken, free[[top]]])
+        if r == 1:
+            break
+        if r == 2:
+            pair = _best_pair(T, level)
+            return [], None if pair is None else np.concatenate([node.taken, free[pair]])
+        if below(T, level):
+            break
+        if free.size <= r:
+            return [], np.concatenate([node.taken, free])
+        others = largest_others(T, r - 1)
+        if _closed_by_sums(T, others, r, level):
+            break
+        possible = _possible_by_sums(T, others, r, level)
+        if possible.all() and free.size <= SPLIT_ORDER:
+            closed, U = closed_by_split(T, first_split(T, r) if U is None else U, r, level)
+            if closed:
+                break
+            possible = _possible_by_split(T, U, r, level)
+        if possible.all():
+            j = branching_variable(T, others, U, r)
+            rest = np.delete(np.arange(free.size), j)
+            U = None if U is None else U[np.ix_(rest, rest)]
+            taken = np.array([*node.taken, free[j]])
+            return [Node(node.taken, free[rest], U), Node(taken, free[rest], U)], None
+        kept = np.ix_(possible, possible)
+        free, T, U = free[possible], T[kept], None if U is None else U[kept]
+    return [], None
+
+
+def _best_pair(T: np.ndarray, level: float) -> np.ndarray | None:
+    """Return a pair of variables that reaches the level: (level - T_aa)(level - T_bb) <= T_ab^2; or None."""
+    slack = level - np.diag(T)
+    gain = T**2 - np.outer(slack, slack) * (1.0 - 8.0 * EPS)
+    np.fill_diagonal(gain, -np.inf)
+    best = int(np.argmax(gain))
+    return np.array(divmod(best, len(T))) if gain.flat[best] >= 0.0 else None
+
+
+def _closed_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -> bool:
+    """Return whether sums of variances or of rows prove that no r variables reach the level."""
+    variances = np.diag(T)
+    f = len(T)
+    safe = level * (1.0 - 4.0 * r * EPS)
+    return bool(
+        np.partition(variances, f - r)[f - r :].sum() < safe or (variances + others.sum(axis=1)).max() < safe
+    )
+
+
+def _possible_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -> np.ndarray:
+    """Mark the variables that may be in a support that reaches the level.
+
+    If j is in the support and b bounds the largest eigenvalue of the other r - 1 variables, all r reach the
+    level only if (level - T_jj)(level - b) <= the sum of the r - 1 largest T_jk^2. Also, after j is taken,
+    the variances of the others become T_kk + T_jk^2 / (level - T_jj), and r - 1 of these must sum to at least
+    the level.
+    """
+    variances = np.diag(T)
+    f = len(T)
+    slack = level - variances
+    smallest = others.min(axis=1)
+    rest = min(
+        float(np.partition(variances, f - r + 1)[f - r + 1 :].sum()),
+        float((variances + others.sum(axis=1) - smallest).max()),
+    )
+    wide = 1.0 + 8.0 * (r + 2) * EPS
+    possible = slack * (level - rest) <= (others**2).sum(axis=1) * wide + 8.0 * EPS * level**2
+    raised = T**2 / slack[:, None] + variances
+    np.fill_diagonal(raised, -np.inf)
+    possible &= np.partition(raised, f - r + 1, axis=1)[:, f - r + 1 :].sum(axis=1) * wide >= level
+    return np.asarray(possible)
+
+
+def first_split(T: np.ndarray, r: int) -> np.ndarray:
+    """Return the U with the smallest split bound (see `split`), to start from.
+
+    The candidates are the off-diagonal part of T, clipped at each of SHARES of its largest absolute value.
+    """
+    candidates = [cut_off(T, float(share)) for share in SHARES]
+    return min(candidates, key=lambda U: float(leading_pairs(split(T, U, r)[0], 1)[0][0]))
+
+
+def closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple[bool, np.ndarray]:
+    """Return whether some U has a split bound below the level, which excludes the node, and the best U."""
+    best, lowest = U, np.inf
+    for _ in range(6):
+        if below(split(T, U, r)[0], level):
+            return True, U
+        new, bound = subgradient_step(T, U, r, level)
+        if bound < lowest:
+            best, lowest = U, bound
+        U = new
+    return False, best
+
+
+def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np.ndarray:
+    """Mark the variables j for which the node with j taken is not excluded by its split bound.
+
+    All j are tested at once.
+
+    Taking j adds w w', w = T_.j / (level - T_jj)^(1/2), to the matrix of the others and lowers r by one. If
+    A = level - (split matrix for r - 1 variables) is positive definite, all eigenvalues of the new split
+    matrix are below the level if and only if w' (A without j)^-1 w < 1, where the inverse of A without j is
+    computed from that of A.
+    """
+    f = len(T)
+    M = split(T, U, r - 1)[0]
+    # A margin of 1e-6 bounds the condition number of A, so the error is far below the test's margin of 1e-3.
+    if not below(M, level * (1.0 - 1e-6 * (1.0 + (f / 500.0) ** 2))):
+        return np.ones(f, dtype=bool)
+    inverse = np.linalg.inv(level * np.eye(f) - M)
+    border = T.copy()
+    np.fill_diagonal(border, 0.0)
+    product = inverse @ border
+    form = np.einsum("ij,ij->j", border, product) - np.diag(product) ** 2 / np.diag(inverse)
+    return np.asarray(form >= 0.999 * (level - np.diag(T)))
+
+
+def branching_variable(T: np.ndarray, others: np.ndarray, U: np.ndarray | None, r: int) -> int:
+    """Return the variable with the largest entry in the leading eigenvector of the split matrix.
+
+    If U is None, return the variable with the largest row sum.
+    """
+    if U is None:
+        return int(np.argmax(np.diag(T) + others.sum(axis=1)))
+    return int(np.argmax(np.abs(leading_pairs(split(T, U, r)[0], 1)[1])))
+
+
+#: Number of columns of S computed at a time; order of the matrices multiplied to measure the speed.
+SLAB = 256
+#: No step should take longer than this, in seconds, so that Ctrl-C takes effect.
+STEP = 0.8
+#: Assumed cost of a pass over a matrix, per entry: the time of this many floating-point operations in a
+#: matrix product.
+PASS = 20.0
+
+
+class Clock:
+    """A deadline, and the speed of the machine.
+
+    Parameters
+    ----------
+    deadline : float
+        In the seconds of ``time.perf_counter``.
+    """
+
+    def __init__(self, deadline: float):
+        self.deadline = deadline
+        self._rate: float | None = None
+
+    @property
+    def left(self) -> float:
+        """The seconds left, at least zero."""
+        return max(self.deadline - time.perf_counter(), 0.0)
+
+    def runs(self) -> bool:
+        """Return whether there is time left; a method, so that it can be passed as a callable."""
+        return time.perf_counter() < self.deadline
+
+    @property
+    def rate(self) -> float:
+        """Floating-point operations per second in matrix products."""
+        if self._rate is None:
+            A = np.ones((SLAB, SLAB))
+            A @ A
+            begun = time.perf_counter()
+            A @ A
+            self._rate = 2.0 * SLAB**3 / max(time.perf_counter() - begun, 1e-6)
+        return self._rate
+
+    def until(self, deadline: float) -> Clock:
+        """Return a clock with an earlier deadline and the same speed."""
+        other = Clock(min(deadline, self.deadline))
+        other._rate = self._rate
+        return other
+
+    def affords(self, operations: float, steps: int = 1) -> bool:
+        """Return whether there is time for this many operations, in `steps` steps that can be interrupted.
+
+        The answer is always yes for little work, so that proofs for small matrices do not depend on time.
+        """
+        if operations <= 2e8:
+            return True
+        seconds = operations / self.rate
+        return seconds <= self.left and seconds / steps <= STEP
+
+
+def formed(op: Operator, clock: Clock, share: float = 0.5) -> np.ndarray | None:
+    """Return the covariance matrix; None if computing it takes longer than `share` of the time left."""
+    if op.p <= SLAB:
+        return symmetric(op.block(np.arange(op.p)))
+    part = clock.until(time.perf_counter() + share * clock.left)
+    S = np.empty((op.p, op.p))
+    for begin in range(0, op.p, SLAB):
+        if not part.runs():
+            return None
+        stop = min(begin + SLAB, op.p)
+        S[:, begin:stop] = op.columns(np.arange(begin, stop))
+    return symmetric(S)

@@ -1,0 +1,654 @@
+"""Certificates of single components, by branch and bound over variables or groups."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+import numpy as np
+
+from spcastat.linalg.deflation import Removed, deflate
+from spcastat.linalg.eigenvectors import EPS, largest_pairs, symmetric
+from spcastat.linalg.operators import Gram, Operator
+from spcastat.measures import adjusted_variances
+from spcastat.progress import Advance, stage
+from spcastat.proofs.eigenvalue_bounds import (
+    PASS,
+    SHARES,
+    SPLIT_ORDER,
+    STEP,
+    Clock,
+    Node,
+    eigenvalue_bound,
+    enlarged,
+    examine,
+    formed,
+    gershgorin_bound,
+    lanczos_bound,
+    shift_to_definite,
+    split_bound,
+    trace_bound,
+)
+from spcastat.search.grouped import GroupRule
+from spcastat.search.rule import SupportRule
+from spcastat.solvers.optimality import EXACT
+from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve_support
+
+#: The relative tolerance that the search aims for, slightly smaller.
+TARGET = 8e-10
+#: A heuristic search for a good support always runs with up to SMALL variables; with more, only if there is
+#: time for FEW starts.
+SMALL, FEW = 1000, 10
+
+Callback = Callable[[int], None]
+
+
+class Stopped(Exception):
+    """Ends a search; the argument is the reason."""
+
+
+@dataclass
+class Proof:
+    """The best known support and the best proven bound, valid at any time during the search.
+
+    Attributes
+    ----------
+    value : float
+        The largest eigenvalue of the best known support.
+    support : ndarray of int
+    bound : float
+        A proven bound: no support of at most c variables has a larger eigenvalue.
+    argument : str
+        The kind of proof of the bound.
+    nodes : int
+    seconds : float
+    stopped : str
+        The reason if the search ended before the proof was complete, else empty.
+    """
+
+    value: float = 0.0
+    support: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
+    bound: float = np.inf
+    argument: str = ""
+    nodes: int = 0
+    seconds: float = 0.0
+    stopped: str = ""
+
+    @property
+    def told(self) -> str:
+        """The kind of proof, and in parentheses what ended the search."""
+        return self.argument + (f" ({self.stopped})" if self.stopped else "")
+
+    @property
+    def closed(self) -> bool:
+        """Whether value and bound agree to the tolerance `EXACT`."""
+        return self.bound <= self.value * (1.0 + EXACT)
+
+    def lower(self, bound: float, argument: str) -> None:
+        """Store a proven bound if it is better."""
+        if bound < self.bound:
+            self.bound, self.argument = bound, argument
+
+    def raise_to(self, value: float, support: np.ndarray) -> None:
+        """Store a support if it is better."""
+        if value > self.value:
+            self.value, self.support = value, np.sort(support)
+
+
+def prove(
+    S: np.ndarray,
+    c: int,
+    *,
+    support: np.ndarray | None = None,
+    time_limit: float = 60.0,
+    max_nodes: int | None = None,
+    callback: Callback | None = None,
+    known: float = np.inf,
+    must: np.ndarray | None = None,
+) -> Proof:
+    """Find the best support of at most `c` variables, with a proven upper bound.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Symmetric, positive semidefinite up to rounding.
+    c : int
+        From 1 to p.
+    support : ndarray of int or None
+        An initial support of at most c variables.
+    time_limit : float
+        In seconds, zero or more. Steps that would take longer are skipped.
+    max_nodes : int or None
+        The largest number of nodes of the branch and bound.
+    callback : callable or None
+        Called with the number of nodes before each node.
+    known : float
+        A bound already proven, such as that of the matrix before deflation.
+    must : ndarray of int or None
+        Variables that every support must contain; `support` must contain them, too.
+
+    Returns
+    -------
+    Proof
+        If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bounds proven until then.
+    """
+
+    must = np.arange(0) if must is None else must
+    proof = Proof(bound=known, argument="leading eigenvalue")
+    return run_search(
+        proof,
+        lambda steps: _Search(S, min(c, len(S)), steps, must).run(support),
+        time_limit,
+        max_nodes,
+        callback,
+    )
+
+
+@dataclass
+class Steps:
+    """A proof, and the limits of its search, to be checked before each node."""
+
+    proof: Proof
+    clock: Clock
+    max_nodes: float
+    callback: Callback | None
+    advance: Advance
+
+    def check(self) -> None:
+        if not self.clock.runs():
+            raise Stopped("time limit")
+
+    def node(self) -> None:
+        """Count a node, unless a limit is reached."""
+        if self.callback is not None:
+            self.callback(self.proof.nodes)
+        if self.proof.nodes >= self.max_nodes:
+            raise Stopped("node limit")
+        self.check()
+        self.count(1)
+
+    def count(self, nodes: int) -> None:
+        self.proof.nodes += nodes
+        self.advance(nodes)
+
+
+def run_search(
+    proof: Proof,
+    search: Callable[[Steps], None],
+    time_limit: float,
+    max_nodes: int | None,
+    callback: Callback | None,
+    name: str = "branch and bound",
+) -> Proof:
+    """Run a search until it ends, or a limit or Ctrl-C stops it; return `proof`, which the search updates.
+
+    `name` is the name of the stage in progress reports; `prove` describes the limits and `callback`.
+    """
+    begun = time.perf_counter()
+    most = np.inf if max_nodes is None else max_nodes
+    with stage(name, unit="nodes") as advance:
+        try:
+            search(Steps(proof, Clock(begun + time_limit), most, callback, advance))
+        except Stopped as stop:
+            proof.stopped = str(stop)
+        except KeyboardInterrupt:
+            proof.stopped = "interrupted"
+    proof.seconds = time.perf_counter() - begun
+    return proof
+
+
+class _Search:
+    """One run of `prove`; S is scaled so that the largest variance is one, and shifted to be semidefinite."""
+
+    def __init__(self, S: np.ndarray, c: int, steps: Steps, must: np.ndarray):
+        self.S, self.c, self.steps, self.must, self.shift = S, c, steps, must, 0.0
+        self.proof, self.clock = steps.proof, steps.clock
+
+    def run(self, support: np.ndarray | None) -> None:
+        S, c, proof, p = self.S, self.c, self.proof, len(self.S)
+        variances = np.diag(S)
+        self.scale = float(variances.max())
+        if not self.scale > 0.0:
+            proof.lower(max(self.scale, 0.0), "no variance left")
+            proof.support = self.must if self.must.size else np.array([0])
+            return
+        if not self.must.size:
+            proof.raise_to(self.scale, np.array([int(np.argmax(variances))]))
+        self.S = S = (0.5 / self.scale) * (S + S.T)
+        if c == self.must.size:
+            self._take(self.must)
+            proof.lower(enlarged(proof.value, c), "the only support")
+            return
+        if c == 1:
+            proof.lower(self.scale * (1.0 + 4.0 * EPS), "largest variance")
+            return
+        proof.lower(c * float(np.abs(S).max()) * (1.0 + 4.0 * EPS) * self.scale, "largest entry")
+        if support is not None and support.size:
+            self._take(support)
+        if c == p:
+            self._leading()
+            proof.argument = "full cardinality"
+            self._take(np.arange(p))
+            return
+        definite = self.clock.affords(2.0 * p**3)
+        shift = shift_to_definite(S) if definite else 4.0 * (p + 2) * EPS * float(np.diag(S).sum())
+        highest = trace_bound(variances / self.scale + shift, c)
+        proof.lower(highest * self.scale, "sum of the largest variances")
+        self.steps.check()
+        if self.clock.affords(10.0 * PASS * p**2, 4):
+            proof.lower(gershgorin_bound(S, c) * self.scale, "Gershgorin")
+            self.steps.check()
+        self._leading()
+        self.steps.check()
+        seeds = SEEDS if p <= SMALL else int(min(SEEDS, STEP / 2 * self.clock.rate / (4.0 * p**2)))
+        cost = 4.0 * p**2 * seeds * SWEEPS
+        affordable = p <= SMALL or (seeds >= FEW and self.clock.affords(cost, 2 * SWEEPS))
+        if affordable and not self.must.size:  # `best_support` has no option for required variables
+            self._take(best_support(S, c, running=self.clock.runs, seeds=seeds)[1])
+        if proof.closed:
+            return
+        self.steps.check()
+        if p <= SPLIT_ORDER and self.clock.affords(16.0 * p**3, 4):
+            proof.lower(split_bound(S, c, SHARES[::3]) * self.scale, "split matrix")
+        self.steps.check()
+        if not definite:
+            raise Stopped("time limit")
+        self.S, self.shift = S + shift * np.eye(p), shift
+        self._deepen()
+
+    def _leading(self) -> None:
+        """Bound by the leading eigenvalue, computed by Lanczos iterations if LAPACK would take too long."""
+        p = len(self.S)
+        dense = self.clock.affords(4.0 * p**3)
+        bound = eigenvalue_bound(self.S) if dense else lanczos_bound(self.S.dot, p, self.clock.runs)
+        self.proof.lower(bound * self.scale, "leading eigenvalue")
+
+    def _take(self, support: np.ndarray) -> None:
+        block = self.S[np.ix_(support, support)]
+        value = float(np.linalg.eigvalsh(block)[-1]) - self.shift
+        self.proof.raise_to(value * self.scale, support)
+
+    def _deepen(self) -> None:
+        """Try to prove, with more and more nodes, that no support is better; lower the bound in between."""
+        proof, budget = self.proof, 64.0
+        while True:
+            target = proof.value * (1.0 + TARGET)
+            verdict = self._refute(target, budget)
+            if verdict is None and proof.closed:
+                return
+            if verdict is True:
+                proof.lower(target, "exhaustive branch and bound")
+                return
+            for _ in range(2):
+                middle = 0.5 * (proof.value + proof.bound)
+                if verdict is None or not self._refute(middle, budget):
+                    break
+                proof.lower(middle, "branch and bound")
+            if verdict is False:
+                budget *= 4
+
+    def _refute(self, bound: float, budget: float) -> bool | None:
+        """Return True if no support exceeds `bound`, None if a better support was found and stored.
+
+        Return False if this is still undecided after `budget` nodes.
+        """
+        c, p = self.c, len(self.S)
+        level = (bound / self.scale + self.shift) * (1.0 - 1e-13 * (c + 1) - 4.0 * EPS * c * c)
+        stack = [Node(self.must, np.setdiff1d(np.arange(p), self.must))]
+        left = budget
+        while stack:
+            if left <= 0:
+                return False
+            if not self.clock.affords(12.0 * p**3 if p <= SPLIT_ORDER else 2.0 * p**3, 12):
+                raise Stopped("time limit")
+            self.steps.node()
+            left -= 1
+            children, found = examine(self.S, stack.pop(), c, level)
+            if found is not None:
+                before = self.proof.value
+                self._take(found if self.must.size else improve_support(self.S, found, c))
+                if not self.proof.value > before:
+                    raise Stopped("rounding")
+                return None
+            stack += children
+        return True
+
+
+def prove_groups(
+    S: np.ndarray,
+    c: int,
+    *,
+    of: np.ndarray,
+    count: int,
+    support: np.ndarray,
+    must: np.ndarray,
+    time_limit: float = 60.0,
+    max_nodes: int | None = None,
+    callback: Callback | None = None,
+    known: float = np.inf,
+) -> Proof:
+    """Maximise the largest eigenvalue of S[J, J] over unions J of at most `count` groups, with a bound.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Symmetric.
+    c : int
+        The number of variables; not used.
+    of : ndarray of int, shape (p,)
+        The group of each variable.
+    count : int
+    support, must : ndarray of int
+        The variables of a known union, and of the groups that every union must contain.
+    time_limit, max_nodes, callback, known
+        As for :func:`spcastat.proofs.one_component.prove`.
+
+    Returns
+    -------
+    Proof
+        If a limit or Ctrl-C ended the search, it has the bound proven until then.
+    """
+
+    def search(steps: Steps) -> None:
+        proof = steps.proof
+        tree = _GroupSearch(S, np.unique(of, return_inverse=True)[1], count, proof)
+        taken = np.unique(tree.of[must])
+        tree.take(np.unique(tree.of[support]))
+        for bound in tree.bounds(taken, np.setdiff1d(np.arange(tree.of.max() + 1), taken)):
+            exhausted = bound <= proof.value * (1.0 + TARGET)
+            argument = "exhaustive branch and bound" if exhausted else "branch and bound"
+            proof.lower(bound, argument if proof.nodes else "split matrix of groups")
+            if exhausted:
+                return
+            steps.node()
+
+    proof = Proof(bound=known, argument="leading eigenvalue")
+    return run_search(proof, search, time_limit, max_nodes, callback)
+
+
+class _GroupSearch:
+    """One run of `prove_groups`; a node has the groups taken and those that may still be added."""
+
+    def __init__(self, S: np.ndarray, of: np.ndarray, c: int, proof: Proof):
+        self.S, self.of, self.proof = S, of, proof
+        groups = range(of.max() + 1)
+        self.c = min(c, len(groups))
+        blocks = [[S[np.ix_(of == g, of == h)] for h in groups] for g in groups]
+        self.sizes = np.array([[np.linalg.norm(B, 2) for B in row] for row in blocks]) * (1.0 + len(S) * EPS)
+        np.fill_diagonal(self.sizes, 0.0)
+
+    def bounds(self, taken: np.ndarray, free: np.ndarray) -> Iterator[float]:
+        """Yield bounds on all unions, in descending order, until every union is evaluated or excluded."""
+        number = itertools.count()
+        queue = [(-self.bound(taken, free), next(number), taken, free)]
+        while queue:
+            bound, _, taken, free = heapq.heappop(queue)
+            yield max(-bound, self.proof.value)
+            J = np.flatnonzero(np.isin(self.of, np.concatenate([taken, free])))
+            v = largest_pairs(self.S[np.ix_(J, J)], 1)[1][:, -1]
+            weights = np.bincount(self.of[J], v**2, self.of.max() + 1)[free]
+            best = free[np.argsort(-weights, kind="stable")]
+            self.take(np.concatenate([taken, best[: self.c - len(taken)]]))
+            rest = np.setdiff1d(free, best[:1])
+            for some in (np.append(taken, best[0]), taken):
+                if len(some) + len(rest) <= self.c or len(some) == self.c:
+                    self.take(some if len(some) == self.c else np.concatenate([some, rest]))
+                elif (own := self.bound(some, rest)) > self.proof.value * (1.0 + TARGET):
+                    heapq.heappush(queue, (bound if own > -bound else -own, next(number), some, rest))
+        yield enlarged(self.proof.value, len(self.S))
+
+    def take(self, groups: np.ndarray) -> None:
+        """Evaluate a union, and store it if it is the best so far."""
+        J = np.flatnonzero(np.isin(self.of, groups))
+        self.proof.raise_to(float(np.linalg.eigvalsh(self.S[np.ix_(J, J)])[-1]), J)
+
+    def bound(self, taken: np.ndarray, free: np.ndarray) -> float:
+        """Return a bound on the unions of the taken groups with any of the free groups.
+
+        For U with zero diagonal blocks and x on such a union, x'Ux is at most the sum over its groups g and h
+        of |U_gh| (|x_g|^2 + |x_h|^2) / 2. So x'Sx <= x'Mx, where M is S - U plus, on the diagonal of each
+        group g, the sum of |U_gh| over the taken groups h and over the largest others for which there is
+        room. U has the blocks of S between groups, scaled down to a norm of at most a cap; U = 0 gives the
+        leading eigenvalue.
+        """
+        used = np.concatenate([taken, free])
+        J = np.flatnonzero(np.isin(self.of, used))
+        block, of = self.S[np.ix_(J, J)], self.of[J]
+        room = self.c - len(taken)
+        if room >= len(free):
+            return eigenvalue_bound(block)
+        sizes = self.sizes[np.ix_(used, used)]
+        best = eigenvalue_bound(block)
+        for cap in np.append(SHARES, 1.0) * sizes.max():
+            norms = np.minimum(sizes, cap)
+            others = np.sort(norms[:, len(taken) :], axis=1)[:, ::-1]
+            rooms = np.where(np.arange(len(used)) < len(taken), room, room - 1)
+            sums = np.cumsum(np.pad(others, ((0, 0), (1, 0))), axis=1)[np.arange(len(used)), rooms]
+            gamma = np.zeros(len(self.sizes))
+            gamma[used] = sums + norms[:, : len(taken)].sum(axis=1)
+            shares = np.zeros_like(self.sizes)
+            shares[np.ix_(used, used)] = norms / np.where(sizes > 0.0, sizes, 1.0)
+            M = block * (1.0 - shares[of[:, None], of])
+            M[np.diag_indices_from(M)] += gamma[of] * (1.0 + len(J) * EPS)
+            best = min(best, eigenvalue_bound(M))
+        return best
+
+
+#: The largest number of variables for which S is computed and searched; above it only cheap bounds are given.
+DENSE_VARIABLES = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A proven bound for one component.
+
+    Attributes
+    ----------
+    cardinality : int
+        Nonzeros of the loadings v.
+    value : float
+        The adjusted variance of the component: v'Sv, where S is the covariance matrix after deflation by the
+        earlier components (Schur complement). Zero if the score depends linearly on the earlier scores.
+    upper_bound : float
+        A proven bound: no unit vector z with as many nonzeros, of any sign, has a larger z'Sz.
+    gap : float
+        The difference of bound and value in percent of the value; infinite if only the value is zero.
+    optimal : bool
+        Whether value and bound agree to a relative 1e-9, or to the rounding of the whole matrix.
+    proof : str
+        The kind of proof, and in parentheses what ended the search if the proof is not complete.
+    nodes : int
+        Nodes of the branch and bound.
+    seconds : float
+    best_known : float
+        The largest z'Sz found. If it exceeds `value` by more than rounding, the component can be improved.
+    support : ndarray of int
+        The variables that give `best_known`.
+    """
+
+    cardinality: int
+    value: float
+    upper_bound: float
+    gap: float
+    optimal: bool
+    proof: str
+    nodes: int
+    seconds: float
+    best_known: float
+    support: np.ndarray
+
+
+def certify(
+    op: Operator,
+    V: np.ndarray,
+    *,
+    time_limit: float = 60.0,
+    max_nodes: int | None = None,
+    callback: Callback | None = None,
+    rule: SupportRule | None = None,
+) -> tuple[Certificate, ...]:
+    """Compute a proven upper bound for each component, given its number of nonzeros.
+
+    Parameters
+    ----------
+    op : Operator
+        The covariance matrix.
+    V : ndarray of shape (p, k)
+        Unit-length loadings in the order shown. Each column is compared with the best one for the matrix
+        deflated by the earlier columns, whatever method found them.
+    time_limit : float
+        Seconds for all components together; each may use an equal share of the time left. Steps that would
+        take longer, or that Ctrl-C could not interrupt soon, are skipped.
+    max_nodes : int or None
+        The largest number of nodes of the branch and bound for each component.
+    callback : callable or None
+        Called before each node with the number of nodes of the current component.
+    rule : SupportRule, optional
+        The supports with which each component is compared. A forced loading may be zero. If components are
+        disjoint, variables that earlier components use or later ones must use are excluded.
+
+    Returns
+    -------
+    tuple of Certificate, one per component
+
+    Notes
+    -----
+    The bounds are for the problem without further constraints; for nonnegative loadings they are valid, but
+    may not be attainable. Ctrl-C ends the search: the bounds proven until then are returned, with cheap
+    bounds for the other components. With more than `DENSE_VARIABLES` variables, or too little time to compute
+    the covariance matrix, there are only cheap bounds: the sum of the largest variances, and the leading
+    eigenvalue, which is computed once.
+    """
+    run = _Run(op, V, Clock(time.perf_counter() + time_limit), max_nodes, callback, rule)
+    with stage("certificates", V.shape[1], "components") as advance:
+        while len(run.certificates) < V.shape[1]:
+            try:
+                run.one_more()
+            except KeyboardInterrupt:  # the component is started again, with cheap bounds
+                run.stopped = "interrupted"
+                continue
+            advance(1)
+    return tuple(run.certificates)
+
+
+@dataclass(eq=False)
+class _Run:
+    """One run of `certify`: the certificates so far, and the deflated covariance matrix."""
+
+    op: Operator
+    V: np.ndarray
+    clock: Clock
+    max_nodes: int | None
+    callback: Callback | None
+    rule: SupportRule | None
+    certificates: list[Certificate] = field(default_factory=list)
+    dense: bool | None = None
+    stopped: str = ""
+    #: A bound on the leading eigenvalue, which deflation does not increase.
+    known: float = np.inf
+
+    def __post_init__(self) -> None:
+        self.floor = 1e-13 * float(self.op.diagonal().max())  # smaller variances after deflation are rounding
+        # the deflated matrix, and the number of components removed from it
+        self.left: tuple[Operator, int] = (self.op, 0)
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The adjusted variances, shape (k,)."""
+        return adjusted_variances(self.V, self.op)
+
+    def allowed(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the variables that component i may use, and its support, ascending."""
+        used = self.V != 0
+        if self.rule is None:
+            return np.arange(len(used)), np.flatnonzero(used[:, i])
+        used = used | self.rule.must.T
+        may = self.rule.open(i, used[:, :i].any(axis=1))
+        if isinstance(self.rule, GroupRule):  # a group counts as used even if some of its loadings are zero
+            may = (self.rule.by_group(~may) == 0)[self.rule.of]
+        return np.flatnonzero(may), np.flatnonzero(used[:, i])
+
+    def one_more(self) -> None:
+        """Certify the next component."""
+        i, k = len(self.certificates), self.V.shape[1]
+        view, done = self.left
+        if self.dense is None and not self.stopped:
+            S = formed(view, self.clock) if view.p <= DENSE_VARIABLES else None
+            if S is not None:
+                view = Gram(S, view.rank_limit)
+                self.left = (view, done)
+            self.dense = S is not None
+        if done < i:
+            if self.values[i - 1] > 0.0:  # a linearly dependent component does not change the matrix
+                v = self.V[:, i - 1]
+                view = deflate(view, Removed(v, v, self.V[:, : i - 1]), "schur")
+            self.left = (view, i)
+        begun = time.perf_counter()
+        # for each component a p x p matrix is computed, made symmetric and scaled
+        if self.dense and not self.stopped and self.clock.affords(6.0 * PASS * view.p**2, 6):
+            proof = self._search(i, view, self.clock.left / (k - i))
+        else:
+            proof = self._cheap(i, view)
+        own, value = np.flatnonzero(self.V[:, i]), float(self.values[i])
+        bound = max(proof.bound, value)  # the bound can be smaller only by rounding
+        nothing = 0.0 if bound <= self.floor else np.inf
+        found = Certificate(
+            cardinality=own.size,
+            value=value,
+            upper_bound=bound,
+            gap=float(100.0 * (bound - value) / value if value > 0.0 else nothing),
+            optimal=bool(bound <= value * (1.0 + EXACT) or bound <= self.floor),
+            proof=proof.told,
+            nodes=proof.nodes,
+            seconds=time.perf_counter() - begun,
+            best_known=max(proof.value, value),
+            # a component that adds nothing may have no better support
+            support=own if proof.value < value or not proof.support.size else proof.support,
+        )
+        self.certificates.append(found)
+
+    def _search(self, i: int, view: Operator, time_limit: float) -> Proof:
+        """Return a proof for component i by branch and bound; `view` is the deflated covariance matrix."""
+        allowed, support = self.allowed(i)
+        must = np.flatnonzero(self.rule.must[i]) if self.rule is not None else np.arange(0)
+        find: Callable[..., Proof] = prove
+        if isinstance(self.rule, GroupRule):
+            find = partial(prove_groups, of=self.rule.of[allowed], count=self.rule.counts[i])
+        proof = find(
+            symmetric(view.block(allowed)),
+            max(support.size, 1),
+            support=np.searchsorted(allowed, support),
+            must=np.searchsorted(allowed, must),
+            time_limit=time_limit,
+            max_nodes=self.max_nodes,
+            callback=self.callback,
+            known=self.known,
+        )
+        if not np.isfinite(proof.bound):  # Ctrl-C came before the first bound: use cheap ones
+            raise KeyboardInterrupt
+        proof.support = allowed[proof.support]
+        if proof.stopped == "interrupted":
+            self.stopped = proof.stopped
+        if self.rule is None and "leading" in proof.argument:  # the bound is for all variables
+            self.known = min(self.known, proof.bound)
+        return proof
+
+    def _cheap(self, i: int, view: Operator) -> Proof:
+        """Return a proof for component i from the variances and, if there is time, the leading eigenvalue."""
+        note = "too many variables for a search" if view.p > DENSE_VARIABLES else "time limit"
+        if not self.stopped and not np.isfinite(self.known) and self.clock.runs():
+            try:
+                self.known = lanczos_bound(view.dot, view.p, self.clock.runs)
+            except KeyboardInterrupt:
+                self.stopped = "interrupted"
+        card = max(int(np.count_nonzero(self.V[:, i])), 1)
+        if isinstance(self.rule, GroupRule):
+            card = self.rule.rooms[i]
+        proof = Proof(stopped=self.stopped or note)
+        proof.lower(trace_bound(view.diagonal() + self.floor, card), "sum of the largest variances")
+        proof.lower(self.known, "leading eigenvalue")
+        return proof

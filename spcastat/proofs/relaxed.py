@@ -1,0 +1,481 @@
+"""The interface of a measure for the joint search: roots, and bounds for partial choices of supports.
+
+Both measures are <M, P>, where P is the projection on the span of k vectors F v_j: F = I and M = S for PEV,
+F = S^(1/2) and M = F F' for least squares. A component of one variable i adds F e_i to the span, whatever the
+other components are. On the orthogonal complement of F e_i the problem has the same form with one component
+fewer: for PEV with S without row and column i, for least squares with the Schur complement.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import combinations
+from math import comb, prod
+from typing import ClassVar
+
+import numpy as np
+
+from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.scales import blocks
+from spcastat.proofs.duals import ROUNDING, Running, ky_fan
+from spcastat.search.rule import SupportRule
+
+#: Columns of F are dependent if a singular value is below DEPENDENT times the largest; if one is between that
+#: and CLEAR times the largest, the rank is in doubt and the support is not used.
+DEPENDENT, CLEAR = 1e-9, 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A problem: maximise <M, P>, where P projects on the span of k vectors F v_j with sparse v_j.
+
+    Attributes
+    ----------
+    M : ndarray of shape (d, d)
+    F : ndarray of shape (d, q)
+        One column per variable.
+    variables : ndarray of int, shape (q,)
+        The indices of these variables.
+    k : int
+        The number of components.
+    offset : float
+        The variance explained by eliminated components.
+    """
+
+    M: np.ndarray
+    F: np.ndarray
+    variables: np.ndarray
+    k: int
+    offset: float = 0.0
+
+    @cached_property
+    def dense(self) -> float:
+        """The bound for components that may have all variables."""
+        return self.offset + float(ky_fan(self.M, self.k)) + ROUNDING * float(np.trace(self.M))
+
+    def bases(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return orthonormal bases of the columns of F on each support, and whether each basis is reliable.
+
+        Parameters
+        ----------
+        supports : ndarray of int, shape (B, c)
+            Positions in `variables`.
+
+        Returns
+        -------
+        D : ndarray of shape (B, d, c)
+            Some columns are zero if columns of F are linearly dependent.
+        sound : ndarray of bool, shape (B,)
+            Whether the rank is clear despite rounding.
+        """
+        A = self.F[:, supports].transpose(1, 0, 2)
+        d, c = A.shape[1:]
+        U, sizes, _ = np.linalg.svd(A, full_matrices=False)
+        D = np.zeros((len(A), d, c))
+        D[:, :, : U.shape[2]] = U * (sizes > DEPENDENT * sizes[:, :1])[:, None, :]
+        return D, ~doubtful(sizes)
+
+
+def doubtful(sizes: np.ndarray) -> np.ndarray:
+    """Return whether columns with these singular values have a rank that is in doubt due to rounding."""
+    largest = sizes[..., :1]
+    return np.asarray(((sizes > DEPENDENT * largest) & (sizes < CLEAR * largest)).any(axis=-1))
+
+
+def pev_frame(S: np.ndarray, k: int) -> Frame:
+    """Return the `Frame` for PEV, in the unit of `S`."""
+    return Frame(S, np.eye(len(S)), np.arange(len(S)), k)
+
+
+def least_squares_frame(S: np.ndarray, k: int) -> Frame:
+    """Return the `Frame` for the least-squares share."""
+    values, vectors = np.linalg.eigh(S)
+    kept = values > 1e-13 * values[-1]  # smaller eigenvalues are treated as zero
+    F = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    return Frame(np.diag(values[kept]), F, np.arange(len(S)), k)
+
+
+def without(frame: Frame, single: np.ndarray) -> Frame:
+    """Eliminate components of one variable from a frame.
+
+    Parameters
+    ----------
+    frame : Frame
+        The frame of either measure, before any elimination.
+    single : ndarray of int, shape (m,)
+        The variables of these components.
+    """
+    kept = np.setdiff1d(np.arange(frame.F.shape[1]), single)
+    m, d = len(single), len(frame.M)
+    A = frame.F[:, single]
+    U, sizes, _ = np.linalg.svd(A)
+    if doubtful(sizes):  # the rank is in doubt: allow any directions in place of these variables
+        return Frame(frame.M, frame.F[:, kept], frame.variables[kept], frame.k, frame.offset)
+    m = min(m, d)
+    N = U[:, m:]
+    offset = float(np.trace(U[:, :m].T @ frame.M @ U[:, :m]))
+    M = N.T @ frame.M @ N
+    return Frame(
+        symmetric(M), N.T @ frame.F[:, kept], frame.variables[kept], frame.k - m, frame.offset + offset
+    )
+
+
+def elimination_bounds(frame: Frame, singles: np.ndarray) -> np.ndarray:
+    """Return the bound for each choice of variables for the one-variable components, shape (B,).
+
+    Parameters
+    ----------
+    frame : Frame
+    singles : ndarray of int, shape (B, m)
+
+    Notes
+    -----
+    The bound is what these variables explain, plus the k - m largest eigenvalues on the complement.
+    """
+    d = len(frame.M)
+    m = min(singles.shape[1], d)
+    U, sizes, _ = np.linalg.svd(frame.F[:, singles].transpose(1, 0, 2))
+    turned = U.mT @ frame.M @ U
+    own = np.trace(turned[:, :m, :m], axis1=1, axis2=2)
+    bound = frame.offset + own + ky_fan(turned[:, m:, m:], frame.k - m)
+    return np.where(doubtful(sizes), frame.dense, bound + ROUNDING * float(np.trace(frame.M)))
+
+
+#: The largest number of supports of a component that are enumerated; with more it is treated as dense.
+MOST_SUPPORTS = 20_000
+#: The largest number of values in a batch of matrices.
+BATCH = 4_000_000
+#: Steps of the dual method: while supports are still to be chosen, when all are chosen, and in a last
+#: attempt.
+INNER, LEAF, LAST = 60, 120, 800
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """Bounds on what a component adds for each of n supports, whatever the other components are.
+
+    A component with direction q, a unit vector, adds at most q'Nq, where N is a matrix of its support, such
+    as N_T - Z in :mod:`spcastat.proofs.duals`. N <= second I + (first - second) u u' with the two
+    largest eigenvalues of N and its leading eigenvector u.
+
+    Attributes
+    ----------
+    first, second : ndarray of shape (n,)
+    directions : ndarray of shape (n, d)
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    directions: np.ndarray
+
+
+def alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Alone:
+    """Return the bounds for N = D A D', where A are the `matrices` (n, c, c) and D the `bases` (n, d, c).
+
+    Without bases, D is the identity.
+    """
+    values, vectors = np.linalg.eigh(matrices)
+    first, u = values[:, -1], vectors[:, :, -1]
+    second = values[:, -2] if values.shape[1] > 1 else np.minimum(first, 0.0)
+    directions = u if bases is None else (bases @ u[:, :, None])[:, :, 0]
+    return Alone(first + ROUNDING, second + ROUNDING, directions)
+
+
+def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> np.ndarray:
+    """Return the sum of the bounds of two components alone minus their joint bound, for each of B rows.
+
+    Parameters
+    ----------
+    one, other : Alone
+    rows : ndarray of int, shape (B,)
+        Supports of `one`.
+    columns : ndarray of int, shape (B, 1) or (n,)
+        Supports of `other`: one for each row, or the same n for all rows.
+
+    Returns
+    -------
+    ndarray of shape (B, 1) or (B, n)
+
+    Notes
+    -----
+    Let a and b be first - second of `one` and `other`, and c the cosine between their leading eigenvectors u
+    and w. The largest a (u'q)^2 + b (w'r)^2 over orthonormal q and r is the smallest tr Z with Z >= a uu' and
+    Z >= b ww', which is (a + b + sqrt((a - b)^2 + 4 a b (1 - c^2))) / 2.
+    """
+    u, w = one.directions[rows], other.directions[columns]
+    cosines = u @ w.T if columns.ndim == 1 else (u[:, None] * w).sum(axis=2)
+    a, b = (one.first - one.second)[rows, None], (other.first - other.second)[columns]
+    apart = np.sqrt((a - b) ** 2 + 4.0 * a * b * (1.0 - cosines**2).clip(min=0.0))
+    return np.asarray((0.5 * (a + b - apart)).clip(min=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """A bound: the constant `own` plus what each component with enumerated supports adds alone."""
+
+    own: float
+    parts: tuple[Alone, ...]
+
+    def ceilings(self, chosen: np.ndarray, level: int, threshold: float) -> np.ndarray:
+        """Return the bounds for each support of the next component, shape (B, n).
+
+        Parameters
+        ----------
+        chosen : ndarray of int, shape (B, m)
+            Indices of the supports of the components before that one; the other entries are not used.
+        level : int
+            The index of that component.
+        threshold : float
+            Sums above it are reduced by the losses of pairs of components.
+        """
+        fixed = np.full(len(chosen), self.own)
+        for t in range(level):
+            fixed += self.parts[t].first[chosen[:, t]]
+        rest = sum(float(one.first.max(initial=0.0)) for one in self.parts[level + 1 :])
+        bound = fixed[:, None] + self.parts[level].first + rest
+        at = np.flatnonzero((bound > threshold).any(axis=0))
+        if level and at.size:
+            known = [(t, chosen[:, t], s, chosen[:, s, None]) for s in range(level) for t in range(s)]
+            pairs = [*known, *((t, chosen[:, t], level, at) for t in range(level))]
+            less = [losses(self.parts[t], rows, self.parts[s], columns) for t, rows, s, columns in pairs]
+            # Losses of different pairs overlap and cannot be added. The largest one is valid, and so is their
+            # sum divided by the number of pairs that each component is in: subtract the larger of the two.
+            bound[:, at] -= np.maximum(reduce(np.maximum, less), sum(less) / level)
+        return np.asarray(bound)
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """The problem that remains after variables are chosen for the one-variable components.
+
+    Attributes
+    ----------
+    frame : Frame
+    singles : ndarray of int, shape (m,)
+    reach : ndarray of shape (r + 1, 2^q) or None
+        Bounds by sets of variables, see `reaches`.
+    taken : int
+        The variables of the one-variable components as bits, if other components may use these variables.
+    sums : Sums or None
+        Bounds that are sums over components.
+    """
+
+    frame: Frame
+    singles: np.ndarray
+    reach: np.ndarray | None
+    taken: int = 0
+    sums: Sums | None = None
+
+
+#: Bounds for leaves, in which the supports of all searched components are chosen: takes roots, chosen
+#: supports, a threshold and `running`, as in `Relaxed.bounds`; returns an array of shape (B,).
+LeafBounds = Callable[[list[Root], np.ndarray, float, Running], np.ndarray]
+
+
+class Relaxed(ABC):
+    """A measure with given cardinalities; S is scaled to a total variance of one.
+
+    Attributes
+    ----------
+    cards : tuple of int
+        The cardinalities, ascending, of the components with several variables whose supports are enumerated,
+        in short "searched".
+    m : int
+        The number of one-variable components.
+    k : int
+        The number of all components, including those treated as dense.
+    variables : int
+        The number of variables from which supports are chosen.
+    single_work : int
+        The number of operations for the bound of one choice of variables for one-variable components.
+    apart : bool
+        Whether no two supports share a variable.
+    free : bool
+        Whether all cardinalities are too large to restrict the components.
+    """
+
+    #: The name of the measure in MEASURES.
+    measure: str = "pev"
+    #: Whether other components have no loadings on the variables of one-variable components.
+    singles_alone: ClassVar[bool] = True
+    #: The largest number of supports of a component that are enumerated.
+    most_supports: ClassVar[int] = MOST_SUPPORTS
+    apart = False
+
+    def __init__(self, S: np.ndarray, cards: tuple[int, ...]):
+        self.S = S
+        self.p = len(S)
+        self.k = len(cards)
+        self.single_work = 12 * self.p**3
+        ascending = sorted(min(c, self.p) for c in cards)
+        self.m = sum(c == 1 for c in ascending)
+        choices = comb(self.p, self.m)
+        if self.m and (choices > 100_000 or choices * self.single_work > 3e11):
+            self.m, ascending = 0, [self.p if c == 1 else c for c in ascending]
+        self.variables = self.p - self.m * self.singles_alone
+        self.cards = tuple(c for c in ascending if c > 1 and self.searched(c))
+        self.free = all(c > self.p - self.k for c in cards)
+
+    #: The rule for supports and the cardinalities of the components; None if all supports are allowed.
+    rule: tuple[SupportRule, tuple[int, ...]] | None = None
+
+    def under(self, rule: SupportRule, cards: tuple[int, ...]) -> bool:
+        """Use a rule to exclude supports, and return whether it is used.
+
+        A support is kept if the rule allows it for some component with its cardinality. This method must be
+        called before supports are listed.
+        """
+        if not self.cards or self.variables < self.p or (rule.disjoint and self.p > 62):
+            return False  # sets of variables are stored as the bits of an integer
+        self.rule, self.apart = (rule, cards), rule.disjoint
+        return True
+
+    def allowed(self, places: np.ndarray) -> np.ndarray:
+        """Return the supports among `places`, shape (n, c), that the rule allows."""
+        if self.rule is None:
+            return places
+        kept = np.zeros(len(places), dtype=bool)
+        for may, must, card in zip(self.rule[0].may, self.rule[0].must, self.rule[1], strict=True):
+            if card == places.shape[1]:
+                kept |= may[places].all(axis=1) & (must[places].sum(axis=1) == must.sum())
+        return places[kept]
+
+    def searched(self, c: int) -> bool:
+        """Return whether the supports of c variables are enumerated: c is a constraint and they are few."""
+        return c < self.variables and comb(self.variables, c) <= self.most_supports
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The frame of all variables."""
+        build = least_squares_frame if self.measure == "least_squares" else pev_frame
+        return build(self.S, self.k)
+
+    def dense(self) -> float:
+        """Return the bound before any support is chosen."""
+        return self.frame.dense
+
+    def singles(self) -> np.ndarray:
+        """Return all choices of variables for the one-variable components, shape (B, m)."""
+        chosen = list(combinations(range(self.p), self.m))
+        return np.array(chosen, dtype=int).reshape(len(chosen), self.m)
+
+    def single_bounds(self, singles: np.ndarray) -> np.ndarray:
+        """Return the bounds, shape (B,), of choices of variables for the one-variable components."""
+        return elimination_bounds(self.frame, singles)
+
+    @cached_property
+    def kept(self) -> dict[int, np.ndarray]:
+        """The enumerated supports of each cardinality c, as indices of shape (n, c)."""
+        different = dict.fromkeys(self.cards)
+        return {c: self.allowed(np.array(list(combinations(range(self.variables), c)))) for c in different}
+
+    @property
+    def supports(self) -> list[np.ndarray]:
+        """The supports of each searched component, as indices of shape (n_j, c_j)."""
+        return [self.kept[c] for c in self.cards]
+
+    @cached_property
+    def masks(self) -> list[np.ndarray]:
+        """The supports as bits, for tables of unions; only for few variables."""
+        return [(1 << places).sum(axis=1) for places in self.supports]
+
+    @property
+    def all_searched(self) -> bool:
+        """Whether the supports of all components are searched, so that tables of unions are valid."""
+        return self.m + len(self.cards) == self.k
+
+    @property
+    def choices(self) -> int:
+        """The number of combinations of all searched supports."""
+        return comb(self.p, self.m) * prod(comb(self.variables, c) for c in self.cards)
+
+    @abstractmethod
+    def root(self, singles: np.ndarray) -> Root:
+        """Return the problem that remains after a choice of variables for the one-variable components."""
+
+    def bounds(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
+    ) -> np.ndarray:
+        """Return the bounds of partial choices, shape (B,).
+
+        Parameters
+        ----------
+        roots : list of B Roots
+        chosen : ndarray of int, shape (B, t)
+            Indices into `supports` for the first t searched components.
+        threshold, steps, running
+            As for :func:`spcastat.proofs.duals.support_bounds`.
+        """
+        found = np.array([root.frame.dense for root in roots])
+        if not chosen.shape[1]:
+            return found
+        shapes: dict[tuple[int, int], list[int]] = {}
+        for b, root in enumerate(roots):
+            shapes.setdefault((len(root.frame.M), root.frame.k), []).append(b)
+        for (d, _), members in shapes.items():
+            each = d * d * (chosen.shape[1] + 2) * max(1, d // 12)  # steps for large matrices take longer
+            for some in blocks(len(members), each, BATCH):
+                if not running():
+                    return found
+                part = np.array(members[some])
+                new = self.alike([roots[b] for b in part], chosen[part], threshold, steps, running)
+                found[part] = np.minimum(found[part], new)
+        return found
+
+    @property
+    def leaf_bounds(self) -> list[LeafBounds]:
+        """Functions for bounds if all supports are chosen, each tighter than the one before."""
+        return [lambda roots, chosen, level, running: self.bounds(roots, chosen, level, LAST, running)]
+
+    @abstractmethod
+    def alike(
+        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
+    ) -> np.ndarray:
+        """Return the dual bounds, shape (B,), of partial choices whose roots have matrices of equal size."""
+
+    def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
+        """Return the variables of the one-variable components and of the chosen supports, one array each."""
+        parts = [root.frame.variables[self.supports[t][row]] for t, row in enumerate(chosen)]
+        return [*(np.array([i]) for i in root.singles), *parts]
+
+
+#: The largest number of variables for which all subsets are enumerated.
+MOST_VARIABLES = 14
+
+
+def union_table(frame: Frame) -> np.ndarray:
+    """Return, for every set of variables, the bound on fits with loadings on this set only, shape (2^q,).
+
+    Bit i of the index stands for variable i.
+
+    Sets whose rank is doubtful due to rounding have the bound of all variables.
+    """
+    q, dense = len(frame.variables), frame.dense
+    table = np.full(1 << q, dense)
+    table[0] = frame.offset
+    for size in range(1, q + 1):
+        sets = np.array(list(combinations(range(q), size)))
+        D, sound = frame.bases(sets)
+        values = frame.offset + ky_fan(D.mT @ frame.M @ D, frame.k)
+        values += ROUNDING * float(np.trace(frame.M))
+        table[(1 << sets).sum(axis=1)] = np.where(sound, np.minimum(values, dense), dense)
+    return table
+
+
+def reaches(table: np.ndarray, most: int) -> np.ndarray:
+    """Return, for r = 0, ..., `most` and every set, the largest bound after up to r variables are added.
+
+    `table` is that of `union_table`; the result has shape (most + 1, 2^q).
+    """
+    q = table.size.bit_length() - 1
+    found = np.empty((most + 1, table.size))
+    found[0] = table
+    index = np.arange(table.size)
+    for r in range(1, most + 1):
+        found[r] = found[r - 1]
+        for i in range(q):
+            np.maximum(found[r], found[r - 1][index | (1 << i)], out=found[r])
+    return found

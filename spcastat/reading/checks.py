@@ -1,0 +1,509 @@
+"""Checks of the values and names of a table; columns that look like identifiers or numbers of rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat import errors
+from spcastat.config import GAPS, listed, plural, shown, warn
+from spcastat.errors import DataWarning
+from spcastat.linalg.ties import first_rounded, first_rounded_of, is_sparse
+
+#: Names that pandas gives to columns without a name, such as the row names that R and pandas write into
+#: files.
+UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?|__index_level_\d+__|)")
+#: Names of identifiers, such as id, patient_id and row.
+_IDENTIFIER = re.compile(r"(.*[\W_])?(id|idx|index|key|row|rownames|obs|case|nr|no)", re.IGNORECASE)
+#: Names of columns of subjects, who may have several rows each: subject, patient_id and participantId.
+_SUBJECT = re.compile(
+    r"(.*[\W_])?(id|(subject|patient|participant|person|individual|respondent)([\W_]?(id|nr|no))?)",
+    re.IGNORECASE,
+)
+#: Names of variables that may increase by one from row to row: times and ranks.
+_COUNTED = re.compile(
+    r".*(year|yr|time|date|month|week|day|hour|minute|second|quarter|period|wave|age|rank|order|trend)s?\d*|t",
+    re.IGNORECASE,
+)
+
+
+def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
+    """Warn if a column seems to hold row numbers or identifiers rather than measurements.
+
+    These are columns without a name; columns whose values increase by exactly one from row to row, unless the
+    name suggests a time or a rank; columns of increasing whole numbers with the name of an identifier; and
+    columns of repeated whole numbers with a name such as "subject", if the rows are sorted by them or every
+    number occurs equally often. Times give no warning: a year may be a variable.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, p), sparse array, or None
+        If it is not dense, only the names are examined.
+    columns : pandas.Index of length p
+
+    Warns
+    -----
+    DataWarning
+    """
+    names = [str(label) for label in columns]
+    found = {j for j, name in enumerate(names) if UNNAMED.fullmatch(name)}
+    # with fewer than ten rows, whole numbers may be in order by chance
+    if matrix is not None and not is_sparse(matrix) and len(matrix) >= 10:
+        first = matrix[1] - matrix[0]
+        counted = set(np.flatnonzero((first >= 1.0) & (first == np.floor(first))).tolist())
+        for j, name in enumerate(names):
+            rows = j in counted and _numbers_rows(matrix[:, j], name)
+            if rows or (_SUBJECT.fullmatch(name) and _numbers_subjects(matrix[:, j])):
+                found.add(j)
+    if not found:
+        return
+    labels = [columns[j] for j in sorted(found)]
+    look, are, them = ("look", "are variables", "them")
+    if len(labels) == 1:
+        look, are, them = ("looks", "is a variable", "it")
+    warn(
+        f"{listed(labels)} {look} like row numbers or identifiers, and {are} of this analysis. Leave {them} "
+        f"out with data.drop(columns=[{listed(labels, 3)}]), or read {them} as row labels, e.g. "
+        f"pd.read_csv(path, index_col=0). A formula that names {them} gives no warning.",
+        DataWarning,
+    )
+
+
+def _numbers_rows(values: np.ndarray, name: str) -> bool:
+    """Whether whole numbers increase by one, or just increase if the name is that of an identifier."""
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(values)
+        whole = bool((values == np.floor(values)).all())
+    if not whole or _COUNTED.fullmatch(name):
+        return False
+    return bool((steps == 1.0).all() or (_IDENTIFIER.fullmatch(name) and (steps > 0.0).all()))
+
+
+def _numbers_subjects(values: np.ndarray) -> bool:
+    """Whether the values are repeated whole numbers that never decrease or all occur equally often."""
+    if not np.isfinite(values).all() or (values != np.floor(values)).any():
+        return False
+    counts = np.unique(values, return_counts=True)[1]
+    balanced = counts[0] > 1 and (counts == counts[0]).all()
+    return bool(len(counts) > 1 and (balanced or (np.diff(values) >= 0.0).all()))
+
+
+_HINTS = {
+    "levels": "text and categories can enter as 0/1 columns, by a formula and categorical='dummy'",
+    "object": "if an object column holds numbers, convert it with df.convert_dtypes() or pd.to_numeric",
+    "complex": "take the real or the imaginary part of a complex column",
+    "other": "turn dates and durations into numbers first, e.g. (df['t'] - df['t'].min()).dt.days",
+}
+
+
+def kind_of(column: pd.Series) -> str:
+    """Return ``"number"``, ``"levels"``, ``"object"``, ``"complex"`` or ``"other"`` for a column.
+
+    Booleans are numbers. An object column that holds only text (and missing values) has levels.
+    """
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        dtype = dtype.subtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "levels"
+    if pd.api.types.is_complex_dtype(dtype):
+        return "complex"
+    if pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype):
+        return "number"
+    if pd.api.types.is_object_dtype(dtype):
+        return "levels" if pd.api.types.infer_dtype(column, skipna=True) == "string" else "object"
+    return "levels" if pd.api.types.is_string_dtype(dtype) else "other"
+
+
+def _is_numeric_text(column: pd.Series) -> bool:
+    some = column.dropna().head(20)
+    return len(some) > 0 and all(re.fullmatch(r"\s*[+-]?\d[\d.,]*\s*", str(value)) for value in some)
+
+
+def kinds_of(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> dict[int, str]:
+    """Return the kinds of the columns at `positions`, by default all; see :func:`kind_of`."""
+    # Columns of a dtype with numbers need not be looked at again; columns of objects have to be read.
+    dtypes = list(frame.dtypes)
+    numeric: set[Any] = set()
+    kinds = {}
+    for position in range(len(dtypes)) if positions is None else positions:
+        dtype = dtypes[position]
+        kinds[position] = "number" if dtype in numeric else kind_of(frame.iloc[:, position])
+        if kinds[position] == "number":
+            numeric.add(dtype)
+    return kinds
+
+
+#: Whole numbers in text that may be larger than 2**53, which has 16 digits.
+_LONG = re.compile(r"\s*[+-]?\d{16,}(?:\.0*)?\s*", re.ASCII)
+
+
+def rounded_in(column: pd.Series) -> Any:
+    """Return the first whole number of a column, also in text, that float64 would round; None without one."""
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        return first_rounded(np.asarray(column.array.sp_values))
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu":
+        return first_rounded(column.to_numpy())
+    if dtype.kind in "iu":  # integers of pandas, which may be missing
+        return first_rounded(column.dropna().to_numpy(dtype=f"{dtype.kind}8"))
+    if dtype.kind not in "OUT" or isinstance(dtype, pd.CategoricalDtype):
+        return None
+    for value in column.dropna():
+        if isinstance(value, str) and _LONG.fullmatch(value):
+            value = int(value.strip().partition(".")[0])
+        if isinstance(value, int | Decimal) and first_rounded_of([value]) is not None:
+            return value
+    return None
+
+
+def require_exact(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> None:
+    """Raise ColumnTypeError if one of the columns, by default all, has a whole number that is no float64."""
+    dtypes = list(frame.dtypes)
+    of_dtype: dict[Any, list[int]] = {}
+    for position in range(len(dtypes)) if positions is None else positions:
+        if getattr(dtypes[position], "kind", "O") in "iuO" and not _is_short(dtypes[position]):
+            of_dtype.setdefault(dtypes[position], []).append(position)
+    for dtype, places in of_dtype.items():
+        plain = isinstance(dtype, np.dtype) and dtype.kind in "iu"
+        if plain and first_rounded(frame.iloc[:, places].to_numpy()) is None:  # all columns at once
+            continue
+        for position in places:
+            found = rounded_in(frame.iloc[:, position])
+            if found is not None:
+                raise rounding(shown(frame.columns[position]), found)
+
+
+def _is_short(dtype: Any) -> bool:
+    """Whether all numbers of a dtype of integers are float64."""
+    return bool(getattr(dtype, "kind", "O") in "iu" and getattr(dtype, "itemsize", 8) < 8)
+
+
+def rounding(name: str, value: Any) -> errors.ColumnTypeError:
+    """Return the error for a whole number that float64 would round; `name` is that of its column."""
+    return errors.ColumnTypeError(
+        f"Column {name} holds {value}, a whole number beyond 2**53, which floating-point numbers would round "
+        f"to {int(float(value))}: subtract a constant from the column first, or leave it out if it is an "
+        "identifier."
+    )
+
+
+def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
+    """Raise ColumnTypeError for columns that do not hold numbers.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    bad : mapping of int to str
+        Positions and kinds of the columns in question; no error is raised if there are none.
+    """
+    if not bad:
+        return
+    require_exact(frame, [position for position, kind in bad.items() if kind in ("levels", "object")])
+    columns = [(frame.columns[position], frame.iloc[:, position], kind) for position, kind in bad.items()]
+    named = [f"{shown(label)} ({column.dtype})" for label, column, _ in columns[:8]]
+    text = ", ".join(named) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")
+    hints = [hint for kind, hint in _HINTS.items() if kind in bad.values()]
+    for label, column, kind in columns:
+        if kind == "levels" and _is_numeric_text(column):
+            one = shown(label)
+            hints.insert(0, f"{one} holds numbers as text: pd.to_numeric(df[{one}]), or decimal= of read_csv")
+            break
+    if any(UNNAMED.fullmatch(str(label)) for label, _, _ in columns):
+        hints.insert(0, "a column without a name usually holds row labels: pd.read_csv(path, index_col=0)")
+    if len(bad) == frame.shape[1]:
+        raise errors.ColumnTypeError(
+            f"The data have no numeric column at all: {text}. One must hold real numbers; {'; '.join(hints)}."
+        )
+    noun = "column does" if len(bad) == 1 else "columns do"
+    labels = [label for label, _, _ in columns]
+    drop = f"df.drop(columns=[{listed(labels)}]), " if len(bad) <= 8 else ""
+    raise errors.ColumnTypeError(
+        f"{len(bad)} {noun} not hold real numbers: {text}. Numbers and booleans are allowed; leave the "
+        f"others out with {drop}df.select_dtypes(['number', 'bool']) or a formula; {'; '.join(hints)}."
+    )
+
+
+def frame_values(frame: Any, what: str) -> np.ndarray:
+    """Return the values of a data frame given to a plot or a table, with NaN for missing values.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    what : str
+        Name of the values in messages, in the plural.
+
+    Raises
+    ------
+    ShapeError
+        If `frame` is not a data frame with rows and columns.
+    ColumnTypeError
+        If a column does not hold real numbers.
+    """
+    if not isinstance(frame, pd.DataFrame) or 0 in frame.shape:
+        size = f" and shape {frame.shape}" if isinstance(frame, pd.DataFrame) else ""
+        raise errors.ShapeError(
+            f"{what} of type {type(frame).__name__}{size} were given; give a frame with rows and columns."
+        )
+    require_numbers(frame)
+    return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def require_numbers(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> None:
+    """Raise ColumnTypeError unless the columns at `positions`, by default all, hold real numbers."""
+    kinds = kinds_of(frame, positions)
+    refuse(frame, {position: kind for position, kind in kinds.items() if kind != "number"})
+
+
+def require_rows(n: int, dropped: int = 0) -> None:
+    """Raise TooFewRowsError for fewer than two rows; `dropped` others had missing values."""
+    if n < 2:
+        after = f" after {plural(dropped, 'row')} with missing values had been dropped" if dropped else ""
+        advice = " Impute missing values, or leave out the columns with most of them." if dropped else ""
+        raise errors.TooFewRowsError(
+            f"The data have {plural(n, 'row')}{after}; at least two are needed.{advice}"
+        )
+
+
+def require_finite(matrix: Any, columns: pd.Index) -> None:
+    """Raise InfiniteValuesError if `matrix`, dense or sparse of shape (n, p), holds infinite values."""
+    rows, where = _entries(matrix, np.isinf)
+    if len(rows):
+        raise errors.InfiniteValuesError(
+            f"{plural(len(rows), 'infinite value')} in {plural(len(np.unique(rows)), 'row')}, in "
+            f"{listed(columns[np.unique(where)])}. Only finite numbers are allowed: replace them, or mark "
+            "them as missing with df.replace([np.inf, -np.inf], np.nan)."
+        )
+
+
+def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
+    """Return a mask of the rows without missing values, or None if all are kept; refuse infinite values.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, p) or scipy.sparse CSC or CSR array
+    columns : pandas.Index of length p
+    na : {"raise", "drop", "em", "pairwise"}
+        With the last two all rows are kept.
+
+    Raises
+    ------
+    InfiniteValuesError
+        If there are infinite values.
+    MissingValuesError
+        If there are missing values and `na` is ``"raise"``.
+    """
+    if not suspicious(matrix):
+        return None
+    require_finite(matrix, columns)
+    rows, where = _entries(matrix, np.isnan)
+    if not len(rows) or na in GAPS:
+        return None
+    if na == "raise":
+        raise_missing(len(rows), len(np.unique(rows)), matrix.shape[0], columns[np.unique(where)])
+    keep = np.ones(matrix.shape[0], dtype=bool)
+    keep[rows] = False
+    return keep
+
+
+def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
+    """Raise MissingValuesError that reports the numbers of missing values and of rows with them."""
+    way = "na='drop' to leave these rows out, or na='em' to estimate from what was measured."
+    if rows == n:
+        way = (
+            "na='em' to estimate from what was measured, or df.dropna(axis=1, thresh=...) to leave out the "
+            "columns with most of them: no row has all values."
+        )
+    raise errors.MissingValuesError(
+        f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}. Use {way}"
+    )
+
+
+def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
+    """Check row weights and return them in the order of the rows.
+
+    A weight of 2 counts a row twice: variances are divided by ``sum(weights) - 1``.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n,)
+        A Series is aligned by label if the rows are `labelled`; anything else is matched by position.
+    index : pandas.Index of length n
+        Labels of the rows.
+
+    Raises
+    ------
+    WeightsError
+        If the weights do not match the rows, or are not finite, nonnegative real numbers.
+
+    Returns
+    -------
+    ndarray of shape (n,), float64
+    """
+    if isinstance(weights, str):
+        raise errors.WeightsError(
+            f"weights={shown(weights)} was given, the name of a column, and the columns of these data have "
+            "no names; give one number for each row, or a data frame with that column."
+        )
+    if isinstance(weights, pd.Series) and labelled:
+        weights = aligned(weights, index, "weights", "rows")
+    w = vector(weights, len(index), "weights", "rows")
+    if (w < 0).any():
+        first = int(np.flatnonzero(w < 0)[0])
+        raise errors.WeightsError(
+            f"weights hold {plural(int((w < 0).sum()), 'negative value')}, the first of them {w[first]:g} "
+            f"for row {shown(index[first])}; weights must be 0 or more."
+        )
+    return w
+
+
+def require_weight(w: np.ndarray) -> None:
+    """Raise WeightsError unless at least two weights are positive and the sum of all exceeds 1."""
+    total = float(w.sum())
+    if (w > 0).sum() < 2:
+        raise errors.WeightsError(
+            f"{plural(int((w > 0).sum()), 'row')} with a positive weight"
+            f"{'' if w.any() else ' (every weight is zero)'}; at least two are needed."
+        )
+    if total <= 1:
+        raise errors.WeightsError(
+            f"The weights sum to {total:g}; they count rows (a weight of 2 is that row twice) and variances "
+            "are divided by sum(w) - 1, so the sum must exceed 1. For shares, pass w * len(w) / w.sum()."
+        )
+
+
+def aligned(
+    values: Any,
+    labels: pd.Index,
+    option: str,
+    what: str,
+    *,
+    part: bool = False,
+    error: type[errors.DataError] = errors.WeightsError,
+) -> Any:
+    """Return a Series or a data frame in the order of `labels`.
+
+    Parameters
+    ----------
+    values : Series or DataFrame
+    labels : pandas.Index
+    option : str
+        The name of the argument, for messages.
+    what : str
+        Name of the labelled things in messages, in the plural: "rows".
+    part : bool
+        Whether `labels` may be a subset of those of `values`, such as the rows that a fit kept. If `values`
+        have the default labels 0, 1, ..., n - 1 and share none of `labels`, they are matched by position.
+    error : type
+        The type of the error.
+
+    Raises
+    ------
+    DataError
+        Of type `error`, if a label is missing, or if labels are repeated and in another order.
+    """
+    own, n = values.index, len(labels)
+    if own.equals(labels):
+        return values
+    if part and len(own) == n and own.equals(pd.RangeIndex(n)) and not labels.isin(own).any():
+        return values
+    if len(own) != n and not part:
+        raise error(f"{option} has {plural(len(own), 'value')} for {n} {what}; one each is needed.")
+    if own.is_unique and (part or labels.is_unique):
+        order = own.get_indexer(labels)
+        if (order >= 0).all():
+            return values.iloc[order]
+        lacking = labels[order < 0]
+        strange = f"there is none for {plural(len(lacking), 'label')}, {listed(lacking, 3)}"
+    else:
+        strange = "repeated labels are in another order"
+    way = "to_numpy()" if isinstance(values, pd.Series) else "set_axis(fit.scores.index)"
+    raise error(
+        f"{option} is a {type(values).__name__} whose labels are not those of the {what}: {strange}. "
+        f"Give it the same labels, or pass {option}.{way} to go by position."
+    )
+
+
+def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
+    """Return `length` finite real numbers as a new float64 array, or raise WeightsError.
+
+    `option` is the name of the argument, and `what` the name, in the plural, of the items with one number
+    each.
+    """
+    v = real_array(values)
+    if v is None:
+        kind = f" ({values.dtype})" if isinstance(values, (np.ndarray, pd.Series, pd.Index)) else ""
+        raise errors.WeightsError(
+            f"{option} of type {type(values).__name__}{kind} was given; give {length} real numbers."
+        )
+    if v.shape != (length,):
+        raise errors.WeightsError(
+            f"{option} has shape {v.shape}; it must be ({length},), one number for each of the {what}."
+        )
+    v = np.array(v, dtype=np.float64)
+    bad = int((~np.isfinite(v)).sum())
+    if bad:
+        raise errors.WeightsError(
+            f"{option} holds {plural(bad, 'missing or infinite value')}; all must be finite."
+        )
+    return v
+
+
+def real_array(values: Any) -> np.ndarray | None:
+    """Return real numbers in any container as an array, with NaN for masked ones; None for anything else."""
+    if isinstance(values, bytes | bytearray | memoryview):
+        return None
+    if isinstance(values, range) and len(values) > 2**24:  # a short text could exhaust the memory
+        return None
+    try:
+        masked = isinstance(values, np.ma.MaskedArray)
+        v = np.ma.filled(values.astype(float), np.nan) if masked else np.asarray(values)
+        if v.dtype == object and v.ndim == 1:
+            found = pd.array(v.tolist())
+            if not (pd.api.types.is_numeric_dtype(found.dtype) or pd.api.types.is_bool_dtype(found.dtype)):
+                return None
+            v = found.to_numpy(dtype=np.float64, na_value=np.nan)
+    except Exception:  # a user's class may raise any error when it is converted
+        return None
+    return v if v.dtype.kind in "biuf" else None
+
+
+def rows_of(values: Any, what: str, k: int, fewer: int = 0) -> np.ndarray:
+    """Return an array of shape (n, k), or (n, fewer), of finite real numbers, or raise ShapeError.
+
+    `what` is the name of the rows in messages, in the plural.
+    """
+    found = real_array(values)
+    if found is None or not np.isfinite(found).all():
+        held = "missing or infinite values" if found is not None else "something else"
+        raise errors.ShapeError(
+            f"{what} of type {type(values).__name__} was given, holding {held}; they are finite real numbers."
+        )
+    if found.ndim != 2 or found.shape[1] not in ({k, fewer} if fewer else {k}):
+        raise errors.ShapeError(
+            f"{what} has shape {found.shape}; it must have {plural(k, 'column')}, one a component."
+        )
+    return found.astype(np.float64)
+
+
+def suspicious(matrix: Any) -> bool:
+    """Whether the sum of all values is not finite: a cheap test without a mask as large as the data."""
+    values = matrix.data if is_sparse(matrix) else matrix
+    with np.errstate(all="ignore"):
+        return not np.isfinite(np.add.reduce(values, axis=None))
+
+
+def _entries(matrix: Any, test: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of the stored entries that pass `test`."""
+    if is_sparse(matrix):
+        found = np.flatnonzero(test(matrix.data))
+        inner = matrix.indices[found]
+        outer = np.searchsorted(matrix.indptr, found, side="right") - 1
+        return (outer, inner) if matrix.format == "csr" else (inner, outer)
+    rows, where = np.nonzero(test(matrix))
+    return rows, where

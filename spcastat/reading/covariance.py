@@ -1,0 +1,340 @@
+"""Read and check a covariance or correlation matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import flag, listed, shown, whole_number
+from spcastat.errors import ColumnTypeError, CovarianceError, DataError, OptionError, WeightsError
+from spcastat.linalg.scales import unit_of
+from spcastat.linalg.ties import is_sparse
+from spcastat.reading.checks import aligned, require_numbers, vector
+from spcastat.reading.design import Covariance
+from spcastat.reading.frames import array_labels, require_sound_columns, require_unique
+from spcastat.reading.missing_values import nearest_correlation
+
+#: Allowed asymmetry, as a share of the largest entry, and allowed size of a negative eigenvalue, as a share
+#: of the largest eigenvalue.
+TOLERANCE = 1e-8
+#: The same for matrices in single precision.
+TOLERANCE_SINGLE = 1e-5
+#: Kinds of correlations other than Pearson's correlations of the raw values.
+OF_CODES = ("polychoric", "spearman")
+#: Up to this many variables eigenvalues decide whether a matrix is semidefinite, above it a Cholesky
+#: factorisation.
+EIGEN_LIMIT = 3000
+
+
+def read_covariance(
+    S: Any, *, n_obs: Any = None, mean: Any = None, sd: Any = None, nearest: Any = False
+) -> Covariance:
+    """Check a covariance or correlation matrix.
+
+    Parameters
+    ----------
+    S : DataFrame or ndarray of shape (p, p)
+        Symmetric up to 1e-8 of its largest absolute entry (1e-5 in single precision), and positive
+        semidefinite: no eigenvalue below -1e-8 times the largest. The rows of a DataFrame must have the
+        labels of its columns, in the same order. The columns of an array are called x1, ..., xp. A Covariance
+        that this function returned is not checked again.
+    n_obs : int, optional
+        The number of rows that the matrix was computed from, at least 2.
+    mean, sd : array-like of shape (p,), optional
+        Subtracted from new rows, which are then divided by the (positive) standard deviations. A Series
+        is aligned by label.
+    nearest : bool
+        Whether the nearest correlation matrix, with the variances of `S`, replaces one that is not positive
+        semidefinite.
+
+    Returns
+    -------
+    Covariance
+        Its matrix is a symmetric read-only copy, float64.
+
+    Raises
+    ------
+    CovarianceError
+        If `S` is not a covariance matrix.
+    ColumnTypeError, DuplicateNamesError
+        If `S` does not hold real numbers, or labels are repeated.
+    OptionError
+        If `n_obs` is not a whole number of 2 or more.
+    WeightsError
+        If `mean` or `sd` are not valid.
+    """
+    if isinstance(S, Covariance):
+        matrix, columns, named, about = S.matrix, S.columns, S.named, S.about
+    else:
+        matrix, columns, named, about = _checked(S, flag("nearest", nearest))
+    n_obs = about.get("n_obs") if n_obs is None else n_obs
+    rows = None if n_obs is None else whole_number("n_obs", n_obs, 2)
+    centre = None if mean is None else _labelled_vector(mean, columns, named, "mean")
+    spread = None if sd is None else _labelled_vector(sd, columns, named, "sd")
+    if spread is not None and (spread <= 0).any():
+        where = columns[spread <= 0]
+        raise WeightsError(
+            f"sd is zero or negative for {listed(where)}; it must hold positive standard deviations."
+        )
+    if centre is not None and about.get("kind") in OF_CODES:
+        raise OptionError(
+            f"mean was given with {about['kind']} correlations, which are not those of the numbers in the "
+            "rows, so that rows have no scores. Leave mean out, or fit the rows: spca(data, ..., scale=True)."
+        )
+    return Covariance(matrix, columns, centre, spread, rows, named, about)
+
+
+def _checked(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[str, Any]]:
+    """Return a read-only copy of a matrix, its labels, whether these are the user's, and facts about it."""
+    raw, columns, named, tolerance = _open(S)
+    _require_finite(raw, columns)
+    unit = unit_of(float(np.abs(raw).max()))
+    matrix = _symmetric(raw, columns, tolerance, unit)
+    if not matrix.any():
+        raise CovarianceError("All entries of the matrix are zero; there is no variance to explain.")
+    about = _known_of(S)
+    if nearest:
+        matrix = _nearest(matrix, columns, about)
+    _require_semidefinite(matrix, columns, tolerance, unit)
+    matrix *= unit
+    matrix *= unit  # twice, because the square of the unit may overflow
+    matrix.flags.writeable = False
+    return matrix, columns, named, about
+
+
+def _known_of(S: Any) -> dict[str, Any]:
+    """Return what `spcastat.correlation` stored with a matrix: its kind and the numbers of rows."""
+    attrs = S.attrs.get("spcastat") if isinstance(S, pd.DataFrame) else None
+    if not isinstance(attrs, dict) or not isinstance(attrs.get("kind"), str):
+        return {}
+    numbers = {name: attrs[name] for name in ("n_obs", "n_pairs_min") if type(attrs.get(name)) is int}
+    return {"kind": attrs["kind"], **numbers}
+
+
+def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndarray:
+    """Return the nearest semidefinite matrix with the variances of S; add to `about` what changed."""
+    variances = np.diag(S)
+    if variances.min() <= 0.0:
+        j = int(variances.argmin())
+        raise CovarianceError(
+            f"nearest=True was given, and the variance of {shown(columns[j])} is {S[j, j]:g}; the nearest "
+            "matrix keeps the variances, which must be positive. Leave that variable out."
+        )
+    spread = np.sqrt(variances)
+    given = S / np.outer(spread, spread)
+    np.fill_diagonal(given, 1.0)
+    found = nearest_correlation(given)
+    if found.moved == 0.0:
+        return S
+    i, j = divmod(int(np.abs(found.correlation - given).argmax()), len(S))
+    about |= {
+        "smallest": found.smallest,
+        "moved": found.moved,
+        "largest": found.largest,
+        "pair": [shown(columns[i]), shown(columns[j])],
+    }
+    made: np.ndarray = found.correlation * np.outer(spread, spread)
+    return made
+
+
+def looks_like_covariance(data: Any) -> bool:
+    """Whether `data` are a square DataFrame with equal row and column labels, symmetric in its numbers."""
+    try:
+        if not isinstance(data, pd.DataFrame) or data.shape[0] != data.shape[1] or data.empty:
+            return False
+        if not data.index.equals(data.columns):
+            return False
+        require_numbers(data)
+        values = data.to_numpy(dtype=np.float64, na_value=np.nan)
+        largest = np.abs(values).max()
+        # NaN and infinity make the comparison false.
+        return bool(np.isfinite(largest) and np.abs(values - values.T).max() <= TOLERANCE * largest)
+    except Exception:
+        return False
+
+
+def refuse_covariance(data: Any, from_file: bool = False) -> None:
+    """Raise DataError if data that are to be taken as rows look like a covariance or correlation matrix.
+
+    Parameters
+    ----------
+    data : object
+    from_file : bool
+        Whether a data frame comes from a file, so that rows without labels do not have names of their own.
+    """
+    plain = from_file and isinstance(data.index, pd.RangeIndex)
+    if not (looks_like_covariance(data) or is_matrix_of_variances(data, plain)):
+        return
+    how = "a DataFrame with labels of the rows"
+    if isinstance(data, np.ndarray):
+        how = "pd.DataFrame(data, columns=[...])"
+    elif not plain:
+        how = "data.reset_index(drop=True)"
+    raise DataError(
+        f"data of shape {data.shape} look like a covariance or correlation matrix, square and symmetric, and "
+        "here rows are observations: give spca_cov(S, ...), or covariance=True to choose, choose_k and "
+        f"spca_path. If the rows are observations, give {how}."
+    )
+
+
+def is_matrix_of_variances(data: Any, unlabelled: bool = False) -> bool:
+    """Whether an array holds a covariance matrix: symmetric, and covariances that its variances allow.
+
+    Parameters
+    ----------
+    data : object
+        Anything but an array of real numbers gives False, and so does a single variable.
+    unlabelled : bool
+        Whether a data frame is looked at, too.
+    """
+    try:
+        if unlabelled and isinstance(data, pd.DataFrame):
+            require_numbers(data)
+            data = data.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not isinstance(data, np.ndarray) or data.ndim != 2 or data.shape[0] != data.shape[1]:
+            return False
+        largest = np.abs(np.asarray(data[0], dtype=np.float64)).max()
+        if len(data) < 2 or np.abs(data[0] - data[:, 0]).max() > TOLERANCE * largest:
+            return False  # before all of a large array in a file is read
+        S = np.asarray(data, dtype=np.float64)
+        spread = np.sqrt(np.diag(S))
+        allowed = np.outer(spread, spread) * (1.0 + TOLERANCE)
+        # NaN and infinity make the comparisons false.
+        symmetric = np.abs(S - S.T).max() <= TOLERANCE * np.abs(S).max()
+        bounded = (spread > 0).all() and (np.abs(S) <= allowed).all() and np.isfinite(S).all()
+        return bool(symmetric and bounded)
+    except Exception:
+        return False
+
+
+def _open(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
+    """Return the entries, the labels, whether these are the user's, and the tolerance."""
+    if isinstance(S, pd.DataFrame):
+        _require_square(S.shape)
+        require_unique(S.columns)
+        _require_labels(S)
+        require_sound_columns(S)
+        require_numbers(S)
+        single = any(str(dtype).lower() in ("float32", "float16") for dtype in S.dtypes)
+        raw = S.to_numpy(dtype=np.float64, na_value=np.nan)
+        return raw, S.columns.copy(), True, TOLERANCE_SINGLE if single else TOLERANCE
+    if is_sparse(S):
+        raise CovarianceError("A sparse covariance matrix was given; it must be dense: use S.toarray().")
+    if not isinstance(S, np.ndarray):
+        raise CovarianceError(
+            f"A covariance matrix of type {type(S).__name__} was given; give a DataFrame or np.asarray(S)."
+        )
+    _require_square(S.shape)
+    if S.dtype.kind not in "biuf":
+        raise ColumnTypeError(f"A matrix of dtype {S.dtype} was given; it must hold real numbers.")
+    single = S.dtype.kind == "f" and S.dtype.itemsize <= 4
+    masked = isinstance(S, np.ma.MaskedArray)
+    raw = np.ma.filled(S.astype(np.float64), np.nan) if masked else np.asarray(S, dtype=np.float64)
+    return raw, array_labels(len(raw)), False, TOLERANCE_SINGLE if single else TOLERANCE
+
+
+def _require_square(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 1:
+        raise CovarianceError(
+            f"A matrix of shape {shape} was given; a covariance matrix is square. Rows go to spca()."
+        )
+
+
+def _require_labels(S: pd.DataFrame) -> None:
+    if S.index.equals(S.columns):
+        return
+    if S.index.is_unique and len(S.index.difference(S.columns, sort=False)) == 0:
+        raise CovarianceError(
+            "The rows of the matrix have the labels of the columns in another order: use "
+            "S.loc[S.columns, S.columns]."
+        )
+    raise CovarianceError(
+        f"The rows of the matrix are labelled {listed(S.index, 3)}, its columns {listed(S.columns, 3)}; both "
+        "must have the same labels. If the rows are in the order of the columns, set S.index = S.columns."
+    )
+
+
+def _require_finite(raw: np.ndarray, columns: pd.Index) -> None:
+    if not np.isfinite(raw).all():
+        i, j = np.argwhere(~np.isfinite(raw))[0]
+        raise CovarianceError(
+            f"The matrix has missing or infinite entries, the first ({raw[i, j]}) in row "
+            f"{shown(columns[i])}, column {shown(columns[j])}. All must be finite: leave out variables "
+            "without variance or data."
+        )
+
+
+def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> np.ndarray:
+    """Return the symmetric part of raw / unit**2, after checking that asymmetry is within `tolerance`."""
+    matrix = raw / unit
+    matrix /= unit
+    gap = np.abs(matrix - matrix.T)
+    worst = float(gap.max())
+    if worst > tolerance * float(np.abs(matrix).max()):
+        i, j = divmod(int(gap.argmax()), len(raw))
+        raise CovarianceError(
+            f"The matrix is not symmetric: the entries for {shown(columns[i])} and {shown(columns[j])} are "
+            f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if only one "
+            "triangle is filled, copy it to the other."
+        )
+    return (matrix + matrix.T) / 2
+
+
+def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> None:
+    """Raise CovarianceError unless S, the matrix divided by unit**2, is positive semidefinite."""
+    largest = float(np.abs(S).max())
+    if np.diag(S).min() < -tolerance * largest:
+        j = int(np.diag(S).argmin())
+        raise CovarianceError(
+            f"The variance of {shown(columns[j])} is {S[j, j] * unit * unit:g}; variances cannot be negative."
+        )
+    # The largest diagonal entry is at most the largest eigenvalue: if this succeeds, S is semidefinite.
+    shifted = S.copy()
+    shifted.flat[:: len(S) + 1] += tolerance * (float(np.diag(S).max()) if len(S) <= EIGEN_LIMIT else largest)
+    try:
+        np.linalg.cholesky(shifted)
+        return
+    except np.linalg.LinAlgError:
+        pass
+    found = ""
+    if len(S) <= EIGEN_LIMIT:
+        values = np.linalg.eigvalsh(S)
+        if values[0] >= -tolerance * values[-1]:
+            return
+        ends = f"{values[0] * unit * unit:.4g} (the largest is {values[-1] * unit * unit:.4g})"
+        found = f": its smallest eigenvalue is {ends}"
+    raise CovarianceError(
+        f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance, unit)}. "
+        "Matrices from pairwise deletion of missing values are often like that, as are rounded ones: compute "
+        "the matrix from complete or imputed rows, or take the nearest one: spca_cov(S, ..., nearest=True)."
+    )
+
+
+def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> str:
+    """Return text about a covariance that exceeds what its variances allow; empty if there is none."""
+    spread = np.sqrt(np.clip(np.diag(S), 0, None))
+    excess = np.abs(S) - np.outer(spread, spread)
+    if excess.max() <= tolerance * np.abs(S).max():
+        return ""
+    i, j = divmod(int(excess.argmax()), len(S))
+    covariance, first, second = (float(S[at]) * unit * unit for at in ((i, j), (i, i), (j, j)))
+    return (
+        f"; the covariance {covariance:.4g} of {shown(columns[i])} and {shown(columns[j])} exceeds what "
+        f"their variances {first:.4g} and {second:.4g} allow"
+    )
+
+
+def _labelled_vector(values: Any, columns: pd.Index, named: bool, option: str) -> np.ndarray:
+    """Return mean or scale in the order of the columns."""
+    if isinstance(values, bool | np.bool_):
+        what = {"sd": "the standard deviations", "mean": "the means"}[option]
+        raise WeightsError(
+            f"{option}={values} was given; pass {what} of the {len(columns)} variables, or None."
+        )
+    if isinstance(values, pd.Series) and named:
+        values = aligned(values, columns, option, "variables")
+    out = vector(values, len(columns), option, "variables")
+    out.flags.writeable = False
+    return out

@@ -1,0 +1,731 @@
+"""Tables of any kind as a matrix with names: frames, arrays, sparse matrices, blocks of variables.
+
+The labels of the axes of an xarray object become the labels of columns and rows.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat import errors
+from spcastat.config import elements, library_of, listed, nearest, offers, plural, shown
+from spcastat.errors import DataError, ShapeError, SparseStructureError
+from spcastat.linalg.ties import LARGEST, first_rounded, first_rounded_of, is_sparse
+from spcastat.reading.checks import kind_of, require_exact, require_numbers, rounding
+
+
+def sound(data: Any) -> Any:
+    """Check the structure of a two-dimensional sparse matrix or array with scipy's checks, and return it.
+
+    Every index is checked once; values are not checked, and the large arrays are not copied. Unsorted and
+    repeated indices and explicit zeros are valid. Unused space after the last entry is valid, and is cut off.
+
+    Parameters
+    ----------
+    data : scipy.sparse matrix or array of shape (n, p), of any format
+
+    Raises
+    ------
+    SparseStructureError
+        If indices, pointers, values and shape contradict one another.
+    """
+    try:
+        if data.format in ("csr", "csc", "bsr"):
+            return _compressed(data)
+        if data.format == "lil":
+            lengths = [[len(one) for one in lists] for lists in (data.rows, data.data)]
+            if lengths[0] != lengths[1] or len(lengths[0]) != data.shape[0]:
+                raise ValueError("its lists of indices and of values differ in length")
+            return _compressed(data.tocsr())
+        if data.format == "dia":
+            inside = (data.offsets > -data.shape[0]) & (data.offsets < data.shape[1])
+            _require_integers(offsets=data.offsets)
+            checked = type(data)((data.data, data.offsets), shape=data.shape)  # the constructor checks
+            return type(data)((checked.data[inside], data.offsets[inside]), shape=data.shape)
+        found = data.tocoo()  # of COO and DOK
+        _require_integers(rows=found.coords[0], columns=found.coords[1])
+        return type(found)((found.data, found.coords), shape=data.shape)
+    except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
+        raise SparseStructureError(
+            f"The sparse matrix ({data.format.upper()}, shape {tuple(data.shape)}) is damaged: {error}. "
+            "Build it again from its entries: scipy.sparse.coo_array((values, (rows, columns)), shape)."
+        ) from error
+
+
+def _compressed(data: Any) -> Any:
+    _require_integers(indices=data.indices, indptr=data.indptr)
+    # scipy's check converts and cuts off the arrays in place, and skips the pointers if the last one is 0
+    checked = copy.copy(data)
+    for name in ("indices", "indptr"):
+        if getattr(checked, name).dtype.kind == "u":  # scipy warns about unsigned indices
+            setattr(checked, name, getattr(checked, name).astype(np.int64))
+    checked.check_format(full_check=True)
+    if (np.diff(checked.indptr) < 0).any():
+        raise ValueError("its pointers (indptr) fall")
+    if data.format == "bsr" and any(n % b for n, b in zip(data.shape, data.blocksize, strict=True)):
+        raise ValueError(f"its blocks of {data.blocksize} do not fill its shape")
+    return checked
+
+
+def _require_integers(**arrays: Any) -> None:
+    for name, values in arrays.items():
+        if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind not in "iu":
+            raise TypeError(f"{name} must be integers along one axis")
+
+
+def require_sound_columns(frame: pd.DataFrame) -> None:
+    """Raise SparseStructureError if a sparse column of a data frame is damaged."""
+    for place, dtype in enumerate(frame.dtypes):
+        if not isinstance(dtype, pd.SparseDtype):
+            continue
+        held = frame.iloc[:, place].array
+        index, values = held.sp_index, held.sp_values
+        arrays = (index.blocs, index.blengths) if hasattr(index, "blocs") else (index.indices,)
+        try:
+            made = type(index)(index.length, *arrays)  # the constructor checks; it lets starts below 0 pass
+            right = made.length == len(frame) and made.npoints == len(values)
+            right = right and all((np.asarray(one) >= 0).all() for one in arrays)
+        except ValueError:
+            right = False
+        if not right:
+            raise SparseStructureError(
+                f"The sparse column {frame.columns[place]!r} is damaged: positions contradict its length, "
+                f"{len(frame)}. Make it again from a dense column: pd.arrays.SparseArray(values)."
+            )
+
+
+#: Data up to this size in bytes (64 MB) are copied, so that a fit does not change when the caller later
+#: changes the data in place. Larger arrays may be used without a copy and must be left unchanged.
+COPY_LIMIT = 64 * 1024 * 1024
+
+_ALLOWED = (
+    "a pandas DataFrame, a two-dimensional NumPy array, a scipy.sparse matrix or array, an eager table that "
+    "narwhals knows (polars.DataFrame, pyarrow.Table), or an array of xarray; for rows in chunks the path of "
+    "a Parquet file or folder, a pattern or list of paths, a polars.LazyFrame, a dataset of pyarrow, a "
+    "relation of DuckDB, arrays in files (numpy.memmap, zarr, h5py), a list of tables, or a function that "
+    "opens them again"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Two-dimensional data from any container, not yet checked for types or missing values.
+
+    Attributes
+    ----------
+    values : DataFrame, ndarray of shape (n, p), or scipy.sparse array of shape (n, p)
+        Sparse values are in CSC format, or in CSR format if given in it and too large to copy.
+    columns, index : pandas.Index
+        p and n labels; copies, so that later changes by the caller have no effect.
+    named, labelled : bool
+        Whether the columns, and the rows, have labels from the user.
+    shared : bool
+        Whether `values` share memory with the caller's data.
+    """
+
+    values: Any
+    columns: pd.Index
+    index: pd.Index
+    named: bool
+    labelled: bool
+    shared: bool = True
+
+
+def array_labels(p: int) -> pd.Index:
+    """Return the labels x1, ..., xp of columns without names."""
+    return _numbered(p).copy()
+
+
+@lru_cache(maxsize=1)
+def _numbered(p: int) -> pd.Index:
+    """Return the labels x1, ..., xp; cached, because every chunk of a stream needs the same ones."""
+    return pd.Index([f"x{j}" for j in range(1, p + 1)])
+
+
+def open_table(data: Any) -> Table:
+    """Convert data of any accepted type to a table.
+
+    Parameters
+    ----------
+    data : DataFrame, ndarray, scipy.sparse matrix or array, polars or pyarrow table
+
+    Raises
+    ------
+    DataError
+        For another type.
+    ShapeError
+        If the data are not two-dimensional or have no columns.
+    ColumnTypeError
+        For an array that does not hold real numbers (columns of data frames are not checked here).
+    SparseStructureError
+        For sparse data with invalid structure, e.g. indices out of range.
+    """
+    if library_of(data) == "narwhals":
+        import narwhals as nw
+
+        data = nw.to_native(data, pass_through=True)
+    if isinstance(data, pd.DataFrame):
+        require_sound_columns(data)
+        table = Table(data, data.columns.copy(), data.index.copy(), named=True, labelled=True)
+    elif is_sparse(data):
+        values = _open_sparse(data)
+        table = _unnamed(values, data.format == values.format and _overlap(values, data))
+    elif isinstance(data, np.ndarray):
+        values = _open_array(data)
+        table = _unnamed(values, bool(np.may_share_memory(values, data)))
+    elif library_of(data) == "xarray":
+        return open_table(table_of(data))
+    else:
+        table = _open_other(data)
+    if not len(table.columns):
+        raise errors.ShapeError(
+            f"The data have {plural(len(table.index), 'row')} and no columns; at least one is needed."
+        )
+    return table
+
+
+def require_unique(columns: pd.Index) -> None:
+    """Raise DuplicateNamesError if two columns share a name."""
+    twice = columns[columns.duplicated()].unique()
+    if len(twice):
+        raise errors.DuplicateNamesError(
+            f"More than one column is called {listed(twice)}; names must differ. Rename them, or drop the "
+            "repeated ones with df.loc[:, ~df.columns.duplicated()]."
+        )
+
+
+def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -> tuple[np.ndarray, bool]:
+    """Return the columns of `frame` at `positions`, by default all, as one array.
+
+    Raises
+    ------
+    ColumnTypeError
+        If one of them does not hold real numbers.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n, p)
+        float32 if every column is, float64 otherwise; missing values are NaN.
+    shared : bool
+        Whether the array shares memory with `frame`.
+    """
+    chosen = frame
+    if positions is not None and list(positions) != list(range(frame.shape[1])):
+        chosen = frame.iloc[:, list(positions)]
+    require_numbers(chosen)
+    require_exact(chosen)
+    dtypes = set(chosen.dtypes)
+    dtype = np.float32 if {str(d).lower() for d in dtypes} == {"float32"} else np.float64
+    if all(isinstance(d, np.dtype) for d in dtypes):
+        matrix = chosen.to_numpy(dtype=dtype)
+    else:
+        matrix = chosen.to_numpy(dtype=dtype, na_value=np.nan)
+    first = frame.iloc[:, positions[0] if positions else 0]
+    # A conversion allocates new memory; a view shares memory with its first column.
+    shared = np.may_share_memory(matrix, first.to_numpy()) or not matrix.flags.writeable
+    return matrix, bool(shared)
+
+
+def numbers(table: Table) -> tuple[Any, bool]:
+    """Return the matrix of a table and whether it shares the caller's memory.
+
+    Raises
+    ------
+    ColumnTypeError
+        If a column of a frame does not hold real numbers.
+    """
+    if not isinstance(table.values, pd.DataFrame):
+        return table.values, table.shared
+    frame: Any = table.values
+    if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in frame.dtypes):
+        require_numbers(frame)
+        require_exact(frame)
+        return _open_sparse(frame.sparse.to_coo()), False
+    return frame_numbers(frame)
+
+
+def own(matrix: Any, shared: bool) -> Any:
+    """Return a copy of `matrix` if it is `shared` and not above COPY_LIMIT, else `matrix` itself.
+
+    A dense matrix is returned as a read-only view.
+    """
+    small = size_of(matrix) <= COPY_LIMIT
+    if is_sparse(matrix):
+        return matrix.copy() if shared and small else matrix
+    if shared and small:
+        matrix = np.array(matrix, order="K", copy=True)
+    view = matrix.view()
+    view.flags.writeable = False
+    return view
+
+
+def size_of(matrix: Any) -> int:
+    """Return the size in bytes of a dense array, or of a CSC or CSR array."""
+    if is_sparse(matrix):
+        return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
+    return int(matrix.nbytes)
+
+
+def _unnamed(values: Any, shared: bool) -> Table:
+    n, p = values.shape
+    return Table(values, array_labels(p), pd.RangeIndex(n), named=False, labelled=False, shared=shared)
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    """Whether two sparse matrices of the same format share memory."""
+    pairs = ((a.data, b.data), (a.indices, b.indices), (a.indptr, b.indptr))
+    return any(np.may_share_memory(x, y) for x, y in pairs)
+
+
+def _refuse_dtype(dtype: np.dtype, what: str) -> None:
+    if dtype.kind in "biuf":
+        return
+    if dtype.names is not None:
+        raise errors.ColumnTypeError(
+            f"A structured array was given ({dtype}); use pd.DataFrame(data) instead."
+        )
+    hint = {
+        "c": "take its real or imaginary part",
+        "O": "if it holds numbers, convert it with data.astype(float); otherwise use a DataFrame",
+    }.get(dtype.kind, "leave out the columns without numbers, or use a DataFrame")
+    raise errors.ColumnTypeError(f"{what} of dtype {dtype} was given; it must hold real numbers: {hint}.")
+
+
+def _open_array(data: np.ndarray) -> np.ndarray:
+    if data.ndim != 2:
+        hint = {
+            0: "a single number is not a table",
+            1: "use data.reshape(-1, 1) for one column or data.reshape(1, -1) for one row",
+        }.get(data.ndim, "use data.reshape(len(data), -1) to put the further axes side by side")
+        raise errors.ShapeError(
+            f"An array of shape {data.shape} was given; it must be two-dimensional, rows by columns: {hint}."
+        )
+    _refuse_dtype(data.dtype, "An array")
+    found = first_rounded(np.ma.compressed(data) if isinstance(data, np.ma.MaskedArray) else data)
+    if found is not None:
+        column = int(np.argwhere(np.ma.filled(data == found, False))[0][1])
+        raise rounding(f"x{column + 1}", found)
+    dtype = np.float32 if data.dtype == np.float32 else np.float64
+    if isinstance(data, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(data.astype(dtype), np.nan))
+    return np.asarray(data, dtype=dtype)
+
+
+def _open_sparse(data: Any) -> Any:
+    if data.ndim != 2:
+        raise errors.ShapeError(
+            f"A sparse array of shape {data.shape} was given; make it two-dimensional: data.reshape(1, -1)."
+        )
+    _refuse_dtype(data.dtype, "A sparse matrix")
+    dtype = np.float32 if data.dtype == np.float32 else np.float64
+    data = sound(data)
+    if data.dtype.kind in "iu" and data.dtype.itemsize >= 8:
+        entries = data.tocoo()
+        if (found := first_rounded(entries.data)) is not None:
+            raise rounding(f"x{int(entries.col[entries.data == found][0]) + 1}", found)
+    data = data.astype(dtype, copy=False)  # before adding repeated entries, which may overflow
+    from scipy.sparse import csc_array, csr_array
+
+    rowwise = data.format == "csr" and data.data.nbytes + data.indices.nbytes > COPY_LIMIT
+    matrix = csr_array(data, dtype=dtype) if rowwise else csc_array(data, dtype=dtype)
+    if not matrix.has_canonical_format:
+        # sum_duplicates works in place, so it must not get the caller's arrays.
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def _open_other(data: Any) -> Table:
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    given = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
+    if isinstance(data, pd.Series):
+        raise errors.ShapeError(
+            "A pandas Series was given; give series.to_frame() for one column, or its .T for one row."
+        )
+    if library_of(data) == "pyarrow" and type(data).__name__ == "RecordBatch":
+        import pyarrow
+
+        data = pyarrow.Table.from_batches([data])
+    try:
+        table = nw.from_native(data, eager_only=True)
+    except DuplicateError as error:
+        raise errors.DuplicateNamesError(
+            f"Columns share a name: {error}. Names must differ; rename them."
+        ) from None
+    except TypeError:
+        hints = {
+            " It is empty.": isinstance(data, list | tuple) and not data,
+            " Use np.asarray(data) if it is a list of rows.": isinstance(data, list | tuple),
+            " Use pd.DataFrame(data).": isinstance(data, dict),
+            " Read the file first, e.g. with pd.read_csv.": isinstance(data, str),
+            " Write them to Parquet files where they are, as Spark's df.write.parquet(folder) does, and give "
+            "the path.": offers(data, "collect"),
+            " Use np.asarray(data), two-dimensional.": offers(data, "__array__"),
+        }
+        hint = next((hint for hint, applies in hints.items() if applies), "")
+        raise errors.DataError(f"Data of type {given} were given; allowed are {_ALLOWED}.{hint}") from None
+    native = table.to_native()
+    stored = StoredIndex(
+        table.columns, getattr(native, "schema", None) if library_of(native) == "pyarrow" else None
+    )
+    names = [name for name in table.columns if name not in stored.labels]
+    try:
+        columns = {name: _column(table[name]) for name in names}
+    except DuplicateError as error:
+        raise errors.DuplicateNamesError(
+            f"Columns share a name: {error}. Names must differ; rename them."
+        ) from None
+    index = stored.index(lambda name: _column(table[name]), len(table))
+    frame = pd.DataFrame(columns, index=index, columns=pd.Index(names), copy=False)
+    labelled = bool(stored.labels) or stored.range is not None
+    return Table(frame, frame.columns, frame.index, named=True, labelled=labelled)
+
+
+def _column(series: Any) -> Any:
+    """Convert a narwhals series to an array for a pandas column, without pyarrow."""
+    import narwhals as nw
+
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        wide = dtype in (nw.Int128, nw.UInt128)  # types that NumPy does not have
+        plain = series.null_count() == 0 and not dtype.is_decimal() and not wide
+        if not plain and (dtype.is_decimal() or dtype in (nw.Int64, nw.UInt64) or wide):
+            known = series.drop_nulls()
+            large = len(known) and max(abs(known.min()), abs(known.max())) > LARGEST
+            if large and first_rounded_of(known.to_list()) is not None:  # refused by name if it is used
+                return pd.Series(series.to_list(), dtype=object).array
+        return (series if plain else series.cast(nw.Float64)).to_numpy()
+    if dtype == nw.Categorical or dtype == nw.Enum:
+        return pd.Categorical(series.to_list(), categories=getattr(dtype, "categories", None))
+    if dtype == nw.String:
+        return pd.array(series.to_list(), dtype="string" if pd.__version__ < "3" else "str")
+    if dtype.is_temporal():
+        return series.to_numpy()
+    return pd.Series(series.to_list(), dtype=object).array
+
+
+def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
+    """Return a table without the column that `weights` names, and the values of that column.
+
+    Parameters
+    ----------
+    table : Table
+        Its column names are unique.
+    weights : str or object
+        If it is not text, it is returned unchanged, with the whole table. A name is also returned unchanged
+        if the table is an array; :func:`spcastat.reading.checks.read_weights` then raises an error.
+
+    Returns
+    -------
+    table : Table
+    weights : array of shape (n,)
+        In the order of the rows. It is only checked that they are numbers.
+
+    Raises
+    ------
+    WeightsError
+        If there is no such column, or it does not hold real numbers.
+    ShapeError
+        If there is no other column.
+    """
+    if not isinstance(weights, str) or not isinstance(table.values, pd.DataFrame):
+        return table, weights
+    labels = list(table.columns)
+    if weights not in labels:
+        raise errors.WeightsError(
+            f"weights={shown(weights)} was given; the data have no such column; they have {listed(labels)}."
+            f"{nearest(weights, labels)} Give the name of a column, or one number for each row."
+        )
+    place = labels.index(weights)
+    column = table.values.iloc[:, place]
+    if kind_of(column) != "number":
+        raise errors.WeightsError(
+            f"weights={shown(weights)} was given, a column that does not hold real numbers ({column.dtype})."
+        )
+    if len(table.columns) == 1:
+        raise errors.ShapeError(f"The data have one column, the weights {shown(weights)}, and no variables.")
+    left = table.values.drop(columns=table.values.columns[place])  # a view if possible
+    return replace(table, values=left, columns=table.columns.delete(place)), column.array
+
+
+#: Names that pandas gives to the levels of an index without names.
+_UNNAMED = re.compile(r"__index_level_\d+__")
+
+
+class StoredIndex:
+    """Find the columns that hold the row labels of the stored data frame.
+
+    pandas writes an index as columns and lists them in the metadata of the schema. If a library such as
+    polars has dropped the metadata, columns called ``__index_level_0__`` and so on are recognised by their
+    names.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The names of all columns.
+    schema : pyarrow.Schema, optional
+
+    Raises
+    ------
+    FileError
+        If the metadata of pandas are damaged.
+    """
+
+    def __init__(self, names: Any, schema: Any = None):
+        stored = [] if schema is None else _stored(schema)
+        self.labels = [name for name in stored if isinstance(name, str) and name in names]
+        if not self.labels:
+            self.labels = [name for name in names if _UNNAMED.fullmatch(str(name))]
+        ranges = [one for one in stored if isinstance(one, dict) and one.get("kind") == "range"]
+        self.range = ranges[0] if len(ranges) == 1 and not self.labels else None
+
+    def index(self, columns: Any, n: int, start: int | None = None) -> pd.Index:
+        """Return the labels of n rows.
+
+        Parameters
+        ----------
+        columns : callable
+            Returns the n values of a column, given its name.
+        n : int
+        start : int or None
+            Number of rows of the stored frame that precede the n rows. None if these are the whole frame: if
+            a stored range has another length, they are numbered from 0.
+        """
+        if self.labels:
+            arrays = [columns(name) for name in self.labels]
+            names = [None if _UNNAMED.fullmatch(name) else name for name in self.labels]
+            if len(arrays) == 1:
+                return pd.Index(arrays[0]).rename(names[0])  # pd.Index(name=None) would keep the array's name
+            return pd.MultiIndex.from_arrays(arrays, names=names)
+        if self.range is None:
+            return pd.RangeIndex(n)
+        first, step = self.range["start"], self.range["step"]
+        if start is None and len(range(first, self.range["stop"], step)) != n:  # a slice of what was stored
+            return pd.RangeIndex(n)
+        if (first, step) == (0, 1):
+            return pd.RangeIndex(n)
+        first += step * (start or 0)
+        return pd.RangeIndex(first, first + step * n, step, name=self.range.get("name"))
+
+
+def _stored(schema: Any) -> list[Any]:
+    """Return pandas' metadata about the index; raise FileError if they are damaged."""
+    try:
+        stored = (schema.pandas_metadata or {}).get("index_columns", [])
+        for one in stored:
+            if isinstance(one, dict) and one.get("kind") == "range":
+                range(int(one["start"]), int(one["stop"]), int(one["step"]))
+        return list(stored)
+    except Exception as error:  # damaged metadata can cause any error
+        raise errors.FileError(
+            "The block that pandas writes into a Parquet file about its labels is damaged. Write the file "
+            "again, or without that block: table.replace_schema_metadata(None)."
+        ) from error
+
+
+def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
+    """Return the group of every variable, in the order of `index`, as a categorical.
+
+    `groups` is a sequence of names, a mapping or Series from variables to names, or a Categorical. Groups
+    given by names are in the order of their first occurrence. Raises ShapeError for anything else.
+    """
+    if isinstance(groups, pd.DataFrame):
+        raise ShapeError(
+            f"sections is a data frame of shape {groups.shape}; give one column, a section for each variable."
+        )
+    if hasattr(groups, "keys") and not isinstance(groups, pd.Series):
+        groups = pd.Series(dict(groups), dtype=object)
+    if isinstance(groups, pd.Series) and not groups.index.equals(index):
+        if not groups.index.is_unique or not any(name in index for name in groups.index.to_flat_index()):
+            raise ShapeError(
+                "sections names none of the variables; its labels must be names of variables. Groups of rows "
+                "are the groups= of biplot(), plot_scores() and report()."
+            )
+        groups = groups.reindex(index)
+    values = groups.array if isinstance(groups, pd.Series) else groups
+    found = values if isinstance(values, pd.Categorical) else _named_groups(values, len(index))
+    if len(found) != len(index):
+        raise ShapeError(f"sections has {len(found)} values; there are {len(index)} variables.")
+    return found
+
+
+def _named_groups(values: Any, p: int) -> pd.Categorical:
+    """Return the groups of a sequence of p names; raise ShapeError for anything else."""
+    try:
+        names = [None if _missing(one) else one for one in elements(values, p)]
+        known = list(dict.fromkeys(one for one in names if one is not None))
+        return pd.Categorical(names, categories=pd.Index(known, dtype=object, tupleize_cols=False))
+    except Exception:  # values that cannot be hashed or compared, or text that is not valid
+        raise ShapeError(
+            f"sections={shown(values)} was given; give {p} names or None, or a mapping from variables to "
+            "names."
+        ) from None
+
+
+def _missing(value: Any) -> bool:
+    nan = isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+    return nan or value is None or value is pd.NA or value is pd.NaT
+
+
+#: Name of the column with the numbers of the remaining rows, if some were dropped.
+ROW = "row"
+
+
+def axes_of(data: Any) -> tuple[Any, int]:
+    """Return the name of the axis of rows, and the number of columns.
+
+    Parameters
+    ----------
+    data : xarray.DataArray of two axes, rows and columns, or xarray.Dataset
+        The variables of a dataset are columns, all on the same axis.
+
+    Raises
+    ------
+    ShapeError
+        For other axes.
+    """
+    if hasattr(data, "data_vars"):
+        axes = {variable.dims for variable in data.data_vars.values()}
+        if len(axes) != 1 or len(next(iter(axes))) != 1:
+            raise ShapeError(
+                f"An xarray Dataset with variables on the axes {listed(data.sizes)} was given; all must lie "
+                "on the same one axis. Give one array, ds['name'], or some variables, ds[['a', 'b']]."
+            )
+        return next(iter(axes))[0], len(data.data_vars)
+    if not hasattr(data, "dims"):
+        raise DataError(f"An xarray {type(data).__name__} was given; give a DataArray or a Dataset.")
+    if len(data.dims) != 2:
+        raise ShapeError(
+            f"An xarray {type(data).__name__} with the axes {listed(data.dims) or 'none'} was given; it must "
+            "have two, rows and columns: use x.stack(row=[...]) to put axes together, or x.T to swap them."
+        )
+    return data.dims[0], int(data.shape[1])
+
+
+def column_labels(data: Any) -> pd.Index | None:
+    """Return the labels of the second axis, or None if it has none."""
+    return data.get_index(data.dims[1]) if data.dims[1] in data.indexes else None
+
+
+def in_memory(data: Any) -> bool:
+    """Whether the values are arrays in memory, rather than in a file or on dask."""
+    if getattr(data, "chunks", None):
+        return False
+    variables = data.data_vars.values() if hasattr(data, "data_vars") else [data]
+    return all(getattr(one.variable, "_in_memory", True) for one in variables)
+
+
+def table_of(data: Any) -> pd.DataFrame | np.ndarray:
+    """Return a table of values in memory.
+
+    Raises
+    ------
+    DataError
+        For values in a file or on dask.
+    """
+    axes_of(data)
+    if not in_memory(data):
+        raise DataError(
+            f"An xarray {type(data).__name__} in a file was given; give rows in memory, x.isel(...).load()."
+        )
+    return frame_of(data)
+
+
+def frame_of(data: Any) -> pd.DataFrame | np.ndarray:
+    """Return a table in memory: a data frame, or an array if neither rows nor columns have labels.
+
+    Parameters
+    ----------
+    data : xarray.DataArray or xarray.Dataset
+    """
+    rows, _ = axes_of(data)
+    index = data.get_index(rows) if rows in data.indexes else None
+    if hasattr(data, "data_vars"):
+        return pd.DataFrame({name: one.to_numpy() for name, one in data.data_vars.items()}, index=index)
+    labels, values = column_labels(data), data.to_numpy()
+    if labels is None and index is None:
+        return values
+    return pd.DataFrame(values, index=index, columns=labels, copy=False)
+
+
+def in_library_of(data: Any, frame: pd.DataFrame, rows: str = ROW) -> Any:
+    """Return a table of numbers in the library of `data`.
+
+    Parameters
+    ----------
+    data : any data
+        The user's data: a polars or Arrow table, or a narwhals frame of one. For anything else, `frame`
+        itself is returned.
+    frame : DataFrame
+        The result. If its row labels are not 0, 1, ..., they become the first columns, with the names of the
+        index or `rows`. Missing values become null.
+    rows : str
+
+    Returns
+    -------
+    DataFrame, or table of the other library
+    """
+    table = _other_library(data)
+    if table is None:
+        return frame
+    import narwhals as nw
+
+    if not frame.index.equals(pd.RangeIndex(len(frame))):
+        frame = frame.rename_axis([name or rows for name in frame.index.names]).reset_index()
+    columns = {str(name): _values(column) for name, column in frame.items()}
+    return nw.from_dict(columns, backend=table.implementation).to_native()
+
+
+def with_columns(data: Any, frame: pd.DataFrame, names: list[str]) -> Any:
+    """Return `data` with the columns `names` of `frame` as well, in the library of `data`.
+
+    Parameters
+    ----------
+    data : any data
+    frame : DataFrame
+        The data with the additional columns, in pandas.
+    names : list of str
+    """
+    table = _other_library(data)
+    if table is None:
+        return frame
+    import narwhals as nw
+
+    made = nw.from_dict({name: _values(frame[name]) for name in names}, backend=table.implementation)
+    return table.with_columns(*(made[name] for name in names)).to_native()
+
+
+def is_polars(data: Any) -> bool:
+    """Return whether the data are a frame of polars, or a narwhals frame of one."""
+    table = _other_library(data)
+    return table is not None and table.implementation.is_polars()
+
+
+def _other_library(data: Any) -> Any:
+    """Return `data` as a narwhals frame; None if their library is pandas or has the interface of pandas."""
+    if isinstance(data, (pd.DataFrame, np.ndarray)):
+        return None
+    import narwhals as nw
+
+    table = nw.from_native(data, eager_only=True, pass_through=True)
+    if not isinstance(table, nw.DataFrame) or table.implementation.is_pandas_like():
+        return None
+    return table
+
+
+def _values(column: pd.Series) -> Any:
+    """Return the values of a column without types of pandas, and with None for missing values."""
+    if column.dtype.kind in "fiub" and column.notna().all():
+        return column.to_numpy()
+    cells = zip(column.to_list(), column.isna(), strict=True)
+    return [None if missing else value for value, missing in cells]

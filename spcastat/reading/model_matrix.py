@@ -1,0 +1,430 @@
+"""The columns that the terms of a formula make, and a test that terms transform each row by itself.
+
+formulaic only codes factors and multiplies terms; :mod:`spcastat.reading.evaluation` evaluates their factors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed, plural, shown
+from spcastat.errors import FormulaError, MissingValuesError, SpcaError
+from spcastat.reading.design import Spec
+from spcastat.reading.evaluation import Given, value_of
+from spcastat.reading.expressions import (
+    Learning,
+    UnknownLevels,
+    cut,
+    read_expression,
+    require_levels,
+    require_size,
+    shortened,
+)
+from spcastat.reading.formula import Inputs, Parsed
+from spcastat.reading.formula_safety import problem_of
+from spcastat.reading.frames import require_unique
+from spcastat.reading.terms import MOST_TERMS, Model, Part
+
+#: Terms are tested on subsets of at most about this many rows.
+TRIED = 1000
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def learnt(
+    parsed: Parsed,
+    inputs: Inputs,
+    columns: pd.Index,
+    index: pd.Index,
+    weights: np.ndarray | None = None,
+    missing: Mapping[Any, np.ndarray] | None = None,
+) -> tuple[np.ndarray, Spec]:
+    """Evaluate the terms of a formula, with transforms and factors that learn from these rows.
+
+    Parameters
+    ----------
+    parsed : Parsed
+    inputs : Inputs
+        n rows, without missing values unless `missing` is given.
+    columns : pandas.Index
+        The labels of all columns of the data.
+    index : pandas.Index of length n
+        Labels of the rows for messages.
+    weights : ndarray of shape (n,), optional
+    missing : mapping, optional
+        The result of ``inputs.missing()``; each term then has values in the rows that have all its columns.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n, p)
+    spec : Spec
+        How new data become these columns.
+
+    Raises
+    ------
+    FormulaError, DuplicateNamesError
+        As :func:`evaluate`; also if there is no column, two have the same name, or a term depends on other
+        rows.
+    """
+    model, kept = parsed.model, missing or {}
+    if missing:
+        matrix, names, model = evaluate_with_gaps(model, inputs, missing, index, weights=weights)
+    else:
+        data = inputs.plain()
+        matrix, names, model = evaluate(model, data, index, weights=weights)
+    if not names:
+        raise FormulaError(f"formula={shown(model.text)} makes no column.")
+    own = {name: columns[position] for name, position in parsed.lookups.items()}
+    labels = pd.Index([own.get(name, name) for name in names], tupleize_cols=False)
+    require_unique(labels)
+    if not missing:  # with missing values, terms were tested one by one
+        require_rowwise(model, matrix, names, data, index)
+    levels: dict[Any, Any] = {}
+    for name, position in inputs.used.items():
+        there = inputs.rows(~kept[name] if kept else None)
+        text = inputs.kinds[name] == "levels"
+        levels[columns[position]] = tuple(there.plain([name])[name].unique()) if text else None
+    kept_model = replace(model, context={})  # the spec stores the context
+    return matrix, Spec("formula", labels, model.text, kept_model, model.context, levels)
+
+
+def evaluate(
+    model: Model,
+    data: pd.DataFrame,
+    index: pd.Index,
+    error: type[SpcaError] = FormulaError,
+    weights: np.ndarray | None = None,
+) -> tuple[np.ndarray, list[str], Model]:
+    """Evaluate the terms of a formula on complete data.
+
+    The function is thread-safe: it changes neither warning filters nor random states.
+
+    Parameters
+    ----------
+    model : Model
+    data : DataFrame
+        n rows, as :meth:`spcastat.reading.formula.Inputs.plain` returns them.
+    index : pandas.Index of length n
+        Labels of the rows for messages.
+    error : type
+        The type of error if the evaluation fails.
+    weights : ndarray of shape (n,), optional
+        Weights for transforms without a state: a row of weight 2 counts as two rows.
+
+    Raises
+    ------
+    FormulaError or `error`
+        If a function in the formula fails, levels are unknown, there would be too many columns, or results
+        are not n finite real numbers.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n, p), float64
+    names : list of str
+    model : Model
+        The terms with the states of their transforms.
+    """
+    text = model.text
+    unweighted = weights is None or bool((weights == 1).all())
+    learning = Learning(dict(model.states), None if unweighted else weights)
+    encodings = {name: (kind, dict(state)) for name, (kind, state) in model.encodings.items()}
+    given = Given(data, model.context, learning)
+    try:
+        with np.errstate(all="ignore"):
+            values = _values_of(model, given, encodings)
+            _require_few_columns(model, values, data)
+            made = _combine(model, values, encodings, len(data))
+    except UnknownLevels as unknown:
+        raise error(
+            f"formula={shortened(text)} met levels that it does not know: {unknown}. Allowed are the levels "
+            "that the fit has seen, or that the formula names."
+        ) from None
+    except FormulaError as refused:
+        raise FormulaError(f"formula={shortened(text)} cannot be evaluated: {refused}") from None
+    except Exception as failure:
+        raise error(
+            f"formula={shortened(text)} cannot be evaluated: {cut(_ANSI.sub('', str(failure)), 1000)}"
+        ) from failure
+    names = list(made.model_spec.column_names)
+    array = np.asarray(made.__wrapped__)
+    if array.dtype.kind not in "biuf" or array.shape != (len(data), len(names)):
+        raise FormulaError(
+            f"formula={shortened(text)} makes values of dtype {array.dtype} and shape {array.shape}; each "
+            f"term must make real numbers, one for each of the {plural(len(data), 'row')}."
+        )
+    matrix = np.array(array, dtype=np.float64, order="F")
+    _require_finite_terms(matrix, names, index, text)
+    learnt = {
+        name: (kind, state)
+        for name, (kind, state) in made.model_spec.encoder_state.items()
+        if kind.value == "categorical"
+    }
+    widths = tuple(len(term.columns) for term in made.model_spec.structure)
+    names = [re.sub(r"`column ([0-9.]+)`", r"`\1`", name) for name in names]  # see expressions.formula_name
+    return matrix, names, replace(model, states=learning.states, encodings=learnt, widths=widths)
+
+
+def _values_of(model: Model, given: Given, encodings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of all factors except numbers, by their texts."""
+    values: dict[str, Any] = {}
+    for part in _parts_of(model.terms):
+        try:
+            values[part.text] = _value_of(part, given)
+        except (UnknownLevels, FormulaError):
+            raise
+        except Exception as failure:
+            reason = f"[{type(failure).__name__}: {failure}]"
+            raise ValueError(f"{cut(part.text, 120)} fails. {reason}") from failure
+        known = encodings[part.text][1].get("categories") if part.text in encodings else None
+        if known is not None:
+            require_levels(values[part.text], known)
+    return values
+
+
+def _parts_of(terms: Iterable[tuple[Part, ...]]) -> list[Part]:
+    """Return the different parts of terms, except numbers."""
+    return list(dict.fromkeys(part for term in terms for part in term if part.method != "literal"))
+
+
+def _value_of(part: Part, given: Given) -> Any:
+    if part.method == "python":
+        return value_of(read_expression(part.text), given)
+    if part.text not in given.data:
+        return given.context[part.text]
+    column = given.data[part.text]
+    # Products of integers would overflow without an error.
+    return column.astype(np.float64) if column.dtype.kind in "biu" else column
+
+
+def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataFrame) -> None:
+    """Raise FormulaError, before factors are coded, if the terms would make too many columns."""
+    widths = {name: _width(value) for name, value in values.items()}
+    total = 0
+    for term in model.terms:
+        columns = 1
+        for part in term:
+            columns *= widths.get(part.text, 1)
+        total += columns
+        if total > MOST_TERMS + len(model.terms):
+            raise FormulaError(
+                f"it makes more than {MOST_TERMS} columns, {columns} of them from "
+                f"{shortened(':'.join(part.text for part in term), 80)}; use fewer levels or terms."
+            )
+    require_size(model.text, len(data), total, data.size)
+
+
+def _width(value: Any) -> int:
+    """Return the number of columns of a factor."""
+    bare = getattr(value, "__wrapped__", value)
+    about = getattr(value, "__formulaic_metadata__", None)
+    coded = about is not None and about.kind.value == "categorical"
+    if isinstance(bare, dict):
+        return len(bare)
+    if coded or (isinstance(bare, pd.Series) and bare.dtype.kind == "O"):
+        return int(pd.Series(bare).nunique())
+    return int(np.shape(bare)[1]) if np.ndim(bare) > 1 else 1
+
+
+def _combine(model: Model, values: Mapping[str, Any], encodings: dict[str, Any], rows: int) -> Any:
+    """Code factors and multiply terms with formulaic: full dummy coding, no intercept, no NA handling."""
+    from formulaic import ModelSpec, SimpleFormula
+    from formulaic.parser.types import Factor, Term
+
+    methods = {"python": "lookup"}
+    terms = [
+        Term([Factor(part.text, eval_method=methods.get(part.method, part.method)) for part in term])
+        for term in model.terms
+    ]
+    spec = ModelSpec(
+        formula=SimpleFormula(terms, _ordering="none"),
+        ensure_full_rank=False,
+        na_action="ignore",
+        output="numpy",
+        encoder_state=encodings,
+    )
+    return spec.get_model_matrix(pd.DataFrame(index=pd.RangeIndex(rows)), context=values)
+
+
+def _require_finite_terms(matrix: np.ndarray, names: list[str], index: pd.Index, text: str) -> None:
+    bad = ~np.isfinite(matrix)
+    if not bad.any():
+        return
+    where = np.flatnonzero(bad.any(axis=0))
+    first = bad[:, where[0]]
+    others = f", and so do {listed([names[j] for j in where[1:]])}" if len(where) > 1 else ""
+    raise FormulaError(
+        f"In formula={shortened(text)} the term {names[where[0]]!r} makes missing or infinite values in "
+        f"{plural(int(first.sum()), 'row')}, the first of them {index[int(first.argmax())]!r}{others}. "
+        "Check where the function is defined (log needs positive numbers), or leave these rows out."
+    )
+
+
+# --- terms of single rows, and missing values ------------------------------------------------------
+
+
+def require_rowwise(
+    model: Model, matrix: np.ndarray, names: list[str], data: pd.DataFrame, index: pd.Index
+) -> None:
+    """Raise FormulaError if a term has different values on a subset of the rows than on all rows.
+
+    The values of such a term, e.g. ranks, depend on the other rows, so that scores of new rows would not be
+    comparable with those of the fit. Transforms that store what they have learned pass the test. Terms within
+    the safe language of :mod:`~spcastat.reading.formula_safety` transform each row alone and are not tested.
+
+    Parameters
+    ----------
+    model : Model
+        With the states of its transforms, learned from all rows.
+    matrix : ndarray of shape (n, p)
+        The values of the terms on all rows.
+    names : list of str
+        The p names of the columns.
+    data : DataFrame of n rows
+    index : pandas.Index
+        The n labels of the rows.
+    """
+    tried, text = replace(model, terms=_unproven(model, data)), model.text
+    if not tried.terms or not matrix.size:
+        return
+    place = {name: j for j, name in enumerate(names)}
+    largest = np.maximum(matrix.max(axis=0), -matrix.min(axis=0))
+    for rows in _parts(len(data)):
+        part = data.iloc[rows].reset_index(drop=True)
+        try:
+            alone, found, _ = evaluate(tried, part, index[rows])
+        except SpcaError as error:
+            raise FormulaError(
+                f"formula={shortened(text)}: on {len(rows)} of its {len(data)} rows alone it fails, so that "
+                f"new rows could not be transformed: {error}"
+            ) from None
+        columns = [place[name] for name in found]
+        expected = matrix[rows][:, columns]
+        # Rounding errors depend on the number of rows, and are relative to the largest value.
+        slack = 1e-9 * np.abs(expected) + 1e-12 * largest[columns]
+        differ = ~(np.abs(alone - expected) <= slack).all(axis=0)
+        if differ.any():
+            bad = listed([found[j] for j in np.flatnonzero(differ)])
+            raise FormulaError(
+                f"In formula={shortened(text)} the values of {bad} depend on the other rows: {len(rows)} of "
+                f"the {len(data)} rows alone give other values. Use terms of single rows, such as log(a), or "
+                "that store what they learn, such as scale(a); or make the column in the data first."
+            )
+
+
+def _unproven(model: Model, data: pd.DataFrame) -> tuple[tuple[Part, ...], ...]:
+    """Return the terms with a part that is not in the safe language, and so must be tested."""
+    proven = {
+        part: part.text in data
+        if part.method == "lookup"
+        else problem_of(part.text, data.columns, strings=True, context=model.context) is None
+        for part in _parts_of(model.terms)
+    }
+    return tuple(term for term in model.terms if not all(proven.get(part, True) for part in term))
+
+
+def _parts(n: int) -> list[np.ndarray]:
+    """Return subsets of n rows for the test: first half, second half, single rows, and some in reverse order.
+
+    One half is not enough: for example, the largest value of an increasing column is in the second half.
+    """
+    if n < 2:
+        return []
+    half = n // 2
+    step = max(1, -(-half // TRIED))
+    return [
+        np.arange(0, half, step),
+        np.arange(half, n, step),
+        np.arange(1),
+        np.arange(half, half + 1),
+        np.arange(n - 1, -1, -max(2, step)),
+    ]
+
+
+def evaluate_with_gaps(
+    model: Model,
+    inputs: Inputs,
+    missing: Mapping[Any, np.ndarray],
+    index: pd.Index,
+    error: type[SpcaError] = FormulaError,
+    weights: np.ndarray | None = None,
+    known: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+) -> tuple[np.ndarray, list[str], Model]:
+    """Evaluate the terms of a formula, each on the rows in which all columns that it reads are present.
+
+    Every factor learns (levels, means, bases) from the rows on which it can be evaluated, whatever is missing
+    in other columns. So a term has the same values alone and in a longer formula.
+
+    Parameters
+    ----------
+    model, index, error, weights
+        As for :func:`evaluate`; factors with a state in `model` do not learn.
+    inputs : Inputs of n rows
+    missing : mapping
+        The result of ``inputs.missing()``.
+    known : callable, optional
+        For new data: checks the columns that a term reads. Without it the terms are those of a fit, and it is
+        tested that they transform each row by itself.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n, p)
+        NaN where a term is missing.
+    names : list of str
+    model : Model
+        The terms with the states of their factors.
+
+    Raises
+    ------
+    MissingValuesError
+        If no row has values in all columns that a term reads.
+    """
+    n = len(inputs.frame)
+
+    def rows_of(parts: tuple[Part, ...]) -> tuple[np.ndarray, pd.DataFrame]:
+        read = [name for name in inputs.used if any(name in _names(part) for part in parts)]
+        keep = ~np.any([np.zeros(n, dtype=bool), *(missing[name] for name in read)], axis=0)
+        if not keep.any() and (known is None or not model.widths):  # earlier files have no widths
+            raise MissingValuesError(
+                f"The term {shortened(':'.join(part.text for part in parts))} has no value in any "
+                f"{'row: leave it out of the formula' if known is None else 'of the new rows'}."
+            )
+        data = inputs.rows(keep).plain(read)
+        return np.flatnonzero(keep), data if known is None else known(data)
+
+    states, encodings = dict(model.states), dict(model.encodings)
+    for part in _parts_of(model.terms) if known is None else ():
+        rows, data = rows_of((part,))
+        alone = replace(model, terms=((part,),), states=states, encodings=encodings)
+        found = evaluate(alone, data, index[rows], error, None if weights is None else weights[rows])[2]
+        states |= found.states
+        encodings |= found.encodings
+    blocks: list[np.ndarray] = []
+    names: list[str] = []
+    for place, term in enumerate(model.terms):
+        rows, data = rows_of(term)
+        if not rows.size:  # no new row has values in all columns that the term reads
+            blocks.append(np.full((n, model.widths[place]), np.nan))
+            continue
+        alone = replace(model, terms=(term,), states=states, encodings=encodings)
+        values, made, _ = evaluate(alone, data, index[rows], error)
+        if known is None:
+            require_rowwise(alone, values, made, data, index[rows])
+        blocks.append(np.full((n, len(made)), np.nan))
+        blocks[-1][rows] = values
+        names += made
+    widths = tuple(block.shape[1] for block in blocks)
+    learnt = replace(model, states=states, encodings=encodings, widths=widths)
+    return np.asfortranarray(np.hstack(blocks)), names, learnt
+
+
+def _names(part: Part) -> frozenset[str]:
+    """Return the names that a part of a term reads; a number reads none."""
+    if part.method == "literal":
+        return frozenset()
+    return frozenset([part.text]) if part.method == "lookup" else read_expression(part.text).values

@@ -1,0 +1,456 @@
+"""Reading rows with or without a formula, and reading new rows the same way later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import GAPS, MISSING, listed, nearest, one_of, plural, shown, warn
+from spcastat.errors import (
+    DataError,
+    DataWarning,
+    DuplicateNamesError,
+    FormulaError,
+    NewDataError,
+    OptionError,
+    SpcaError,
+    TooFewRowsError,
+)
+from spcastat.linalg.regression import regress
+from spcastat.linalg.ties import is_sparse
+from spcastat.reading import formula as formulas
+from spcastat.reading import frames
+from spcastat.reading.checks import kinds_of, read_weights, refuse, require_rows, require_weight, rows_to_keep
+from spcastat.reading.design import PLAIN, Design, Partial, ReadOptions, Spec
+from spcastat.reading.expressions import formula_name
+from spcastat.reading.frames import Table, frame_numbers, numbers, open_table
+from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
+
+
+def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
+    """Convert new data to the columns that `spec` describes.
+
+    If the fit had column names, the columns of a data frame are matched by name, in any order, and others are
+    ignored. Arrays and sparse matrices are matched by position, with a warning if the fit had names. If the
+    fit had no names, a data frame is matched by position, with a warning unless its names are x1, ..., xp. A
+    formula needs names.
+
+    Parameters
+    ----------
+    spec : Spec
+    new : any container that :func:`read_data` takes, of shape (m, q); one row is enough
+    na : {"raise", "drop", "em", "pairwise"}
+        What to do with rows that have missing values. "drop" may leave no rows; the last two keep all rows,
+        with NaN in the matrix.
+
+    Returns
+    -------
+    matrix : ndarray of shape (m', p), or scipy.sparse CSC array
+        Raw values, float64 or float32. It may share the memory of `new`: do not write to it.
+    index : pandas.Index
+        The labels of the m' rows that are kept.
+
+    Raises
+    ------
+    NewDataError
+        For missing columns, a different number of columns, an array if a formula needs names, levels that did
+        not occur in the fit, or values that a transform does not accept.
+    DataError
+        ShapeError, ColumnTypeError, DuplicateNamesError, MissingValuesError and InfiniteValuesError as in
+        :func:`read_data`; TooFewRowsError if `new` has no rows.
+    FormulaError
+        If the formula makes missing or infinite values.
+
+    Warns
+    -----
+    DataWarning
+        If columns are matched by position although there are names.
+    """
+    one_of("na", na, MISSING)
+    table = open_table(new)
+    matrix, keep = replay_table(spec, table, na)
+    index = table.index if keep is None else table.index[keep]
+    return matrix, index
+
+
+def replay_table(
+    spec: Spec, table: Table, na: str, error: type[SpcaError] = NewDataError
+) -> tuple[Any, np.ndarray | None]:
+    """Convert an opened table to the columns that `spec` describes; see :func:`replay`.
+
+    Parameters
+    ----------
+    spec : Spec
+    table : Table
+    na : {"raise", "drop", "em", "pairwise"}
+    error : type
+        The type of error if a formula cannot be evaluated.
+
+    Returns
+    -------
+    matrix : ndarray of shape (m', p), or scipy.sparse CSC array
+    keep : ndarray of shape (m,) or None
+        A mask of the m' rows kept; None if all are.
+    """
+    if spec.partial is not None:
+        Y, Z, keep = replay_both(spec, table, na, error)
+        return spec.partial.regression.residuals(Y, Z), keep
+    if spec.kind == "formula" and spec.model_spec is not None:
+        return _formula(spec, table, na, error)
+    matrix, columns = _columns(spec, table)
+    keep = rows_to_keep(matrix, columns, na)
+    if keep is not None:
+        matrix = matrix[np.flatnonzero(keep)]
+    return matrix, keep
+
+
+def replay_both(
+    spec: Spec, table: Table, na: str, error: type[SpcaError] = NewDataError
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Convert an opened table to the variables, before adjustment, and the covariates that `spec` describes.
+
+    Returns
+    -------
+    Y : ndarray of shape (m', p)
+    Z : ndarray of shape (m', q)
+    keep : ndarray of shape (m,) or None
+        A mask of the m' rows kept, those without missing values in either; None if all are.
+    """
+    assert spec.partial is not None
+    made = [replay_table(one, table, na, error) for one in (replace(spec, partial=None), spec.partial.spec)]
+    every = np.ones(len(table.index), dtype=bool)
+    masks = [every if kept is None else kept for _, kept in made]
+    keep = masks[0] & masks[1]
+    Y, Z = (np.asarray(X, dtype=float)[keep[own]] for (X, _), own in zip(made, masks, strict=True))
+    return Y, Z, None if keep.all() else keep
+
+
+def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
+    """Select columns by name or by position; return them with their labels in the new data."""
+    p = len(spec.columns)
+    framed = isinstance(table.values, pd.DataFrame)
+    if spec.kind == "formula" and not framed:
+        _refuse_array(spec)
+    if framed and spec.kind in ("frame", "formula"):
+        positions = _find(spec.columns, table.columns)
+        _require_rows(table)
+        if positions == list(range(len(table.columns))):
+            return numbers(table)[0], spec.columns
+        return frame_numbers(table.values, positions)[0], spec.columns
+    if len(table.columns) != p:
+        names = f" ({listed(spec.columns, 4)})" if spec.kind == "frame" else ""
+        raise NewDataError(
+            f"The new data have {plural(len(table.columns), 'column')}; the fit has {p}{names}. Give the "
+            "same columns in the same order."
+        )
+    _require_rows(table)
+    if spec.kind == "frame":
+        kind = "a sparse matrix" if is_sparse(table.values) else "an array"
+        warn(
+            f"The new data are {kind} without names: its {plural(p, 'column is', 'columns are')} taken in "
+            "the order of the fit, "
+            f"{listed(spec.columns, 4)}. Pass a DataFrame with these columns to be sure.",
+            DataWarning,
+        )
+    elif framed and not table.columns.equals(spec.columns):
+        warn(
+            f"The fit had no names: the {plural(p, 'column')} {listed(table.columns, 4)} "
+            f"{'is' if p == 1 else 'are'} taken by position. Pass "
+            "df.to_numpy() if that is what you mean.",
+            DataWarning,
+        )
+    return numbers(table)[0], table.columns
+
+
+def _formula(
+    spec: Spec, table: Table, na: str, error: type[SpcaError]
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the columns that a formula with transforms makes of new data, and a mask of the rows kept."""
+    inputs, levels = _formula_columns(spec, table)
+    model = replace(spec.model_spec, context=spec.context or {})
+    missing = inputs.missing() if na in GAPS else {}
+    keep = None
+    if any(one.any() for one in missing.values()):
+        known = partial(_with_known_levels, known=levels)
+        matrix, _, _ = evaluate_with_gaps(model, inputs, missing, table.index, error, known=known)
+    else:
+        data, keep = formula_inputs(spec, table, na)
+        if not len(data):
+            return np.empty((0, len(spec.columns))), keep
+        index = table.index if keep is None else table.index[keep]
+        matrix, _, _ = evaluate(model, data, index, error)
+    if matrix.shape[1] != len(spec.columns):
+        raise error(
+            f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
+            f"{len(spec.columns)}. Fit again: what is kept of the formula is not what was fitted."
+        )
+    return matrix, keep
+
+
+def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return the columns that a formula reads, as input of :func:`spcastat.reading.model_matrix.evaluate`.
+
+    Returns
+    -------
+    data : DataFrame of m' rows
+    keep : ndarray of shape (m,) or None
+        A mask of the m' rows kept; None if all are.
+    """
+    inputs, levels = _formula_columns(spec, table)
+    keep = inputs.complete_rows(na)
+    inputs = inputs.rows(keep)
+    if not len(inputs.frame):
+        return pd.DataFrame(), keep
+    return _with_known_levels(inputs.plain(), levels), keep
+
+
+def _formula_columns(spec: Spec, table: Table) -> tuple[formulas.Inputs, dict[Any, tuple[Any, ...] | None]]:
+    """Return the columns that a formula reads, and their known levels by their names in the formula."""
+    if not isinstance(table.values, pd.DataFrame):
+        _refuse_array(spec)
+    frame = table.values
+    positions = _find(spec.inputs or {}, table.columns)
+    _require_rows(table)
+    known = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
+    used = dict(zip(known, positions, strict=True))
+    found = kinds_of(frame, [used[name] for name in known if known[name] is None])
+    refuse(frame, {position: kind for position, kind in found.items() if kind not in ("number", "other")})
+    # Levels may be numbers, and the type of a column without values says nothing.
+    kinds = {name: found.get(position, "levels") for name, position in used.items()}
+    return formulas.Inputs(frame, used, kinds), known
+
+
+def _with_known_levels(data: pd.DataFrame, known: Mapping[Any, tuple[Any, ...] | None]) -> pd.DataFrame:
+    """Convert the factors among the columns to objects in place, after a check of their levels."""
+    for name, levels in known.items():
+        if levels is None or name not in data:
+            continue
+        data[name] = data[name].astype(object)
+        unseen = [level for level in data[name].unique() if level not in levels]
+        if unseen:
+            raise NewDataError(
+                f"Column {str(name)!r} has levels that the fit has not seen: {listed(unseen)}. Known are "
+                f"{listed(levels, 12)}. Leave these rows out, or fit to data that have these levels."
+            )
+    return data
+
+
+def _find(wanted: Iterable[Any], columns: pd.Index) -> list[int]:
+    """Return the positions of the wanted labels in `columns`."""
+    wanted = list(wanted)
+    asked = set(wanted)
+    needed = pd.Index([label for label in columns if label in asked], dtype=object, tupleize_cols=False)
+    twice = needed[needed.duplicated()].unique()
+    if len(twice):
+        raise DuplicateNamesError(
+            f"The new data have more than one column called {listed(twice)}; names must differ."
+        )
+    place = {label: position for position, label in enumerate(columns)}
+    missing = [label for label in wanted if label not in place]
+    if missing:
+        hint = nearest(missing[0], columns)
+        raise NewDataError(
+            f"The new data lack {len(missing)} of the {len(wanted)} columns of the fit: {listed(missing)}. "
+            f"They have {listed(columns)}.{hint}"
+        )
+    return [place[label] for label in wanted]
+
+
+def _refuse_array(spec: Spec) -> None:
+    raise NewDataError(
+        f"The fit used formula={spec.formula!r}, which needs column names: give a DataFrame with them."
+    )
+
+
+def _require_rows(table: Table) -> None:
+    if not len(table.index):
+        raise TooFewRowsError("The new data have no rows; at least one is needed.")
+
+
+def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -> Design:
+    """Convert data to a checked table of numbers.
+
+    Without a formula all columns are used. Columns and rows keep their order and labels; booleans count as 0
+    and 1. The caller's data are never written to. Data up to :data:`spcastat.intake.COPY_LIMIT` bytes are
+    copied; larger arrays may be used without a copy, so leave them unchanged as long as the fit is in use.
+
+    Parameters
+    ----------
+    data : DataFrame, ndarray, scipy.sparse matrix or array, polars or pyarrow table, of shape (n, p)
+        Sparse data stay sparse. Arrays get the columns x1, ..., xp. The mask of a masked array marks
+        missing values.
+    reading : ReadOptions
+        By default all columns without transformation, and no missing values.
+    defer : bool
+        Do not check an array above :data:`spcastat.intake.COPY_LIMIT` for missing and infinite values, which
+        takes a pass over it. The caller must call ``Design.check`` if a sum over all values is not finite.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    DataError
+        Among others ShapeError, TooFewRowsError, ColumnTypeError, DuplicateNamesError,
+        MissingValuesError, InfiniteValuesError and WeightsError.
+    FormulaError
+        For a formula that cannot be parsed or evaluated.
+    """
+    formula, na = reading.formula, reading.na
+    table = frames.open_table(data)
+    frames.require_unique(table.columns)
+    require_rows(len(table.index))
+    table, weights = frames.take_weights(table, reading.weights)
+    w = None if weights is None else read_weights(weights, table.index, table.labelled)
+    if formula is None:
+        return _read_columns(table, None, w, na, defer)
+    if not isinstance(table.values, pd.DataFrame):
+        kind = "a NumPy array" if isinstance(table.values, np.ndarray) else "sparse data"
+        hint = "pd.DataFrame(data, columns=[...])"
+        if kind != "a NumPy array":
+            hint = "pd.DataFrame.sparse.from_spmatrix(data, columns=[...]), or leave the formula out"
+        raise FormulaError(
+            f"formula={shown(formula)} was given with {kind}, whose columns have no names; use {hint}."
+        )
+    parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights)
+    kinds = formulas.kinds_of(table.values, parsed, reading.categorical)
+    if parsed.given is None:
+        return _read_formula(table, parsed, kinds, w, na, defer)
+    return _read_partial(table, parsed, kinds, w, na)
+
+
+def _read_partial(
+    table: frames.Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
+) -> Design:
+    """Read variables and covariates, keep rows without missing values, and adjust the variables."""
+    if na in GAPS:
+        raise OptionError(
+            f"na={na!r} was given with the covariates of formula={shown(parsed.model.text)}, which need "
+            "complete rows. Use na='drop', or fill the rows: spca(data, k, na='em', scale=True).imputed."
+        )
+    given = parsed.given
+    assert given is not None
+    others = formulas.kinds_of(table.values, given, "dummy")
+    every = formulas.Inputs(table.values, {**parsed.used, **given.used}, {**kinds, **others})
+    keep = every.complete_rows(na)
+    _, w, dropped = _rows(table.index, w, keep)
+    if keep is not None:
+        table = replace(table, values=every.rows(keep).frame, index=table.index[keep])
+    design = _read_formula(table, parsed, kinds, w, "raise", False)
+    covariates = _read_formula(table, given, others, w, "raise", False)
+    Y, Z = np.asarray(design.matrix, dtype=float), np.array(covariates.matrix, dtype=float)
+    partial = Partial(covariates.spec, regress(Y, Z, w, design.columns))
+    adjusted = frames.own(partial.regression.residuals(Y, Z), False)
+    spec = replace(design.spec, partial=partial)
+    return replace(design, matrix=adjusted, spec=spec, dropped=dropped, shared=False, covariates=Z)
+
+
+def _read_columns(
+    table: frames.Table, parsed: formulas.Parsed | None, w: np.ndarray | None, na: str, defer: bool
+) -> Design:
+    """Read columns without transformation: all of them, or those that a plain formula selects."""
+    if parsed is None:
+        columns = table.columns
+        spec = Spec("frame" if table.named else "array", columns)
+        matrix, shared = frames.numbers(table)
+    else:
+        positions = [parsed.lookups[term[0].text] for term in parsed.model.terms]
+        columns = table.columns[positions]
+        spec = Spec("formula", columns, formula=parsed.model.text)
+        matrix, shared = frames.frame_numbers(table.values, positions)
+    if na in GAPS and is_sparse(matrix):
+        raise OptionError(f"na={na!r} was given with sparse data; give X.toarray(), or use na='drop'.")
+    defer = defer and na == "raise" and isinstance(matrix, np.ndarray) and matrix.nbytes > frames.COPY_LIMIT
+    keep = None if defer else rows_to_keep(matrix, columns, na)
+    if keep is not None:
+        matrix, shared = matrix[np.flatnonzero(keep)], False
+    index, w, dropped = _rows(table.index, w, keep)
+    held = frames.own(matrix, shared)
+    shared = shared and frames.size_of(held) > frames.COPY_LIMIT
+    return Design(held, index, spec, w, dropped, shared=shared)
+
+
+def _read_formula(
+    table: frames.Table, parsed: formulas.Parsed, kinds: Any, w: np.ndarray | None, na: str, defer: bool
+) -> Design:
+    """Read the terms of a formula."""
+    if parsed.plain and all(kind == "number" for kind in kinds.values()):
+        return _read_columns(table, parsed, w, na, defer)
+    inputs, keep = formulas.Inputs(table.values, parsed.used, kinds), None
+    missing = inputs.missing() if na in GAPS else {}
+    if not any(one.any() for one in missing.values()):
+        keep, missing = inputs.complete_rows(na), {}
+    index, w, dropped = _rows(table.index, w, keep)
+    matrix, spec = learnt(parsed, inputs.rows(keep), table.columns, index, w, missing)
+    return Design(frames.own(matrix, False), index, spec, w, dropped)
+
+
+def _rows(
+    index: pd.Index, w: np.ndarray | None, keep: np.ndarray | None
+) -> tuple[pd.Index, np.ndarray | None, int]:
+    """Return index and weights of the rows in the mask `keep`, and the number of dropped rows."""
+    dropped = 0
+    if keep is not None:
+        dropped = int((~keep).sum())
+        index = index[keep]
+        w = None if w is None else w[keep]
+    require_rows(len(index), dropped)
+    if w is not None:
+        require_weight(w)
+        w.flags.writeable = False
+    return index, w, dropped
+
+
+class FoldedTerms:
+    """Reads subsets of the rows as all rows were read, for cross-validation; picklable if the context is.
+
+    The columns of held-out rows are computed with terms that were learned from the other rows only.
+
+    Parameters
+    ----------
+    data : DataFrame, polars or pyarrow table
+    reading : ReadOptions
+        With a formula.
+    """
+
+    def __init__(self, data: Any, reading: ReadOptions):
+        table, weights = frames.take_weights(frames.open_table(data), reading.weights)
+        assert isinstance(table.values, pd.DataFrame)
+        frame = table.values.set_axis(table.columns, axis=1).reset_index(drop=True)
+        if isinstance(weights, pd.Series) and table.labelled:
+            weights = weights.reindex(table.index)
+        weights = None if weights is None else np.asarray(weights, dtype=float)
+        na = reading.na if reading.na in GAPS else "raise"
+        self.reading = replace(reading, na=na, weights=None)
+        whole = read_data(frame, replace(reading, weights=weights))
+        kept = whole.index.to_numpy()
+        self.frame = frame.iloc[kept].reset_index(drop=True)
+        self.weights = None if weights is None else weights[kept]
+        self.columns = whole.columns
+
+    def __call__(self, which: np.ndarray) -> tuple[Any, Any]:
+        """Return the columns for the rows in a mask, and those for all other rows by the same terms.
+
+        Raises
+        ------
+        DataError
+            If the other rows have a level or a value that does not occur in the rows of the mask.
+        """
+        w = None if self.weights is None else self.weights[which]
+        try:
+            learnt = read_data(self.frame[which], replace(self.reading, weights=w))
+            if not learnt.columns.equals(self.columns):
+                raise NewDataError("its columns are not those of all rows")
+            others = replay(learnt.spec, self.frame[~which], na=self.reading.na)[0]
+        except (NewDataError, FormulaError) as error:
+            raise DataError(
+                f"The formula cannot be learnt without a fold: {error} Give fewer folds, leave rare levels "
+                "out, or make the columns before."
+            ) from None
+        return learnt.matrix, others

@@ -1,1 +1,0 @@
-"""Output of a fit in words, tables and pages: summary, equations, HTML report."""

@@ -1,0 +1,842 @@
+"""The results of choose() and choose_k()."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+import pandas as pd
+
+from spcastat import plots
+from spcastat.assess.candidates import CRITERIA
+from spcastat.assess.noise_tests import LEAST_CORRELATION, Standing, broken_stick
+from spcastat.assess.unequal_cardinalities import Selected
+from spcastat.config import plural
+from spcastat.errors import OptionError
+from spcastat.fit.record import deep_copy
+from spcastat.fit.state import FitState, rule_of
+from spcastat.results.fit import SpcaResult
+from spcastat.search.default import GRAM_LIMIT
+from spcastat.show.chapters import Chapter, chapter_of
+from spcastat.show.grid import Document, Row, Table, alike, fixed, percent
+from spcastat.show.renderings import Summary
+from spcastat.show.report import write_report
+from spcastat.show.summary import describe_data, unequal_variances
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat.argument_types import ByRow, Path, Sections
+
+#: Decimals of the columns of tests.
+DIGITS = {"p": 3, "deflated_p": 3, "sparse_p": 3, "sparse_correlation": 2}
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The part of a large data set that was tested.
+
+    Attributes
+    ----------
+    variables : int
+        Number of all variables, of which some were tested.
+    rows : int
+        Number of rows used for the tests; the other rows selected the variables.
+    """
+
+    variables: int
+    rows: int
+
+
+class ComponentChoice(Summary):
+    """The number of components that stand out from noise, by three tests; the result of `choose_k`.
+
+    It prints as the table of the tests and the reasons, and shows as HTML in a notebook.
+    """
+
+    def __init__(
+        self, found: Standing, *, p: int, unit: float, most: int, tested: Tested | None = None
+    ) -> None:
+        self._found, self._most, self._p, self._tested = found, most, p, tested
+        self._spectrum = _spectrum_of(found, p, unit)
+        self._table = _table_of(found, self._spectrum, unit)
+
+    def _document(self) -> Document:
+        title = f"Number of components: {self.k}   ({self._by_test}; {self.n_draws} sign flips)"
+        return Document(title, (), (self._lines(len(self._table)),), (*self._reasons(), self._key()))
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables "components" (`table`) and "spectrum"."""
+        return {"components": self.table, "spectrum": self.spectrum}
+
+    @property
+    def k(self) -> int:
+        """The number of components: max(min(parallel, deflated), sequential)."""
+        return self._found.k
+
+    @property
+    def parallel(self) -> int:
+        """The number that parallel analysis keeps."""
+        return self._found.parallel
+
+    @property
+    def deflated(self) -> int:
+        """The number whose eigenvalues stand out after projecting out earlier components."""
+        return self._found.deflated
+
+    @property
+    def sequential(self) -> int:
+        """The number that the sequential sparse test keeps."""
+        return self._found.sequential
+
+    @property
+    def kaiser(self) -> int | None:
+        """The number of eigenvalues above their mean (Kaiser); None if some variables were not tested."""
+        if self._tested is not None:
+            return None
+        mean = self._found.values.sum() / self._p  # over all p variables
+        return int(np.sum(self._found.values > mean * (1.0 + 1e-10)))
+
+    @property
+    def broken_stick(self) -> int | None:
+        """The number of shares above those of a broken stick; None if some variables were not tested."""
+        if self._tested is not None:
+            return None
+        above = self._spectrum["share"] > self._spectrum["broken_stick"]
+        return len(above) if above.all() else int(np.argmin(above))
+
+    @property
+    def alpha(self) -> float:
+        """The level of the tests."""
+        return self._found.draws.alpha
+
+    @property
+    def n_draws(self) -> int:
+        """The number of draws of noise for each test."""
+        return self._found.draws.n_draws
+
+    @property
+    def sparse_card(self) -> int:
+        """The number of variables of the components in the sequential sparse test."""
+        return self._found.card
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per component: eigenvalue, noise, p-values; sparse variance, p-value and correlation.
+
+        "noise" is the 1 - alpha quantile of the draws. The tests of "deflated_p" and "sparse_p" end with the
+        first component that is not significant; a sparse component that explains less than .1 of the mean
+        correlation of its variables ("sparse_correlation") is not tested. "share" and "cumulative" are shares
+        of the variance.
+        """
+        return deep_copy(self._table)
+
+    @property
+    def spectrum(self) -> pd.DataFrame:
+        """All eigenvalues (of the tested variables), their shares, and the shares of a broken stick."""
+        return deep_copy(self._spectrum)
+
+    @property
+    def reason(self) -> str:
+        """The reasons for the number, in words."""
+        return " ".join(self._reasons())
+
+    @property
+    def method_text(self) -> str:
+        """Text for a methods section on how the number was chosen."""
+        return (
+            "The number of components was chosen by comparison with noise, made by flipping the signs of the "
+            f"centred values at random ({self.n_draws} draws). {next(self._reasons())}"
+        )
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the leading eigenvalues and thresholds from noise.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        return plots.plot_components(self._spectrum, self._table, alpha=self.alpha, ax=ax)
+
+    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
+
+        Raises
+        ------
+        OptionError
+            If the analysis used other data or another scale.
+        """
+        if self._tested is not None:
+            raise OptionError(
+                f"parallel= is an analysis of {self._p} of {self._tested.variables} variables, and the "
+                "eigenvalues of the fit are of all of them; leave it out, or analyse a sample of the rows."
+            )
+        own_values = self._spectrum["eigenvalue"].to_numpy()
+        both = min(len(own_values), len(spectrum))
+        if not np.allclose(own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0]):
+            raise OptionError(
+                "parallel= is an analysis of other data, or with another scale, than the fit (its "
+                f"largest eigenvalue is {own_values[0]:.6g}, that of the fit {spectrum[0]:.6g}); give "
+                "choose_k() the data and the scale= of the fit."
+            )
+        return self._table["noise"].to_numpy(dtype=float)
+
+    def _reasons(self) -> Iterator[str]:
+        table, found, m = self._table, self._found, len(self._table)
+        k, P, D, Q = found.k, found.parallel, found.deflated, found.sequential
+        level = percent(found.draws.level, 1 - (found.draws.level >= 0.01))
+        yield (
+            f"Parallel analysis keeps {P}"
+            + (f", of which {D} stand out when those before them are projected out" if D < P else "")
+            + f"; the sequential sparse test keeps {Q}. The choice is {k}, "
+            + ("the larger number" if min(P, D) != Q else "by both")
+            + "."
+        )
+        if m not in (P, Q) and m > P:
+            line = table.iloc[P]
+            value, bound = alike([line["observed"], line["noise"]])
+            share = percent(self.alpha, 0)
+            yield f"The eigenvalue of PC{P + 1} is {value}, and {share} % of noise exceed {bound}."
+        if D < P:
+            yield (
+                f"PC{D + 1} has p = {fixed(table['deflated_p'].iloc[D], 3)} without those before it (level "
+                f"{level} %): to parallel analysis rows of very unequal size look like components."
+            )
+        yield from self._cautions()
+        if min(P, D) < Q:
+            yield (
+                "The sparse test sees weak components of few variables that strong ones hide from parallel "
+                "analysis; parts of a block of many weak variables can look like them, too, of which it "
+                f"takes {self.sparse_card} variables at first (card=)."
+            )
+        elif min(P, D) > Q:
+            yield (
+                f"Further components of {plural(self.sparse_card, 'variable')} do not stand out: they are "
+                "weak, or spread over many variables."
+            )
+
+    def _brief(self) -> str:
+        """The chosen number of components, and the number by each test and rule."""
+        rules = "" if self._tested else f"; Kaiser {self.kaiser}, broken stick {self.broken_stick}"
+        return f"{self.k}: {self._by_test}{rules}"
+
+    @property
+    def _by_test(self) -> str:
+        found = self._found
+        return f"parallel analysis {found.parallel}, deflated {found.deflated}, sparse {found.sequential}"
+
+    def _cautions(self) -> Iterator[str]:
+        """Yield warnings: the last tested component still stands out, or some variables were not tested."""
+        found, m = self._found, len(self._table)
+        if m in (found.parallel, found.sequential):
+            where = "give a larger kmax to see the end" if m < self._most else "no more can be tested"
+            lead = "The one component" if m == 1 else f"The last of the {m} components"
+            yield f"{lead} that {'was' if m == 1 else 'were'} tested still stands out; {where}."
+        if self._tested is not None:
+            yield (
+                f"Tested were {self._p:,} of {self._tested.variables:,} variables in {self._tested.rows:,} "
+                "rows, about half; the other rows selected the variables, by a sparse fit. Weak components "
+                "are harder to find in half of the rows, and components of many more variables may be missed."
+            )
+
+    def _lines(self, most: int) -> Table:
+        table = self._table.iloc[:most]
+        lines = []
+        values = alike([*table["observed"], *table["noise"]])
+        m = len(table)
+        for i, (name, line) in enumerate(table.iterrows()):
+            tests = (
+                "" if np.isnan(line[one]) else fixed(line[one], digits) for one, digits in DIGITS.items()
+            )
+            cells = (values[i], values[m + i], *tests, percent(line["cumulative"], 1))
+            lines.append(Row(str(name), cells, rule=i == self.k > 0))
+        point = f"{percent(1 - self.alpha, 0)} % of noise"
+        headings = ("observed", point, "p", "deflated p", "sparse p", "r", "cum. %")
+        return Table("", headings, tuple(lines))
+
+    def _key(self) -> str:
+        """Explanation of the headings of the table."""
+        key = (
+            "observed: eigenvalue. p: of the eigenvalue of that rank. deflated p: of the first one without "
+            f"the components before. sparse p: of a component of {plural(self.sparse_card, 'variable')} "
+            "without the sparse ones before, not tested where r, the mean correlation that it explains, is "
+            f"below {fixed(LEAST_CORRELATION, 1)}. cum. %: variance up to "
+            f"here{'' if self._tested is None else ', of that of the tested variables'}. Below the line: not "
+            "chosen."
+        )
+        if self._tested is None:
+            key += f" Kaiser's rule {self.kaiser}, broken stick {self.broken_stick}."
+        return key
+
+
+def _spectrum_of(found: Standing, p: int, unit: float) -> pd.DataFrame:
+    """Return all eigenvalues in units of the data, their shares, and those of a broken stick of p pieces."""
+    values = found.values * unit
+    shares = values / values.sum()
+    return pd.DataFrame(
+        {
+            "eigenvalue": values,
+            "share": shares,
+            "cumulative": np.cumsum(shares),
+            "broken_stick": broken_stick(p)[: len(values)],
+        },
+        index=pd.Index([f"PC{j + 1}" for j in range(len(values))], name="component"),
+    )
+
+
+def _table_of(found: Standing, spectrum: pd.DataFrame, unit: float) -> pd.DataFrame:
+    """Return the tests of each component, variances in units of the data."""
+    tested = spectrum.iloc[: len(found.p_values)]
+    return pd.DataFrame(
+        {
+            "observed": tested["eigenvalue"],
+            "noise": found.bound * unit,
+            "p": found.p_values,
+            "deflated_p": found.deflated_p_values,
+            "sparse_observed": found.sparse_variances * unit,
+            "sparse_p": found.sparse_p_values,
+            "sparse_correlation": found.correlations,
+            "share": tested["share"],
+            "cumulative": tested["cumulative"],
+        },
+        index=tested.index,
+    )
+
+
+#: The advice for variables with very different variances.
+SCALED = "choose(data, scale=True)"
+#: criterion -> its name.
+NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
+#: rule -> description of the fit that it chooses.
+RULES = {
+    "worth": "the sparsest fit to which no further {unit}s are worth adding",
+    "1se": "the sparsest fit within one standard error of the smallest",
+    "paired": "the sparsest fit within one standard error of the difference, paired by fold",
+    "min": "the best value",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Chosen:
+    """How cardinalities were chosen, and its description in tables and words.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The candidates, with a column "chosen".
+    state : FitState
+        The fit.
+    card : int or list of int
+    by, rule : str
+    share : float
+    folds, repeats : int
+    selected : Selected
+    dense : float or None
+        The error of dense PCA.
+    among : int or None
+        The number of variables considered, if not all.
+    call : str
+        The call that reproduces the fit.
+    groups : int or None
+        The number of groups of variables, if cardinalities count these.
+    """
+
+    table: pd.DataFrame
+    state: FitState
+    card: Any
+    by: str
+    rule: str
+    share: float
+    folds: int
+    repeats: int
+    selected: Selected
+    dense: float | None
+    among: int | None
+    call: str
+    groups: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """The unit in which cardinalities are counted: "group" or "loading"."""
+        return "group" if self.groups else "loading"
+
+    @property
+    def _counted(self) -> str:
+        """The column of the table with the sums of cardinalities."""
+        return "groups" if self.groups else "nonzeros"
+
+    @property
+    def _line(self) -> pd.Series:
+        """The candidate that was chosen."""
+        return self.table[self.table["chosen"]].iloc[0]
+
+    @property
+    def _best(self) -> pd.Series:
+        """The candidate with the best value of the criterion."""
+        return self.table.iloc[self.selected.best]
+
+    @property
+    def worth(self) -> bool:
+        """Whether the rule "worth" was applied, which only these two criteria use."""
+        return self.rule == "worth" and self.by in ("cv", "ebic")
+
+    def document(self) -> Document:
+        """Return the full document for a report: all candidates, criteria and reasons."""
+        columns = self._columns(False)
+        notes = [*self.reasons(), self._key(columns)]
+        return self._document([], [self._grid(columns, self.table.index)], notes)
+
+    def screen(self, components: ComponentChoice | None) -> Document:
+        """Return the printout: the choice, the fits with which it is compared, and warnings.
+
+        The tests for the number of components are included if this number was chosen as well.
+        """
+        table, selected = self.table, self.selected
+        compared = {selected.place, selected.equal, selected.best}
+        compared |= {i for i in table.index if table["card"][i] in selected.readings.values()}
+        shown = table.index[sorted(compared)]
+        columns = self._columns(True)
+        notes = [self._verdict(), *self._about_components(), *self._about_density(), *self._cautions()]
+        ends = [f"All {len(table)} candidates: choice.table."] if len(shown) < len(table) else []
+        facts, tables = [], []
+        if components is not None:
+            notes += components._cautions()
+            facts.append(("k", components._brief()))
+            tables.append(components._lines(components.k + 1))  # up to the first one that was not chosen
+            ends.append("The tests of k: choice.k_choice.")
+        notes.append(" ".join([self._key(columns), *ends]))
+        tables.append(self._grid(columns, shown))
+        return self._document(facts, tables, notes)
+
+    def _document(self, facts: list[tuple[str, str]], tables: list[Table], notes: list[str]) -> Document:
+        kind = "Cardinalities" if isinstance(self.card, (tuple, list)) else "Cardinality"
+        title = f"{kind} of {plural(self.state.record.k, 'component')} by {NAMES[self.by]}"
+        return Document(title, tuple(self._facts(*facts)), tuple(tables), tuple(notes))
+
+    def _facts(self, *between: tuple[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield the lines of the header of the choice; `between` is inserted between data and rule."""
+        for note in unequal_variances(self.state.record, self.state.moments.variances, SCALED):
+            yield "Scale", note
+        yield "Data", describe_data(self.state.record)
+        yield from between
+        yield "Rule", self._rule_text()
+        yield "Fit", self.call
+
+    # --- reasons ------------------------------------------------------------------------------------
+
+    def reasons(self) -> Iterator[str]:
+        """Yield the reasons for the choice and further remarks."""
+        table, line = self.table, self._line
+        yield self._verdict()
+        if self.worth and line["card"] != self._best["card"]:
+            yield self._unworthy()
+        yield from self._about_components()
+        yield from self._about_density()
+        yield from self._cautions()
+        if self.by == "cv" and "ebic" in table:
+            other = table["card"].iloc[int(table["ebic"].argmin())]
+            each = " in each" if self.state.record.k > 1 and not isinstance(other, (tuple, list)) else ""
+            if other != line["card"]:
+                yield f"EBIC would take {card_text(other)}{each}."
+
+    def _verdict(self) -> str:
+        """Return a sentence that compares the choice with the best value."""
+        by, line, best = self.by, self._line, self._best
+        one = not isinstance(line["card"], (tuple, list))
+        name = f"{'Cardinality' if one else 'Cardinalities'} {card_text(line['card'])}"
+        if by == "variance":
+            kept, share = percent(line["relative_adjusted"], 1), percent(self.share, 0)
+            if line["relative_adjusted"] < self.share:
+                return f"{name}: no candidate keeps {share} %; it keeps {kept} %."
+            goal = f"that keep {share} % of dense PCA's variance, all components together ({kept} %)"
+            return f"{name}: the fewest {self.unit}s {goal}."
+        if line["card"] != best["card"]:
+            return f"{name}: {self._compared()}."
+        extreme = "largest" if by == "is" else "smallest"
+        lead = f"{name} {'has' if one else 'have'} the {extreme} {NAMES[by]}"
+        if by == "cv":
+            lead = f"{name} {'predicts' if one else 'predict'} best ({fixed(best['error'], 3)})"
+        fewer = (self.table[self._counted] < line[self._counted]).any()
+        sparser = by in ("cv", "ebic") and self.rule != "min" and fewer
+        return f"{lead}{', and no sparser fit is as good by this rule' if sparser else ''}."
+
+    def _cautions(self) -> Iterator[str]:
+        """Yield warnings: no prediction, few rows, the end of the grid, screened variables."""
+        record, counts = self.state.record, self.table[self._counted]
+        if self.by == "cv" and self._best["error"] >= 1.0:
+            yield (
+                "No candidate predicts better than the column means: interpret these components with caution."
+            )
+        # with fewer than 60 rows the rule of one standard error selects too few
+        if record.n is not None and record.n < 60 and (self.by, self.rule) == ("cv", "1se"):
+            yield (
+                f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few; "
+                "rule='worth' and rule='paired' compare by fold and take more."
+            )
+        rule, most = rule_of(record), record.k * (self.groups or record.p)
+        largest = isinstance(self.card, int) and self._line[self._counted] == counts.max() < most
+        if largest and rule is not None:
+            largest = rule.feasible([self.card + 1] * record.k)
+        if largest and len(counts) > 1:
+            yield "It is the largest that was tried: cards= takes larger ones."
+        if self.among is not None:
+            yield (
+                f"Chosen among {self.among:,} of {record.p:,} variables: those of the largest fit, then "
+                "those that vary most with its components, or at all; the others were not considered, and "
+                "the table is about these."
+            )
+
+    def method_sentences(self) -> Iterator[str]:
+        """Yield sentences for a methods section on how cardinalities were chosen."""
+        by = self.by
+        cells = ", cells predicted from the others of their row" if by == "cv" else ""
+        numbers = "numbers of groups" if self.groups else "numbers of nonzero loadings"
+        yield f"The {numbers} were chosen by {NAMES[by]}: {self._rule_text()}{cells}."
+        if self.worth:
+            yield f"The fit keeps {percent(self._line['kept'], 0)} % of the best prediction."
+            yield self._unworthy()
+        if isinstance(self.card, list):
+            yield "Each component has a number of its own: one at a time was changed, until none changed."
+
+    def _unworthy(self) -> str:
+        """Return a sentence on the loadings that are not worth adding."""
+        least = (
+            "lower EBIC by less than 2"
+            if self.by == "ebic"
+            else "improve prediction by less than a standard error"
+        )
+        share = percent(self.selected.price, 0)
+        return (
+            f"Further {self.unit}s {least}, or each by less than {share} % of what a {self.unit} of this fit "
+            "brings."
+        )
+
+    def _compared(self) -> str:
+        """Return a comparison of the choice with the best value of another candidate."""
+        rule, line, best = self.rule, self._line, self._best
+        at = card_text(best["card"])
+        if rule == "worth":
+            return (
+                f"this fit of {line[self._counted]} {self.unit}s keeps {percent(line['kept'], 0)} % of the "
+                f"best prediction, which takes {best[self._counted]} (card={at})"
+            )
+        if self.by == "ebic":
+            return f"the sparsest whose EBIC exceeds the smallest (at {at}) by less than 2"
+        smallest = f"the smallest error ({fixed(best['error'], 3)}, at {at})"
+        if rule == "paired":
+            return (
+                f"the sparsest whose error exceeds {smallest} by less than one standard error of the "
+                f"difference ({fixed(line['excess'], 3)} by {fixed(line['excess_se'], 3)}, paired by fold)"
+            )
+        if isinstance(self.card, list):
+            return (
+                "changed one at a time, each to the sparsest within one standard error of the best; the "
+                f"error is {fixed(line['error'], 3)}, {smallest}"
+            )
+        return f"the sparsest within one standard error ({fixed(best['se'], 3)}) of {smallest}"
+
+    def _about_components(self) -> Iterator[str]:
+        """Yield sentences on the search for unequal cardinalities."""
+        tried, equal = self.selected.tried, card_text(self.selected.keys[self.selected.equal])
+        if tried and isinstance(self.card, list):
+            yield f"From {equal} in each, one component at a time was changed; {tried} sets were tried."
+        elif tried:
+            yield f"No other cardinality for a single component is clearly better; {tried} sets were tried."
+        elif self.worth and self.state.record.k > 1 and self.state.record.p > GRAM_LIMIT:
+            yield f"With more than {GRAM_LIMIT} variables only each='free' tries unequal cardinalities."
+
+    def _about_density(self) -> Iterator[str]:
+        """Yield a remark if the best fit has most of the loadings and has predictive value."""
+        record, best = self.state.record, self._best
+        everything = record.p * record.k
+        predicts = self.by == "ebic" or (self.by == "cv" and best["error"] < 1.0)
+        # data whose best prediction needs more than 60 % of the loadings are not sparse
+        if predicts and best["nonzeros"] > 0.6 * everything:
+            pca = "This fit is not sparse: it is PCA. " if self._line["nonzeros"] == everything else ""
+            yield (
+                f"{pca}The best value needs {fixed(best['nonzeros'] / record.k, 0)} of {record.p} variables "
+                "in each component: these data are not exactly sparse, and each card= of the table is a "
+                "reading of them."
+            )
+
+    # --- tables -------------------------------------------------------------------------------------
+
+    def _grid(self, columns: tuple[str, ...], shown: pd.Index) -> Table:
+        """Return the table of the candidates `shown`, with marks for the choice and the best values."""
+        cells = {
+            "error": lambda line: fixed(line["error"], 3),
+            "se": lambda line: fixed(line["se"], 3),
+            "kept": lambda line: percent(line["kept"], 0),
+            "EBIC": lambda line: fixed(line["ebic"] - self.table["ebic"].min(), 1),
+            "BIC": lambda line: fixed(line["bic"], 4),
+            "IS": lambda line: fixed(line["is"], 3),
+            "PEV": lambda line: percent(line["pev"], 1),
+            "of PCA's": lambda line: percent(line["relative_adjusted"], 1),
+        }
+        rows = [
+            Row(card_text(line["card"]), (*(cells[name](line) for name in columns), self._mark(line)))
+            for _, line in self.table.loc[shown].iterrows()
+        ]
+        return Table("card", (*columns, "best by"), tuple(rows), "r" * len(columns) + "l")
+
+    def _mark(self, line: pd.Series) -> str:
+        """Return the mark of a candidate: the criteria by which it is best, and whether it is chosen."""
+        best_by = {
+            **CRITERIA,
+            "cv": "prediction",
+            "is": "IS",
+            "variance": f"{percent(self.share, 0)} % of PCA",
+        }
+        if line["relative_adjusted"] < self.share * (1.0 - 1e-12):  # no candidate reaches the share
+            best_by.pop("variance")
+        readings = self.selected.readings.items()
+        marks = [best_by[by] for by, card in readings if card == line["card"] and by in best_by]
+        return ", ".join([*["<- chosen"][: line["chosen"]], *marks])
+
+    def _columns(self, brief: bool) -> tuple[str, ...]:
+        """Return the headings of the columns; if `brief`, only those for the criterion of the choice."""
+        by, table = self.by, self.table
+        known = {
+            "error": "error" in table,
+            "se": "error" in table,
+            "kept": "error" in table or by == "ebic",
+            "EBIC": "ebic" in table and not (brief and by != "ebic"),
+            "BIC": by == "bic",
+            "IS": not (brief and by != "is"),
+            "PEV": True,
+            "of PCA's": by == "variance",
+        }
+        return tuple(name for name, there in known.items() if there)
+
+    def _rule_text(self) -> str:
+        if self.by == "variance":
+            return (
+                f"the fewest {self.unit}s that keep {percent(self.share, 0)} % of dense PCA's variance, all "
+                "components together"
+            )
+        text = RULES[self.rule if self.by in ("cv", "ebic") else "min"].format(unit=self.unit)
+        if (self.by, self.rule) == ("ebic", "1se"):
+            text = "the sparsest fit within 2 of the smallest"
+        if self.by == "cv":
+            repeats = f", {self.repeats} repeats" if self.repeats > 1 else ""
+            text = f"{text}; {self.folds} folds{repeats}"
+        return text
+
+    def _key(self, columns: tuple[str, ...]) -> str:
+        """Return the explanation of the headings."""
+        dense = "" if self.dense is None else f", dense PCA {fixed(self.dense, 3)}"
+        said = {
+            "error": (
+                f"error: of held-out cells by the other{' group' * bool(self.groups)}s of their row (column "
+                f"means 1{dense}); se: over folds"
+            ),
+            "kept": f"kept: 1 - error{'' if 'error' in columns else ' in these data'}, in % of the largest",
+            "EBIC": "EBIC: less the smallest",
+            "PEV": "PEV: % of the total variance",
+        }
+        return "; ".join([*(said[name] for name in columns if name in said), "IS: index of sparseness."])
+
+
+def card_text(card: Any) -> str:
+    return ", ".join(map(str, card)) if isinstance(card, (tuple, list)) else str(card)
+
+
+# --- the result ----------------------------------------------------------------------------------
+
+
+class Choice(Summary):
+    """The result of `choose`: the numbers of components and loadings, the fit with them, and the reasons.
+
+    The printout shows the choice, the candidates that are best by other criteria, and warnings. `table` has
+    all candidates and criteria, `reason` all reasons; ``print(choice.k_choice)`` explains the choice of the
+    number of components.
+    """
+
+    def __init__(self, fit: SpcaResult, chosen: Chosen, k_choice: ComponentChoice | None) -> None:
+        self._fit, self._how, self._k_choice = fit, chosen, k_choice
+        record = replace(fit._state.record, chosen=partial(_method_sentences, k_choice, chosen))
+        fit._state = replace(fit._state, record=record)
+
+    def _document(self) -> Document:
+        return self._how.screen(self._k_choice)
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The table under "choice"; if k was chosen, too, its tables under "components" and "spectrum"."""
+        return {"choice": self.table, **({} if self._k_choice is None else self._k_choice.frames)}
+
+    @property
+    def fit(self) -> SpcaResult:
+        """The fit with the chosen cardinalities, as a direct call would return it."""
+        return self._fit
+
+    @property
+    def k(self) -> int:
+        """The number of components."""
+        return self._how.state.record.k
+
+    @property
+    def card(self) -> int | list[int]:
+        """The chosen cardinality: a number for all components, or a list with one for each.
+
+        It is what ``spca(card=)`` takes, and counts groups of variables with ``together=``.
+        """
+        return deep_copy(self._how.card) if isinstance(self._how.card, list) else int(self._how.card)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per candidate: "card", "nonzeros", errors, criteria, shares of variance, "chosen".
+
+        "error" is the mean squared prediction error relative to that of the column means, and "se" its
+        standard error over folds; "excess" and "excess_se" are the difference from the smallest error and its
+        standard error, paired by fold. "kept" is 1 - error as a share of the largest value of any candidate
+        (in-sample without cross-validation). Smaller values of "ebic" and "bic" and larger values of "is" are
+        better.
+        """
+        return deep_copy(self._how.table)
+
+    @property
+    def k_choice(self) -> ComponentChoice | None:
+        """The choice of the number of components; None if `k` was given."""
+        return self._k_choice
+
+    @property
+    def by(self) -> Literal["cv", "ebic", "bic", "is", "variance"]:
+        """The criterion of the choice."""
+        return cast('Literal["cv", "ebic", "bic", "is", "variance"]', self._how.by)
+
+    @property
+    def call(self) -> str:
+        """The call that reproduces the fit, with `data` for the data."""
+        return self._how.call
+
+    @property
+    def reason(self) -> str:
+        """The reasons for the choice, in words."""
+        return " ".join(self._how.reasons())
+
+    @property
+    def method_text(self) -> str:
+        """Text for a methods section on how the numbers of loadings were chosen."""
+        return " ".join(self._how.method_sentences())
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the criterion against the number of nonzero loadings, and mark the choice.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+
+        Notes
+        -----
+        The curve joins candidates with the same cardinality for all components; for cross-validation a band
+        shows plus and minus one standard error. Candidates with unequal cardinalities are drawn separately.
+        """
+        return plots.plot_choice(self._how.table, by=self.by, dense=self._how.dense, ax=ax)
+
+    def report(
+        self,
+        path: Path,
+        *,
+        title: str | None = None,
+        call: str | None = None,
+        full_names: bool = True,
+        sort: bool | None = None,
+        max_rows: int | None = None,
+        sections: Sections | None = None,
+        digits: int = 3,
+        cut: float = 0.0,
+        groups: ByRow | None = None,
+    ) -> None:
+        """Write a report that begins with the choice and its plots, then describes the fit.
+
+        Parameters
+        ----------
+        path : str or path
+            A name with the extension .html or .htm, or without one, for a page; with .docx for Word, which
+            needs an optional dependency: ``pip install 'spcastat[docx]'``.
+        title : str, optional
+            The title of the report.
+        call : str, optional
+            The code that reproduces the fit, if it is not the recorded `call`.
+        full_names : bool
+            Whether the tables have long names in full; otherwise names are shortened, with a key.
+        sort, max_rows, sections, digits, cut
+            Which variables the tables show, in which order, and how: see `SpcaResult.summary`.
+        groups : Series, Categorical or array of length n, or str, optional
+            Groups of rows, for colours and markers in the figures, or the name of a column of the data.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or its name has another extension.
+        ExtraError
+            If a Word file is requested and python-docx is not installed.
+        OptionError
+            If `path` is the file from which the rows of the fit are read.
+        """
+        fit = self._fit
+        write_report(
+            fit._state,
+            fit._source,
+            fit._by_row,
+            self._chapters(),
+            path,
+            title=title,
+            call=call,
+            full_names=full_names,
+            sort=sort,
+            max_rows=max_rows,
+            groups=sections,
+            digits=digits,
+            cut=cut,
+            row_groups=groups,
+        )
+
+    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+        """Return the thresholds of parallel analysis; see `ComponentChoice._noise_for`."""
+        if self._k_choice is None:
+            raise OptionError(
+                "parallel= is a choice with a given number of components, so that no parallel analysis "
+                "was run; give the result of choose_k()."
+            )
+        return self._k_choice._noise_for(spectrum)
+
+    def _chapters(self) -> tuple[Chapter, ...]:
+        """Return the chapters that precede those of the fit in the report."""
+        what = "The criterion of every cardinality"
+        unsaid = (
+            f"Every cardinality by {NAMES[self.by]}"
+            f"{', with one standard error' if self.by == 'cv' else ''}. It does not say how sure the "
+            "variables of the choice are, nor that those left out have nothing to do with the component."
+        )
+        sparse = chapter_of("How sparse", self._how.document(), self.plot, what, unsaid)
+        number = self._k_choice
+        if number is None:
+            return (sparse,)
+        what = "Eigenvalues of the data and of noise"
+        unsaid = (
+            "Eigenvalues compared with those of noise. A component below the line may be real and weak, and "
+            "one above it need not mean anything."
+        )
+        return chapter_of("How many components", number._document(), number.plot, what, unsaid), sparse
+
+
+def _method_sentences(k_choice: ComponentChoice | None, chosen: Chosen) -> list[str]:
+    """Return the sentences of a methods section on how the numbers were chosen."""
+    number = [] if k_choice is None else [k_choice.method_text]
+    return [*number, " ".join(chosen.method_sentences())]

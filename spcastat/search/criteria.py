@@ -1,0 +1,602 @@
+"""The criteria that a search maximises: adjusted variance, PEV and the least-squares share.
+
+It is adjusted variance, PEV or the least-squares share, each a share of the total variance that does not
+depend on the lengths of the loadings. With unit loadings V, shape (m, k), each is a function of small
+matrices. Adjusted variance is a function of V'SV. The other two are tr G^-1 N with G = V'MV and N = V'TV:
+M = I and T = S for PEV, M = S and T = SS for least squares.
+
+With unit columns, G = V'SV = LL' and l = diag L, the criterion is f = sum l_j^2. As l_j^2 is the minimum
+over a of |X (v_j - sum_{h<j} a_h v_h)|^2, its gradient needs only the minimisers: with C = L'^-1 diag(l),
+unit upper triangular,
+
+    grad f / 2 = S V C C' - V diag(l^2).
+
+With the other columns fixed, S_{<i} the Schur complement of S given the columns before i, and M_j that given
+all columns before j except i,
+
+    f(v) = v'S_{<i} v / v'v - sum_{j>i} (h_j'v)^2 / (v'M_j v) + constant,   h_j = M_j v_j .
+
+The matrix A = S_{<i} - sum_{j>i} (h_j h_j' / y_j - c_j^2 M_j) with y_j = v_i'M_j v_i and c_j = h_j'v_i / y_j
+gives v'Av / v'v the same gradient at v_i. A ranks the exchanges; f itself decides whether one is made.
+
+PEV has M = I and T = S, least squares M = S and T = SS. With H = G^-1 half the gradient is (TV - MVHN) H.
+With the other columns fixed, and V, H and N those of the other columns, the criterion of all columns is that
+of the others plus v'Av / v'Bv,
+
+    A = T - TVHV'M - MVHV'T + MVHNHV'M,   B = M - MVHV'M .
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+
+from spcastat.linalg.operators import Operator
+from spcastat.search.matrices import (
+    DEPENDENT,
+    JITTER,
+    NOTHING,
+    Dense,
+    Identity,
+    Model,
+    Moments,
+    Products,
+    divisor,
+    factor,
+    hard,
+    products_at,
+    scattered,
+    taken,
+    unit,
+    well_apart,
+)
+from spcastat.search.rule import SupportRule
+
+
+@dataclass(eq=False)
+class Fits:
+    """A batch of B fits with k components on m variables.
+
+    Attributes
+    ----------
+    places : ndarray of int, shape (B, N)
+        The supports, one component after another, each ascending; N is the sum of the cardinalities.
+    x : ndarray of shape (B, N)
+        The loadings there, of unit length in each component; zeros for a component that has been removed.
+    first : ndarray of shape (B, k, m)
+        Products of the loadings with M.
+    second : ndarray of shape (B, k, m) or (B, 0, m)
+        Products with T.
+    G, N : ndarray of shape (B, k, k)
+        V'MV and V'TV (zeros for adjusted variance).
+    value : ndarray of shape (B,)
+        The criterion, as a share of the total variance.
+    of : ndarray of int, shape (B,)
+        Number of the covariance matrix that each fit belongs to, if there are several.
+    """
+
+    places: np.ndarray
+    x: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    G: np.ndarray
+    N: np.ndarray
+    value: np.ndarray
+    of: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def some(self, which: np.ndarray | slice) -> Fits:
+        """Return a copy of the fits selected by an index array, a mask or a slice."""
+        if isinstance(which, slice):
+            which = np.arange(len(self))[which]
+        return Fits(*(getattr(self, field.name)[which] for field in fields(self)))
+
+    def put(self, which: np.ndarray, other: Fits) -> None:
+        """Replace the fits selected by an index array or a mask."""
+        for field in fields(self):
+            getattr(self, field.name)[which] = getattr(other, field.name)
+
+
+def joined(parts: list[Fits]) -> Fits:
+    """Return the fits of several batches as one."""
+    return Fits(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Fits)))
+
+
+@dataclass(eq=False)
+class Expansion:
+    """A criterion to second order around one fit with unit components, on its supports.
+
+    Attributes
+    ----------
+    value : float
+    slope : ndarray of shape (N,)
+        Half the gradient, orthogonal to every component.
+    curvature : callable
+        Returns half the matrix of second derivatives, shape (N, N), along changes that are orthogonal to the
+        components and keep their lengths.
+    """
+
+    value: float
+    slope: np.ndarray
+    curvature: Callable[[], np.ndarray]
+
+
+class Criterion(ABC):
+    """A criterion, with the cardinalities of the components.
+
+    Parameters
+    ----------
+    M : Moments
+    T : Moments or None
+        None where the criterion needs no second matrix.
+    cards : tuple of int
+        Cardinalities, at most m.
+    """
+
+    #: Whether the model of one column given the others is exact; then the order of components does not
+    #: matter.
+    exact: bool
+    #: Whether good optima lie far apart, so that climbing from unpromising starts is worthwhile.
+    rugged: bool = False
+    #: Which supports are allowed; None for all.
+    rule: SupportRule | None = None
+    #: Cardinalities of the fits, in row `Fits.of`, if they differ; `cards` are the largest of each component.
+    #: The other loadings are zero, which only sweeps keep so.
+    sizes: np.ndarray | None = None
+
+    def __init__(self, M: Moments, T: Moments | None, cards: tuple[int, ...]):
+        self.M = M
+        self.T = T
+        self.cards = cards
+        self.k = len(cards)
+        self.m = M.m
+        ends = np.cumsum((0, *cards))
+        self.parts = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+        self.owner = np.repeat(np.arange(self.k), cards)
+        #: Labels of the components; components with the same label may change places.
+        self.kinds = cards
+        #: Indicators of the components among the entries of x, shape (N, k)
+        self.member = (self.owner[:, None] == np.arange(self.k)).astype(float)
+
+    @property
+    def equal(self) -> bool:
+        """Whether any two components may change places."""
+        return len(set(self.kinds)) == 1
+
+    def under(self, rule: SupportRule | None) -> Self:
+        """Restrict the criterion to the supports that a rule allows, and return it."""
+        if rule is not None:
+            self.rule, self.kinds = rule, rule.kinds(self.cards)
+            self.rugged = self.rugged or rule.disjoint
+        return self
+
+    def used(self, fits: Fits, i: int) -> np.ndarray | None:
+        """Return the variables of the other components, shape (B, m); None unless components are disjoint."""
+        if self.rule is None or not self.rule.disjoint:
+            return None
+        there = fits.places.copy()
+        for part in self.parts:
+            there[~fits.x[:, part].any(axis=1), part] = -1  # a component that has been removed
+        there[:, self.parts[i]] = -1
+        found = np.zeros((len(fits), self.m + 1), dtype=bool)
+        np.put_along_axis(found, there, True, axis=1)
+        return found[:, :-1]
+
+    def cut(
+        self, W: np.ndarray, i: int, used: np.ndarray | None, of: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest entries of W that component i may have: their places, and unit loadings.
+
+        `of` is that of the fits, and is needed if cardinalities depend on it.
+        """
+        if self.rule is None:
+            return hard(W, self.cards[i], None if self.sizes is None else self.sizes[of, i])
+        return self.rule.hard(W, i, self.cards[i], used)
+
+    def mended(self, fits: Fits) -> Fits:
+        """Return the fits, with new supports where disjoint components left too few variables for others."""
+        if self.rule is None or not self.rule.disjoint:
+            return fits
+        supports = np.zeros((len(fits), self.k, self.m), dtype=bool)
+        for i, part in enumerate(self.parts):
+            np.put_along_axis(supports[:, i], fits.places[:, part], True, axis=1)
+        images = fits.first if self.T is None else fits.second
+        for b in np.flatnonzero(self.rule.broken(supports)):
+            found = self.rule.assigned(np.abs(images[b]), self.cards)
+            assert found is not None  # the rule has been checked before
+            x = np.concatenate([unit(images[b, i, support]) for i, support in enumerate(found)])
+            fits.put(np.array([b]), self.fits(np.concatenate(found)[None], x[None], fits.of[[b]]))
+        return fits
+
+    def sized(self, cards: Sequence[tuple[int, ...]], repeats: int) -> Self:
+        """Let fits numbered h in `Fits.of` have the cardinalities ``cards[h // repeats]``, and return it."""
+        each = list(zip(*cards, strict=True))
+        self.sizes, self.kinds = np.repeat(cards, repeats, axis=0), tuple(map(each.index, each))
+        return self
+
+    @abstractmethod
+    def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
+        """Return the criterion, shape (...,), of matrices of shape (..., k, k)."""
+
+    @abstractmethod
+    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return half the criterion's gradient in column i plus s v_i, shape (B, m), and s, shape (B,)."""
+
+    @abstractmethod
+    def model(self, fits: Fits, i: int) -> Model:
+        """Return the matrices that rank the choices for column i given the others.
+
+        They are exact for PEV and least squares, and match the slope at the present column otherwise.
+        """
+
+    @abstractmethod
+    def model_given_others(self, fits: Fits) -> Model:
+        """Return the matrices that rank the choices for a column that has been removed, given the others."""
+
+    def fits(self, places: np.ndarray, x: np.ndarray, of: np.ndarray | None = None) -> Fits:
+        """Return fits with given supports and loadings, which are scaled to unit length.
+
+        `of` numbers the covariance matrix of each fit, if there are several; by default the first.
+        """
+        B = len(places)
+        of = np.zeros(B, dtype=int) if of is None else of
+        places, x = places.copy(), self.directions(x)[0]
+        first = np.zeros((B, self.k, self.m))
+        second = np.zeros((B, self.k if self.T is not None else 0, self.m))
+        for i, part in enumerate(self.parts):
+            first[:, i] = self.M.of(of).products(places[:, part], x[:, part])
+            if self.T is not None:
+                second[:, i] = self.T.of(of).products(places[:, part], x[:, part])
+        G, N = self._grams(places, x, first, second)
+        return Fits(places, x, first, second, G, N, self.value(G, N), of)
+
+    def _grams(
+        self, places: np.ndarray, x: np.ndarray, first: np.ndarray, second: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        G = np.stack([products_at(first, places[:, part], x[:, part]) for part in self.parts], axis=2)
+        N = np.zeros_like(G)
+        if self.T is not None:
+            N = np.stack([products_at(second, places[:, part], x[:, part]) for part in self.parts], axis=2)
+        return 0.5 * (G + G.mT), 0.5 * (N + N.mT)
+
+    def replaced(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the criterion with column i replaced by each of L columns, shape (B, L).
+
+        `places` and unit `x` have shape (B, L, c).
+        """
+        B, L, c = places.shape
+        found = []
+        for F, old, moments in ((fits.first, fits.G, self.M), (fits.second, fits.N, self.T)):
+            new = np.repeat(old[:, None], L, axis=1)
+            if moments is not None:
+                row = products_at(F, places, x)
+                own = moments.of(np.repeat(fits.of, L))
+                row[:, :, i] = own.forms(places.reshape(B * L, c), x.reshape(B * L, c)).reshape(B, L)
+                new[:, :, i, :] = row
+                new[:, :, :, i] = row
+            found.append(new.reshape(B * L, self.k, self.k))
+        return self.value(found[0], found[1]).reshape(B, L)
+
+    def put(self, fits: Fits, which: np.ndarray, i: int, places: np.ndarray, x: np.ndarray) -> None:
+        """Replace column i of some fits by unit columns (or zeros), shape (len(which), c)."""
+        part = self.parts[i]
+        order = np.argsort(places, axis=1, kind="stable")
+        places, x = taken(places, order), taken(x, order)
+        fits.places[which, part] = places
+        fits.x[which, part] = x
+        of = fits.of[which]
+        fits.first[which, i] = self.M.of(of).products(places, x)
+        if self.T is not None:
+            fits.second[which, i] = self.T.of(of).products(places, x)
+        for F, G in ((fits.first, fits.G), (fits.second, fits.N)):
+            if F.shape[1]:
+                own = products_at(F[which], places, x)
+                G[which, i, :] = own
+                G[which, :, i] = own
+        fits.value[which] = self.value(fits.G[which], fits.N[which])
+
+    def empty(self, fits: Fits, which: np.ndarray, i: int) -> None:
+        """Remove component i from some fits."""
+        places = fits.places[which, self.parts[i]]
+        self.put(fits, which, i, places, np.zeros(places.shape))
+
+    def dense(self, fits: Fits) -> np.ndarray:
+        """Return the loadings, shape (B, m, k)."""
+        parts = [scattered(fits.places[:, part], fits.x[:, part], self.m) for part in self.parts]
+        return np.stack(parts, axis=2)
+
+    def packed(self, places: np.ndarray, of: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the blocks of M and T at the places of the fits, shape (B, N, N); `of` as in `fits`.
+
+        Without T its blocks are empty, of shape (B, 0, 0).
+        """
+        of = np.zeros(len(places), dtype=int) if of is None else of
+        M = self.M.of(of).blocks(places, places)
+        return M, M[:, :0, :0] if self.T is None else self.T.of(of).blocks(places, places)
+
+    @abstractmethod
+    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return values, shape (B,), and gradients, shape (B, N), on fixed supports.
+
+        `M` and `T` are the blocks from `packed`; loadings may have any length.
+        """
+
+    @abstractmethod
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
+        """Return the criterion to second order around one fit; None if its components are dependent.
+
+        `x`, shape (N,), has unit length in each component; `M` and `T`, shape (N, N), come from `packed`.
+        """
+
+    def directions(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return loadings of unit length and their lengths before, shape (B, N); zeros stay zeros."""
+        lengths = np.sqrt(x**2 @ self.member)
+        size = divisor(lengths, lengths > 0)[:, self.owner]
+        return x / size, size
+
+
+class Adjusted(Criterion):
+    """Adjusted variance: the variance that each score adds to that of the earlier scores."""
+
+    exact = False
+
+    def __init__(self, S: Moments, cards: tuple[int, ...]):
+        super().__init__(S, None, cards)
+
+    def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
+        return self._of(self.added(G))
+
+    def added(self, G: np.ndarray) -> np.ndarray:
+        """Return the adjusted variance of each component, shape (..., k)."""
+        L, size, present = factor(G)
+        return (np.einsum("...ii->...i", L) * size) ** 2 * present
+
+    def _of(self, added: np.ndarray) -> np.ndarray:
+        """Return the criterion, shape (...,), of adjusted variances, shape (..., k)."""
+        return added.sum(axis=-1)
+
+    def _worth(self, added: np.ndarray) -> np.ndarray:
+        """Return the derivative of the criterion with respect to each adjusted variance, shape (..., k)."""
+        return np.ones(added.shape)
+
+    def _turned(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return C diag(w) C', the adjusted variances times their weights w (`_worth`), and the criterion."""
+        C, own = triangle(G)
+        worth = self._worth(own)
+        return (C * worth[..., None, :]) @ C.mT, own * worth, self._of(own)
+
+    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
+        U, own, _ = self._turned(fits.G)
+        return (U[:, i, None, :] @ fits.first)[:, 0], own[:, i]
+
+    def model(self, fits: Fits, i: int) -> Model:
+        G = fits.G
+        others = np.delete(np.arange(self.k), i)
+        L, size, present = factor(G[:, others[:, None], others])
+        root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
+        worth = self._worth(self.added(G))
+        # y_j = v_i'M_j v_i; the square of `own` is v_j'M_j v_j
+        own = np.einsum("bii->bi", L) * size * present
+        u = (root @ G[:, others, i, None])[:, :, 0]
+        y = G[:, i, i, None] - np.cumsum(u**2, axis=1) + u**2
+        later = (others > i) & (y > NOTHING)
+        y = divisor(y, later)
+        share = worth[:, others] * later / y
+        c = share * (own * u) ** 2 / y
+        alpha = worth[:, i] + c.sum(axis=1)
+        weights = np.cumsum(c[:, ::-1], axis=1)[:, ::-1] - c + own**2 * share
+        weights += worth[:, i, None] * (others < i)
+        Z = np.zeros_like(G)
+        Z[:, others[:, None], others] = (root * weights[:, :, None]).mT @ root
+        return Model(self.M, self.T, fits.first, fits.second, alpha, Z, Z, fits.of)
+
+    def model_given_others(self, fits: Fits) -> Model:
+        Z = inverse(fits.G)
+        return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
+
+    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        u, size = self.directions(x)
+        V = u[:, :, None] * self.member
+        MV = M @ V
+        U, own, value = self._turned(V.mT @ MV)
+        half = ((MV @ U) * self.member).sum(axis=2) - u * own[:, self.owner]
+        return value, 2.0 * half / size
+
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
+        V = x[:, None] * self.member
+        MV = M @ V
+        G = V.T @ MV
+        if not well_apart(G):
+            return None
+        C, own = triangle(G, jitter=0.0)
+        worth = self._worth(own)
+        U = (C * worth) @ C.T
+        half = (MV @ U)[np.arange(len(x)), self.owner] - x * (own * worth)[self.owner]
+        return Expansion(float(self._of(own)), half, lambda: self._curvature(M, MV @ C, C, own, worth))
+
+    def _curvature(
+        self, M: np.ndarray, Z: np.ndarray, C: np.ndarray, own: np.ndarray, worth: np.ndarray
+    ) -> np.ndarray:
+        """Return half the second derivative along unit columns, shape (N, N).
+
+        r_j = |X V c_j|^2 has the derivative S V c_j c_j', and c_j changes so that the scores stay
+        uncorrelated with earlier scores. With Z = S V C, the entry for a of component i and b of component h
+        is
+
+            sum_j w_j [C_hj C_ij (S_ba - sum_{l<j} Z_bl Z_al / r_l) - Z_bj Z_aj sum_{l<j} C_hl C_il / r_l
+                       - sum_{l<j} (Z_bl Z_aj C_il C_hj + Z_bj Z_al C_ij C_hl) / r_l] ,
+
+        and w_i r_i is subtracted on the diagonal because the lengths are fixed.
+        """
+        U = (C * worth) @ C.T
+        K = U[np.ix_(self.owner, self.owner)] * M
+        K[np.diag_indices(len(K))] -= (own * worth)[self.owner]
+        for h, rows in enumerate(self.parts):
+            for i, columns in enumerate(self.parts[: h + 1]):
+                both = C[h] * C[i]
+                after = np.cumsum((both * worth)[::-1])[::-1] - both * worth
+                before = np.cumsum(both / own) - both / own
+                Y = np.triu(np.outer(C[i] / own, C[h] * worth), 1)
+                Y += np.triu(np.outer(C[h] / own, C[i] * worth), 1).T
+                Y[np.diag_indices(self.k)] += after / own + before * worth
+                K[rows, columns] -= Z[rows] @ Y @ Z[columns].T
+                if h != i:
+                    K[columns, rows] = K[rows, columns].T
+        return K
+
+
+def inverse(G: np.ndarray) -> np.ndarray:
+    """Return the inverse of G, shape (B, k, k), with zeros for components without loadings."""
+    L, size, present = factor(G)
+    root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
+    return root.mT @ root
+
+
+def triangle(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray]:
+    """Return C, shape (..., k, k), and the adjusted variances, shape (..., k), of G = V'SV.
+
+    C is unit upper triangular. The scores XVC are uncorrelated, and their variances are the adjusted
+    variances: column i of VC is v_i minus a combination of the earlier columns. Components without loadings
+    have zeros.
+    """
+    L, size, present = factor(G, jitter)
+    own = np.einsum("...ii->...i", L) * size * present
+    root = np.linalg.inv(L) / size[..., None, :] * present[..., None, :]
+    return (root * own[..., :, None]).mT, own**2
+
+
+class Projected(Criterion):
+    """The share of the variance in a projection: on the span of the loadings or of the scores."""
+
+    exact = True
+
+    def __init__(self, M: Moments, T: Moments, cards: tuple[int, ...]):
+        super().__init__(M, T, cards)
+        self.rugged = M.identity
+
+    def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
+        root = inverse_root(G)
+        return np.einsum("...ij,...ij->...", root @ N, root)
+
+    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
+        H, W = self._weights(fits.G, fits.N)
+        half = (H[:, i, None, :] @ fits.second - W[:, i, None, :] @ fits.first)[:, 0]
+        scale = W[:, i, i] * fits.G[:, i, i]
+        part = self.parts[i]
+        at = np.arange(len(fits))[:, None], fits.places[:, part]
+        half[at] += scale[:, None] * fits.x[:, part]
+        return half, scale
+
+    def _weights(self, G: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        root = inverse_root(G)
+        H = root.mT @ root
+        return H, H @ N @ H
+
+    def model(self, fits: Fits, i: int) -> Model:
+        G, N = fits.G.copy(), fits.N.copy()
+        for K in (G, N):
+            K[:, i, :] = 0.0
+            K[:, :, i] = 0.0
+        return self._model(fits, G, N)
+
+    def model_given_others(self, fits: Fits) -> Model:
+        return self._model(fits, fits.G, fits.N)
+
+    def _model(self, fits: Fits, G: np.ndarray, N: np.ndarray) -> Model:
+        H, W = self._weights(G, N)
+        return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), H, -W, fits.of)
+
+    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        u, size = self.directions(x)
+        V = u[:, :, None] * self.member
+        MV, TV = M @ V, T @ V
+        turned = V.mT
+        G, N = turned @ MV, turned @ TV
+        root = inverse_root(G)
+        H = root.mT @ root
+        HN = H @ N
+        half = ((TV @ H - MV @ (HN @ H)) * self.member).sum(axis=2)
+        return np.einsum("bii->b", HN), 2.0 * half / size
+
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
+        V = x[:, None] * self.member
+        MV, TV = M @ V, T @ V
+        G, N = V.T @ MV, V.T @ TV
+        if not well_apart(G):
+            return None
+        root = inverse_root(G, jitter=0.0)
+        H = root.T @ root
+        W = H @ N @ H
+        left = TV @ H - MV @ W
+        half = left[np.arange(len(x)), self.owner]
+        return Expansion(float(np.sum(H * N)), half, lambda: self._curvature(M, T, MV, TV, H, W, left))
+
+    def _curvature(
+        self,
+        M: np.ndarray,
+        T: np.ndarray,
+        MV: np.ndarray,
+        TV: np.ndarray,
+        H: np.ndarray,
+        W: np.ndarray,
+        left: np.ndarray,
+    ) -> np.ndarray:
+        """Return half the second derivative, shape (N, N).
+
+        With P = MVH, W = HNH and the slope E = TVH - MVW, the entry for a of component i and b of component
+        j is H_ij (T - MVHV'T - TVHV'M + MVWV'M)_ba - W_ij (M - MVHV'M)_ba - P_bi E_aj - E_bi P_aj.
+        """
+        at = np.ix_(self.owner, self.owner)
+        P = MV @ H
+        cross = P @ TV.T
+        K = H[at] * (T - cross - cross.T + MV @ W @ MV.T) - W[at] * (M - P @ MV.T)
+        turned = P[:, self.owner] * left[:, self.owner].T
+        return K - turned - turned.T
+
+
+def inverse_root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
+    """Return R with R'R = G^-1; columns that depend on earlier ones are left out.
+
+    With G scaled to correlations, rounding of N changes the trace of R N R' by the squared length of the rows
+    of R, so this length decides which columns count as dependent. One small pivot may make all later rows
+    long: only the first column is left out at a time.
+    """
+    L, size, present = factor(G, jitter)
+    root = np.linalg.inv(L)
+    depends = present & (DEPENDENT * (root**2).sum(axis=-1) >= 1.0)
+    root = root / size[..., None, :] * present[..., :, None]
+    again = depends.any(axis=-1)
+    if again.any():
+        kept = ~(depends & (np.cumsum(depends, axis=-1) == 1))[again]
+        root[again] = inverse_root(G[again] * kept[..., :, None] * kept[..., None, :], jitter)
+    return np.asarray(root)
+
+
+#: The criteria by name.
+CRITERIA = ("adjusted", "pev", "least_squares")
+
+
+def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion for a covariance matrix of total variance one, or for several, shape (D, m, m)."""
+    if objective == "least_squares":
+        return Projected(Dense(S), Dense(S @ S), card)
+    return of_moments(Dense(S), card, objective)
+
+
+def products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion for an operator whose covariance matrix is not kept in memory."""
+    if objective == "least_squares":
+        return Projected(Products(op), Products(op, 2), card)
+    return of_moments(Products(op), card, objective)
+
+
+def of_moments(S: Moments, card: tuple[int, ...], objective: str) -> Criterion:
+    """Return the criterion of adjusted variance or PEV."""
+    return Adjusted(S, card) if objective == "adjusted" else Projected(Identity(S.m), S, card)

@@ -1,0 +1,491 @@
+"""Batches of small or symmetric matrices, and the ratios that rank the choices for one column."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+
+from spcastat.linalg.eigenvectors import bordered_lower
+from spcastat.linalg.operators import Operator
+from spcastat.linalg.scales import blocks
+
+#: Added to the diagonal of correlation matrices before they are factored, as columns may be dependent.
+JITTER = 1e-12
+#: A column counts as dependent if less than this share of it remains given the earlier columns.
+DEPENDENT = 1e-9
+#: Squared lengths below this count as zero; the total variance is one.
+NOTHING = 1e-14
+#: Smallest divisor.
+SMALLEST = float(np.finfo(float).tiny / np.finfo(float).eps)
+
+
+def divisor(x: np.ndarray, sound: np.ndarray) -> np.ndarray:
+    """Return x where `sound`, and one elsewhere, as a divisor; quotients elsewhere are not used."""
+    return np.where(sound, x, 1.0)
+
+
+def well_apart(G: np.ndarray) -> bool:
+    """Return whether the columns V of G = V'MV, shape (k, k), are clearly linearly independent."""
+    size = np.sqrt(np.maximum(np.diag(G), NOTHING))
+    return bool(np.diag(G).min() > NOTHING and np.linalg.eigvalsh(G / np.outer(size, size))[0] > DEPENDENT)
+
+
+def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return lower Cholesky factors of G scaled to correlations, the scales, and which columns are nonzero.
+
+    The shapes are (..., k, k), (..., k) and (..., k). Singular matrices are allowed.
+    """
+    diagonal = np.einsum("...ii->...i", G)
+    present = diagonal > NOTHING
+    size = np.sqrt(divisor(diagonal, present))
+    K = G / (size[..., :, None] * size[..., None, :])
+    k = G.shape[-1]
+    K[..., np.arange(k), np.arange(k)] = 1.0 + jitter
+    if not present.all():
+        pairs = present[..., :, None] & present[..., None, :]
+        K = np.where(pairs | np.eye(k, dtype=bool), K, 0.0)
+    try:
+        L = np.linalg.cholesky(K)
+    except np.linalg.LinAlgError:  # rounding has made the matrix indefinite
+        values, turn = np.linalg.eigh(K)
+        root = np.sqrt(np.maximum(values, JITTER))[..., None, :] * turn
+        L = np.asarray(np.linalg.qr(root.mT, mode="r")).mT
+        L = L * np.sign(np.einsum("...ii->...i", L))[..., None, :]
+    return L, size, present
+
+
+#: Entries that differ by less than this share tie; the lowest index wins.
+TIE = 1e-10
+#: Added to the diagonal of B, scaled to correlations, before it is factored.
+RIDGE = 1e-9
+
+
+def taken(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the entries at `places` along the last axis, which alone may be of another length.
+
+    The same as `numpy.take_along_axis`, which takes three times as long for a few dozen entries.
+    """
+    *shape, m = x.shape
+    return np.asarray(x.take(places + m * np.arange(prod(shape)).reshape(*shape, 1)))
+
+
+def largest(keys: np.ndarray, count: int) -> np.ndarray:
+    """Return the ascending indices of the `count` largest entries along the last axis; ties by lowest index.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (..., m)
+        The largest entries must not be negative.
+    count : int
+    """
+    m = keys.shape[-1]
+    if count >= m:
+        return np.broadcast_to(np.arange(m), keys.shape).copy()
+    levelled = keys * (1.0 - TIE * np.arange(m) / m)
+    return np.sort(np.argpartition(-levelled, count - 1, axis=-1)[..., :count], axis=-1)
+
+
+def ranked_entries(keys: np.ndarray, count: int) -> np.ndarray:
+    """Return the indices of the `count` largest entries of each row, shape (B, count), the largest first."""
+    m = keys.shape[1]
+    tilt = TIE * np.abs(keys).max(axis=1, keepdims=True, initial=0.0)
+    levelled = keys - tilt * np.arange(m) / m
+    count = min(count, m)
+    if count < m:
+        some = np.argpartition(-levelled, count - 1, axis=1)[:, :count]
+        order = np.argsort(-taken(levelled, some), axis=1, kind="stable")
+        return taken(some, order)
+    return np.argsort(-levelled, axis=1, kind="stable")
+
+
+def hard(W: np.ndarray, card: int, own: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of the largest absolute entries along the last axis, and the entries at unit length.
+
+    `own`, shape (B,), is the number of entries of each W[b] that are kept; the others are set to zero. A row
+    of zeros becomes the first unit vector, as any direction is equally good.
+    """
+    places = largest(np.abs(W), card)
+    x = taken(W, places)
+    if own is not None:
+        rank = np.argsort(np.argsort(-np.abs(x), axis=-1, kind="stable"), axis=-1)
+        x[rank >= own.reshape(-1, *[1] * (x.ndim - 1))] = 0.0
+    return places, unit(x)
+
+
+def products_at(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return F v, shape (B, ..., k), for F of shape (B, k, m) and sparse columns v, shape (B, ..., c)."""
+    fit = np.arange(len(F)).reshape(-1, *[1] * (places.ndim - 1))
+    return np.matmul(x[..., None, :], F[fit, :, places])[..., 0, :]
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    """Scale to unit length along the last axis; zeros become the first unit vector."""
+    size = np.abs(x).max(axis=-1, keepdims=True)
+    x = x / divisor(size, size > 0)
+    lengths = np.sqrt((x * x).sum(axis=-1, keepdims=True))
+    x = x / divisor(lengths, lengths > 0)
+    x[..., 0] += lengths[..., 0] == 0
+    return x
+
+
+def whitening(B: np.ndarray) -> np.ndarray:
+    """Return K, shape (..., s, s), with K B K' close to the identity; B may be singular."""
+    diagonal = np.einsum("...ii->...i", B)
+    floor = RIDGE * np.maximum(diagonal.max(axis=-1, keepdims=True), RIDGE)
+    size = np.sqrt(np.maximum(diagonal, floor))
+    C = B / (size[..., :, None] * size[..., None, :])
+    s = B.shape[-1]
+    C[..., np.arange(s), np.arange(s)] = 1.0 + RIDGE
+    try:
+        root = np.linalg.cholesky(C)
+    except np.linalg.LinAlgError:  # an eigenvalue is negative by rounding
+        C[..., np.arange(s), np.arange(s)] = 1.0 + 1e3 * RIDGE
+        values, turn = np.linalg.eigh(C)
+        shrunk = turn / np.sqrt(np.maximum(values, RIDGE))[..., None, :]
+        return shrunk.mT / size[..., None, :]
+    return np.linalg.inv(root) / size[..., None, :]
+
+
+def eigen(A: np.ndarray, B: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues of A relative to B, ascending, and U with U'AU diagonal and U'BU close to I."""
+    if B is None:
+        return np.linalg.eigh(A)
+    K = whitening(B)
+    values, turn = np.linalg.eigh(K @ A @ K.mT)
+    return values, K.mT @ turn
+
+
+def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:
+    """Return the unit vectors, shape (..., s), of largest ratio v'Av / v'Bv."""
+    return unit(eigen(A, B)[1][..., -1])
+
+
+def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -> np.ndarray:
+    """Return lower bounds on the largest eigenvalues of diagonal matrices with one more row and column.
+
+    Parameters
+    ----------
+    values : ndarray of shape (..., s)
+    coupling : ndarray of shape (..., s, w)
+        The borders, one per column.
+    corner : ndarray of shape (..., w)
+
+    Returns
+    -------
+    ndarray of shape (..., w)
+    """
+    squares = np.moveaxis(coupling, -2, 0) ** 2
+    # the total variance is one
+    squares = np.where(squares > 1e-30, squares, 0.0)
+    with np.errstate(over="ignore"):  # at a pole the slope overflows and the step is zero
+        return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, 2)  # enough to rank by
+
+
+#: Numbers gathered at once, which bounds the memory.
+GATHERED = 4_000_000
+
+
+class Moments(ABC):
+    """A symmetric positive semidefinite matrix M of order m.
+
+    A sparse column is given by the places of its c nonzeros and the values there, two arrays of shape
+    (L, c) for L columns at once.
+    """
+
+    m: int
+    #: Whether M is the identity matrix.
+    identity: ClassVar[bool] = False
+
+    def of(self, which: np.ndarray) -> Moments:
+        """Return the matrices numbered `which`, shape (L,), one per column; this one if there is only one."""
+        return self
+
+    @abstractmethod
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return M v for every column, shape (L, m)."""
+
+    @abstractmethod
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return M[rows, columns], shape (L, q, r), for rows of shape (L, q) and columns of shape (L, r)."""
+
+    @abstractmethod
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal, shape (m,)."""
+
+    def entries(self, places: np.ndarray) -> np.ndarray:
+        """Return the entries of the diagonal at `places`, both of shape (L, q)."""
+        return np.asarray(self.diagonal()[places])
+
+    def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return v'Mv for every column, shape (L,)."""
+        inner = self.blocks(places, places) @ x[:, :, None]
+        return (inner[:, :, 0] * x).sum(axis=1)
+
+
+class Dense(Moments):
+    """A matrix in memory, or several of which each column uses one.
+
+    Parameters
+    ----------
+    M : ndarray of shape (m, m) or (D, m, m)
+        Symmetric.
+    which : ndarray of int, shape (L,)
+        The number of the matrix for each column, modulo D; by default column l uses matrix l.
+    """
+
+    def __init__(self, M: np.ndarray, which: np.ndarray | None = None):
+        self.M = M
+        self.m = M.shape[-1]
+        self.which = np.arange(len(M)) if M.ndim > 2 and which is None else which
+        if which is not None:
+            self.which = which % len(M)
+        #: The number of the first row of each column's matrix among the stacked rows of all matrices.
+        self.start = 0 if self.which is None else self.which[:, None] * self.m
+
+    def of(self, which: np.ndarray) -> Moments:
+        return self if self.which is None else Dense(self.M, which)
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        L, c = places.shape
+        if self.which is None and 3 * c >= self.m:
+            return scattered(places, x, self.m) @ self.M
+        rows, lines = self.M.reshape(-1, self.m), self.start + places
+        found = np.empty((L, self.m))
+        for part in blocks(L, c * self.m, GATHERED):
+            found[part] = np.matmul(x[part, None, :], rows[lines[part]])[:, 0]
+        return found
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self.M.take((self.start + rows)[:, :, None] * self.m + columns[:, None, :])
+
+    def diagonal(self) -> np.ndarray:
+        """Return the diagonal, for every column if there are several matrices: shape (m,) or (L, m)."""
+        diagonals = np.einsum("...ii->...i", self.M)
+        return diagonals if self.which is None else diagonals[self.which]
+
+    def entries(self, places: np.ndarray) -> np.ndarray:
+        return self.M.take((self.start + places) * self.m + places)
+
+
+class Identity(Moments):
+    """The identity matrix of order m."""
+
+    identity = True
+
+    def __init__(self, m: int):
+        self.m = m
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return scattered(places, x, self.m)
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return (rows[:, :, None] == columns[:, None, :]).astype(float)
+
+    def diagonal(self) -> np.ndarray:
+        return np.ones(self.m)
+
+    def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return (x**2).sum(axis=1)
+
+
+class Known(Moments):
+    """A matrix of which only some columns and the diagonal are known.
+
+    This is enough for sparse columns with nonzeros at these variables and at most one other.
+
+    Parameters
+    ----------
+    variables : ndarray of int, shape (q,)
+        Ascending.
+    columns : ndarray of shape (m, q)
+    diagonal : ndarray of shape (m,)
+    """
+
+    def __init__(self, variables: np.ndarray, columns: np.ndarray, diagonal: np.ndarray):
+        self.m = len(diagonal)
+        self.place = np.full(self.m, -1)
+        self.place[variables] = np.arange(len(variables))
+        self.rows = np.ascontiguousarray(columns.T)
+        self._diagonal = diagonal
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.einsum("lc,lcm->lm", x, self.rows[self.place[places]])
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        first, second = self.place[rows][:, :, None], self.place[columns][:, None, :]
+        one = self.rows[first, columns[:, None, :]]
+        other = self.rows[second, rows[:, :, None]]
+        same = rows[:, :, None] == columns[:, None, :]
+        neither = np.where(same, self._diagonal[rows][:, :, None], 0.0)
+        return np.where(first >= 0, one, np.where(second >= 0, other, neither))
+
+    def diagonal(self) -> np.ndarray:
+        return self._diagonal
+
+
+class Products(Moments):
+    """A power of the covariance matrix of an operator over its total variance, through products only.
+
+    Parameters
+    ----------
+    op : Operator
+    power : {1, 2}
+    """
+
+    def __init__(self, op: Operator, power: int = 1):
+        self.op = op
+        self.m = op.p
+        self.power = power
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        V = scattered(places, x, self.m).T
+        for _ in range(self.power):
+            V = self.op.dot(V) / self.op.total
+        return np.ascontiguousarray(V.T)
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return np.stack([self._block(a, b) for a, b in zip(rows, columns, strict=True)])
+
+    def _block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        if self.power == 1 and rows.shape == columns.shape and (rows == columns).all():
+            return self.op.block(rows) / self.op.total
+        if len(columns) < len(rows):
+            return self._block(columns, rows).T
+        found = self.op.columns(rows)  # the smaller set, which limits the memory
+        if self.power == 2:
+            found = self.op.dot(found) / self.op.total
+        return found[columns].T / self.op.total
+
+    def diagonal(self) -> np.ndarray:
+        if self.power == 1:
+            return self.op.diagonal() / self.op.total
+        every = np.arange(self.m)
+        parts = [self.op.columns(every[a : a + 200]) for a in range(0, self.m, 200)]
+        return np.concatenate([(part**2).sum(axis=0) for part in parts]) / self.op.total**2
+
+    def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        V = scattered(places, x, self.m).T
+        if self.power == 2:
+            return (self.op.dot(V) ** 2).sum(axis=0) / self.op.total**2
+        return self.op.forms(V) / self.op.total
+
+
+def scattered(places: np.ndarray, x: np.ndarray, m: int) -> np.ndarray:
+    """Return sparse columns as rows of an array of shape (L, m)."""
+    V = np.zeros((len(places), m))
+    np.put_along_axis(V, places, x, axis=1)
+    return V
+
+
+@dataclass(eq=False)
+class Bordered:
+    """The matrices A and B on a support and one further variable.
+
+    Attributes
+    ----------
+    A, M : ndarray of shape (B, c, c + w)
+        The rows of the support: first its own columns, then those of w other variables. The attribute M
+        holds the matrix B; None stands for the identity.
+    corner, corner_M : ndarray of shape (B, w)
+        Diagonals at the w other variables.
+    """
+
+    A: np.ndarray
+    corner: np.ndarray
+    M: np.ndarray | None
+    corner_M: np.ndarray
+
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the eigenvalues of A relative to M on the support, ascending, and eigenvectors.
+
+        The shapes are (B, c) and (B, c, c); see `eigen`.
+        """
+        c = self.A.shape[1]
+        return eigen(self.A[:, :, :c], None if self.M is None else self.M[:, :, :c])
+
+    def some(self, start: int, count: int) -> Bordered:
+        """Return these matrices with only `count` of the further variables, from number `start` on."""
+        c, part = self.A.shape[1], slice(start, start + count)
+        kept = np.r_[:c, c + np.arange(self.corner.shape[1])[part]]
+        corner = self.corner[:, part]
+        if self.M is None:
+            return Bordered(self.A[:, :, kept], corner, None, self.corner_M)
+        return Bordered(self.A[:, :, kept], corner, self.M[:, :, kept], self.corner_M[:, part])
+
+
+@dataclass(eq=False)
+class Model:
+    """Two matrices for each of B fits, A = alpha T - [F2'H F1 + F1'H F2] - F1'Z F1 and B = M - F1'H F1.
+
+    Attributes
+    ----------
+    M : Moments
+    T : Moments or None
+        Second matrix of the criterion, if it needs one.
+    first, second : ndarray of shape (B, k, m)
+        Products of the loadings with M and T, as in `Fits`.
+    alpha : ndarray of shape (B,)
+    H, Z : ndarray of shape (B, k, k)
+    of : ndarray of int, shape (B,)
+        The matrices of each fit, as in `Fits`.
+    """
+
+    M: Moments
+    T: Moments | None
+    first: np.ndarray
+    second: np.ndarray
+    alpha: np.ndarray
+    H: np.ndarray
+    Z: np.ndarray
+    of: np.ndarray
+
+    @property
+    def main(self) -> Moments:
+        """The matrix T of each fit, or M for a criterion without T."""
+        return (self.M if self.T is None else self.T).of(self.of)
+
+    def bordered(self, support: np.ndarray, entering: np.ndarray) -> Bordered:
+        """Return A and B on supports, shape (B, c), bordered by other variables, shape (B, w)."""
+        both = np.concatenate([support, entering], axis=1)
+        F = np.take_along_axis(self.first, both[:, None, :], axis=2)
+        turned = F[:, :, : support.shape[1]].mT
+        A = self.alpha[:, None, None] * self.main.blocks(support, both) - turned @ (self.Z @ F)
+        out = F[:, :, support.shape[1] :]
+        corner = self.alpha[:, None] * self.main.entries(entering) - (out * (self.Z @ out)).sum(axis=1)
+        if self.T is None:
+            return Bordered(A, corner, None, np.ones(1))
+        K = np.take_along_axis(self.second, both[:, None, :], axis=2)
+        HF, HK = self.H @ F, self.H @ K
+        A -= K[:, :, : support.shape[1]].mT @ HF + turned @ HK
+        corner -= 2.0 * (out * HK[:, :, support.shape[1] :]).sum(axis=1)
+        own = self.M.of(self.of)
+        M = own.blocks(support, both) - turned @ HF
+        corner_M = own.entries(entering) - (out * HF[:, :, support.shape[1] :]).sum(axis=1)
+        return Bordered(A, corner, M, corner_M)
+
+    def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return A v, shape (B, L, m), for L sparse columns per fit, shape (B, L, c)."""
+        B, L, width = places.shape
+        flat = places.reshape(B * L, width), x.reshape(B * L, width)
+        main = self.main.of(np.repeat(self.of, L)).products(*flat).reshape(B, L, self.M.m)
+        first = products_at(self.first, places, x)
+        found = self.alpha[:, None, None] * main - first @ (self.Z @ self.first)
+        if self.T is not None:
+            second = products_at(self.second, places, x)
+            found -= first @ (self.H @ self.second) + second @ (self.H @ self.first)
+        return found
+
+    def corners(self) -> np.ndarray:
+        """Return the diagonal of B, shape (B, m)."""
+        if self.T is None:
+            return np.ones((len(self.first), self.M.m))
+        return self.M.of(self.of).diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
+
+    def repeated(self, times: int) -> Model:
+        """Return the model with every fit repeated `times` times."""
+        arrays = (self.first, self.second, self.alpha, self.H, self.Z, self.of)
+        return Model(self.M, self.T, *(np.repeat(array, times, axis=0) for array in arrays))

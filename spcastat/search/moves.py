@@ -1,0 +1,764 @@
+"""Moves of a search: exchanges, swaps, new components, orders, and the best loadings on given supports.
+
+A fit has a few dozen nonzeros, so that a loop over fits would spend its time in the interpreter. The two-loop
+recursion and the line search therefore run for all fits at once; fits that have converged are left out.
+
+A first-order ascent stops when the value no longer changes, and then the loadings have only half of the
+digits. Newton steps give the other half, so that the loadings depend on the data and the supports only, and
+not on the path of the search, the order of the rows or the form of the data.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from spcastat.linalg.ties import ranked
+from spcastat.search.criteria import Criterion, Expansion, Fits, joined
+from spcastat.search.grouped import GroupRule
+from spcastat.search.matrices import (
+    DEPENDENT,
+    GATHERED,
+    NOTHING,
+    SMALLEST,
+    Bordered,
+    Model,
+    after_bordering,
+    best_vectors,
+    divisor,
+    ranked_entries,
+    taken,
+    unit,
+)
+
+#: A step must raise the criterion by this share.
+GAIN = 1e-9
+#: The largest number of exchanges for which the criterion is computed if the model is exact.
+SURE = 3
+#: Loadings, and gaps between eigenvalues relative to the eigenvalue, below this count as zero.
+UNSURE = 1e-6
+#: Entering variables are processed in batches of this size, which bounds the memory.
+AT_ONCE = 100_000
+#: A variable is dependent on the support if less than this share of it remains given the support.
+NULL = 1e-8
+#: From this cardinality on, vectors after exchanges are computed from the eigenvectors before them, by at
+#: most NEWTON steps until the ratio changes by no more than a share CONVERGED; a ratio within a share
+#: POLE of the present one loses too many digits.
+SECULAR, NEWTON, CONVERGED, POLE = 40, 12, 1e-11, 1e-7
+
+
+def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) -> np.ndarray:
+    """Improve component i of every fit by its best exchange, or by better loadings on its support.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    fits : Fits
+        Changed in place.
+    i : int
+    width : int
+        Number of variables that may enter: those of the steepest slope.
+    valued : int
+        Number of exchanges, the best according to the model, for which the criterion is computed; at most
+        SURE if the model is exact.
+
+    Returns
+    -------
+    ndarray of bool, shape (B,)
+        Which fits improved.
+    """
+    if criterion.exact:
+        valued = min(valued, SURE)
+    places, x, values = trials(criterion, fits, i, width, valued)
+    best = ranked_entries(values, 1)[:, 0]
+    every = np.arange(len(fits))
+    rose = np.flatnonzero(values[every, best] > fits.value * (1.0 + GAIN))
+    if rose.size:
+        criterion.put(fits, rose, i, places[rose, best[rose]], x[rose, best[rose]])
+    return rose
+
+
+def trials(
+    criterion: Criterion, fits: Fits, i: int, width: int, valued: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the most promising columns for component i: places, loadings and values of the criterion.
+
+    The shapes are (B, L, c), (B, L, c) and (B, L). The last of the L columns keeps the support.
+    """
+    if isinstance(criterion.rule, GroupRule):
+        return criterion.rule.trials(criterion, fits, i, width)
+    support = fits.places[:, criterion.parts[i]]
+    model = criterion.model(fits, i)
+    rule, used = criterion.rule, criterion.used(fits, i)
+    entering = promising(criterion, fits, i, model, width)
+    parts = model.bordered(support, entering)
+    spectrum = parts.spectrum()
+    places, x = support[:, None], unit(spectrum[1][..., -1])[:, None]
+    if entering.shape[1]:
+        table = exchange_values(parts, spectrum)
+        if rule is not None:
+            allowed = np.broadcast_to(rule.open(i, used), (len(fits), criterion.m))
+            allowed = np.take_along_axis(allowed, entering, axis=1)[:, None]
+            allowed = allowed & ~rule.must[i][support][:, :, None]
+            table = np.where(allowed, table, min(float(table.min()), 0.0) - 1.0)
+        best = ranked_entries(table.reshape(len(fits), -1), valued)
+        pairs = np.divmod(best, entering.shape[1])
+        bounds = taken(table.reshape(len(fits), -1), best)
+        new_places, new_x = columns_after(parts, spectrum, support, entering, *pairs, bounds)
+        if rule is not None:  # if no exchange is allowed the support stays
+            left = np.take_along_axis(allowed.reshape(len(fits), -1), best, axis=1)[:, :, None]
+            new_places, new_x = np.where(left, new_places, places), np.where(left, new_x, x)
+        places, x = np.concatenate([new_places, places], axis=1), np.concatenate([new_x, x], axis=1)
+    return places, x, criterion.replaced(fits, i, places, x)
+
+
+def promising(criterion: Criterion, fits: Fits, i: int, model: Model, width: int) -> np.ndarray:
+    """Return the variables that may enter component i, ascending: those of steepest slope, shape (B, w)."""
+    support = fits.places[:, criterion.parts[i]]
+    w = min(width, criterion.m - support.shape[1])
+    corner = np.maximum(model.corners(), NOTHING)
+    keys = criterion.pull(fits, i)[0] ** 2 / corner
+    if criterion.rule is not None:
+        keys = criterion.rule.keys(keys, i, criterion.used(fits, i))
+    np.put_along_axis(keys, support, -1.0 if criterion.rule is None else keys.min() - 1.0, axis=1)
+    return np.sort(ranked_entries(keys, w), axis=1)
+
+
+def columns_after(
+    parts: Bordered,
+    spectrum: tuple[np.ndarray, np.ndarray],
+    support: np.ndarray,
+    entering: np.ndarray,
+    leaving: np.ndarray,
+    new: np.ndarray,
+    bounds: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return supports, shape (B, L, c), after exchanges, and the best loadings there by the model.
+
+    `spectrum` is that of `parts`. `leaving` indexes the support and `new` the entering variables; `bounds`
+    are the values of these exchanges from `exchange_values`. All have shape (B, L).
+    """
+    c = support.shape[1]
+    every = np.arange(c - 1)
+    rest = every + (every >= np.arange(c)[:, None])  # the support without each of its variables
+    stay = rest[leaving]
+    own = support[np.arange(len(support))[:, None, None], stay]
+    places = np.concatenate([own, taken(entering, new)[:, :, None]], axis=2)
+    x = np.empty(places.shape)
+    left = np.ones(leaving.shape, dtype=bool)
+    if c >= SECULAR:
+        vectors, sound = exchanged_vectors(parts, spectrum, leaving, new, bounds)
+        x[:, :, :-1] = np.take_along_axis(vectors[:, :, :c], stay, axis=2)
+        x[:, :, -1] = vectors[:, :, c]
+        x, left = unit(x), ~sound
+    if left.any():
+        x[left] = best_vectors(*blocks_after(parts, np.nonzero(left)[0], stay[left], new[left]))
+    return places, x
+
+
+def blocks_after(
+    parts: Bordered, fit: np.ndarray, stay: np.ndarray, new: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return A and M, shape (Q, c, c), on the supports after Q exchanges.
+
+    Parameters
+    ----------
+    parts : Bordered
+    fit : ndarray of int, shape (Q,)
+    stay : ndarray of int, shape (Q, c - 1)
+        The variables that stay, as positions in the support of the fit.
+    new : ndarray of int, shape (Q,)
+        The variables that enter, as positions among the further variables.
+    """
+    c = stay.shape[1] + 1
+    which = fit[:, None]
+
+    def block(A: np.ndarray, corner: np.ndarray) -> np.ndarray:
+        found = np.empty((len(fit), c, c))
+        found[:, :-1, :-1] = A[which[..., None], stay[:, :, None], stay[:, None, :]]
+        found[:, -1, :-1] = found[:, :-1, -1] = A[which, stay, c + new[:, None]]
+        found[:, -1, -1] = corner[fit, new]
+        return found
+
+    return block(parts.A, parts.corner), None if parts.M is None else block(parts.M, parts.corner_M)
+
+
+def exchanged_vectors(
+    parts: Bordered,
+    spectrum: tuple[np.ndarray, np.ndarray],
+    leaving: np.ndarray,
+    new: np.ndarray,
+    bounds: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best vectors after exchanges from the eigenvectors of the support before them.
+
+    The largest ratio x is the root of the function f in `exchange_values`, found by Newton's method, and the
+    best vector has t = 1 at the new variable and N (g_i / N_ii e_i - m) on the support, which is zero at the
+    variable i that leaves. This takes O(c^2) operations for each exchange instead of O(c^3).
+
+    Parameters
+    ----------
+    parts : Bordered
+    spectrum : tuple of ndarray
+        That of `parts`.
+    leaving, new : ndarray of int, shape (B, L)
+    bounds : ndarray of shape (B, L)
+        Lower bounds on the largest ratios, from which Newton's method increases to the root, as f is concave.
+
+    Returns
+    -------
+    vectors : ndarray of shape (B, L, c + 1)
+        The support, then the new variable. They have any length.
+    sound : ndarray of bool, shape (B, L)
+        Whether the vector is accurate: Newton's method converged to the root above the largest ratio of the
+        variables that stay, and the root differs from the eigenvalues, which are poles of N.
+    """
+    values, U = spectrum
+    c = U.shape[1]
+    a = (U.mT @ np.take_along_axis(parts.A, c + new[:, None, :], axis=2)).mT
+    r = np.zeros((1, 1, c))
+    if parts.M is not None:
+        r = (U.mT @ np.take_along_axis(parts.M, c + new[:, None, :], axis=2)).mT
+    corner = taken(parts.corner, new)
+    corner_M = np.ones((1, 1)) if parts.M is None else taken(parts.corner_M, new)
+    row = np.take_along_axis(U, leaving[:, :, None], axis=1)
+    now = values[:, None, -1]
+    x = bounds
+    with np.errstate(all="ignore"):  # results that are not finite are not sound
+        for _ in range(NEWTON):
+            inverse = 1.0 / (x[..., None] - values[:, None])
+            m = x[..., None] * r - a
+            y = m * inverse
+            free = (row**2 * inverse).sum(axis=2)
+            t = (row * y).sum(axis=2) / free
+            f = x * corner_M - corner - (m * y).sum(axis=2) + t * (row * y).sum(axis=2)
+            slope = corner_M - 2.0 * (y * r).sum(axis=2) + (y**2).sum(axis=2)
+            slope += t * (t * (row**2 * inverse**2).sum(axis=2) - 2.0 * (row * inverse * (y - r)).sum(axis=2))
+            step = -f / slope
+            if (np.abs(step) <= CONVERGED * np.abs(x)).all():
+                break
+            x = x + step
+        sound = np.abs(step) <= CONVERGED * np.abs(x)
+        sound &= np.abs(x - now) > POLE * np.abs(now)
+        # N_ii is negative between the largest ratio of those that stay and that of the support
+        sound &= (x > values[:, None, -2]) & ((free > 0) == (x > now))
+        vectors = (inverse * (t[..., None] * row - m)) @ U.mT
+    sound &= np.isfinite(vectors).all(axis=2)
+    vectors = np.where(sound[..., None], vectors, 0.0)
+    return np.concatenate([vectors, np.ones((*new.shape, 1))], axis=2), sound
+
+
+def exchange_values(parts: Bordered, spectrum: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return lower bounds on the largest ratio after every exchange, shape (B, c, w).
+
+    Parameters
+    ----------
+    parts : Bordered
+        Any of the c variables of the support may leave for any of the w others.
+    spectrum : tuple of ndarray
+        That of `parts`.
+
+    Notes
+    -----
+    When b replaces i, the largest ratio is the root of a concave, increasing function,
+
+        f(x) = (xM - A)_bb - m'Nm + g_i^2 / N_ii,   N = (xM - A)_JJ^-1, m = (xM - A)_Jb, g = Nm,
+
+    so that a Newton step from any x above the ratio of J without i ends at a lower bound. One step starts at
+    the ratio with b added and i kept, which is close if i contributes little; another starts at the present
+    ratio, where f is negative exactly for the exchanges that raise it. All use one eigendecomposition.
+    """
+    c, w = parts.A.shape[1], parts.corner.shape[1]
+    if w > AT_ONCE:
+        found = [exchange_values(parts.some(start, AT_ONCE), spectrum) for start in range(0, w, AT_ONCE)]
+        return np.concatenate(found, axis=2)
+    if c == 1:
+        return np.where(parts.corner_M > NULL, parts.corner / np.maximum(parts.corner_M, NULL), 0.0)[:, None]
+    values, U = spectrum
+    a = U.mT @ parts.A[:, :, c:]
+    r = np.zeros((1, c, 1)) if parts.M is None else U.mT @ parts.M[:, :, c:]
+    corners = parts.corner, parts.corner_M
+    added, sound = enlarged_ratio(values, a, r, *corners)
+    now = values[:, -1:]
+    added = np.maximum(added, now + UNSURE**2 * np.abs(now) + NOTHING)
+    y, f, slope = _complement(added, values, a, r, *corners)
+    inverse = 1.0 / (added[:, None] - values[..., None])
+    g, free = U @ y, U**2 @ inverse
+    t = g / divisor(free, free > 0)
+    f = f[:, None] + t * g
+    slope = slope[:, None] + t * (t * (U**2 @ inverse**2) - 2.0 * (U @ (inverse * (y - r))))
+    found = added[:, None] - f / np.maximum(slope, NULL)
+    # The present ratio is a pole of N: its term is replaced by the multiple of the best vector that makes
+    # the loading of variable i zero.
+    lead = U[:, :, -1, None]
+    known = np.abs(lead) > UNSURE
+    lead = divisor(lead, known)
+    rest = values[:, :-1], a[:, :-1], r[:, :-1]
+    y, f, slope = _complement(now, *rest, *corners)
+    inverse = 1.0 / np.maximum(now[:, None] - values[:, :-1, None], UNSURE * np.abs(now[:, None]) + NOTHING)
+    W = U[:, :, :-1]
+    g, free = W @ y, W**2 @ inverse
+    t = (a[:, -1:] - now[:, None] * r[:, -1:]) / lead
+    first = -(g + t * free) / lead
+    f = f[:, None] - t * (2.0 * g + t * free)
+    slope = slope[:, None] + t * (t * (W**2 @ inverse**2) + 2.0 * (W @ (inverse * (y - rest[2]))))
+    slope = slope + first * (first - 2.0 * r[:, -1:])
+    found = np.where(known, np.maximum(found, now[:, None] - f / np.maximum(slope, NULL)), found)
+    return np.where(sound[:, None], found, 0.0)
+
+
+def _complement(
+    x: np.ndarray, values: np.ndarray, a: np.ndarray, r: np.ndarray, corner: np.ndarray, corner_M: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return N m in the basis of eigenvectors, f, and the derivative of f; see `exchange_values`."""
+    m = x[:, None] * r - a
+    y = m / np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + NOTHING)
+    f = x * corner_M - corner - (m * y).sum(axis=1)
+    return y, f, corner_M - 2.0 * (y * r).sum(axis=1) + (y**2).sum(axis=1)
+
+
+def enlarged_ratio(
+    values: np.ndarray, a: np.ndarray, r: np.ndarray, corner: np.ndarray, corner_M: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest ratio with each further variable added, shape (B, w), accurately enough to rank.
+
+    Parameters
+    ----------
+    values : ndarray of shape (B, c)
+        Eigenvalues of A relative to M on the support.
+    a, r : ndarray of shape (B, c, w)
+        Products of their eigenvectors with the columns of A and of M.
+    corner, corner_M : ndarray of shape (B, w)
+
+    Returns
+    -------
+    ratio : ndarray
+    sound : ndarray of bool
+        Whether the variable is linearly independent of the support in M.
+    """
+    left = corner_M - (r**2).sum(axis=1)
+    sound = left > NULL * np.maximum(corner_M, NULL)
+    scale = divisor(left, sound)
+    corner = corner - (r * (2.0 * a - values[..., None] * r)).sum(axis=1)
+    coupling = (a - values[..., None] * r) / np.sqrt(scale)[:, None]
+    found = after_bordering(values, coupling, np.where(sound, corner / scale, 0.0))
+    return np.where(sound, found, values[:, -1:]), np.broadcast_to(sound, found.shape)
+
+
+class WithGradient(Protocol):
+    """A function of loadings on fixed supports, for a batch of fits."""
+
+    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return values, shape (B,), and gradients, shape (B, N); M and T have an entry for each fit."""
+
+
+def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
+    """Return the fits after at most `steps` steps of ascent on their supports; no value decreases."""
+    M, T = criterion.packed(fits.places, fits.of)
+    x = ascend(criterion, fits.x, M, T, steps)
+    found = criterion.fits(fits.places, x, fits.of)
+    worse = ~(found.value >= fits.value)
+    found.put(worse, fits.some(worse))
+    return found
+
+
+def ascend(criterion: WithGradient, x: np.ndarray, M: np.ndarray, T: np.ndarray, steps: int) -> np.ndarray:
+    """Return loadings, shape (B, N), with values no smaller than those of `x`."""
+    x = x.copy()
+    value, slope = criterion.with_gradient(x, M, T)
+    running = np.arange(len(x))
+    memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    for _ in range(steps):
+        direction = _bfgs_direction(slope[running], memory)
+        step = np.ones(running.size)
+        if not memory:
+            step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), SMALLEST))
+        new, better, turned = _line(
+            criterion, x[running], direction, step, value[running], slope[running], M, T
+        )
+        change, bend = new - x[running], slope[running] - turned
+        gain = better - value[running]
+        x[running], value[running], slope[running] = new, better, turned
+        still = gain > 1e-12 * np.abs(better)
+        product = (change * bend).sum(axis=1)
+        sound = product > 1e-10 * np.linalg.norm(change, axis=1) * np.linalg.norm(bend, axis=1)
+        memory.append((change, bend, np.where(sound, 1.0 / divisor(product, sound), 0.0)))
+        if not still.any():
+            break
+        if not still.all():
+            running, M, T = running[still], M[still], T[still]
+        memory = [(a[still], b[still], c[still]) for a, b, c in memory[-6:]]
+    return x
+
+
+def _line(
+    criterion: WithGradient,
+    x: np.ndarray,
+    direction: np.ndarray,
+    step: np.ndarray,
+    value: np.ndarray,
+    slope: np.ndarray,
+    M: np.ndarray,
+    T: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return points along the directions, their values and gradients; a fit that no step improves stays."""
+    rise = (slope * direction).sum(axis=1).clip(min=0.0)  # negative by rounding only
+    new, better, turned = x.copy(), value.copy(), slope.copy()
+    open_ = np.arange(len(x))
+    for _ in range(12):
+        point = x[open_] + step[open_, None] * direction[open_]
+        found, gradient = criterion.with_gradient(point, M, T)
+        short = step[open_] * rise[open_]
+        # Armijo's condition: a step must gain at least 1e-4 of what the slope predicts
+        enough = found >= value[open_] + 1e-4 * short
+        done = open_[enough]
+        new[done], better[done], turned[done] = point[enough], found[enough], gradient[enough]
+        if done.size == open_.size:
+            break
+        left = ~enough
+        open_, M, T = open_[left], M[left], T[left]
+        share = short[left] / (2.0 * (short[left] - (found[left] - value[open_])))
+        step[open_] *= np.where(np.isnan(share), 0.5, np.clip(share, 0.1, 0.5))
+    return new, np.maximum(better, value), turned
+
+
+def _bfgs_direction(slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Return the estimated inverse of minus the Hessian times the gradient: the two-loop recursion."""
+    q = slope.copy()
+    factors = []
+    for change, bend, inverse in reversed(memory):
+        factor = inverse * (change * q).sum(axis=1)
+        factors.append(factor)
+        q -= factor[:, None] * bend
+    if memory:
+        change, bend, inverse = memory[-1]
+        size = inverse * (bend**2).sum(axis=1)
+        q /= divisor(size, size > 0)[:, None]
+    for (change, bend, inverse), factor in zip(memory, reversed(factors), strict=True):
+        q += change * (factor - inverse * (bend * q).sum(axis=1))[:, None]
+    return q
+
+
+def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
+    """Return the fits after the best swap, or several swaps, of variables between components; none is worse.
+
+    Swaps are needed if all variables are in use, as exchanges then find no variable to enter.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        With a rule.
+    fits : Fits
+    width : int
+        Swaps that are evaluated: those that raise the sum of squares of `Criterion.pull` on the supports
+        most.
+    followed : int
+        How many of the best of these are followed by an ascent of all loadings.
+    steps : int
+        Steps of the ascent.
+    """
+    N = len(criterion.owner)
+    step = max(1, GATHERED // (N * N + width * criterion.k * criterion.m))
+    parts = [fits.some(slice(begin, begin + step)) for begin in range(0, len(fits), step)]
+    return joined([_swapped(criterion, part, width, followed, steps) for part in parts])
+
+
+def _swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
+    owner, B = criterion.owner, len(fits)
+    pulls, scales = zip(*(criterion.pull(fits, i) for i in range(criterion.k)), strict=True)
+    W, scale = np.stack(pulls, axis=1), np.stack(scales, axis=1)
+    if isinstance(criterion.rule, GroupRule):
+        places, x = criterion.rule.swaps(criterion, fits, W)
+    else:
+        places, x = _of_variables(criterion, fits, W, scale, width)
+    count = places.shape[1]
+    tried = criterion.fits(
+        places.reshape(-1, len(owner)), x.reshape(-1, len(owner)), np.repeat(fits.of, count)
+    )
+    chosen = ranked_entries(tried.value.reshape(B, -1), followed) + count * np.arange(B)[:, None]
+    tried = refined(criterion, tried.some(chosen.ravel()), steps)
+    top = tried.some(np.argmax(tried.value.reshape(B, -1), axis=1) + chosen.shape[1] * np.arange(B))
+    better = top.value > fits.value * (1.0 + GAIN)
+    fits.put(better, top.some(better))
+    return fits
+
+
+def _of_variables(
+    criterion: Criterion, fits: Fits, W: np.ndarray, scale: np.ndarray, width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fits after swaps of variables: places and loadings, shape (B, L, N).
+
+    Components that change have as loadings the entries of W, shape (B, k, m), which with its scale (B, k)
+    comes from `Criterion.pull`.
+    """
+    rule, owner, B = criterion.rule, criterion.owner, len(fits)
+    assert rule is not None
+    there = W**2 / np.maximum(scale, NOTHING)[:, :, None]
+    # worth[b, e, f]: gain from giving the variable of entry f to the component of entry e
+    worth = np.take_along_axis(there, fits.places[:, None], axis=2)[:, owner]
+    free = (rule.may[:, fits.places] & ~rule.must[owner, fits.places]).transpose(1, 0, 2)[:, owner]
+    own = np.einsum("bee->be", worth)
+    gains = worth + worth.mT - own[:, :, None] - own[:, None]
+    allowed = free & free.mT & (owner[:, None] < owner)
+    gains = np.where(allowed, gains, gains.min() - 1.0).reshape(B, -1)
+    best = ranked_entries(gains, min(width, int(allowed.reshape(B, -1).sum(axis=1).min())))
+    if best.shape[1] == 0:
+        return fits.places[:, None], fits.x[:, None]
+    places = _tried(fits.places, best, np.take_along_axis(gains, best, axis=1))
+    order = np.argsort(owner * criterion.m + places, axis=2)
+    places = np.take_along_axis(places, order, axis=2)
+    moved = ((places != fits.places[:, None]) @ criterion.member > 0)[:, :, owner]
+    return places, np.where(moved, W[np.arange(B)[:, None, None], owner, places], fits.x[:, None])
+
+
+def _tried(places: np.ndarray, best: np.ndarray, gains: np.ndarray) -> np.ndarray:
+    """Return supports, shape (B, L, N), after each swap, and after the first 2, 4, 8, ... swaps at once.
+
+    `best`, shape (B, w), numbers the pairs of entries of `places`, shape (B, N), the largest `gains` first.
+    """
+    B, N = places.shape
+    first, second = np.divmod(best, N)
+    found = np.repeat(places[:, None], best.shape[1], axis=1)
+    for at, other in ((first, second), (second, first)):
+        np.put_along_axis(
+            found, at[:, :, None], np.take_along_axis(places, other, axis=1)[:, :, None], axis=2
+        )
+    several = []
+    now, done = places.copy(), np.zeros((B, N), dtype=bool)
+    every = np.arange(B)
+    for column in range(best.shape[1]):
+        e, f = first[:, column], second[:, column]
+        b = every[(gains[:, column] > 0.0) & ~done[every, e] & ~done[every, f]]
+        e, f = e[b], f[b]
+        now[b, e], now[b, f] = now[b, f], now[b, e]
+        done[b, e] = done[b, f] = True
+        if (column + 2) & (column + 1) == 0:
+            several.append(now.copy())
+    return np.concatenate([found, np.stack([*several, now], axis=1)], axis=1)
+
+
+#: Steps of a truncated power iteration; FEWER with more than MANY variables.
+POWER, FEWER, MANY = 5, 3, 1000
+#: A random component is drawn from this many of the best distinct ones.
+CHOICE = 4
+
+
+def rebuild(
+    criterion: Criterion, fits: Fits, which: np.ndarray, i: int, seeds: np.ndarray, pick: np.ndarray
+) -> None:
+    """Rebuild component i, which has been removed, in some of the fits.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    fits : Fits
+        Changed in place.
+    which : ndarray of int, shape (b,)
+    i : int
+    seeds : ndarray of int, shape (b, R)
+        The variables whose rows start the iterations.
+    pick : ndarray of int, shape (b,)
+        0 for the best component found, 1 for the best but one, and so on.
+    """
+    sub = fits.some(which)
+    model = criterion.model_given_others(sub)
+    places, x = iterated(criterion, model, seeds, i, criterion.used(sub, i))
+    values = criterion.replaced(sub, i, places, x)
+    order = ranked_entries(values, values.shape[1])
+    values = np.take_along_axis(values, order, axis=1)
+    # equal supports from different rows are the same component
+    new = np.ones(values.shape, dtype=bool)
+    new[:, 1:] = values[:, :-1] - values[:, 1:] > 1e-8 * np.abs(values[:, :1])
+    rank = np.minimum(np.cumsum(new, axis=1) - 1, pick[:, None])
+    taken = order[np.arange(len(sub)), np.argmax(rank >= np.minimum(pick, rank[:, -1])[:, None], axis=1)]
+    places = places[np.arange(len(sub)), taken]
+    parts = model.bordered(places, places[:, :0])
+    criterion.put(fits, which, i, places, best_vectors(parts.A, parts.M))
+
+
+def iterated(
+    criterion: Criterion, model: Model, seeds: np.ndarray, i: int, used: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns that truncated power iterations reach: places and loadings, shape (b, R, c)."""
+    corner = np.maximum(model.corners(), NOTHING)[:, None]
+    W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
+    steps = POWER if model.M.m <= MANY else FEWER
+    for step in range(steps):
+        places, x = criterion.cut(W / corner, i, used)
+        if step + 1 < steps:
+            W = model.products(places, x)
+    return places, x
+
+
+def reordered(criterion: Criterion, fits: Fits) -> Fits:
+    """Return the fits after sorting: each component has the largest variance given the earlier ones.
+
+    Only components of one kind change places. A fit whose value is not raised by this keeps its order.
+    """
+    if criterion.exact or criterion.k == 1:
+        return fits
+    order = largest_first(fits.G, criterion.kinds)
+    turned = permuted(criterion, fits, order)
+    fits = fits.some(slice(None))
+    better = turned.value > fits.value * (1.0 + GAIN)
+    fits.put(better, turned.some(better))
+    return fits
+
+
+def largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
+    """Return orders, shape (B, k), in which each component has the largest variance given the earlier ones.
+
+    No exchange of two neighbours is better: residual variances a >= d with covariance b add a + d - b^2 / a
+    in this order. Components change places only with others of their kind.
+    """
+    B, k, _ = G.shape
+    every = np.arange(B)
+    left, order = G.copy(), np.empty((B, k), dtype=int)
+    open_ = np.ones((B, k), dtype=bool)
+    for place, kind in enumerate(kinds):
+        variance = np.where(open_ & (np.array(kinds) == kind), np.einsum("bii->bi", left), -1.0)
+        order[:, place] = chosen = variance.argmax(axis=1)
+        open_[every, chosen] = False
+        row = left[every, chosen]
+        largest = variance[every, chosen]
+        share = row / divisor(largest, largest > NOTHING)[:, None] * (largest > NOTHING)[:, None]
+        left = left - share[:, :, None] * row[:, None, :]
+    return order
+
+
+def falling(criterion: Criterion, fits: Fits) -> Fits:
+    """Return the fits with components of one kind in descending order of variance, if that is no worse.
+
+    Components with the same support have the same value in every order, so that rounding would decide.
+    Components of equal variance are sorted by their supports for the same reason.
+    """
+    if criterion.exact or criterion.k == 1:
+        return fits
+    kinds = np.array(criterion.kinds)
+    order = np.broadcast_to(np.arange(criterion.k), (len(fits), criterion.k)).copy()
+    variances = np.diagonal(fits.G, axis1=1, axis2=2)
+    for kind in set(criterion.kinds):
+        places = np.flatnonzero(kinds == kind)
+        for b, fit in enumerate(fits.places):
+            supports = [sorted(fit[criterion.owner == i]) for i in places]
+            rank = np.array([sorted(supports).index(support) for support in supports])
+            order[b, places] = places[ranked(variances[b, places], -rank.astype(float))]
+    turned = permuted(criterion, fits, order)
+    return turned if (turned.value >= fits.value * (1.0 - GAIN)).all() else fits
+
+
+def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
+    """Return the fits with component order[b, i] of fit b in place i, whose cardinality must be the same."""
+    if (order == np.arange(criterion.k)).all():
+        return fits
+    B = len(fits)
+    starts = np.array([part.start for part in criterion.parts])
+    entries = np.arange(len(criterion.owner)) - starts[criterion.owner]
+    at = starts[order][:, criterion.owner] + entries
+    every = np.arange(B)[:, None]
+    pairs = np.arange(B)[:, None, None], order[:, :, None], order[:, None, :]
+    second = fits.second[every, order] if fits.second.shape[1] else fits.second
+    G, N = fits.G[pairs], fits.N[pairs]
+    return Fits(
+        taken(fits.places, at),
+        taken(fits.x, at),
+        fits.first[every, order],
+        second,
+        G,
+        N,
+        criterion.value(G, N),
+        fits.of,
+    )
+
+
+#: Values that differ by less than this share count as equal.
+ROUNDING = 1e-14
+
+
+def stationary(criterion: Criterion, fit: Fits) -> Fits:
+    """Return a fit with its loadings at the stationary point of their supports, to rounding.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    fit : Fits
+        One fit, close to convergence.
+
+    Returns
+    -------
+    Fits
+        The fit itself if its components are linearly dependent, or if no step reduces the slope.
+    """
+    # with more nonzeros the matrix of second derivatives would be large
+    if fit.x.shape[1] > 4000 or not (np.abs(fit.x) @ criterion.member).all():
+        return fit
+    M, T = criterion.packed(fit.places, fit.of)
+    x = _rested(criterion, criterion.directions(fit.x)[0][0], M[0], T[0])
+    return fit if x is None else criterion.fits(fit.places, x[None], fit.of)
+
+
+def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> np.ndarray | None:
+    """Return the nonzeros, shape (N,), after Newton steps; None if no step was an improvement."""
+    here = criterion.expansion(x, M, T)
+    if here is None:
+        return None
+    moved = False
+    for _ in range(25):
+        if np.linalg.norm(here.slope) <= 1e-15 * here.value:
+            break
+        direction = _newton_direction(here, x[:, None] * criterion.member)
+        length = 1.0
+        # halvings of one step, at most
+        for _ in range(8):
+            new = criterion.directions((x + length * direction)[None])[0][0]
+            there = criterion.expansion(new, M, T)
+            if there is not None and _closer(here, there):
+                break
+            length *= 0.5
+        else:
+            break
+        x, here, moved = new, there, True
+    return x if moved else None
+
+
+def _closer(here: Expansion, there: Expansion) -> bool:
+    """Return whether a step is an improvement: a larger value, or an equal value with a smaller slope."""
+    if there.value > here.value * (1.0 + ROUNDING):
+        return True
+    flatter = np.linalg.norm(there.slope) < 0.5 * np.linalg.norm(here.slope)
+    return bool(flatter and there.value >= here.value * (1.0 - ROUNDING))
+
+
+def _newton_direction(here: Expansion, V: np.ndarray) -> np.ndarray:
+    """Return the Newton step orthogonal to the components V, shape (N, k).
+
+    It ascends whatever the sign of the curvature. Zero loadings stay zero, and the step has no part in flat
+    directions.
+    """
+    K = here.curvature()
+    slope = here.slope - V @ (V.T @ here.slope)
+    out = V.T @ K
+    K -= V @ out
+    K -= (out.T - V @ (out @ V)) @ V.T
+    scale = np.abs(np.diag(K)).max()
+    A = 0.5 * scale * (V @ V.T) - K
+    zero = np.flatnonzero(~V.any(axis=1))
+    A[zero], A[:, zero], slope[zero] = 0.0, 0.0, 0.0
+    A[zero, zero] = scale
+    try:
+        factor = cho_factor(A, lower=True)
+        sound = np.diag(factor[0]).min() ** 2 > DEPENDENT * scale
+    except LinAlgError:
+        sound = False
+    if sound:
+        return cho_solve(factor, slope)
+    # eigenvectors would take long
+    if len(slope) > 600:
+        return slope / scale
+    values, turn = np.linalg.eigh(A)
+    sizes = np.abs(values)
+    inner = turn.T @ slope
+    curved = sizes > DEPENDENT * sizes.max()
+    return turn @ np.where(curved, inner / divisor(sizes, curved), 0.0)

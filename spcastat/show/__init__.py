@@ -1,0 +1,1 @@
+"""What is printed: tables, summaries, text, HTML, LaTeX, Word and reports."""

@@ -1,0 +1,517 @@
+"""Grids of cells and their layout, from which every format is written.
+
+Cells are text, already formatted. What an empty cell means depends on the table; in a table of loadings it
+is a loading of exactly zero.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import pandas as pd
+
+from spcastat.config import flag, one_of, shown, text, whole_number
+from spcastat.errors import OptionError, ShapeError
+from spcastat.labels import HEADING_WIDTH, NAME_WIDTH, full_names, short_names
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+#: Largest number of decimals.
+MOST_DIGITS = 10
+
+
+class Figures(str):
+    """The text of a number or an interval, which can be formatted again with other digits.
+
+    Attributes
+    ----------
+    numbers : tuple of float
+        One number, or the two ends of an interval.
+    digits : int
+        Number of decimals; in scientific notation, of the mantissa.
+    scientific : bool
+        Whether the number is in scientific notation.
+    stars : str
+        Marks of significance that follow the number.
+    """
+
+    numbers: tuple[float, ...]
+    digits: int
+    scientific: bool
+    stars: str
+
+    @classmethod
+    def of(
+        cls,
+        numbers: Iterable[float],
+        digits: int,
+        *,
+        scientific: bool = False,
+        stars: str = "",
+        decimal: str = ".",
+    ) -> Figures:
+        """Return numbers as text, with the decimal mark `decimal`; two of them as "[0.1, 0.2]"."""
+        numbers = tuple(numbers)
+        texts = [_written(number, digits, scientific).replace(".", decimal) for number in numbers]
+        between = "; " if decimal == "," else ", "
+        made = cls((texts[0] if len(texts) == 1 else f"[{between.join(texts)}]") + stars)
+        made.numbers, made.digits, made.scientific, made.stars = numbers, digits, scientific, stars
+        return made
+
+    def again(self, more: int = 0, decimal: str = ".") -> Figures:
+        """Return the same numbers with `more` decimals (fewer if negative) and another decimal mark."""
+        digits = min(max(self.digits + more, 0), MOST_DIGITS)
+        return Figures.of(self.numbers, digits, scientific=self.scientific, stars=self.stars, decimal=decimal)
+
+
+def without_stars(cell: str) -> tuple[str, str]:
+    """Return a cell without the stars of its number, and these stars."""
+    stars = cell.stars if isinstance(cell, Figures) else ""
+    return cell[: len(cell) - len(stars)], stars
+
+
+def fixed(value: float, digits: int) -> Figures:
+    """Return `value` with `digits` decimals; a nonzero that would print as zero becomes "<.001".
+
+    A negative number of that kind becomes "-<.001". NaN is "NA", as in R.
+    """
+    return Figures.of((value,), digits)
+
+
+def _written(value: float, digits: int, scientific: bool) -> str:
+    if not math.isfinite(value):
+        return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
+    text = f"{value:.{digits}{'e' if scientific else 'f'}}"
+    if value != 0 and not scientific and not text.strip("-0."):
+        least = "." + "0" * (digits - 1) + "1" if digits else "1"
+        return f"-<{least}" if value < 0 else f"<{least}"
+    return text.removeprefix("-") if value == 0 else text
+
+
+def each(values: Iterable[float], digits: int) -> tuple[Figures, ...]:
+    """Return every value with `digits` decimals; see :func:`fixed`."""
+    return tuple(fixed(value, digits) for value in values)
+
+
+def alike(values: Sequence[float], digits: int = 4) -> tuple[Figures, ...]:
+    """Format values with the same number of decimals, so that the largest has `digits` significant digits.
+
+    There are at most seven decimals. If the largest absolute value is at least 10^7 or below 10^-4, all
+    values are in scientific notation.
+    """
+    sizes = [abs(value) for value in values if math.isfinite(value) and value != 0]
+    if not sizes:
+        return each(values, digits - 1)
+    largest = max(sizes)
+    if largest >= 1e7 or largest < 1e-4:
+        return tuple(Figures.of((value,), digits - 1, scientific=True) for value in values)
+    decimals = min(max(digits - 1 - math.floor(math.log10(largest)), 0), 7)
+    return each(values, decimals)
+
+
+def percent(share: float, digits: int = 2) -> Figures:
+    """Return a fraction in percent, without the percent sign."""
+    return fixed(100 * share, digits)
+
+
+# --- rows, tables, documents ---------------------------------------------------------------------
+
+
+#: Default number of decimals of loadings.
+DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """One labelled row of cells.
+
+    Attributes
+    ----------
+    label : str
+        Text in the label column.
+    cells : tuple of str
+        The text of each column.
+    group : str
+        Heading of a group: consecutive rows with the same `group` are shown under it. "" is no group.
+    rule : bool
+        Whether there is a rule above the row.
+    """
+
+    label: str
+    cells: tuple[str, ...]
+    group: str = ""
+    rule: bool = False
+
+
+def number_rows(frame: pd.DataFrame, digits: int, groups: Sequence[str] = ()) -> tuple[Row, ...]:
+    """Return the rows of a frame of numbers with `digits` decimals, in groups if these are given."""
+    lines = zip(full_names(frame.index), frame.to_numpy(dtype=float).tolist(), strict=True)
+    groups = groups or [""] * len(frame)
+    return tuple(
+        Row(name, each(line, digits), group) for (name, line), group in zip(lines, groups, strict=True)
+    )
+
+
+def below_headings(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
+    """Yield pairs of a heading and a row: the heading is the row's group where a group begins, else ""."""
+    before = ""
+    for row in rows:
+        yield row.group if row.group != before else "", row
+        before = row.group
+
+
+def _same(text: str) -> str:
+    return text
+
+
+@dataclass(frozen=True)
+class Table:
+    """A grid of formatted strings with a label column.
+
+    Attributes
+    ----------
+    title : str
+        What the table shows; the heading of the label column.
+    headings : tuple of str
+        One heading for each column of cells. Consecutive tables of a document with equal headings are shown
+        with common columns.
+    rows : tuple of Row
+    align : str
+        One letter for each column of cells, "l", "c" or "r"; "" aligns all to the right.
+    notes : tuple of str
+        Sentences below the table.
+    sparse : bool
+        Whether a panel with some of the columns omits rows that are empty in all of these.
+    together : int
+        Groups of this many columns are never split between panels.
+
+    Raises
+    ------
+    ShapeError
+        If a row or `align` does not have as many columns as `headings`.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[Row, ...]
+    align: str = ""
+    notes: tuple[str, ...] = ()
+    sparse: bool = False
+    together: int = 1
+
+    def __post_init__(self) -> None:
+        width = len(self.headings)
+        for row in self.rows:
+            if len(row.cells) != width:
+                raise ShapeError(
+                    f"The row {shown(row.label)} of the table {shown(self.title)} has {len(row.cells)} "
+                    f"cells; it must have {width}, one for each heading."
+                )
+        if not self.align:
+            object.__setattr__(self, "align", "r" * width)
+        if len(self.align) != width or set(self.align) - set("lcr"):
+            raise ShapeError(
+                f"align={shown(self.align)} was given; it must have {width} letters, each of 'l', 'c', 'r'."
+            )
+
+    def columns(self, start: int, stop: int) -> Table:
+        """Return the table with only the columns from `start` up to, not including, `stop`."""
+        rows = tuple(replace(row, cells=row.cells[start:stop]) for row in self.rows)
+        if self.sparse and stop - start < len(self.headings):
+            rows = tuple(row for row in rows if any(row.cells))
+        return replace(self, headings=self.headings[start:stop], rows=rows, align=self.align[start:stop])
+
+
+@dataclass(frozen=True)
+class Document:
+    """A titled sequence of tables.
+
+    Attributes
+    ----------
+    title : str
+    facts : tuple of (str, str)
+        Label and text of each line of the header: what was fitted to which data, and how.
+    tables : tuple of Table
+    notes : tuple of str
+        Sentences at the end, after the notes of the tables.
+    key : tuple of (str, str)
+        Shortened names in the tables, and the full names.
+    digits : int
+        Number of decimals of the loadings.
+    caption : str
+        Replaces the title, unless it is empty.
+    label : str
+        Label for references to the tables from other parts of a paper.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    key: tuple[tuple[str, str], ...] = ()
+    digits: int = DIGITS
+    caption: str = ""
+    label: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The caption, or else the title."""
+        return self.caption or self.title
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes of every table, then those of the document."""
+        return tuple(note for table in self.tables for note in table.notes) + self.notes
+
+    def changed(
+        self,
+        cell: Callable[[str], str] = _same,
+        label: Callable[[str], str] = _same,
+        heading: Callable[[str], str] = _same,
+        other: Callable[[str], str] = _same,
+    ) -> Document:
+        """Return the document with functions applied to its cells, row labels, headings and other texts."""
+
+        def table(old: Table) -> Table:
+            rows = (
+                Row(label(row.label), tuple(map(cell, row.cells)), other(row.group), row.rule)
+                for row in old.rows
+            )
+            headings, notes = tuple(map(heading, old.headings)), tuple(map(other, old.notes))
+            return replace(old, title=other(old.title), headings=headings, rows=tuple(rows), notes=notes)
+
+        return replace(
+            self,
+            title=other(self.title),
+            facts=tuple((other(name), other(text)) for name, text in self.facts),
+            tables=tuple(map(table, self.tables)),
+            notes=tuple(map(other, self.notes)),
+            caption=other(self.caption),
+        )
+
+    def with_names(self, labels: Mapping[str, str], headings: Mapping[str, str]) -> Document:
+        """Return the document with row labels and headings replaced; its key explains the new names."""
+        renamed = self.changed(
+            label=lambda text: labels.get(text, text), heading=lambda text: headings.get(text, text)
+        )
+        key = {short: whole for whole, short in [*headings.items(), *labels.items()] if short != whole}
+        return replace(renamed, key=(*self.key, *key.items()))
+
+
+# --- panels and wrapping -------------------------------------------------------------------------
+
+
+#: Positions at which a name may be wrapped: after a space or a mark, and before a capital within a word.
+BREAKS = re.compile(r"(?<=[\s_./:,;+=\-])(?=\w)|(?<=[a-z0-9])(?=[A-Z][a-z])")
+
+
+def display_width(text: str) -> int:
+    """Return the number of console cells of `text`: two for a wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    cells = 0
+    for char in text:
+        if not unicodedata.combining(char):
+            cells += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return cells
+
+
+def blocks(tables: tuple[Table, ...]) -> Iterator[tuple[Table, ...]]:
+    """Yield runs of consecutive tables with equal headings and alignment, which share their columns."""
+    for _, run in groupby(tables, key=lambda table: (table.headings, table.align)):
+        yield tuple(run)
+
+
+def label_width(block: tuple[Table, ...], measure: Callable[[str], int]) -> int:
+    """Return the natural width of the label column, with the indent of groups and with short titles."""
+    widths = [measure(row.label) + 2 * bool(row.group) for table in block for row in table.rows]
+    widths += [measure(table.title) for table in block if len(table.title) <= NAME_WIDTH]
+    return max(widths, default=0)
+
+
+def column_widths(block: tuple[Table, ...], measure: Callable[[str], int]) -> list[int]:
+    """Return the width of every column of cells, headings included."""
+    widths = [measure(heading) for heading in block[0].headings]
+    for table in block:
+        for row in table.rows:
+            widths = [max(width, measure(cell)) for width, cell in zip(widths, row.cells, strict=True)]
+    return widths
+
+
+def label_room(label: int, columns: list[int], width: int, gap: int, least: int) -> int:
+    """Return the width of the label column: what the other columns leave, or `least` if that is too little.
+
+    Rather than make labels narrower than `least`, the table is split into panels. The label column is never
+    wider than `label`, and it leaves room for the widest of the other columns.
+    """
+    left = width - sum(gap + column for column in columns)
+    beside_one = width - gap - max(columns, default=0)
+    return min(label, max(left, least), max(beside_one, 1))
+
+
+def panels(
+    block: tuple[Table, ...], label: int, columns: list[int], width: int, gap: int, least: int
+) -> Iterator[tuple[int, tuple[Table, ...], list[int]]]:
+    """Yield the panels of tables with common columns that fit into `width`: there are as few as possible.
+
+    Groups of columns that belong together are not split, and every panel has at least one group.
+
+    Parameters
+    ----------
+    block : tuple of Table
+    label : int
+        Natural width of the label column.
+    columns : list of int
+        Widths of the other columns.
+    width, gap : int
+        Width of the page, and space between columns.
+    least : int
+        See :func:`label_room`.
+
+    Yields
+    ------
+    room : int
+        Width of the label column.
+    tables : tuple of Table
+        The tables with the columns of the panel.
+    widths : list of int
+    """
+    room = label_room(label, columns, width, gap, least)
+    starts, used, together = [0], room, block[0].together
+    for i in range(0, len(columns), together):
+        size = sum(gap + column for column in columns[i : i + together])
+        if i > starts[-1] and used + size > width:
+            starts.append(i)
+            used = room
+        used += size
+    for start, stop in zip(starts, [*starts[1:], len(columns)], strict=True):
+        yield room, tuple(table.columns(start, stop) for table in block), columns[start:stop]
+
+
+def wrapped(text: str, width: int, measure: Callable[[str], int] = len) -> list[str]:
+    """Return a name wrapped into lines of at most `width`, between words if possible."""
+    lines = [""]
+    for piece in BREAKS.split(text):
+        if lines[-1] and measure((lines[-1] + piece).rstrip()) > width:
+            lines.append("")
+        for char in piece:
+            if lines[-1] and char != " " and measure(lines[-1] + char) > width:
+                lines.append("")
+            lines[-1] += char
+    return [line.rstrip() for line in lines]
+
+
+# --- options -------------------------------------------------------------------------------------
+
+
+#: Decimal marks.
+DECIMALS = (".", ",")
+#: Labels that LaTeX, Word, HTML and Quarto all accept.
+LABEL = re.compile(r"[A-Za-z][A-Za-z0-9:._-]*")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Layout options of a document.
+
+    Attributes
+    ----------
+    width : int
+        Characters in a line, at least 40. Text, LaTeX, Markdown and Word split wider tables into panels; 80
+        is the width of a page.
+    digits : int, optional
+        Number of decimals of the loadings, 0 to 10; by default 3. The number of decimals of other numbers
+        changes by the same amount.
+    decimal : {".", ","}
+        The decimal mark of the numbers in the tables.
+    full_names : bool, optional
+        True keeps long names in every format, wrapped if necessary; False shortens them in every format, with
+        a key. By default only text shortens names, and only if lines would be wider than `width`.
+    caption : str, optional
+        Replaces the title.
+    label : str, optional
+        Label for references from other parts of a paper: letters, digits and ``: . _ -``.
+    notes : bool
+        Whether to include the header and the sentences below the tables.
+    longtable : bool, optional
+        Whether LaTeX tables may break across pages; by default those that are longer than a page do.
+    siunitx : bool
+        Whether LaTeX tables use the S columns of siunitx.
+
+    Raises
+    ------
+    OptionError
+        If a value is not allowed.
+    """
+
+    width: int = 80
+    digits: int | None = None
+    decimal: str = "."
+    full_names: bool | None = None
+    caption: str | None = None
+    label: str | None = None
+    notes: bool = True
+    longtable: bool | None = None
+    siunitx: bool = False
+
+    def __post_init__(self) -> None:
+        whole_number("width", self.width, 40)
+        one_of("decimal", self.decimal, DECIMALS)
+        if self.digits is not None:  # NumPy's unsigned integers have no negative differences
+            object.__setattr__(self, "digits", whole_number("digits", self.digits, 0, MOST_DIGITS))
+        for option in ("notes", "siunitx", "full_names", "longtable"):
+            given = getattr(self, option)
+            if given is not None or option in ("notes", "siunitx"):
+                object.__setattr__(self, option, flag(option, given))  # converts NumPy's bool to Python's
+        if self.caption is not None and not text("caption", self.caption).strip():
+            raise OptionError(
+                f"caption={shown(self.caption)} was given; leave it out to have the title as caption."
+            )
+        if self.label is not None and not LABEL.fullmatch(text("label", self.label)):
+            raise OptionError(
+                f"label={shown(self.label)} was given; it must begin with a letter and have only letters, "
+                "digits and : . _ - in it, such as 'tab:loadings'."
+            )
+
+    def of(self, document: Document, decimal: str | None = None, names: bool = True) -> Document:
+        """Return the document with these options applied: caption, label, digits, decimal mark, short names.
+
+        `decimal` overrides the decimal mark. With ``names=False`` names are not shortened.
+        """
+        document = restyled(document, self.digits, self.decimal if decimal is None else decimal)
+        if not self.notes:
+            tables = tuple(dataclasses.replace(table, notes=()) for table in document.tables)
+            document = dataclasses.replace(document, facts=(), tables=tables, notes=())
+        caption = self.caption or document.caption
+        document = dataclasses.replace(document, caption=caption, label=self.label or document.label)
+        short_ones = names and self.full_names is False
+        return shortened(document, NAME_WIDTH, HEADING_WIDTH) if short_ones else document
+
+
+def restyled(document: Document, digits: int | None = None, decimal: str = ".") -> Document:
+    """Return the document with `digits` decimals of loadings; other numbers change by as many decimals."""
+    more = 0 if digits is None else digits - document.digits
+    if more == 0 and decimal == ".":
+        return document
+    document = dataclasses.replace(document, digits=document.digits + more)
+    return document.changed(lambda cell: cell.again(more, decimal) if isinstance(cell, Figures) else cell)
+
+
+def shortened(document: Document, limit: int, heading_limit: int) -> Document:
+    """Return the document with labels and headings shortened to a number of characters, and a key."""
+    labels = dict.fromkeys(row.label for table in document.tables for row in table.rows)
+    headings = dict.fromkeys(text for table in document.tables for text in table.headings)
+    return document.with_names(short(labels, limit), short(headings, heading_limit))
+
+
+def short(names: Iterable[str], limit: int) -> dict[str, str]:
+    """Return a dict from names to unique short names; names that fit are not changed."""
+    names = list(names)
+    return dict(zip(names, short_names(names, limit), strict=True))

@@ -1,0 +1,360 @@
+"""The results of resampling as tables with a header: printed alone, in the summary, and in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import plural
+from spcastat.fit import resampling_frames as trust
+from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
+from spcastat.fit.state import FitState
+from spcastat.labels import full_names, name_text, some_of
+from spcastat.show.fit_tables import UNSORTED, Arrangement
+from spcastat.show.grid import Document, Row, Table, alike, each, fixed, percent
+
+#: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
+ROWS, PAIRS = 100, 5
+#: A zero loading is shown only if its q value is at most LEVEL.
+LEVEL = 0.05
+#: A loading that is zero in the fit is shown if at least this share of the draws selected it.
+OFTEN = 0.25
+#: The bound on false selections is shown only if it is below this share of the number of stable loadings.
+MOST_FALSE = 0.5
+#: Names of the procedures that control the false discovery rate.
+FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
+
+#: Column of a frame -> its heading, if different; and the columns that are blank if the loading is zero.
+HEADINGS = {"estimate": "loading", "std_error": "std. error", "p_value": "p", "q_value": "q"}
+BLANK = ("loading", "estimate", "std_error", "lower", "upper")
+
+#: Notes on how to interpret the numbers.
+UNSAID = {
+    "interval": "Intervals show how far estimates move with new rows; zero loadings have none.",
+    "given": (
+        "Given these variables: the intervals take the selection as fixed, and are not valid where the same "
+        "data chose the variables."
+    ),
+    "selected": "Selected: the share of draws, not the probability that a variable belongs there.",
+    "variance": "Held out: the variance to expect of new rows; intervals are for these variables.",
+    "frequency": (
+        "Frequency: what half as many rows would select again. A variable below the threshold may still "
+        "belong to the component, since weak signals are missed."
+    ),
+    "split": (
+        "These intervals are for the leading eigenvector of the true covariance matrix on the variables that "
+        "one half chose; they do not say that these variables are the right ones."
+    ),
+    "test": (
+        "A small q says that a variable goes with a component, not that its loading is large. Read q rather "
+        "than p: variables are selected because they go together, so their p is small even in noise."
+    ),
+}
+
+
+def bootstrap_document(state: FitState, found: Bootstrapped, level: float, screen: bool = False) -> Document:
+    """Return bootstrap intervals of loadings and variances.
+
+    With `screen`, zero loadings are left out, and the variances are in the header instead of a table.
+    """
+    table, rest = _intervals(state, found, level, screen)
+    variances = _variances(trust.variance_ci(state, found, level), "held out")
+    how = "variables selected again in each" if found.select else "given these variables"
+    draws = _draws(found.draws, found.asked, found.again, found.normal, "draw")
+    facts = [("Similarity", _similar(trust.similarity(state, found)))]
+    notes = [UNSAID["interval" if found.select else "given"], *rest, *[UNSAID["selected"]] * found.select]
+    if screen:
+        cells = [(row.label, row.cells) for row in variances.rows]
+        own = ", ".join(f"{name} {v} ({low} to {high})" for name, (v, _, low, high, _) in cells)
+        new = ", ".join(f"{name} {values[-1]}" for name, values in cells)
+        facts += [("Variance", own), ("Held out", f"variance to expect of new rows: {new}")]
+    else:
+        notes.append(UNSAID["variance"])
+    return Document(
+        title=f"Bootstrap ({draws}): {100 * level:g} % intervals, normal, {how}",
+        facts=tuple(facts),
+        tables=(table,) if screen else (table, variances),
+        notes=tuple(notes),
+    )
+
+
+def stability_document(state: FitState, found: HalfSamples, screen: bool = False) -> Document:
+    """Return selection frequencies, the bound on false selections, clusters and associates.
+
+    With `screen`, associates are left out, and so are clusters unless they are stable while none of their
+    variables is.
+    """
+    halves, pairs = len(found.chosen), trust.associates(state, found)
+    draws = _draws(found.draws, found.asked, found.again, found.normal, "pair")
+    groups = trust.clusters(state, found)
+    notes = [UNSAID["frequency"]]
+    if screen and len(groups) + len(pairs):
+        counts = f"{plural(len(groups), 'cluster')} and {plural(len(pairs), 'associate')}"
+        notes.append(f"Correlated variables: {counts}, in .variable_clusters and .associates.")
+    if screen:
+        groups = groups[(groups["frequency"] >= found.threshold) & (groups["largest"] < found.threshold)]
+    return Document(
+        title=f"Stability: {halves} fits of half of the rows ({draws}), threshold {found.threshold:g}",
+        facts=tuple(_considered(state, found)),
+        tables=(_frequencies(state, found), *_groups(groups, found), *(() if screen else _associates(pairs))),
+        notes=tuple(notes),
+    )
+
+
+def _considered(state: FitState, found: HalfSamples) -> Iterator[tuple[str, str]]:
+    if found.considered is not None:
+        yield (
+            "Screened",
+            f"{found.considered:,} of {len(state.V):,} variables: those of the fit, then those that vary "
+            "most with its components, or at all; the others were not considered",
+        )
+
+
+def split_document(state: FitState, found: Split, level: float) -> Document:
+    """Return the intervals estimated on the half that did not choose the variables."""
+    table, many = _loadings(trust.split_conf_int(state, found, level), "conf_int()")
+    first, second = found.rows
+    again = f"; drawn again {found.again} times" if found.again else ""
+    normal = "; halves of normal rows with this covariance matrix" if found.normal else ""
+    return Document(
+        title=f"Split inference: {100 * level:g} % intervals",
+        facts=(
+            ("Rows", f"{first} chose the variables, {second} estimate{again}{normal}"),
+            ("Draws", _done(found.draws, found.asked, "bootstrap sample", " of the second half")),
+            ("Similarity", _similar(trust.similarity(state, found))),
+        ),
+        tables=(table, _variances(trust.split_variance_ci(state, found, level))),
+        notes=(UNSAID["split"], *many),
+    )
+
+
+def test_document(state: FitState, found: Tested) -> Document:
+    """Return the tests of the selected loadings, and of zero loadings that are significant."""
+    frame = trust.tests(state, found)
+    shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
+    hidden = len(frame) - len(shown)
+    table, many = _loadings(shown, "`table`", 4)
+    notes = [UNSAID["test"], *many]
+    if hidden:
+        notes.append(f"{hidden} zero loadings with q > .05 are not shown.")
+    notes += _few_permutations(state, found)
+    ended = "" if found.draws == found.asked else f" of {found.asked}: interrupted"
+    return Document(
+        title="Permutation tests of loadings",
+        facts=(
+            ("Null", "the variable is independent of all other variables, its rows in any order alike"),
+            (
+                "Statistic",
+                "its correlation with the score that the others make of the component, that "
+                "score free of the other components'; fitted without the variable",
+            ),
+            ("p", f"two-sided, {found.draws}{ended} permutations; the least is {1 / (found.draws + 1):.2g}"),
+            ("q", f"false discovery rate over the variables of a component ({FDR[found.fdr]})"),
+        ),
+        tables=(table,),
+        notes=tuple(notes),
+    )
+
+
+def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
+    """Yield a note if there are too few permutations for a small q value."""
+    tested = int((~np.isnan(found.p_value[:, 0])).sum())
+    fewest = int(np.count_nonzero(state.V, axis=0).clip(min=1).min())
+    times = np.sum(1.0 / np.arange(1, tested + 1)) if found.fdr == "fdr_by" else 1.0
+    least = min(times * tested / (fewest * (found.draws + 1)), 1.0)
+    if least > LEVEL:
+        needed = int(np.ceil(times * tested / (fewest * LEVEL))) - 1
+        yield (
+            f"With {plural(found.draws, 'permutation')} and {tested} variables q is {least:.2g} even where "
+            f"all of {plural(fewest, 'selected variable')} have the least p: it cannot tell anything below. "
+            f"n={needed} or more would do."
+        )
+
+
+# --- in the summary -------------------------------------------------------------------------------
+
+
+def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table], list[str]]:
+    """Return the tables that a summary shows of resampling, and notes on how to interpret them.
+
+    Parameters
+    ----------
+    intervals : bool
+        Whether the table of loadings already shows intervals.
+    """
+    known = state.trust
+    if known.bootstrap is None and known.stability is None:
+        return [], []
+    p, notes = len(state.V), []
+    places = np.flatnonzero(state.V.T)
+    columns: dict[str, np.ndarray] = {"loading": state.V.T.ravel()[places]}
+    if known.bootstrap is not None:
+        found = known.bootstrap
+        frame = trust.conf_int(state, found).iloc[np.searchsorted(found.places, places)]
+        shown = ("selected",) if intervals else ("lower", "upper", "selected")
+        columns |= {name: frame[name].to_numpy() for name in shown}
+        if not intervals:
+            how = "variables selected again in each draw" if found.select else "given these variables"
+            notes.append(f"lower, upper: 95 % bootstrap intervals, {how} ({len(found.values)} draws).")
+        notes.append(UNSAID["interval" if found.select else "given"])
+    if known.stability is not None:
+        columns["frequency"] = trust.frequency(state, known.stability).to_numpy().T.ravel()[places]
+        halves = len(known.stability.chosen)
+        notes.append(f"frequency: share of {halves} fits of half of the rows that select the variable.")
+        notes.append(UNSAID["frequency"])
+    frame = pd.DataFrame(columns)
+    frame.insert(0, "term", state.spec.columns.to_flat_index()[places % p])
+    frame.insert(0, "component", state.components[places // p])
+    table, many = _loadings(frame, "tidy(conf_int=True)", len(columns), "How sure", " here")
+    return [table], [*notes, *many]
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def _intervals(state: FitState, found: Bootstrapped, level: float, screen: bool) -> tuple[Table, list[str]]:
+    """Return the table of intervals, and notes on loadings left out."""
+    frame = trust.conf_int(state, found, level)
+    shown = frame[(frame["estimate"] != 0) | ((frame["selected"] >= OFTEN) & (not screen))]
+    left = frame["selected"].drop(shown.index)
+    table, notes = _loadings(shown, "conf_int()", 5)
+    if len(left):
+        count, most = plural(len(left), "zero loading"), percent(left.max(), 0)
+        notes.append(f"Not shown: {count} that up to {most} % of draws select; see conf_int().")
+    return table, notes
+
+
+def _loadings(
+    frame: pd.DataFrame, all_of_them: str, width: int = 4, title: str = "Loading", here: str = ""
+) -> tuple[Table, list[str]]:
+    """Return a table of at most ROWS loadings, the largest, and a note if others are left out.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With the columns "component", "term", and `width` columns of numbers, the first of them the loading.
+    all_of_them : str
+        The method or attribute that has all loadings, for the note.
+    width : int
+    title : str
+        Heading of the label column.
+    here : str
+        Where the table is, for the note, such as " here".
+    """
+    names = list(frame.columns[2 : 2 + width])
+    headings = tuple(HEADINGS.get(name, name) for name in names)
+    lines = []
+    for component, term, *values in _largest(frame)[["component", "term", *names]].itertuples(index=False):
+        cells: list[str] = [fixed(value, 3) for value in values]
+        if values[0] == 0:  # zero loadings have no interval, only a frequency
+            cells = ["" if name in BLANK else cell for name, cell in zip(names, cells, strict=True)]
+        lines.append(Row(name_text(term), tuple(cells), name_text(component)))
+    many = f"Of {len(frame)} loadings the largest are shown{here}; {all_of_them} has all."
+    return Table(title, headings, tuple(lines)), [many] * (len(frame) > ROWS)
+
+
+def _variances(frame: pd.DataFrame, *further: str) -> Table:
+    """Return the table of the variances of components with their intervals."""
+    lines = tuple(Row(name_text(name), alike(values)) for name, *values in frame.itertuples(index=False))
+    return Table("Component", ("variance", "std. error", "lower", "upper", *further), lines)
+
+
+def _frequencies(state: FitState, found: HalfSamples) -> Table:
+    """Return a table of selection frequencies, and of the number and bound of stable loadings.
+
+    It has the variables of the fit and others that are often selected.
+    """
+    frequency, bound = trust.frequency(state, found), trust.bound(state, found)
+    values = frequency.to_numpy()
+    stable = (values >= found.threshold).sum(axis=0)
+    bounded = trust.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
+    met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
+    sizes = np.where(met[:, None], values + np.abs(state.V), 0.0)
+    rows, _ = Arrangement(max_rows=ROWS).rows(sizes, frequency.index)
+    lines = [
+        Row(name, tuple(f"{f:.2f}{'*' if f >= found.threshold else ' '}" if f else "" for f in values[row]))
+        for row, name in zip(rows, full_names(frequency.index[rows]), strict=True)
+    ]
+    ratios = zip(stable, np.count_nonzero(state.V, axis=0), strict=True)
+    false = zip(bound[:-1], bounded, strict=True)
+    lines += [
+        Row("Stable, of selected", tuple(f"{one} of {all_}" for one, all_ in ratios), rule=True),
+        Row("False, at most", tuple(fixed(most, 2) if sure else "-" for most, sure in false)),
+        Row("Similarity", each(trust.similarity(state, found), 2)),
+    ]
+    notes = [f"* {found.threshold:g} or more; a blank was never selected."]
+    if len(rows) < met.sum():
+        notes.append(f"{len(rows)} of {met.sum()} variables are shown; `frequency` has all.")
+    if not met.all():
+        rest = plural(int((~met).sum()), "variable")
+        notes.append(f"Not shown: {rest} that no component selects in {100 * OFTEN:g} % of the fits.")
+    about = "False, at most: the number expected (Shah and Samworth, for exchangeable noise variables)"
+    if bound["all"] < MOST_FALSE * stable.sum():
+        about += f"; {bound['all']:.2f} of the {plural(int(stable.sum()), 'stable loading')} in all"
+    if not bounded.all():
+        about += '; "-": no guarantee, the bound is half of the stable loadings or more'
+    heading = tuple(full_names(state.components))
+    return Table("Selected in", heading, tuple(lines), notes=(*notes, f"{about}."))
+
+
+def _groups(frame: pd.DataFrame, found: HalfSamples) -> Iterator[Table]:
+    frame = frame[frame["frequency"] >= OFTEN]
+    if len(frame):
+        rows = []
+        frame = frame.sort_values("frequency", ascending=False, kind="stable").head(PAIRS)
+        for component, members, often, largest in frame.itertuples(index=False):
+            names = full_names(members)
+            # The first member of a cluster is listed, and one or two more if they fit in 36 characters
+            some = next((i for i in (3, 2) if len(", ".join(names[:i])) <= 36), 1)
+            rows.append(Row(f"{component}: {some_of(names, some)}", (f"{often:.2f}", f"{largest:.2f}")))
+        yield Table(
+            f"Clusters, |r| >= {found.groups:g}",
+            ("any member", "most selected"),
+            tuple(rows),
+            notes=("Variables of a cluster are nearly the same: judge the cluster, not its members.",),
+        )
+
+
+def _associates(frame: pd.DataFrame) -> Iterator[Table]:
+    frame = frame.sort_values("share", ascending=False).head(PAIRS)
+    if len(frame):
+        rows = [
+            Row(f"{component}: {name_text(other)} for {name_text(own)}", each(shares, 2))
+            for component, own, other, *shares in frame.itertuples(index=False)
+        ]
+        note = "Associates: variables that take the place of a selected one, and how often they are selected "
+        note += "without and with it."
+        yield Table("Associates", ("without", "with", "r"), tuple(rows), notes=(note,))
+
+
+def _largest(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of loadings; a long one sorted by size in each component, with at most ROWS of them."""
+    if len(frame) <= UNSORTED:
+        return frame
+    size = frame["loading" if "loading" in frame else "estimate"].abs()
+    rank = size.groupby(frame["component"], sort=False).rank(method="first", ascending=False)
+    most = len(frame) if len(frame) <= ROWS else max(1, ROWS // frame["component"].nunique())
+    order = np.lexsort((rank, pd.factorize(frame["component"])[0]))
+    return frame.iloc[order][(rank <= most).to_numpy()[order]]
+
+
+def _done(done: int, asked: int, unit: str, of: str = "") -> str:
+    if done == asked:
+        return plural(done, unit) + of
+    return f"{done} of {plural(asked, unit)}{of}: interrupted"
+
+
+def _draws(done: int, asked: int, again: int, normal: bool, unit: str) -> str:
+    text = _done(done, asked, unit)
+    if normal:
+        text += ", of normal rows with this covariance matrix"
+    if again:
+        text += f"; {plural(again, 'sample')} drawn again, since no fit was possible on them"
+    return text
+
+
+def _similar(values: pd.Series) -> str:
+    cells = ", ".join(f"{name_text(name)} {value:.2f}" for name, value in list(values.items())[:8])
+    return f"mean |r| with the scores of the fit: {cells}{', ...' if len(values) > 8 else ''}"

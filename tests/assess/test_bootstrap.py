@@ -1,0 +1,263 @@
+"""The bootstrap agrees with what is known of sampling distributions, and says what it is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.assess.refit import align
+from spcastat.errors import DataError, NoRowsError, OptionError, TooFewRowsError, WeightsError
+from spcastat.linalg.operators import Gram
+
+COLUMNS = ["component", "term", "estimate", "std_error", "lower", "upper", "selected"]
+
+
+def test_dense_components_have_the_standard_errors_of_theory():
+    # Anderson (1963), normal rows: n Var(v_1) = sum over m of l_1 l_m / (l_1 - l_m)^2 v_m v_m'; 2 l^2
+    rng, values = np.random.default_rng(1), np.array([6.0, 3.0, 1.5, 1.0])
+    turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    X = rng.normal(size=(1500, 4)) @ (np.sqrt(values)[:, None] * turn.T)
+    found = sp.spca(X, 1, method="pca").bootstrap(600)
+    S = np.cov(X.T)
+    values, V = np.linalg.eigh(S)
+    others = values[3] * values[:3] / (values[3] - values[:3]) ** 2
+    theory = np.sqrt((V[:, :3] ** 2 * others).sum(axis=1) / 1500)
+    frame = found.conf_int()
+    # a standard deviation of 600 draws has a relative error of 3 %: 12 % is four of them
+    np.testing.assert_allclose(frame["std_error"], theory, rtol=0.12)
+    variance = found.variance_ci()
+    np.testing.assert_allclose(variance["std_error"], values[3] * np.sqrt(2 / 1500), rtol=0.12)
+    np.testing.assert_allclose(np.sqrt(variance["lower"] * variance["upper"]), values[3], rtol=1e-10)
+    half = 1.959963984540054 * frame["std_error"]  # the 97.5 % point of the normal distribution
+    np.testing.assert_allclose(frame["upper"] - frame["estimate"], half, rtol=1e-12)
+
+
+def test_draws_of_a_covariance_matrix_have_them_too():
+    S = np.diag([6.0, 3.0, 1.5, 1.0]) + 0.2
+    rows = sp.spca_cov(S, 1, method="pca", n_obs=3000).bootstrap(600)
+    values, V = np.linalg.eigh(S)
+    others = values[3] * values[:3] / (values[3] - values[:3]) ** 2
+    theory = np.sqrt((V[:, :3] ** 2 * others).sum(axis=1) / 3000)
+    np.testing.assert_allclose(rows.conf_int()["std_error"], theory, rtol=0.12)  # as above
+    assert "normal rows" in rows.as_text()
+
+
+def test_columns_and_rows_of_the_frame(fit):
+    found = fit.bootstrap(60)
+    frame = found.conf_int()
+    assert list(frame) == COLUMNS
+    nonzero = fit.tidy().set_index(["component", "term"])["loading"]
+    frame = frame.set_index(["component", "term"])
+    np.testing.assert_array_equal(frame["estimate"][nonzero.index], nonzero)
+    others = frame.drop(nonzero.index)
+    assert (others["estimate"] == 0).all()
+    assert (others["selected"] > 0).all()
+    wide = found.selected.T.stack()
+    met = frame["selected"][frame["selected"] > 0]
+    np.testing.assert_array_equal(wide[met.index], met)
+    narrow = found.conf_int(0.5).set_index(["component", "term"])
+    assert (narrow["upper"] - narrow["lower"] <= frame["upper"] - frame["lower"]).all()
+
+
+def test_the_same_bits_for_any_number_of_processes_and_another_seed_for_other_draws(fit):
+    alone = fit.bootstrap(9).conf_int()
+    pd.testing.assert_frame_equal(fit.bootstrap(9, n_jobs=2).conf_int(), alone, check_exact=True)
+    pd.testing.assert_frame_equal(fit.bootstrap(9, rng=0).conf_int(), alone, check_exact=True)
+    assert not fit.bootstrap(9, rng=1).conf_int().equals(alone)
+
+
+def test_weights_are_rows(planted):
+    w = np.random.default_rng(0).integers(0, 4, len(planted))
+    repeated = planted.iloc[np.repeat(np.arange(len(planted)), w)].reset_index(drop=True)
+    weighted = sp.spca(planted, 2, 4, weights=w).bootstrap(20).conf_int()
+    plain = sp.spca(repeated, 2, 4).bootstrap(20).conf_int()
+    # sums over weighted and over repeated rows differ by rounding
+    pd.testing.assert_frame_equal(weighted, plain, rtol=1e-6, atol=1e-7)
+
+
+def test_columns_are_scaled_in_every_draw(planted):
+    wide = planted * np.geomspace(1e-3, 1e4, 12)
+    pd.testing.assert_frame_equal(
+        sp.spca(wide, 2, 4, scale=True).bootstrap(20).conf_int(),
+        sp.spca(planted, 2, 4, scale=True).bootstrap(20).conf_int(),
+        atol=1e-6,  # the fits differ by their tolerance, 1e-7 of the variance
+    )
+
+
+def test_formulas_learn_in_every_draw(planted):
+    named = planted.set_axis([f"x{j}" for j in range(12)], axis=1)
+    learnt = sp.spca(named, 2, 4, formula="~ " + " + ".join(f"scale(x{j})" for j in range(12)))
+    plain = sp.spca(named, 2, 4, scale=True)
+    both = [one.bootstrap(20).conf_int().drop(columns="term") for one in (learnt, plain)]
+    pd.testing.assert_frame_equal(*both, atol=1e-6)
+
+
+def test_fixed_supports_are_labelled_for_what_they_are(fit):
+    found = fit.bootstrap(30, select=False)
+    frame = found.conf_int(kind="percentile")
+    assert len(frame) == 8
+    assert (frame["selected"] == 1).all()
+    assert "not valid where the same data chose the variables" in found.as_text().replace("\n", " ")
+    assert (frame["lower"] < frame["estimate"]).all()
+    assert (frame["estimate"] < frame["upper"]).all()
+
+
+def test_held_out_variance_is_below_the_apparent_one_on_noise():
+    X = np.random.default_rng(2).normal(size=(60, 30))
+    frame = sp.spca(X, 1, 5).bootstrap(100).variance_ci()
+    # five of thirty variables were chosen for their correlations, which new rows do not have: truth is 1
+    assert 0.5 < frame["held_out"][0] < 0.85 * frame["estimate"][0]
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("joint", {}),
+        ("greedy", {}),
+        ("bcd-l0", {"nonneg": True}),
+        ("rspca-l0", {}),
+        ("joint", {"card": None, "variance": 0.8}),
+    ],
+)
+def test_every_kind_of_method_is_refitted(planted, method, options):
+    fit = sp.spca(planted, 2, **{"card": 4, "method": method, **options})
+    found = fit.bootstrap(12)
+    assert found.n == 12
+    assert (found.similarity > 0.9).all()  # both components are strong
+    if options.get("nonneg"):
+        assert (found.conf_int(kind="percentile")[["lower", "upper"]].dropna() >= 0).all(axis=None)
+
+
+def test_an_interrupted_bootstrap_says_so(fit):
+    def stop(step):
+        if step.stage == "bootstrap" and step.done == 7 and not step.ended:
+            raise KeyboardInterrupt
+
+    found = fit.bootstrap(50, progress=stop)
+    assert found.n == 7
+    assert found.interrupted
+    assert "7 of 50 draws: interrupted" in found.as_text()
+    assert len(found.conf_int()) >= 8
+
+
+def test_samples_that_cannot_be_fitted_are_drawn_again(planted):
+    rare = planted.assign(rare=np.arange(len(planted)) == 0)  # without variation in a third of the draws
+    found = sp.spca(rare, 2, 4, scale=True).bootstrap(40)
+    assert found.n == 40
+    assert "drawn again" in found.as_text()
+
+
+def test_data_that_cannot_be_drawn_from(planted):
+    S = planted.cov().to_numpy()
+    with pytest.raises(NoRowsError, match="number of rows behind a covariance matrix"):
+        sp.spca_cov(S, 2, 4).bootstrap(5)
+    with pytest.raises(WeightsError, match="not whole numbers"):
+        sp.spca(planted, 2, 4, weights=np.full(120, 1.5)).bootstrap(5)
+    with pytest.raises(DataError, match="could not be fitted"):
+        sp.spca(np.eye(9)[:, :8], 8, 1).bootstrap(5)  # one sample of 1000 has all nine rows, and rank 8
+    with pytest.raises(OptionError, match="select=False was given with method='rspca-l0'"):
+        sp.spca(planted, 2, 4, method="rspca-l0").bootstrap(5, select=False)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"n": 1},
+        {"n": 2.5},
+        {"n": 10**6},  # hours of work; a hundred thousand draws are exact to 0.2 %
+        {"select": "no"},
+        {"n_jobs": 0},
+        {"rng": -1},
+        {"progress": 3},
+        {"data": 1},
+    ],
+)
+def test_bad_options(fit, bad):
+    with pytest.raises(OptionError, match=next(iter(bad))):
+        fit.bootstrap(**bad)
+    found = fit.bootstrap(4)
+    for intervals in (found.conf_int, found.variance_ci):
+        with pytest.raises(OptionError, match="level"):
+            intervals(1.0)
+        with pytest.raises(OptionError, match="kind='bca'"):
+            intervals(kind="bca")
+
+
+def test_both_kinds_of_intervals_come_from_the_same_draws(fit):
+    """With 21 draws the 5 % and 95 % points are the second smallest and the second largest draw."""
+    found = fit.bootstrap(21)
+    draws = found._found
+    normal, percentile = found.conf_int(0.9), found.conf_int(0.9, kind="percentile")
+    ordered = np.sort(draws.values, axis=0)[[1, 19]].clip(-1.0, 1.0)
+    kept = (normal["estimate"] != 0).to_numpy()
+    bounds = percentile[["lower", "upper"]].to_numpy().T
+    np.testing.assert_allclose(bounds[:, kept], ordered[:, kept], rtol=1e-12)
+    same = ["component", "term", "estimate", "std_error", "selected"]
+    pd.testing.assert_frame_equal(normal[same], percentile[same])
+    assert percentile["lower"].isna().tolist() == normal["lower"].isna().tolist() == (~kept).tolist()
+    half = 1.6448536269514722 * normal["std_error"]  # the 95 % point of the normal distribution
+    lower = (normal["estimate"] - half).clip(-1.0, 1.0)
+    np.testing.assert_allclose(normal["lower"][kept], lower[kept], rtol=1e-12)
+    variance = found.variance_ci(0.9, kind="percentile")
+    ordered = np.sort(draws.variances, axis=0)[[1, 19]]
+    np.testing.assert_allclose(variance[["lower", "upper"]].T, ordered, rtol=1e-12)
+
+
+def test_tidy_summary_and_plot_show_intervals(fit):
+    with pytest.raises(OptionError, match=r"call fit\.bootstrap\(\)"):
+        fit.tidy(conf_int=True)
+    found = fit.bootstrap(20)
+    frame = fit.tidy(conf_int=True)
+    pd.testing.assert_series_equal(
+        frame["upper"], found.conf_int().query("estimate != 0")["upper"].reset_index(drop=True)
+    )
+    assert frame["lower"].notna().all()
+    assert fit.tidy(zeros=True, conf_int=True)["lower"].isna().any()
+    summary = fit.summary()
+    for text in (summary.as_text(), summary.as_html(), summary.as_latex(), summary.as_markdown()):
+        assert "How sure" in text
+    assert max(map(len, found.as_text().splitlines())) <= 80
+    assert max(map(len, summary.as_text().splitlines())) <= 80
+    ax = fit.plot_loadings(conf_int=True)
+    assert len(ax.collections) > len(fit.plot_loadings().collections)
+    ax = found.plot(components=[1])
+    assert ax.get_ylabel() is not None
+
+
+def test_halves_that_are_too_small():
+    with pytest.raises(TooFewRowsError, match="a half needs 4"):
+        sp.spca(np.random.default_rng(0).normal(size=(7, 5)), 2, 2).stability()
+
+
+def test_two_rows_are_too_few():
+    two = pd.DataFrame([[1.0, 2.0, 4.0], [3.0, 1.0, 4.5]], columns=list("abc"))
+    with pytest.raises(TooFewRowsError, match=r"2 are too few: it needs 3 or more"):
+        sp.spca(two, 1, card=2).bootstrap(10)
+
+
+@pytest.mark.slow
+def test_draws_that_start_from_the_fit_vary_like_full_searches():
+    """Standard errors and frequencies of selection agree to Monte Carlo error; the rows are drawn anew."""
+    X = pytest.importorskip("sklearn.datasets").load_wine(as_frame=True).data
+    fit = sp.spca(X, 2, 5, scale=True)
+    rng, V, R = np.random.default_rng(1), fit.loadings.to_numpy(), X.corr().to_numpy()
+    draws = []
+    for _ in range(200):
+        rows = X.to_numpy()[rng.integers(0, len(X), len(X))]
+        full = sp.spca_cov(np.corrcoef(rows.T), 2, 5).loadings.to_numpy()
+        draws.append(align(full, V, Gram(R)).V)
+    full, found = np.array(draws), fit.bootstrap(799)
+    frame = found.conf_int().set_index(["component", "term"])
+    for i, component in enumerate(fit.loadings):
+        selected = (full[:, :, i] != 0).mean(axis=0)
+        near = found.selected[component].to_numpy()
+        # four standard errors of the difference of two shares, of 200 and of 799 draws
+        both = (200 * selected + 799 * near) / 999
+        assert (np.abs(selected - near) <= 4 * np.sqrt(both * (1 - both) * (1 / 200 + 1 / 799)) + 1e-12).all()
+        terms = fit.loadings.index[V[:, i] != 0]
+        own = frame.loc[component].loc[terms, "std_error"]
+        sd = full[:, V[:, i] != 0, i].std(axis=0, ddof=1)
+        # a standard deviation of 200 draws has a relative error of some 5 %, more with heavy tails
+        np.testing.assert_allclose(own, sd, rtol=0.3)

@@ -1,0 +1,491 @@
+"""The choice of cardinalities: the model's numbers by plain linear algebra, planted truth, refusals."""
+
+from __future__ import annotations
+
+import re
+from math import comb
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.assess.candidates import Limit, by_errors, ebic
+from spcastat.assess.cardinalities import Fitter
+from spcastat.assess.draws import Rules, hashed_labels
+from spcastat.assess.folds import Errors, FoldSums, MomentFolds, PlainRows, RowFolds
+from spcastat.assess.refit import SparseModel
+from spcastat.errors import (
+    ComponentsError,
+    ConstantColumnError,
+    DataError,
+    NoRowsError,
+    OptionError,
+    TooFewRowsError,
+    UnknownOptionError,
+    WeightsError,
+)
+from spcastat.linalg.operators import Gram
+from spcastat.measures import adjusted_variances
+
+CARDS = [2, 4, 6, 8]
+
+
+def planted(n: int, p: int, cards: tuple[int, ...], variances: tuple[float, ...], seed: int) -> pd.DataFrame:
+    """Rows with disjoint sparse components, of equal loadings with alternating signs, and unit noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    first = 0
+    for card, variance in zip(cards, variances, strict=True):
+        v = np.where(np.arange(card) % 2, -1.0, 1.0) / np.sqrt(card)
+        X[:, first : first + card] += np.outer(rng.standard_normal(n) * np.sqrt(variance), v)
+        first += card
+    return pd.DataFrame(X, columns=[f"v{j + 1}" for j in range(p)])
+
+
+@pytest.fixture(scope="module")
+def X() -> pd.DataFrame:
+    return planted(120, 16, (4, 4), (6.0, 4.0), 3)
+
+
+def sigma(V: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """The covariance matrix of the model by its definition: V L V' + s2 I with dense inverses."""
+    p, k = V.shape
+    G = np.linalg.inv(V.T @ V)
+    B = V @ G
+    s2 = (np.trace(S) - np.trace(G @ V.T @ S @ V)) / (p - k)
+    return V @ (B.T @ S @ B - s2 * G) @ V.T + s2 * np.eye(p)
+
+
+@pytest.fixture
+def case() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(8)
+    A = rng.standard_normal((60, 7)) @ np.diag([3, 3, 2, 2, 1, 1, 1]) + 2 * rng.standard_normal((60, 1))
+    V = np.zeros((7, 2))
+    V[[0, 1, 2], 0], V[[2, 3], 1] = (0.6, 0.6, 0.52915), (0.6, 0.8)
+    return V, np.cov(A.T)
+
+
+def test_the_deviance_is_that_of_the_dense_matrix(case):
+    V, S = case
+    Sigma = sigma(V, S)
+    expected = 50 * (np.linalg.slogdet(Sigma)[1] + np.trace(np.linalg.solve(Sigma, S)))
+    assert SparseModel.of(V, Gram(S)).deviance(50) == pytest.approx(expected, rel=1e-10)  # rounding
+
+
+def test_ebic_adds_what_its_paper_says(case):
+    V, S = case
+    model = SparseModel.of(V, Gram(S))
+    expected = model.deviance(50) + 5 * np.log(50) + 2 * (np.log(comb(7, 3)) + np.log(comb(7, 2)))
+    assert ebic(model, 50, np.array([3, 2])) == pytest.approx(expected, rel=1e-12)
+
+
+def test_cells_are_predicted_from_the_others_of_their_row(case):
+    """Against the regression of each variable on the others that Sigma implies, cell by cell."""
+    V, S = case
+    Sigma = sigma(V, S)
+    rows = np.random.default_rng(1).standard_normal((9, 7))
+    expected = 0.0
+    for j in range(7):
+        rest = np.delete(np.arange(7), j)
+        weights = np.linalg.solve(Sigma[np.ix_(rest, rest)], Sigma[rest, j])
+        expected += ((rows[:, j] - rows[:, rest] @ weights) ** 2).sum()
+    model = SparseModel.of(V, Gram(S))
+    block = rows[:, model.used].T @ rows[:, model.used]
+    assert model.press((rows**2).sum(axis=0), block) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_variable_alone_in_its_component_is_predicted_by_its_mean(case):
+    _, S = case
+    model = SparseModel.of(np.eye(7)[:, :1], Gram(S))
+    rows = np.random.default_rng(1).standard_normal((9, 7))
+    block = rows[:, model.used].T @ rows[:, model.used]
+    assert model.press((rows**2).sum(axis=0), block) == pytest.approx((rows**2).sum())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_of_folds_are_those_of_the_rows(weighted):
+    rng = np.random.default_rng(5)
+    rows, labels = rng.standard_normal((40, 5)) + 100, np.arange(40) % 4
+    w = rng.integers(1, 4, 40).astype(float) if weighted else None
+    names = pd.RangeIndex(5)
+    sums = FoldSums(5, 4, 1, 0)
+    sums.add_to(0, labels, rows, w)
+    one = MomentFolds(sums, Rules(True, True, names))
+    other = RowFolds(PlainRows(rows), w, labels[None], Rules(True, True, names))
+    for fold in range(4):
+        out = labels == fold
+        training = rows[~out] if w is None else np.repeat(rows[~out], w[~out].astype(int), axis=0)
+        held = rows[out] if w is None else np.repeat(rows[out], w[out].astype(int), axis=0)
+        Z = (held - training.mean(axis=0)) / training.std(axis=0, ddof=1)
+        for folds in (one, other):
+            op, found = folds.split(fold)
+            S = op.block(np.arange(5)) * op.unit**2
+            # a mean of 100 costs four of sixteen digits
+            np.testing.assert_allclose(S, np.corrcoef(training.T), atol=1e-10)
+            np.testing.assert_allclose(found.squares, (Z**2).sum(axis=0), rtol=1e-9)
+            np.testing.assert_allclose(found.block(np.array([1, 3])), (Z.T @ Z)[[1, 3]][:, [1, 3]], rtol=1e-8)
+
+
+# --- planted truth --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["cv", "ebic"])
+def test_the_planted_cardinality_is_chosen(X, by):
+    choice = sp.choose(X, k=2, cards=CARDS, by=by)
+    assert choice.card == 4
+    supports = {frozenset(column[column != 0].index) for _, column in choice.fit.loadings.items()}
+    assert supports == {frozenset(X.columns[:4]), frozenset(X.columns[4:8])}
+    assert choice.table.loc[choice.table["chosen"], "card"].tolist() == [4]
+    assert "ardinality 4" in choice.reason
+
+
+def test_unequal_cardinalities_are_chosen_freely():
+    data = planted(150, 16, (6, 3), (9.0, 5.0), 1)
+    assert sp.choose(data, k=2, cards=[2, 3, 4, 6, 8], each="free").card == [6, 3]
+
+
+def test_many_cardinalities_are_fitted_at_once(X):
+    """Each to each matrix, better than the start; a component of all variables is that of PCA."""
+    ops = [Gram(X.iloc[:60].cov().to_numpy()), Gram(X.iloc[60:].cov().to_numpy())]
+    cards = [(1, 3), (1, 5), (4, 2), (16, 6)]
+    starts = [[[op.leading(2)[1]] for op in ops]] * len(cards)
+    found = Fitter(2).fits(ops, cards, starts, ordered=True)
+    counts = [[tuple(np.count_nonzero(V, axis=0).tolist()) for V in fits] for fits in found]
+    assert counts == [[card] * 2 for card in cards]
+    for fits, (op, own) in zip(zip(*found, strict=True), zip(ops, starts[0], strict=True), strict=True):
+        for V, card in zip(fits, cards, strict=True):
+            cut = np.where(np.argsort(np.argsort(-abs(own[0]), axis=0), axis=0) < card, own[0], 0.0)
+            assert adjusted_variances(V, op).sum() >= adjusted_variances(cut, op).sum() * (1.0 - 1e-12)
+    single = Fitter(1).fits(ops, [(1,), (16,)], [[[op.leading(1)[1]] for op in ops]] * 2)
+    for op, V in zip(ops, single[1], strict=True):
+        largest = np.linalg.eigvalsh(op.block(np.arange(16)))[-1]
+        np.testing.assert_allclose(op.products(V), largest, rtol=1e-9)
+
+
+def test_two_sets_that_prefer_each_other_end_the_search():
+    """Found by drawing: next to (12, 3) the rule prefers (12, 2), next to (12, 2) it prefers (12, 3)."""
+    rng = np.random.default_rng(123)
+    V = np.zeros((24, 2))
+    V[:14, 0], V[14:17, 1] = 1.0 / np.sqrt(14.0), 1.0 / np.sqrt(3.0)
+    X = rng.standard_normal((40, 2)) * np.sqrt([8.4, 3.0]) @ V.T + rng.standard_normal((40, 24))
+    choice = sp.choose(X, k=2, cards=[2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20], each="free", effort="quick")
+    assert choice.card == [12, 2]
+
+
+def test_without_k_the_number_comes_first(X):
+    choice = sp.choose(X, cards=CARDS)
+    assert (choice.k, choice.card) == (2, 4)
+    assert choice.k_choice.k == 2
+
+
+@pytest.mark.parametrize(
+    ("cards", "options"),
+    [
+        (CARDS, {"scale": True}),
+        (CARDS, {"rng": 5, "repeats": 2, "folds": 3}),
+        ([2, 4, 6, 8, 10], {"each": "free", "objective": "pev", "effort": "quick"}),
+        (CARDS, {"na": "em", "by": "ebic"}),
+        (CARDS, {"method": "bcd-l0", "n_init": 3}),
+        (CARDS, {"include": {"PC1": ["v16"]}, "folds": 3}),
+    ],
+)
+def test_the_fit_is_that_of_its_call(X, cards, options):
+    if "na" in options:
+        X = X.mask(np.random.default_rng(0).random(X.shape) < 0.05)
+    choice = sp.choose(X, k=2, cards=cards, **options)
+    of_the_choice = ("folds", "repeats", "rng", "by", "rule", "each")
+    own = {name: value for name, value in options.items() if name not in of_the_choice}
+    again = sp.spca(X, k=2, card=choice.card, **own)
+    pd.testing.assert_frame_equal(choice.fit.loadings, again.loadings, rtol=0.0, atol=1e-10)
+    np.testing.assert_array_equal(choice.fit.loadings != 0, again.loadings != 0)
+    assert (str(choice.fit), choice.fit.call) == (str(again), again.call)
+    pd.testing.assert_frame_equal(choice.fit.refit(card=2).loadings, again.refit(card=2).loadings)
+
+
+def test_the_fit_to_a_covariance_matrix_or_to_chunks_is_that_of_its_call(X):
+    for data, own in ((X.cov(), {"n_obs": 120}), ([X.iloc[:70], X.iloc[70:]], {})):
+        choice = sp.choose(data, k=2, cards=CARDS, folds=3, **own)
+        again = (sp.spca_cov if own else sp.spca)(data, k=2, card=choice.card, **own)
+        pd.testing.assert_frame_equal(choice.fit.loadings, again.loadings, rtol=0.0, atol=1e-10)
+        assert str(choice.fit) == str(again)
+
+
+def test_a_covariance_matrix_is_chosen_by_ebic_as_its_rows_are(X):
+    by_rows = sp.choose(X, k=2, cards=CARDS, by="ebic")
+    by_matrix = sp.choose(X.cov(), k=2, cards=CARDS, n_obs=len(X))
+    assert (by_matrix.by, by_matrix.card) == ("ebic", by_rows.card)
+    np.testing.assert_allclose(by_matrix.table["ebic"], by_rows.table["ebic"], rtol=1e-8)  # sweeps end
+
+
+def test_the_share_of_variance_is_kept(X):
+    choice = sp.choose(X, k=2, by="variance", share=0.8)
+    table = choice.table.set_index("card")["relative_adjusted"]
+    assert table[choice.card] >= 0.8
+    assert (table[table.index < choice.card] < 0.8).all()
+
+
+@pytest.mark.parametrize("method", ["bcd-l0", "rspca-l0", "nspca"])
+def test_folds_are_fitted_by_the_method_that_was_named(X, method):
+    data = X.abs() if method == "nspca" else X
+    choice = sp.choose(data, k=2, cards=[2, 4], folds=3, method=method)
+    assert choice.fit.method == method
+
+
+# --- what the rows come as ------------------------------------------------------------------------
+
+
+def test_sparse_rows_give_the_table_of_dense_ones(X):
+    from scipy import sparse
+
+    Z = X.where(X.abs() > 0.8, 0.0)
+    dense = sp.choose(Z.to_numpy(), k=2, cards=CARDS)
+    other = sp.choose(sparse.csr_array(Z.to_numpy()), k=2, cards=CARDS)
+    pd.testing.assert_frame_equal(dense.table, other.table, rtol=1e-8)  # products in another order
+
+
+def test_chunks_of_any_size_give_one_choice(X):
+    few = sp.choose([X.iloc[:70], X.iloc[70:]], k=2, cards=CARDS)
+    many = sp.choose([X.iloc[a : a + 17] for a in range(0, 120, 17)], k=2, cards=CARDS)
+    assert few.card == many.card == 4
+    pd.testing.assert_frame_equal(few.table, many.table, rtol=1e-8)  # sums in another order
+
+
+def test_rows_in_pieces_go_to_folds_by_their_numbers_alone():
+    rows = np.random.default_rng(2).standard_normal((3000, 3))
+    labels = hashed_labels(rows, 5, 0)
+    order = np.random.default_rng(3).permutation(3000)
+    assert (hashed_labels(rows[order], 5, 0) == labels[order]).all()
+    # 600 expected, standard deviation sqrt(3000 * .2 * .8) = 22; five of these
+    assert (abs(np.bincount(labels, minlength=5) - 600) < 110).all()
+    from scipy import sparse
+
+    assert (hashed_labels(sparse.csr_array(rows), 5, 0) == labels).all()
+
+
+def test_what_a_formula_learns_it_learns_without_the_fold(X):
+    """The formula's own scale() is what scale=True does, in every fold."""
+    some = X.iloc[:, :6] * [1, 2, 3, 4, 5, 6]
+    terms = " + ".join(f"scale({name})" for name in some.columns)
+    by_formula = sp.choose(some, k=2, cards=[2, 4], formula=f"~ {terms}")
+    by_option = sp.choose(some, k=2, cards=[2, 4], scale=True)
+    pd.testing.assert_series_equal(by_formula.table["error"], by_option.table["error"], rtol=1e-8)
+
+
+def test_the_number_of_processes_changes_no_bit(X):
+    one, two = (sp.choose(X, k=2, cards=[2, 4], folds=3, n_jobs=jobs).table for jobs in (1, 2))
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
+
+
+# --- how it is shown ------------------------------------------------------------------------------
+
+
+def test_it_prints_within_80_columns_in_four_formats(X):
+    choice = sp.choose(X.set_axis([f"a rather long name of a variable {j}" for j in range(16)], axis=1))
+    for one in (choice, choice.k_choice):
+        assert max(map(len, str(one).splitlines())) <= 80
+        assert "<table" in one.as_html()
+        assert r"\toprule" in one.as_latex()
+        assert "| " in one.as_markdown()
+
+
+def test_the_plot_marks_the_choice(X):
+    choice = sp.choose(X, k=2, cards=CARDS)
+    ax = choice.plot()
+    marks = [line for line in ax.get_lines() if line.get_label() == "chosen"]
+    assert [line.get_xdata().tolist() for line in marks] == [[8.0]]
+    assert choice.table["chosen"].sum() == 1
+
+
+def test_unequal_cardinalities_are_not_on_the_curve_of_equal_ones():
+    table = pd.DataFrame({"nonzeros": [2, 4, 5, 6], "chosen": [False, False, True, False]})
+    table = table.assign(card=[1, 2, (4, 1), 3], error=[0.9, 0.8, 0.5, 0.7], se=0.1)
+    ax = sp.plots.plot_choice(table)
+    curve, *apart = ax.get_lines()
+    assert curve.get_xdata().tolist() == [2, 4, 6]  # no dip at five
+    assert apart[0].get_xdata().tolist() == [5]
+    plt.close(ax.figure)
+    all_unequal = table.assign(card=[(1, 1), (2, 2), (4, 1), (3, 3)])
+    assert not sp.plots.plot_choice_data(all_unequal)["unequal"].any()
+
+
+def test_the_report_has_the_choice_before_the_fit(X, tmp_path):
+    sp.choose(X, cards=CARDS).report(tmp_path / "a.html", title="Planted")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert page.index("How many components") < page.index("How sparse") < page.index("Loadings and variance")
+    assert "It does not say how sure the variables of the choice are" in page  # what each figure does not say
+    assert "A component below the line may be real and weak" in page
+
+
+def test_the_report_takes_the_options_of_the_tables(X, tmp_path):
+    choice = sp.choose(X, k=2, cards=CARDS, by="is")
+    groups, row_groups = ["scale one"] * X.shape[1], ["u", "v"] * 60
+    choice.report(tmp_path / "a.html", digits=5, sections=groups, groups=row_groups)
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert f"{choice.fit.loadings.to_numpy().max():.5f}" in page
+    assert "scale one" in page
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"folds": 200}, TooFewRowsError, "folds=200 .* 120 rows"),
+        ({"folds": 1}, OptionError, "folds"),
+        ({"k": 16}, ComponentsError, "at most 15"),
+        ({"by": "aic"}, OptionError, "by='aic'"),
+        ({"rule": "2se"}, OptionError, "rule='2se'"),
+        ({"each": "free", "by": "is"}, OptionError, "each='free'"),
+        ({"card": 3}, UnknownOptionError, "cards="),
+        ({"cards": [17]}, OptionError, "17"),
+        ({"n_jobs": 0}, OptionError, "n_jobs"),
+        ({"weights": [1.0] * 3 + [0.0] * 117, "folds": 4}, WeightsError, "positive weight"),
+        ({"method": "no"}, OptionError, "method"),
+        ({"share": 1.5, "by": "variance"}, OptionError, "share"),
+    ],
+)
+def test_refusals(X, arguments, error, words):
+    with pytest.raises(error, match=words):
+        sp.choose(X, **{"k": 2, "cards": CARDS, **arguments})
+
+
+def test_a_column_that_is_constant_without_a_fold_is_named(X):
+    data = X.assign(rare=np.eye(len(X))[0])
+    with pytest.raises(ConstantColumnError, match=r"(?s)Without fold . of 5.*'rare'"):
+        sp.choose(data, k=2, cards=[2, 4], scale=True)
+    assert sp.choose(data, k=2, cards=[2, 4]).card == 4
+
+
+def test_a_covariance_matrix_needs_the_number_of_its_rows(X):
+    with pytest.raises(OptionError, match="n_obs"):
+        sp.choose(X.cov(), k=2)
+    with pytest.raises(NoRowsError, match="by='cv'"):
+        sp.choose(X.cov(), k=2, by="cv", n_obs=120)
+    assert sp.choose(X.cov(), k=2, by="is").by == "is"
+
+
+def test_noise_alone_is_not_fitted():
+    noise = pd.DataFrame(np.random.default_rng(4).standard_normal((80, 10)))
+    with pytest.raises(ComponentsError, match="No component stands out"):
+        sp.choose(noise.add_prefix("v"))
+
+
+def test_a_level_that_one_fold_alone_has_is_told(X):
+    data = X.assign(group=["a"] * 119 + ["b"])
+    with pytest.raises(DataError, match="fold"):
+        sp.choose(data, k=2, cards=[2], formula="~ v1 + v2 + scale(v3) + group", categorical="dummy")
+
+
+def test_too_few_rows_for_any_folds_are_told_at_once_with_what_helps(X):
+    for folds in (2, 3, 5):
+        with pytest.raises(TooFewRowsError, match=r"3 rows; .* 1 component needs 4 or more"):
+            sp.choose(X.iloc[:3], k=1, cards=[1, 2], folds=folds)
+    sp.choose(X.iloc[:3], k=1, cards=[1, 2], by="ebic")
+    sp.choose(X.iloc[:4], k=1, cards=[1, 2], folds=4)
+
+
+def test_nothing_is_said_of_sparser_fits_where_none_was_tried(X):
+    noise = X.apply(lambda column: np.random.default_rng(len(column.name)).permutation(column.to_numpy()))
+    choice = sp.choose(noise, k=1, cards=[X.shape[1]], rng=0)
+    assert "predicts best" in choice.reason
+    assert "sparser" not in choice.reason
+
+
+def test_the_paired_rule_compares_by_fold():
+    """By hand from the table: the sparsest whose excess is within its own standard error."""
+    X = sp.datasets.pitprops_sample(rng=2)
+    one, choice = (sp.choose(X, 3, scale=True, rule=rule, each="equal") for rule in ("1se", "paired"))
+    table = choice.table
+    pd.testing.assert_frame_equal(table.drop(columns="chosen"), one.table.drop(columns="chosen"))
+    within = table["excess"] <= table["excess_se"]
+    assert choice.card == table.loc[within, "card"].min() > one.card
+    assert "one standard error of the difference" in choice.reason
+    assert max(map(len, choice.as_text().splitlines())) <= 80
+    with pytest.raises(OptionError, match="rule='paired' was given with by='ebic'"):
+        sp.choose(X, 2, rule="paired", by="ebic")
+
+
+def test_few_rows_are_told_of_the_paired_rule():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(50, 12))
+    X[:, :6] += 1.3 * rng.normal(size=(50, 1))
+    assert "rule='paired' compare by fold" in sp.choose(X, 1, cards=[2, 4, 6], rule="1se").reason
+    assert "rule='paired'" not in sp.choose(X, 1, cards=[2, 4, 6], rule="paired").reason
+
+
+# --- what a further loading is worth ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cells", "chosen"), [(6, 2), (60, 3)])
+def test_a_further_loading_must_bring_a_share_of_the_mean(cells, chosen):
+    """By hand, of folds with equal errors: 3 loadings explain .6, so that 3 more must bring .2 x .6 where
+    prediction wants all loadings, and .2 x sqrt(.1) x .6 = .038 where it wants a tenth. They bring .04.
+    """
+    errors = Errors(np.tile([0.8, 0.5, 0.4, 0.36], (1, 5, 1)), np.ones((1, 5)), np.ones((1, 5)))
+    assert by_errors(errors, [1, 2, 3, 6], "worth", Limit(cells)) == (chosen, 3)
+    assert by_errors(errors, [1, 2, 3, 6], "min", Limit(cells)) == (3, 3)
+
+
+def test_skewed_rows_do_not_hide_the_components():
+    """Rows of exp(Z / 2): the standard error of a single error is large, those of differences are not."""
+    X = np.exp(0.5 * planted(150, 16, (5, 4), (8.0, 5.0), 2))
+    assert sp.choose(X, k=2, scale=True).fit.card.tolist() == [5, 4]
+
+
+@pytest.mark.parametrize("covariance", [False, True])
+def test_each_component_has_its_own_cardinality_where_that_is_better(covariance):
+    data = planted(150, 24, (10, 4, 3), (12.0, 6.0, 4.0), 1)
+    choice = sp.choose(data.cov(), k=3, n_obs=150) if covariance else sp.choose(data, k=3)
+    assert choice.card == [10, 4, 3]
+    assert "sets were tried" in choice.reason
+    equal = sp.choose(data, k=3, each="equal")
+    assert isinstance(equal.card, int)
+    assert "sets were tried" not in equal.reason
+
+
+def test_what_is_printed_of_a_choice_is_the_fit_that_is_returned():
+    """The search changes one component at a time and can leave the best fits, with which it is compared."""
+    choice = sp.choose(sp.datasets.pitprops_sample(), k=4, scale=True)
+    line = choice.table[choice.table["chosen"]].iloc[0]
+    assert isinstance(choice.card, list)
+    assert line["pev"] == pytest.approx(choice.fit.measure("pev"), rel=1e-4)
+    assert line["adjusted"] == pytest.approx(choice.fit.measure("adjusted"), rel=1e-4)
+    assert choice.fit.variance["score variance"].is_monotonic_decreasing
+
+
+def test_equal_components_keep_one_cardinality(X):
+    choice = sp.choose(X, k=2)
+    assert choice.card == 4
+    assert "No other cardinality for a single component is clearly better" in choice.reason
+
+
+def test_dense_data_get_other_readings_and_a_dense_fit_is_called_pca():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.standard_normal((200, 2)) @ rng.standard_normal((2, 10)))
+    X = X.add_prefix("v") + 0.5 * rng.standard_normal((200, 10))
+    choice = sp.choose(X, k=2)
+    assert choice.fit.card.sum() < 20
+    line = choice.table[choice.table["chosen"]].iloc[0]
+    assert f"keeps {100 * line['kept']:.0f} % of the best prediction" in choice.reason
+    text = choice.as_text()
+    assert len(text.splitlines()) <= 32  # a screen
+    assert re.search(r"^10 .* prediction, EBIC$", text, re.M)
+    assert "it is PCA" not in text
+    assert "This fit is not sparse: it is PCA." in sp.choose(X, k=2, rule="min").reason
+
+
+@pytest.mark.parametrize("function", [sp.choose, sp.choose_k])
+def test_misspelt_options_are_answered(function, X):
+    with pytest.raises(OptionError, match="Did you mean 'scale'"):
+        function(X, scael=True)
+
+
+def test_very_different_variances_are_said_first(X):
+    unscaled = X * np.r_[np.ones(15), 50.0]
+    text = sp.choose(unscaled, k=1, cards=[1, 2]).as_text()
+    assert text.index("scale=True") < text.index("Data")
+    assert "scale=True gives" in sp.spca(unscaled, 1, 2).summary().as_text()
+    assert "Scale " not in sp.choose(unscaled, k=1, cards=[1, 2], scale=True).as_text()

@@ -1,0 +1,278 @@
+"""The number of components: planted truth, noise of several kinds, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import spcastat as sp
+from spcastat.assess.noise_tests import MomentNoise, RowNoise, Tails, broken_stick
+from spcastat.errors import ComponentsError, CovarianceError, OptionError, UnknownOptionError
+from spcastat.linalg.accumulate import SquareProducts
+
+
+def noise(n: int, p: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n, p))
+
+
+@pytest.fixture(scope="module")
+def X() -> pd.DataFrame:
+    rng = np.random.default_rng(6)
+    rows = noise(100, 12, 5)
+    for first, size in ((0, 3.0), (4, 2.5)):
+        rows[:, first : first + 4] += size * rng.standard_normal((100, 1)) / 2
+    return pd.DataFrame(rows).add_prefix("v")
+
+
+def test_planted_components_are_counted(X):
+    found = sp.choose_k(X)
+    assert (found.k, found.sequential) == (2, 2)
+    assert found.table["p"].iloc[:2].tolist() == [1 / 200] * 2  # no draw of 199 as large
+    assert "The choice is 2, by both." in found.reason
+
+
+def test_pitprops_has_three():
+    """Parallel analysis on this matrix keeps three, by flips and by normal noise alike."""
+    R = sp.datasets.load_pitprops()
+    assert sp.choose_k(R, n_obs=180).k == 3
+    # many rows: the central limit theorem instead of rows that are drawn
+    values = MomentNoise(R.to_numpy(), 180).flipped(np.random.default_rng(0)).values
+    assert values.sum() == pytest.approx(13)
+
+
+def test_noise_is_rejected_at_the_level():
+    found = [sp.choose_k(noise(60, 10, seed), n_draws=39, rng=seed) for seed in range(40)]
+    # level .05: 8 or more of 40 have probability 4e-4
+    assert sum(one.k > 0 for one in found) < 8
+    assert sum(one.sequential > 0 for one in found) < 8
+
+
+def test_rows_of_very_unequal_size_are_no_component():
+    """Permutation of columns finds components in such noise; flips keep the sizes of rows."""
+    rng = np.random.default_rng(7)
+    rows = noise(150, 15, 8) / np.sqrt(rng.chisquare(3, 150) / 3)[:, None]
+    assert sp.choose_k(rows).k == 0
+
+
+@pytest.mark.parametrize(("n", "p", "heavy"), [(200, 50, False), (60, 100, False), (200, 50, True)])
+def test_noise_in_pieces_is_rejected_at_the_level(n, p, heavy):
+    """Flips by the central limit theorem have the eigenvalues of flips of cells."""
+    found = []
+    for seed in range(16):
+        rows = noise(n, p, seed)
+        if heavy:
+            rows /= np.sqrt(np.random.default_rng([seed, 2]).chisquare(5, n) / 5)[:, None]
+        found.append(sp.choose_k([rows[: n // 2], rows[n // 2 :]], kmax=2, n_draws=19, rng=seed))
+    # level .05: five or more of sixteen have probability .001
+    assert sum(one.k > 0 for one in found) < 5
+    assert sum(one.sequential > 0 for one in found) < 5
+
+
+def test_flips_of_moments_are_those_of_cells():
+    """Variances of 400 flipped covariances, standard error 7 %, and their largest eigenvalues, 2 %."""
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((300, 6)) * np.exp(0.5 * rng.standard_normal((300, 1)))
+    Z[:, :3] += rng.standard_normal((300, 1))
+    Z -= Z.mean(axis=0)
+    S = Z.T @ Z / 299
+    squares = SquareProducts(np.zeros(6), np.sqrt(np.diag(S)))
+    for rows in (Z[:100], Z[100:]):
+        squares.add(rows, None)
+    r = S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    ratio = squares.about(np.zeros(6)) * 300 / 299**2 / (1.0 + 2.0 * r**2)
+    moments = MomentNoise(S, 300, None, Tails(ratio, squares.sizes / 6))
+    cells = RowNoise(Z / np.sqrt(299))
+    first, second = ([one.flipped(np.random.default_rng(i)) for i in range(400)] for one in (moments, cells))
+    upper = np.triu_indices(6, 1)
+    spread = [np.std([one.S[upper] for one in drawn], axis=0) for drawn in (first, second)]
+    np.testing.assert_allclose(spread[0], spread[1], rtol=0.2)  # four standard errors of a ratio
+    largest = [np.mean([one.leading(1)[0] for one in drawn]) for drawn in (first, second)]
+    assert largest[0] == pytest.approx(largest[1], rel=0.04)
+
+
+def test_sums_of_squares_are_those_of_rows_of_any_kind():
+    rng = np.random.default_rng(5)
+    X, w = rng.poisson(0.5, (700, 4)).astype(float), rng.integers(0, 3, 700).astype(float)
+    centre, divisor = X.mean(axis=0), np.array([1.0, 2.0, 0.5, np.inf])
+    Y = w[:, None] * ((X - centre) / divisor) ** 2
+    for rows in (X, scipy.sparse.csr_array(X), scipy.sparse.csc_array(X)):
+        one, other = SquareProducts(centre, divisor), SquareProducts(centre, divisor)
+        one.add(rows[:200], w[:200])
+        other.add(rows[200:], w[200:])
+        other.pack()
+        one.pack()
+        one.merge(other)
+        one.unpack()
+        np.testing.assert_allclose(one.about(np.zeros(4)), Y.T @ Y, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(one.sizes, np.sort(Y.sum(axis=1))[::-1][:500], rtol=1e-12)
+
+
+def test_data_of_rank_one_have_one_component():
+    """What is left beside it is rounding."""
+    rng = np.random.default_rng(1)
+    X = np.outer(rng.standard_normal(40), rng.standard_normal(12))
+    for rows in ([X[:20], X[20:]], X, X + 1000.0):
+        found = sp.choose_k(rows, n_draws=19)
+        assert found.k == found.sequential == 1
+
+
+def test_few_eigenvalues_are_the_largest_of_all():
+    Z = noise(40, 1600, 2)
+    S = Z.T @ Z
+    np.testing.assert_allclose(MomentNoise(S, 100).leading(3), RowNoise(Z).leading(3), rtol=1e-10)
+
+
+def test_flips_keep_the_variances_and_the_sizes_of_rows():
+    Z = noise(20, 6, 1)
+    flipped = RowNoise(Z).flipped(np.random.default_rng(0))
+    np.testing.assert_array_equal(np.abs(flipped.Z), np.abs(Z))
+
+
+def test_the_broken_stick_is_its_expectation():
+    """Pieces of a stick broken at 5 random points: means of 40000 draws, standard errors below 7e-4."""
+    cuts = np.sort(np.random.default_rng(0).random((40_000, 5)), axis=1)
+    pieces = np.diff(np.hstack([np.zeros((40_000, 1)), cuts, np.ones((40_000, 1))]), axis=1)
+    np.testing.assert_allclose(broken_stick(6), np.sort(pieces, axis=1)[:, ::-1].mean(axis=0), atol=3e-3)
+
+
+def test_the_same_seed_gives_the_same_table(X):
+    pd.testing.assert_frame_equal(sp.choose_k(X, rng=3).table, sp.choose_k(X, rng=3).table, check_exact=True)
+
+
+def test_the_unit_of_the_data_counts_for_nothing(X):
+    one, other = sp.choose_k(X), sp.choose_k(X * 1e6)
+    np.testing.assert_allclose(other.table["observed"], one.table["observed"] * 1e12, rtol=1e-9)
+    np.testing.assert_array_equal(one.table["p"], other.table["p"])
+
+
+def test_a_stream_has_the_number_of_its_rows_in_memory(X):
+    chunks = [X.iloc[:40], X.iloc[40:]]
+    found = sp.choose_k(chunks)
+    assert found.k == 2
+    np.testing.assert_allclose(found.table["observed"], sp.choose_k(X).table["observed"], rtol=1e-9)
+
+
+def test_the_plot_has_both_lines(X):
+    found = sp.choose_k(X)
+    labels = [line.get_label() for line in found.plot().get_lines()]
+    assert "data" in labels
+    assert "95 % of noise" in labels
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"kmax": 12}, ComponentsError, "kmax"),
+        ({"alpha": 0}, OptionError, "alpha"),
+        ({"alpha": 0.01, "n_draws": 49}, OptionError, "99 draws"),
+        ({"sparse_card": 13}, OptionError, "sparse_card"),
+        ({"method": "bcd-l0"}, UnknownOptionError, "method"),
+    ],
+)
+def test_refusals(X, arguments, error, words):
+    with pytest.raises(error, match=words):
+        sp.choose_k(X, **arguments)
+
+
+def test_a_covariance_matrix_needs_the_number_of_its_rows():
+    R = sp.datasets.load_pitprops()
+    with pytest.raises(OptionError, match="n_obs"):
+        sp.choose_k(R)
+    with pytest.raises(CovarianceError, match="rank 13"):
+        sp.choose_k(R, n_obs=10)
+
+
+def test_a_larger_kmax_is_advised_only_where_there_is_one(X):
+    assert "give a larger kmax" in sp.choose_k(X, kmax=1, n_draws=19, rng=0).reason
+    pair = sp.choose_k(X[["v0", "v1"]], n_draws=19, rng=0)
+    assert pair.k == 1  # of two variables one component can be tested
+    assert "The one component that was tested still stands out; no more can be tested." in pair.reason
+
+
+def with_gaps(X: np.ndarray, seed: int) -> pd.DataFrame:
+    gone = np.random.default_rng([seed, 9]).random(X.shape) < 0.2
+    return pd.DataFrame(np.where(gone, np.nan, X))
+
+
+@pytest.mark.parametrize("na", ["em", "pairwise"])
+def test_noise_with_gaps_is_noise(na):
+    """A model of rank q behind the gaps makes q components of noise: the tests must not see it."""
+    found = [sp.choose_k(with_gaps(noise(60, 20, seed), seed), na=na, n_draws=39).k for seed in range(12)]
+    assert sum(k > 0 for k in found) <= 3  # at level .05 four or more of twelve have probability .002
+
+
+def test_components_are_counted_behind_gaps_whatever_the_rank_of_the_model(X):
+    gaps = with_gaps(X.to_numpy(), 1)
+    assert [sp.choose_k(gaps, na="em", k_em=q, n_draws=99).k for q in (1, 4)] == [2, 2]
+    assert sp.choose_k(gaps, na="em", n_draws=99).sequential == 2
+
+
+def test_complete_rows_have_the_same_tests_with_and_without_a_rule_for_gaps(X):
+    plain, ruled = sp.choose_k(X, n_draws=99), sp.choose_k(X, na="em", n_draws=99)
+    pd.testing.assert_frame_equal(plain.table, ruled.table)
+
+
+@pytest.mark.parametrize("card", [4, 30])
+def test_a_block_larger_than_the_card_of_the_test_is_one_component(card):
+    """The variables that go with a component leave with it, or the rest of a block were found again."""
+    rng = np.random.default_rng(2)
+    X = noise(80, 60, 3)
+    X[:, :30] += 1.2 * rng.standard_normal((80, 1))
+    found = sp.choose_k(X, sparse_card=card, n_draws=39)
+    assert (found.k, found.sequential) == (1, 1)
+
+
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_graded_components_of_ten_are_not_found_again(in_pieces):
+    """Two planted components of ten variables, tested by sparse components of six, in rows and in moments."""
+    v = np.linspace(1.0, 0.4, 10) * np.resize([1.0, -1.0], 10)
+    right = 0
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 4])
+        X = rng.standard_normal((200, 50))
+        for first, variance in ((0, 10.0), (10, 6.0)):
+            t = np.sqrt(variance) * rng.standard_normal((200, 1))
+            X[:, first : first + 10] += t * v / np.linalg.norm(v)
+        pieces = [X[:90], X[90:]] if in_pieces else X
+        right += sp.choose_k(pieces, kmax=4, n_draws=39).sequential == 2
+    assert right >= 6  # level .05 each: three or more of eight have probability .006
+
+
+def test_a_weak_component_beside_a_strong_one_counts():
+    """Variances 60 and 2: the second eigenvalue is below that of the same rank of flipped rows, which the
+    strong one makes large, and a sparse component of what is left without it is not."""
+    rng = np.random.default_rng(1)
+    X = noise(200, 50, 11)
+    X[:, :6] += np.sqrt(60 / 6) * rng.standard_normal((200, 1))
+    X[:, 6:12] += np.sqrt(2 / 6) * rng.standard_normal((200, 1))
+    found = sp.choose_k(X, kmax=4, n_draws=99)
+    assert (found.parallel, found.sequential, found.k) == (1, 2, 2)
+    assert "strong ones hide" in found.reason
+
+
+def test_heavy_rows_behind_real_components_do_not_count():
+    """Of eight sets with two components in rows of t with 5 degrees of freedom, six or more are right."""
+    right = []
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 6])
+        X = noise(200, 50, seed)
+        for first, variance in ((0, 8.0), (6, 5.0)):
+            X[:, first : first + 6] += np.sqrt(variance / 6) * rng.standard_normal((200, 1))
+        found = sp.choose_k(X / np.sqrt(rng.chisquare(5, (200, 1)) / 5), kmax=4, n_draws=99)
+        right.append(found.k == 2)
+        assert found.k == max(min(found.parallel, found.deflated), found.sequential)
+    assert sum(right) >= 5  # .80 right, measured on 15 sets: four or fewer of eight have probability .06
+
+
+@pytest.mark.parametrize("as_covariance", [False, True])
+def test_traces_of_correlation_are_not_components(as_covariance):
+    """A pair with r = .08 in 5000 rows is significant, and explains less than .1 of mean correlation."""
+    X = noise(5000, 10, 4)
+    X[:, 1] += 0.08 * X[:, 0]
+    how = {"n_obs": 5000, "covariance": True} if as_covariance else {}
+    found = sp.choose_k(np.cov(X.T) if as_covariance else X, n_draws=99, kmax=3, **how)
+    assert found.sequential == 0
+    assert np.isnan(found.table["sparse_p"].iloc[0])
+    assert 0 < found.table["sparse_correlation"].iloc[0] < 0.1

@@ -1,0 +1,307 @@
+"""Every operator against the explicit covariance matrix, by every route on which it is built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sps
+
+from spcastat import operators
+from spcastat.errors import ConstantColumnError
+from spcastat.linalg.build import prepare
+from spcastat.linalg.deflation import Removed, deflate, deflate_rows
+from spcastat.linalg.operators import Gram
+
+SHAPES = {"tall": (60, 7), "wide": (8, 30)}
+CENTRES: dict[str, Any] = {"mean": True, "none": False, "given": "given"}
+
+
+def data(n: int, p: int, seed: int = 0) -> np.ndarray:
+    """Counts-like data: half of the entries are zero, columns differ in mean and spread."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) * rng.uniform(0.5, 3.0, p) + rng.uniform(-2, 2, p)
+    return X * (rng.random((n, p)) < 0.5)
+
+
+def explicit(X: np.ndarray, weights: Any, center: Any, scale: Any) -> np.ndarray:
+    """Return the covariance matrix with frequency weights, from repeated rows."""
+    rows = np.repeat(X, np.ones(len(X), int) if weights is None else weights, axis=0).astype(float)
+    mean = rows.mean(axis=0) if center is True else 0.0 if center is False else np.asarray(center)
+    Y = rows - mean
+    if scale is True:
+        Y = Y / np.sqrt((Y**2).sum(axis=0) / (len(rows) - 1))
+    elif scale is not False:
+        Y = Y / np.asarray(scale)
+    return Y.T @ Y / (len(rows) - 1)
+
+
+def routes(X: np.ndarray, weights: Any, center: Any, scale: Any):
+    """Yield a name and an operator for each way in which rows are served."""
+    w = None if weights is None else np.asarray(weights, dtype=float)
+    for form in ("gram", "rows"):
+        for kind, held in (("dense", X), ("sparse", sps.csc_array(X))):
+            op = prepare(held, w, center, scale, range(X.shape[1]), keep_rows=form == "rows")[1]
+            yield f"{form} of {kind}", op
+
+
+def removed(view: operators.Operator, Z: np.ndarray, i: int, how: str = "schur") -> operators.Deflated:
+    """Return what is left after column i of `Z`, the earlier ones having been removed before."""
+    return operators.deflate(view, Removed(v=Z[:, i], raw=Z[:, i], before=Z[:, :i]), how)
+
+
+def compare(op: operators.Operator, S: np.ndarray, name: str, atol: float) -> None:
+    """Compare all that an operator offers with the explicit matrix `S`."""
+    p = len(S)
+    rng = np.random.default_rng(9)
+    V = rng.standard_normal((p, 3))
+    J = np.array([p - 1, 0, p // 2])
+    thin = np.zeros((p, 2))  # few nonzeros take another path than many
+    thin[J[0], 0] = thin[J[1], 1] = -2.0
+    close = {"atol": atol, "rtol": 0, "err_msg": name}
+    assert op.p == p
+    np.testing.assert_allclose(op.diagonal(), np.diag(S), **close)
+    np.testing.assert_allclose(op.total, np.trace(S), atol=p * atol, rtol=0, err_msg=name)
+    np.testing.assert_allclose(op.dot(V), S @ V, **close)
+    np.testing.assert_allclose(op.dot(V[:, 0]), S @ V[:, 0], **close)
+    np.testing.assert_allclose(op.dot(thin), S @ thin, **close)
+    np.testing.assert_allclose(op.dot(thin[:, 0]), S @ thin[:, 0], **close)
+    np.testing.assert_array_equal(op.dot(np.zeros((p, 2))), np.zeros((p, 2)))
+    np.testing.assert_allclose(op.columns(J), S[:, J], **close)
+    np.testing.assert_allclose(op.block(J), S[np.ix_(J, J)], **close)
+    np.testing.assert_allclose(op.products(V), V.T @ S @ V, atol=20 * atol, rtol=0, err_msg=name)
+    part = op.take(J)
+    np.testing.assert_allclose(part.dot(np.eye(3)), S[np.ix_(J, J)], **close)
+    np.testing.assert_allclose(part.diagonal(), np.diag(S)[J], **close)
+    values, vectors = op.leading(3)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(S)[::-1][:3], **close)
+    np.testing.assert_allclose(S @ vectors, vectors * values, **close)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-10, err_msg=name)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("centre", CENTRES)
+@pytest.mark.parametrize("scale", [False, True, "given"])
+def test_every_operator_of_the_same_rows_is_the_same_matrix(shape, weighted, centre, scale):
+    X = data(*SHAPES[shape])
+    n, p = X.shape
+    weights = (
+        np.random.default_rng(1).integers(1, 4, n) * np.arange(1, n + 1).clip(max=2) if weighted else None
+    )
+    if weighted:
+        weights[3] = 0
+    center = np.linspace(-1, 1, p) if centre == "given" else CENTRES[centre]
+    spread = np.linspace(0.5, 2, p) if scale == "given" else scale
+    rows = X if weights is None else np.repeat(X, weights, axis=0)
+    X = X[:, (rows != rows[0]).any(axis=0)]  # a sparse column may be constant by chance
+    center = center[: X.shape[1]] if centre == "given" else center
+    spread = spread[: X.shape[1]] if scale == "given" else spread
+    S = explicit(X, weights, center, spread)
+    for name, op in routes(X, weights, center, spread):
+        compare(op, S, name, 1e-12)  # variances are of order 1 to 10: some hundred roundings
+
+
+def test_weights_count_rows():
+    X, w = data(40, 5), np.random.default_rng(2).integers(0, 4, 40)
+    op = prepare(X, w.astype(float), True, False, range(5))[1]
+    np.testing.assert_allclose(op.dot(np.eye(5)), np.cov(X, rowvar=False, fweights=w), atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
+def test_wide_data_have_an_operator_of_rows(kind):
+    X = data(20, 450)  # above 400, with fewer rows than variables
+    op = prepare(kind(X), None, True, False, range(450))[1]
+    assert isinstance(op, operators.Rows)
+    assert op.rank_limit == 19
+    compare(op, np.cov(X, rowvar=False), "rows", 1e-11)  # sums over 450 variables
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
+def test_adjoint(shape, kind):
+    X = data(*SHAPES[shape])
+    w = np.random.default_rng(3).uniform(0.5, 2, len(X))
+    held = kind(X)
+    op = prepare(held, w, True, shape == "tall", range(X.shape[1]), keep_rows=True)[1]
+    rng = np.random.default_rng(4)
+    V, U = rng.standard_normal((op.p, 3)), rng.standard_normal((op.n, 2))
+    np.testing.assert_allclose(U.T @ op.forward(V), op.adjoint(U).T @ V, atol=1e-12)
+    np.testing.assert_allclose(op.forward(V[:, 0]), op.forward(V)[:, 0], atol=1e-14)
+    np.testing.assert_allclose(op.adjoint(U[:, 0]), op.adjoint(U)[:, 0], atol=1e-14)
+    small = op.forward(np.eye(op.p))
+    small = small @ small.T if op.n < op.p else small.T @ small
+    np.testing.assert_allclose(op.cross_products(), small, atol=1e-12)
+
+
+# --- accuracy -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e6, 1e8])
+@pytest.mark.parametrize("shape", [(50, 4), (1000, 4), (10, 30)])
+def test_dense_data_far_from_zero(ratio, shape):
+    X = np.random.default_rng(5).standard_normal(shape) + ratio
+    centred = X - X[0]  # exact: neighbours of one size
+    S = np.cov(centred, rowvar=False)
+    for name, op in routes(X, None, True, False):
+        if "sparse" not in name:
+            compare(op, S, name, 1e-12)  # centred before anything is multiplied: no loss at all
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e6, 1e8])
+@pytest.mark.parametrize("shape", [(50, 4), (1000, 4), (10, 30)])
+def test_sparse_data_far_from_zero(ratio, shape):
+    X = np.random.default_rng(5).standard_normal(shape) + ratio
+    S = np.cov(X - X[0], rowvar=False)
+    # Implicit centring subtracts numbers of size `ratio`: eps * ratio, over up to 30 terms. A matrix that
+    # is a difference of squares loses eps * ratio^2: harmless at 1e3 (1e-9), all digits at 1e8.
+    for name, op in routes(X, None, True, False):
+        if "sparse" in name:
+            compare(op, S, name, 1e-9 + 1e-13 * ratio)
+
+
+@pytest.mark.parametrize("ratio", [1e4, 1e6, 1e8])
+def test_variances_of_sparse_data_far_from_zero(ratio):
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((1000, 3)) + ratio
+    for w in (np.ones(1000), rng.uniform(0.1, 3.0, 1000)):
+        held = sps.csc_array(X)
+        standard = prepare(held, w, True, True, range(3))[0]
+        dense = prepare(X, w, True, True, range(3))[0]
+        # The mean is known to eps * ratio * sqrt(n), and enters the variance squared.
+        np.testing.assert_allclose(standard.scale, dense.scale, rtol=1e-8)
+        root = np.sqrt(w / (w.sum() - 1))
+        rows = operators.SparseRows(held, dense.mean, np.ones(3), root, 3)
+        np.testing.assert_allclose(rows.diagonal(), dense.scale**2, rtol=1e-8)
+
+
+def test_single_precision_is_computed_in_double():
+    X = data(50, 6).astype(np.float32)
+    S = np.cov(X.astype(float), rowvar=False)
+    for name, op in routes(X, None, True, False):
+        compare(op, S, name, 1e-12)
+        assert op.dot(np.eye(6)).dtype == float
+
+
+def test_data_are_not_changed():
+    X = data(30, 5)
+    X.flags.writeable = False
+    held = sps.csc_array(X)
+    before = (held.data.copy(), held.indices.copy(), held.indptr.copy())
+    w = np.linspace(0.5, 2, 30)
+    for source in (X, held):
+        for keep_rows in (False, True):
+            op = prepare(source, w, True, True, range(5), keep_rows)[1]
+            op.leading(2)
+            op.score_basis(np.eye(5)[:, :2])
+            removed(op, np.eye(5)[:, :1], 0).dot(np.eye(5))
+    for now, then in zip((held.data, held.indices, held.indptr), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+# --- constant columns -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 1e8 + 0.1, -1e-9])
+@pytest.mark.parametrize("n", [10, 1001, 20000])
+def test_constant_columns_are_seen(kind, value, n):
+    X = np.column_stack([np.arange(n) % 7, np.full(n, value)])
+    with pytest.raises(ConstantColumnError, match="1 of 2 columns does not vary: 'b'"):
+        prepare(kind(X), None, True, True, ["a", "b"])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
+def test_constant_columns_have_no_variance(kind):
+    X = np.full((1001, 3), 0.1)
+    op = prepare(kind(X), None, True, False, range(3))[1]
+    # What rounding leaves is below (1e-13 of the value)^2, the share at which a column counts as constant.
+    np.testing.assert_allclose(op.diagonal(), 0.0, atol=(1e-13 * 0.1) ** 2)
+
+
+# --- bases of scores ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_score_basis_is_the_qr_of_the_scores(shape):
+    X = data(*SHAPES[shape])
+    V = np.random.default_rng(7).standard_normal((X.shape[1], 4))
+    V[:, 2] = V[:, 0]  # adds nothing
+    Y = (X - X.mean(axis=0)) / np.sqrt(len(X) - 1)
+    Q, R = np.linalg.qr(Y @ V[:, [0, 1, 3]])
+    adjusted = np.diag(R) ** 2
+    coupling = ((Y.T @ Q) ** 2).sum(axis=0)
+    for name, op in routes(X, None, True, False):
+        found, basis = op.score_basis(V)
+        # Where only the covariance matrix is at hand, its square root is good to 1e-10 of the total.
+        np.testing.assert_allclose(found[[0, 1, 3]], adjusted, rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose((basis**2).sum(axis=0)[[0, 1, 3]], coupling, rtol=1e-7, err_msg=name)
+        assert found[2] <= 1e-10 * op.total
+        assert basis.shape == (X.shape[1], 4)
+        np.testing.assert_array_equal(basis[:, 2], 0.0)
+
+
+# --- deflation ------------------------------------------------------------------------------------
+
+
+def test_schur_deflation_projects_the_rows():
+    X = data(*SHAPES["tall"])
+    Y = (X - X.mean(axis=0)) / np.sqrt(len(X) - 1)
+    rng = np.random.default_rng(8)
+    Z = rng.standard_normal((7, 3))
+    Z /= np.linalg.norm(Z, axis=0)
+    for name, op in routes(X, None, True, False):
+        view, left = op, Y
+        for i in range(3):
+            view = removed(view, Z, i)
+            t = left @ Z[:, i]  # He, Monteiro and Park (2010), equation 3.12
+            left = left - np.outer(t, t @ left) / (t @ t)
+            compare(view, left.T @ left, f"{name}, {i + 1} components less", 1e-11)
+        # All that the scores of Z explain is gone: their part of the variance is the adjusted variance.
+        np.testing.assert_allclose(op.total - view.total, (op.score_basis(Z)[1] ** 2).sum(), rtol=1e-10)
+        np.testing.assert_allclose(view.dot(Z), 0.0, atol=1e-12)
+    assert (view.diagonal() >= 0).all()
+
+
+def test_deflation_of_nothing():
+    op = operators.Gram(np.diag([2.0, 0.0]))
+    view = removed(op, np.array([[0.0], [1.0]]), 0)
+    np.testing.assert_array_equal(view.dot(np.eye(2)), np.diag([2.0, 0.0]))
+
+
+def test_other_deflations_by_their_formulas():
+    A = np.random.default_rng(10).standard_normal((30, 6))
+    S = A.T @ A / 29
+    Z = np.random.default_rng(11).standard_normal((6, 2))
+    Z /= np.linalg.norm(Z, axis=0)
+    for how in ("projection", "hotelling", "orthogonalised"):
+        view: operators.Operator = operators.Gram(S)
+        left = S
+        for i in range(2):
+            view = removed(view, Z, i, how)
+            z = Z[:, i]
+            if how == "hotelling":
+                left = left - (z @ left @ z) * np.outer(z, z)
+            else:
+                q = z - Z[:, :i] @ (Z[:, :i].T @ z) if how == "orthogonalised" else z
+                P = np.eye(6) - np.outer(q, q) / (q @ q)
+                left = P @ left @ P
+            np.testing.assert_allclose(view.dot(np.eye(6)), left, atol=1e-13, err_msg=how)
+
+
+@pytest.mark.parametrize("kind", ["covariance", "rows"])
+def test_deflation_commutes_with_a_change_of_unit(kind):
+    # A power of two changes no digit, so that equality is exact.
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((12, 6))
+    v = np.array([0.6, 0.0, 0.8, 0.0, 0.0, 0.0])
+
+    def left(unit):
+        rows = prepare(X / unit, None, True, False, range(6), keep_rows=True)[1]
+        removed = Removed(v, v, np.zeros((6, 0)))
+        if kind == "rows":
+            return deflate_rows(rows, removed, "schur")
+        return deflate(Gram(np.cov(X.T) / unit**2), removed, "schur")
+
+    np.testing.assert_array_equal(left(1.0).divided(8.0).block(np.arange(6)), left(8.0).block(np.arange(6)))

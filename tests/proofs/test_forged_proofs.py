@@ -1,0 +1,233 @@
+"""Forged and malformed proofs: none is accepted, and each is refused in one line."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat import cli
+from spcastat.proofs.checker import RefusedError
+from spcastat.proofs.verify import attained, covariance, parsed, read, verify
+
+from .proof_files import LONG, forged, proofs_in, too_low
+
+
+def refused(tmp_path, proof, data) -> bool:
+    """Return whether `verify` refuses a proof; data are the path of a file."""
+    (tmp_path / "forged.json").write_text(proof if isinstance(proof, str) else json.dumps(proof))
+    try:
+        verify(tmp_path / "forged.json", data)
+    except RefusedError:
+        return True
+    return False
+
+
+def test_no_forged_file_is_accepted(folder, tmp_path):
+    count = 0
+    for name, proof in proofs_in(folder):
+        data = folder / name / "data.csv"
+        assert not refused(tmp_path, proof, data)
+        accepted = [change for change, other in forged(proof) if not refused(tmp_path, other, data)]
+        assert accepted == [], name
+        count += len(list(forged(proof)))
+    assert count >= 60
+
+
+def test_no_bound_that_is_lower_by_a_millionth_is_accepted(folder, tmp_path):
+    for name, proof in proofs_in(folder):
+        path = folder / name
+        known = parsed(json.dumps(proof))
+        S = covariance(read(path / "data.csv", known), known.data, known.centre, known.scale)
+        assert refused(tmp_path, too_low(proof, S.mid, attained), path / "data.csv"), name
+
+
+def _of_matrix(S, loadings, measure, bound, witness):
+    """Return a proof file about a covariance matrix with columns a, b, ..."""
+    p = len(S)
+    return {
+        "layout": 1,
+        "measure": measure,
+        "columns": list("abcdefghijklm")[:p],
+        "data": "covariance",
+        "centre": [0.0] * p,
+        "scale": [1.0] * p,
+        "loadings": loadings,
+        "bounds": [bound],
+        "values": attained(S / np.trace(S), np.array(loadings), measure),
+        "witness": witness,
+    }
+
+
+def _written(tmp_path, S):
+    pd.DataFrame(S, columns=list("abcdefghijklm")[: len(S)]).to_csv(tmp_path / "S.csv", index=False)
+    return tmp_path / "S.csv"
+
+
+def test_false_is_no_variable(tmp_path):
+    """diag(99, 1): the first variable has .99 of the variance, and the file claims .0100001 for the best.
+
+    False equals 0, so that it is in the list of free variables; as an index it selects nothing.
+    """
+    S = np.diag([99.0, 1.0])
+    witness = {"0:": {"split": False}, "0:+False": {"U": []}, "0:-False": {"U": []}}
+    proof = _of_matrix(S, [[0.0], [1.0]], "component", 0.0100001, witness)
+    assert refused(tmp_path, proof, _written(tmp_path, S))
+
+
+def test_a_multiplier_of_one_number_is_no_matrix(tmp_path):
+    """diag(.5, .3, .2): the best two components of one variable have .8; the file claims .76.
+
+    Broadcast to order 3, x^2 lowers every entry of R_T R_T' - Z, and counts once in the trace.
+    """
+    S = np.diag([0.5, 0.3, 0.2])
+    V = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    for x in np.linspace(0.05, 0.7, 14):  # at .3 all supports look closed
+        proof = _of_matrix(S, V, "adjusted", 0.76, {"": [[float(x)]]})
+        assert refused(tmp_path, proof, _written(tmp_path, S))
+
+
+@pytest.mark.parametrize("field", ["centre", "scale"])
+def test_one_centre_or_scale_for_each_row_is_refused(folder, tmp_path, field):
+    """With n x p centres any data give any covariance matrix; with n scales rows are weighted away."""
+    path = folder / "component"
+    proof = json.loads((path / "proof.json").read_text())
+    data = pd.read_csv(path / "data.csv")[proof["columns"]]
+    rng = np.random.default_rng(0)
+    other = data.iloc[rng.permutation(len(data))].to_numpy() + rng.standard_normal(data.shape)
+    if field == "centre":  # the differences are those of the first data
+        proof["centre"] = (other - data.to_numpy() + np.array(proof["centre"])).tolist()
+        pd.DataFrame(other, columns=data.columns).to_csv(tmp_path / "other.csv", index=False)
+    else:
+        both = pd.concat([data, pd.DataFrame(1e3 * other, columns=data.columns)])
+        both.to_csv(tmp_path / "other.csv", index=False)
+        proof["centre"] = [0.0] * len(data.columns)
+        proof["scale"] = [[1.0]] * len(data) + [[1e200]] * len(data)
+    assert refused(tmp_path, proof, tmp_path / "other.csv")
+
+
+def test_columns_named_twice_are_refused(tmp_path):
+    """Column b has nearly all the variance; the file names column a twice, and claims .500001."""
+    rows = pd.DataFrame(np.random.default_rng(0).standard_normal((50, 2)) * [1.0, 10.0], columns=["a", "b"])
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    witness = {"0:": {"U": [0.5]}}
+    proof = _of_matrix(np.ones((2, 2)), [[1.0], [0.0]], "component", 0.500001, witness)
+    proof |= {"columns": ["a", "a"], "data": "rows"}
+    assert refused(tmp_path, proof, tmp_path / "rows.csv")
+
+
+def test_the_verdict_states_other_centres_and_scales(tmp_path, capsys):
+    """Scale is part of the claim: 1e6 for one column makes it count for nothing."""
+    rows = sp.datasets.pitprops_sample().iloc[:, :6]
+    rows.to_csv(tmp_path / "data.csv", index=False)
+    scale = np.array([1e6, *rows.std()[1:]])
+    for centre in (True, np.arange(6.0)):
+        fit = sp.spca(rows, 1, 2, center=centre, scale=scale)
+        fit.certify().save(tmp_path / "proof.json")
+        assert cli.main(["verify", str(tmp_path / "proof.json"), str(tmp_path / "data.csv")]) == 0
+        said = capsys.readouterr().out
+        assert "scale: 'topdiam' 1000000," in said
+        assert ("centre: the mean of each column" in said) == (centre is True)
+        assert ("centre: 'topdiam' 0, 'length' 1," in said) == (centre is not True)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "JSON"),
+        ("[]", "does not consist of"),
+        ("[" * 100_000, "RecursionError"),
+        ('{"layout": 1, "layout": 1}', "twice"),
+        ('{"layout": NaN}', "NaN is not a number"),
+        ("1" * 5000, "ValueError"),
+    ],
+)
+def test_what_is_no_proof_at_all_is_refused_by_name(folder, tmp_path, text, reason):
+    (tmp_path / "no.json").write_text(text)
+    with pytest.raises(RefusedError, match=reason):
+        verify(tmp_path / "no.json", folder / "pev" / "data.csv")
+
+
+SPECIAL = (
+    None, True, False, 0, -1, 1, 2.5, 1e308, -1e-308, 10**400, float("nan"), float("-inf"), "", "1", "a\nb",
+    "\x00", [], [[]], [0.0], [[0.0]], {}, {"split": 0}, {"U": []}, [{}], [None], "split",
+)  # fmt: skip
+
+
+def mutated(proof, rng):
+    """Return a proof in which one to three places, drawn at random, have other content."""
+    proof = copy.deepcopy(proof)
+    for _ in range(rng.integers(1, 4)):
+        here = proof
+        while True:
+            keys = list(here) if isinstance(here, dict) else list(range(len(here)))
+            if not keys:
+                break
+            key = keys[rng.integers(len(keys))]
+            if isinstance(here[key], (dict, list)) and rng.random() < 0.75:
+                here = here[key]
+                continue
+            kind = rng.integers(4)
+            if kind == 0:
+                del here[key]
+            elif kind == 1 and isinstance(here, list):
+                here.insert(key, copy.deepcopy(here[key]))
+            elif kind == 2 and isinstance(here[key], float):
+                here[key] *= float(rng.choice([-1.0, 0.5, 1.0 - 1e-6, 2.0, 1e300]))
+            else:
+                here[key] = copy.deepcopy(SPECIAL[rng.integers(len(SPECIAL))])
+            break
+    return proof
+
+
+def replaced(text, rng):
+    """Return a text in which one character, drawn at random, is replaced."""
+    at = int(rng.integers(len(text)))
+    return text[:at] + str(rng.choice(["", "[", "}", ",", "9", "e", "x", "_", "\n", '"'])) + text[at + 1 :]
+
+
+def test_malformed_files_end_in_one_line(folder, tmp_path, capsys):
+    """300 mutations of proofs, and 60 of their text and data: exit status 0 or 1, and one line of error.
+
+    An accepted one must still be true: its bounds are those of the valid file, or larger, or say less.
+    """
+    rng = np.random.default_rng(0)
+    valid = list(proofs_in(folder))
+    for number in range(360):
+        name, proof = valid[number % len(valid)]
+        data, text = folder / name / "data.csv", json.dumps(proof)
+        if number < 300:
+            text = json.dumps(mutated(proof, rng))
+        elif number % 2:
+            text = replaced(text, rng)
+        else:
+            (tmp_path / "data.csv").write_text(replaced(data.read_text(), rng))
+            data = tmp_path / "data.csv"
+        (tmp_path / "proof.json").write_text(text)
+        status = cli.main(["verify", str(tmp_path / "proof.json"), str(data)])
+        said = capsys.readouterr()
+        assert status in (0, 1), number
+        assert len(said.err.splitlines()) == status, (number, said.err)
+        if status == 0 and number < 300:
+            found = json.loads(text)
+            best = np.array(proof["bounds" if proof["measure"] == "component" else "values"]) - 1e-6
+            cards = [np.count_nonzero(np.array(one["loadings"]), axis=0).tolist() for one in (found, proof)]
+            assert cards[0] != cards[1] or (np.array(found["bounds"]) > best).all(), number
+
+
+def test_a_valid_proof_in_python_is_one_on_the_command_line(folder, capsys):
+    for name, _ in proofs_in(folder):
+        files = [str(folder / name / one) for one in ("proof.json", "data.csv")]
+        assert cli.main(["verify", *files]) == 0
+        assert "The proof holds for these data" in capsys.readouterr().out
+
+
+def test_certificates_of_the_files_are_closed():
+    """The bounds of `too_low` are false only if those of single components are the best to 1e-6."""
+    fit = sp.spca(sp.datasets.pitprops_sample().iloc[:, :8], 2, 3, effort="quick")
+    found = fit.certify(joint=False, time_limit=LONG)
+    np.testing.assert_allclose(found["upper_bound"], found["best_known"], rtol=1e-8)

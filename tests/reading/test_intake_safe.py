@@ -1,0 +1,130 @@
+"""What a formula from a command line or a file may hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spcastat.errors import FormulaError
+from spcastat.reading import evaluation
+from spcastat.reading.design import ReadOptions
+from spcastat.reading.expressions import Learning, read_expression
+from spcastat.reading.formula_safety import Closed, problem_of, require_safe, safe_context
+from spcastat.reading.read import read_data
+
+COLUMNS = {"a", "b", "my x", "column 7", "kind"}
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "~ a + b", "~ . - a", "~ (a + b)**2", "~ a:b + a*b", "~ `my x` + `7`", "~ log(a) + np.log1p(b)",
+        "~ sqrt(a) + abs(`my x`)", "~ I(a**2 + 3*b) + I(a > 2)", "~ poly(a, 2) + bs(b, df=4)",
+        "~ bs(a, knots=[1.0, 2.5])", "~ C(kind) + C(kind, contr.sum)", "~ {a + b} + I(-a)",
+        "~ scale(center(a))",
+        "~ np.clip(a, 0, 1) + I((a > 1) & (b < 2))", "~ 1 + a", "~ 0 + a", "~ I(2**10 * a) + I(a**-1)",
+    ],
+)  # fmt: skip
+def test_names_numbers_operators_and_known_functions(formula):
+    require_safe(formula, COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("~ eval('1')", "a call of 'eval'"),
+        ("~ __import__('os')", "__import__"),
+        ("~ `__import__`('os')", "the name __import__"),
+        ("~ np.load('x')", r"a call of 'np\.load'"),
+        ("~ np.linalg.norm(a)", r"a call of 'np\.linalg\.norm'"),
+        ("~ np.lib.npyio.load(a)", "a call of"),
+        ("~ a.abs()", r"a call of 'a\.abs'"),
+        ("~ I(a.values)", r"'a\.values', which looks into an object"),
+        ("~ I(().__class__.__bases__[0])", "holds"),
+        ("~ I(a[0])", r"'a\[0\]'"),
+        ("~ {open('/etc/passwd').read()}", "a call of"),
+        ("~ I((lambda: a)())", "a call of"),
+        ("~ I([x for x in a])", "holds"),
+        ("~ I(a if b else a)", "'a if b else a'"),
+        ("~ I((y := a))", "holds"),
+        ("~ log(*a)", r"'\*a'"),
+        ("~ log(**a)", r"'\*\*' before an argument"),
+        ("~ log(a)(b)", r"a call of 'log\(a\)'"),
+        ("~ log(a, where=print)", "log takes 1 argument without names"),
+        ("~ I(print)", "the name 'print'"),
+        ("~ I(np)", "the name 'np'"),
+        ("~ I(__builtins__)", "the name '__builtins__'"),
+        ("~ __builtins__", "the name __builtins__"),
+        ("~ Q('a')", "a call of 'Q'"),
+        ("~ a + 'text'", "the text 'text'"),
+        ("~ I(a == 'text')", "the text or value 'text'"),
+        ("~ C(kind, levels=['x'])", "the text or value 'x'"),
+        ("~ I(b'bytes')", "the text or value"),
+        ("~ I(9**9**9**9)", "exponents are numbers up to 100"),
+        ("~ I(((9**99)**99)**99)", "exponents are numbers up to 100"),
+        ("~ I(a**b)", "exponents are numbers up to 100"),
+        ("~ I(a @ b)", "holds"),
+        ("~ I(1 << 99999999)", "holds"),
+        ("~ hashed(a)", "a call of 'hashed'"),
+        ("~ I(_quoted_0_ + `a`)", "the name '_quoted_0_'"),
+        ("~ contr.sum.__class__(a)", "a call of"),
+        ("~ sqr(a)", r"a call of 'sqr' Did you mean 'sqrt'\?"),
+    ],
+)
+def test_everything_else_is_refused(formula, words):
+    with pytest.raises(FormulaError, match=words):
+        require_safe(formula, COLUMNS)
+
+
+def test_text_may_name_levels_in_a_file_but_hide_nothing():
+    assert problem_of("C(kind, levels=['x', 'y'])", COLUMNS, strings=True) is None
+    # the backticks would make one name of what stands between them
+    assert problem_of("C(kind, '`') + eval('`')", COLUMNS, strings=True) is not None
+    assert problem_of("eval('1')", COLUMNS, strings=True) is not None
+
+
+def test_what_may_be_called_is_numpy_itself():
+    assert all(type(function).__module__ in ("numpy", "builtins") for function in safe_context().values())
+    assert not {"load", "save", "eval", "vectorize", "frompyfunc"} & set(safe_context())
+
+
+def test_expressions_that_cannot_be_read():
+    assert "cannot be read" in str(problem_of("log(a", COLUMNS))
+    assert "cannot be read" in str(problem_of("(" * 500 + "a" + ")" * 500, COLUMNS))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "a + 2 * b - 3", "a / b ** 2", "-a + +b", "a // 2 + n % 3", "n * n - n", "n ** 3", "10 // 3 * a",
+        "(a > 1) & (n < 3) | ~(b > 2)", "(a == b) * 1.0", "n != 2", "a <= b", "1 - a * (2 - (3 - b))",
+        "log(a) + np.sqrt(b)", "np.clip(a, 0.5, 2)", "np.maximum(a, n)", "np.round(a, 1)", "np.power(a, -2)",
+        "I(`my x` ** 2) + `column 7`", "poly(a, 2)", "scale(log(a), ddof=0)", "bs(b, df=5)", "abs(a - b)",
+        "center(center(a) + b)",
+    ],
+)  # fmt: skip
+def test_interpreted_expressions_have_the_values_of_python(expression):
+    """Two ways to one value: node by node, and compiled from the same tree."""
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame(rng.gamma(3, 1, (30, 4)), columns=["a", "b", "my x", "column 7"])
+    data["n"] = rng.integers(0, 5, 30)
+    read = read_expression(expression)
+    alone = evaluation.value_of(read, evaluation.Given(data, Closed(), Learning({})))
+    run = evaluation._run(read, evaluation.Given(data, {}, Learning({})))
+    for one, other in zip(columns_of(alone), columns_of(run), strict=True):
+        np.testing.assert_allclose(np.asarray(one, float), np.asarray(other, float), rtol=1e-15)
+
+
+def columns_of(value):
+    bare = getattr(value, "__wrapped__", value)
+    return list(bare.values()) if isinstance(bare, dict) else [bare]
+
+
+def test_an_empty_closed_context_stays_closed():
+    data = pd.DataFrame({"a": [1.0, 2.0, 4.0]})
+    assert Closed() or False
+    with pytest.raises(FormulaError, match="a call of"):
+        read_data(data, ReadOptions("~ a.clip(0)", context=Closed()))
+    design = read_data(data, ReadOptions("~ log(a)", context=Closed()))
+    assert isinstance(design.spec.context, Closed)

@@ -1,0 +1,442 @@
+"""The explorer: what the page holds, and in a real browser, where one is installed, what it shows."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from itertools import combinations
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import spcastat as sp
+from benchmarks.browser import CHROMIUM, browser
+from benchmarks.injection import MARKUP, Elements, hostile_rows, judge
+from spcastat.errors import FileError, OptionError
+from spcastat.plots.axes_and_names import note_of
+from spcastat.show.grid import fixed
+from tests.plots.shapes import SHAPES
+
+CARDS = [1, 2, 3, 5, 8, 13]
+
+
+@pytest.fixture(scope="module")
+def path(pitprops):
+    return sp.spca_path(pitprops, 3, cards=CARDS, scale=True, effort="quick")
+
+
+@pytest.fixture(scope="module")
+def page(path, tmp_path_factory):
+    """The page, as a file."""
+    file = tmp_path_factory.mktemp("explorer") / "out.html"
+    path.explore(file, title="Props & <props>")
+    return file
+
+
+def data_of(page: str):
+    (block,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert not re.search("[<>&\u2028]", block)
+    return json.loads(block)
+
+
+def explored(path, tmp_path, **options):
+    path.explore(tmp_path / "out.html", **options)
+    return data_of((tmp_path / "out.html").read_text(encoding="utf-8"))
+
+
+# --- the page as text -----------------------------------------------------------------------------
+
+
+def test_every_position_is_that_of_its_fit(path, page):
+    data = data_of(page.read_text(encoding="utf-8"))
+    assert data["title"] == "Props & <props>"
+    assert [position["card"] for position in data["positions"]] == [str(card) for card in CARDS]
+    assert data["rows"] == [f"prop{i + 1}" for i in range(180)]
+    for card, position in zip(CARDS, data["positions"], strict=True):
+        fit = path[card]
+        assert position["call"] == f"import spcastat as sp\nfit = sp.{fit.call}"
+        assert position["equations"] == str(fit.equations(width=100_000)).splitlines()
+        assert position["raw"] == str(fit.equations(raw=True, width=100_000)).splitlines()
+        for variable, *loadings in position["loadings"]:
+            own = fit.loadings.loc[data["variables"][variable]]
+            np.testing.assert_allclose(loadings, own, rtol=1e-8)  # nine figures
+        scores = np.array(position["scores"]) / 1000
+        np.testing.assert_allclose(scores, fit.scores / fit.scores.std(), atol=5.1e-4)  # three decimals
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            assert position["stretch"][f"{i}-{j}"] == fit.biplot_data(components=(i + 1, j + 1)).stretch
+    for measure in data["measures"]:
+        np.testing.assert_allclose(measure["values"], path.table[measure["name"]], rtol=1e-8)
+
+
+def test_it_is_one_file_that_runs_its_own_script_alone(page):
+    text = page.read_text(encoding="utf-8")
+    found = Elements(text)
+    assert found.acting == []
+    assert not found.tags & {"iframe", "object", "embed", "img", "form"}
+    _, script = re.findall(r"<script[^>]*>(.*?)</script>", text, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src &#x27;sha256-{digest}&#x27;" in text
+    assert "default-src &#x27;none&#x27;" in text
+    assert "innerHTML" not in script
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+
+
+def test_thirteen_variables_and_twenty_cardinalities_stay_below_2_mb(pitprops, tmp_path):
+    cards = [[c, d] for c in (3, 5, 7, 9, 13) for d in (1, 2, 4, 6)]
+    path = sp.spca_path(pitprops, 2, cards=cards, method="greedy")
+    path.explore(tmp_path / "out.html")
+    assert len(path) == 20
+    assert (tmp_path / "out.html").stat().st_size < 2e6
+
+
+def test_a_covariance_matrix_has_arrows_alone(covariance_fit, tmp_path):
+    data = explored(sp.spca_path(sp.datasets.load_pitprops(), 2, cards=[2, 4], method="greedy"), tmp_path)
+    assert data["norows"] == "A covariance matrix has no rows, so there are no points."
+    assert data["rows"] == []
+    assert "scores" not in data["positions"][0]
+    assert data["positions"][0]["raw"] is None
+    np.testing.assert_allclose(np.square(data["positions"][1]["sd"]), path_variances(4), rtol=1e-8)
+
+
+def path_variances(card: int) -> np.ndarray:
+    fit = sp.spca_cov(sp.datasets.load_pitprops(), 2, card, method="greedy")
+    return fit.variance["score variance"].to_numpy()
+
+
+def test_more_rows_than_are_drawn(pitprops, tmp_path):
+    path = sp.spca_path(pitprops, 2, cards=[3], method="greedy")
+    data = explored(path, tmp_path, max_points=7)
+    assert data["rows"] == [f"prop{i + 1}" for i in (0, 30, 60, 90, 119, 149, 179)]
+    assert data["n"] == 180
+    none = explored(path, tmp_path, max_points=0)
+    assert none["rows"] == []
+    assert "max_points=0" in none["norows"]
+    text = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "prop1" not in text
+
+
+def test_only_variables_with_a_loading_are_in_the_page(tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 2000))
+    data = explored(sp.spca_path(X, 2, cards=[2, 3], method="greedy"), tmp_path)
+    assert data["p"] == 2000
+    assert len(data["variables"]) <= 10
+    assert set(data["variables"]) <= {f"x{j + 1}" for j in range(2000)}
+
+
+def test_gaps(pitprops, tmp_path):
+    gaps = pitprops.copy()
+    gaps.iloc[3:9, 2] = np.nan
+    pairs = explored(sp.spca_path(gaps, 2, cards=[13], na="pairwise", method="greedy"), tmp_path)
+    assert [None in row for row in pairs["positions"][0]["scores"]] == gaps.isna().any(axis=1).tolist()
+    model = explored(sp.spca_path(gaps, 2, cards=[13], na="em", method="greedy"), tmp_path)
+    assert not any(None in row for row in model["positions"][0]["scores"])
+
+
+def test_cardinalities_of_their_own(pitprops, tmp_path):
+    data = explored(sp.spca_path(pitprops, 2, cards=[[3, 1], [4, 2]], method="greedy"), tmp_path)
+    assert data["by"] == "nonzeros"
+    assert [position["card"] for position in data["positions"]] == ["3, 1", "4, 2"]
+    assert [position["place"] for position in data["positions"]] == [4, 6]
+
+
+def test_wrong_places_and_options(path, tmp_path):
+    with pytest.raises(FileError, match="cannot be written"):
+        path.explore(tmp_path / "nowhere" / "out.html")
+    with pytest.raises(FileError, match=r"must end in \.html or \.htm"):
+        path.explore(tmp_path / "out.pdf")
+    for wrong in (3, None, "", "a\0b"):
+        with pytest.raises(OptionError, match="path="):
+            path.explore(wrong)
+    with pytest.raises(OptionError, match="max_points=-1"):
+        path.explore(tmp_path / "out.html", max_points=-1)
+    with pytest.raises(OptionError, match="title="):
+        path.explore(tmp_path / "out.html", title=3)
+    assert not (tmp_path / "out.html").exists()
+
+
+# --- in a browser ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    if CHROMIUM is None:
+        pytest.skip("no chromium")
+    with browser() as one:
+        one.folder = tmp_path_factory.mktemp("saved")
+        one.keep_downloads(one.folder)
+        yield one
+
+
+def at(tab, page, width, **device):
+    tab.screen(width, 844, **device)
+    tab.open("about:blank")  # the same address with another fragment would not be opened anew
+    tab.open(page)
+    assert tab.ran() == []
+    return tab
+
+
+def grid(tab, selector: str) -> list[list[str]]:
+    rows = "[...document.querySelectorAll('SELECTOR tr')].map(r => [...r.children].map(c => c.textContent))"
+    return tab.js(rows.replace("SELECTOR", selector))
+
+
+def assert_shown(tab, fit, card, panel="#now", pair=(1, 2)):
+    """Heading, table, variances, equations, call, and every point and arrow are those of the fit."""
+    count = int(fit.card.sum())
+    assert tab.js(f"document.querySelector('{panel} h2').textContent").endswith(
+        f"ardinality {card} ({count} nonzeros)"
+    )
+    head, *body = grid(tab, f"{panel} .loadings")
+    assert head == ["Loadings", *fit.components]
+    shown = {name: cells for name, *cells in body}
+    for name, values in fit.loadings.iterrows():
+        own = ["" if v == 0 else fixed(v, 3) for v in values]
+        cells = shown.get(name, [""] * len(own))
+        assert [cell.replace(" zero at the other position", "") for cell in cells] == own
+    variances = {name.strip(): cells for name, *cells in grid(tab, f"{panel} .variance")}
+    assert variances["Nonzeros"] == [str(count) for count in fit.card]
+    assert variances["adjusted"] == [fixed(100 * v, 2) for v in fit.variance["cumulative adjusted"]]
+    lines = f"[...document.querySelectorAll('{panel} .equations span')].map(s => s.textContent)"
+    assert tab.js(lines) == str(fit.equations(width=100_000)).splitlines()
+    assert tab.js(f"document.querySelector('{panel} .call').textContent").endswith(fit.call)
+    data = fit.biplot_data(components=pair)
+    dots = f"[...document.querySelectorAll('{panel} .points circle')].map(c => [+c.getAttribute('cx'), "
+    drawn = np.array(tab.js(dots + "+c.getAttribute('cy')])"))
+    own = data.points[["x", "y"]].to_numpy()
+    (right, left), (down, top) = (np.polyfit(own[:, i], drawn[:, i], 1) for i in (0, 1))
+    assert right == pytest.approx(-down, rel=1e-3)  # a unit is as long across as up
+    # Coordinates are written with two decimals, scores with three.
+    np.testing.assert_allclose(drawn, own * [right, down] + [left, top], atol=0.01 + 6e-4 * right)
+    tips = f"[...document.querySelectorAll('{panel} .arrows .shaft')].map(s => [+s.getAttribute('x2'), "
+    ends = np.array(tab.js(tips + "+s.getAttribute('y2')])"))
+    arrows = data.arrows.drop_duplicates("side") if (data.arrows["side"] != "").all() else data.arrows
+    arrows = arrows[(arrows["side"] == "") | ~arrows.duplicated("side")]
+    wanted = arrows[["x", "y"]].to_numpy() * [right, down] + [left, top]
+    assert len(ends) == len(wanted)
+    for end in ends:
+        assert np.abs(wanted - end).sum(axis=1).min() < 0.1
+    words = tab.js(f"document.querySelector('{panel} .biplot').textContent")
+    words += tab.js(f"document.querySelector('{panel} .plot .note').textContent")
+    for name in data.arrows["label"]:
+        assert name in words
+
+
+def curve_shows(tab, path, card):
+    told = tab.js("document.querySelector('#curve svg').getAttribute('aria-label')")
+    for name in ("adjusted", "pev", "least_squares"):
+        share = path.table.set_index("card").loc[card, name]
+        assert f"{100 * share:.2f} %" in told
+    now = tab.js("[...document.querySelectorAll('#curve circle.now')].map(c => +c.getAttribute('cx'))")
+    assert len(set(now)) == 1
+    return now[0]
+
+
+def test_by_mouse(tab, page, path):
+    at(tab, page, 1280)
+    assert_shown(tab, path[5], 5)
+    before = curve_shows(tab, path, 5)
+    tab.click("#on")
+    assert_shown(tab, path[8], 8)
+    assert curve_shows(tab, path, 8) > before
+    x, y = tab.place("#slider")
+    half = tab.js("document.getElementById('slider').clientWidth") / 2
+    tab.drag((x + 0.2 * half, y), (x - 1.2 * half, y))
+    assert_shown(tab, path[1], 1)
+    assert tab.js("document.getElementById('back').disabled")
+    tab.click("#curve svg")  # the middle of the axis from 1 to 13: nearest is 8
+    assert_shown(tab, path[8], 8)
+    tab.js("document.getElementById('second').value = 2")
+    tab.js("document.getElementById('second').dispatchEvent(new Event('change'))")
+    assert_shown(tab, path[8], 8, pair=(1, 3))
+    assert tab.ran() == []
+
+
+def test_two_positions_side_by_side(tab, page, path):
+    at(tab, page, 1280)
+    tab.click("#pin")
+    tab.click("#on")
+    tab.click("#on")
+    assert_shown(tab, path[5], 5, "#pinned")
+    assert_shown(tab, path[13], 13, "#now")
+    tops = tab.js("['pinned', 'now'].map(id => document.getElementById(id).getBoundingClientRect().top)")
+    assert tops[0] == tops[1]
+    assert tab.js("document.querySelectorAll('#curve circle.pinned').length") == 3
+    own = int((path[13].loadings.ne(0) & path[5].loadings.eq(0)).to_numpy().sum())
+    assert tab.js("document.querySelectorAll('#now td.own').length") == own
+    tab.click("#pin")
+    assert tab.js("document.querySelectorAll('.panel').length") == 1
+
+
+def test_by_keyboard(tab, page, path):
+    at(tab, page, 1280)
+    for _ in range(3):
+        tab.key("Tab")
+    assert tab.js("document.activeElement.id") == "slider"
+    for key, card in (("ArrowRight", 8), ("End", 13), ("ArrowLeft", 8), ("Home", 1)):
+        tab.key(key)
+        assert_shown(tab, path[card], card)
+        assert tab.js("document.activeElement.id") == "slider"
+    spoken = tab.js("document.getElementById('slider').getAttribute('aria-valuetext')")
+    assert spoken.startswith("1 (3 nonzeros), adjusted variance ")
+    tab.key("ArrowRight")
+    for _ in range(2):
+        tab.key("Tab")
+    assert tab.js("document.activeElement.id") == "pin"
+    tab.key(" ")
+    assert tab.js("document.getElementById('pin').getAttribute('aria-pressed')") == "true"
+    tab.key("Tab")
+    tab.key("Enter")
+    tab.until("document.getElementById('said').textContent.includes('copied')")
+    assert tab.js("navigator.clipboard.readText()") == f"import spcastat as sp\nfit = sp.{path[2].call}"
+    told = tab.named()
+    assert all(name for role, name in told if role in ("image", "region", "button", "slider", "combobox"))
+    assert tab.ran() == []
+
+
+def test_by_touch_on_a_phone(tab, page, path):
+    at(tab, page, 390, touch=True, dark=True)
+    fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert tab.js(fits)
+    tab.tap("#on")
+    assert_shown(tab, path[8], 8)
+    tab.tap("#pin")
+    x, y = tab.place("#slider")
+    half = tab.js("document.getElementById('slider').clientWidth") / 2
+    tab.drag((x, y), (x - 1.2 * half, y), touch=True)
+    assert_shown(tab, path[1], 1)
+    assert_shown(tab, path[8], 8, "#pinned")
+    assert tab.js(fits)
+    buttons = "[...document.querySelectorAll('#move button, #more button')]"
+    assert min(tab.js(f"{buttons}.map(b => b.getBoundingClientRect().height)")) >= 44
+    assert tab.ran() == []
+
+
+def test_the_address_keeps_the_position(tab, page, path):
+    at(tab, page, 1280)
+    tab.click("#pin")
+    tab.click("#on")
+    address = tab.js("location.href")
+    assert address.endswith("#at=4&pin=3")
+    tab.open("about:blank")
+    tab.open(address)
+    assert_shown(tab, path[5], 5, "#pinned")
+    assert_shown(tab, path[8], 8, "#now")
+    tab.open("about:blank")
+    tab.open(f"{page.as_uri()}#at=99&pin=<b>")
+    assert_shown(tab, path[5], 5)
+
+
+def test_the_biplot_is_saved_as_svg(tab, page):
+    at(tab, page, 1280, dark=True)
+    tab.click(".save")
+    file = tab.folder / "biplot-5.svg"
+    for _ in range(200):
+        if file.exists():
+            break
+        tab.js("new Promise(done => setTimeout(done, 20))")
+    text = file.read_text(encoding="utf-8")
+    picture = ElementTree.fromstring(text)
+    assert len([one for one in picture.iter() if one.tag.endswith("circle")]) == 180
+    assert not re.search("currentColor|var\\(", text)
+
+
+#: What stands within figures: a list at the end of an axis is one block, every other text its own.
+BLOCKS = """(() => { const found = [];
+for (const svg of document.querySelectorAll('svg.chart')) {
+  const lists = [...svg.querySelectorAll('g.list')], frame = svg.getBoundingClientRect();
+  const blocks = [...lists, ...[...svg.querySelectorAll('text')].filter(text => !text.closest('g.list'))];
+  found.push([frame, ...blocks.map(block => block.getBoundingClientRect())]
+    .map(box => [box.left, box.top, box.right, box.bottom]));
+}
+return found; })()"""
+
+
+def assert_no_text_on_another(tab):
+    """Within its figure, and on no other text; glyphs leave a little of the height of their boxes empty."""
+    figures = tab.js(BLOCKS)
+    assert len(figures) >= 2
+    for frame, *boxes in figures:
+        assert boxes
+        own = np.add(boxes, [0.5, 2.0, -0.5, -2.0])
+        assert (own[:, :2] >= frame[:2]).all()
+        assert (own[:, 2:] <= frame[2:]).all()
+        for (left, top, right, bottom), (start, up, end, down) in combinations(own, 2):
+            assert left >= end or right <= start or top >= down or bottom <= up
+
+
+def drawn_data(name):
+    if name == "wine":
+        return pytest.importorskip("sklearn.datasets").load_wine(as_frame=True).data, [5, 6, 7, 8, 13]
+    return SHAPES[name]()[0], {"survey": [3, 10], "cells": [5, 20], "genes": [25]}[name]
+
+
+@pytest.mark.parametrize("name", ["wine", "survey", "cells", "genes"])
+def test_texts_of_figures_do_not_overlap(tab, name, tmp_path):
+    df, cards = drawn_data(name)
+    fit = sp.spca_path(df, 2, cards=cards, scale=True, method="greedy")
+    fit.explore(tmp_path / "out.html")
+    for width in (320, 390, 1280):
+        at(tab, tmp_path / "out.html", width, touch=width < 400)
+        for i, card in enumerate(cards):
+            tab.js(f"document.getElementById('slider').value = {i}")
+            tab.js("document.getElementById('slider').dispatchEvent(new Event('input'))")
+            assert_no_text_on_another(tab)
+            if card <= 15:
+                assert_all_named(tab, fit[card])
+
+
+@pytest.mark.parametrize("name", ["genes", "wine"])
+def test_the_biplot_draws_and_says_what_that_of_a_fit_does(tab, name, tmp_path):
+    """One component of the genes has far longer arrows, and yet the components share them."""
+    df, cards = drawn_data(name)
+    if name == "genes":
+        df = df.assign(**{column: 9 * df[column] for column in df.columns[:40]})
+    path = sp.spca_path(df, 2, cards=cards[-1:], scale=name == "wine", method="threshold")
+    path.explore(tmp_path / "out.html")
+    at(tab, tmp_path / "out.html", 1280)
+    fit = path[cards[-1]]
+    ax, arrows = fit.biplot(), fit.biplot_data().arrows
+    note = tab.js("document.querySelector('.plot .note').textContent")
+    for sentence in re.split(r"(?<=\.) (?=[A-Z0-9%])", note_of(ax).partition(" Names without")[0]):
+        assert sentence in note or sentence.startswith("Ticks"), sentence
+    assert ("inner products" in note) == (abs(fit.biplot_data().correlation) > 0.1)
+    shown = tab.js("document.querySelector('.biplot').getAttribute('aria-label')")
+    assert f"{len(arrows)} variables" in shown
+    words = tab.js("document.querySelector('.plot').textContent")
+    used = fit.loadings.index[fit.loadings.any(axis=1)]
+    assert {one for one in used if one in words} == set(arrows.index)
+
+
+def assert_all_named(tab, fit):
+    """Every variable that is drawn has its whole name in the figure (titles count) or in the note."""
+    words = tab.js("document.querySelector('.plot').textContent")
+    for name in fit.biplot_data().arrows.index:
+        assert name in words
+    used = fit.loadings.index[fit.loadings.any(axis=1)]
+    assert [name for name, *_ in grid(tab, ".loadings")[1:]] == list(used)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["covariance", "one component", "hostile"])
+def test_other_paths(tab, kind, pitprops, tmp_path):
+    path = {
+        "covariance": lambda: sp.spca_path(sp.datasets.load_pitprops(), 2, cards=[2, 4], method="greedy"),
+        "one component": lambda: sp.spca_path(pitprops, 1, cards=[2, 4], method="greedy"),
+        "hostile": lambda: sp.spca_path(hostile_rows(), 2, cards=[4, 13], scale=True, method="greedy"),
+    }[kind]()
+    path.explore(tmp_path / "out.html", title=MARKUP[4])
+    at(tab, tmp_path / "out.html", 1280)
+    note = tab.js("document.querySelector('.plot .note').textContent")
+    wanted = {
+        "covariance": "no points",
+        "one component": "needs two components",
+        "hostile": "Arrows: loadings × sd × ",
+    }
+    assert wanted[kind] in note
+    assert tab.js("document.getElementById('title').textContent") == MARKUP[4]
+    if kind == "hostile":
+        page = (tmp_path / "out.html").read_text(encoding="utf-8")
+        assert judge(tab, page, tmp_path) == []

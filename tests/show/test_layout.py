@@ -1,0 +1,307 @@
+"""Names in full or short with a key, captions, digits, decimal marks: the same in every format."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.errors import OptionError
+from spcastat.show.fit_tables import Arrangement, loadings_table, variance_table
+from spcastat.show.grid import Document, Figures, Layout, Row, Table, fixed, wrapped
+from spcastat.show.renderings import render
+
+LANGUAGES = [f"household_language_{one}_as_percentage_of_total" for one in ("english", "other", "asian")]
+
+
+@pytest.fixture
+def census(make_loadings, make_variance) -> Document:
+    """Three variables with long names of one beginning and end, and a short one; eight components."""
+    loadings = make_loadings(4, 8, nonzero=4).set_axis([*LANGUAGES, "income"])
+    return Document("Census", tables=(loadings_table(loadings), variance_table(make_variance(8))))
+
+
+def unescaped(source: str) -> str:
+    """Text without what the formats put into names so that they can be broken."""
+    source = re.sub(r"\\newline\\hspace\*\{\d+pt\}|\\allowbreak\{\}|<wbr>", "", source)
+    return source.replace("\\_", "_")
+
+
+@pytest.mark.parametrize("kind", ["html", "latex", "markdown"])
+def test_names_are_whole_in_what_goes_into_a_paper(census, kind):
+    page = unescaped(render(census, kind))
+    assert all(name in page for name in LANGUAGES)
+    assert "…" not in page
+    assert "ldots" not in page
+
+
+def test_text_shortens_only_what_does_not_fit(make_loadings):
+    narrow = Document("", tables=(loadings_table(make_loadings(4, 2, 4).set_axis([*LANGUAGES, "income"])),))
+    lines = render(narrow).splitlines()
+    assert [line.split()[0] for line in lines[2:6]] == [*LANGUAGES, "income"]  # 47 + 2 * 8 characters
+    assert "Names in full" not in lines
+
+
+def test_the_key_of_text_says_which_short_name_is_which_variable(census):
+    lines = render(census).splitlines()
+    assert max(map(len, lines)) <= 80
+    start = lines.index("Names in full")
+    key = {line[:26].strip(): line[26:] for line in lines[start + 1 :]}
+    assert list(key.values()) == LANGUAGES
+    assert len(set(key)) == 3
+    for short in key:
+        assert sum(line.startswith(short) for line in lines[:start]) == 2  # once a panel
+        assert len(short) <= 24
+    assert not any(line.startswith("household_language_e") for line in lines[:start])
+
+
+def test_full_names_in_text_go_on_in_further_lines(census):
+    lines = render(census, layout=Layout(full_names=True)).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "Names in full" not in lines
+    first = next(i for i, line in enumerate(lines) if line.startswith("household_language_"))
+    second = next(i for i, line in enumerate(lines) if i > first and not line.startswith(" "))
+    name = [lines[first].split()[0], *(line.strip() for line in lines[first + 1 : second])]
+    assert "".join(name) == LANGUAGES[0]
+
+
+@pytest.mark.parametrize("kind", ["text", "html", "latex", "markdown"])
+def test_short_names_on_request_have_their_key(census, kind):
+    page = render(census, kind, layout=Layout(full_names=False))
+    assert unescaped(page).count(LANGUAGES[0]) == 1
+
+
+def test_a_long_name_of_a_component_is_shortened_in_text_alone(make_loadings):
+    loadings = make_loadings(3, 8).rename(columns={"PC1": "phenols and flavanoids"})
+    document = Document("", tables=(loadings_table(loadings),))
+    lines = render(document).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[-1] == "pheno...oids  phenols and flavanoids"
+    for kind in ("html", "markdown"):
+        assert "phenols and flavanoids" in render(document, kind)
+    assert r"\begin{tabular}[b]{@{}r@{}}phenols and\\flavanoids\end{tabular}" in render(document, "latex")
+
+
+def test_wrapped_breaks_between_words():
+    assert wrapped("household_size-ofTheFamily in all", 12) == [
+        "household_",
+        "size-ofThe",
+        "Family in",
+        "all",
+    ]
+    assert wrapped("a" * 25, 10) == ["a" * 10, "a" * 10, "a" * 5]
+    assert "".join(wrapped(LANGUAGES[0], 7)) == LANGUAGES[0]
+
+
+def test_captions_and_labels(census):
+    layout = Layout(caption="50 % of all", label="tab:census")
+    assert render(census, layout=layout).startswith("50 % of all\n")
+    latex = render(census, "latex", layout=layout)
+    assert r"\caption{50 \% of all}\label{tab:census}" in latex
+    assert latex.count(r"\label") == 1
+    html = render(census, "html", layout=layout)
+    assert '<div class="spcastat" id="tab:census">' in html
+    assert html.count("<caption>50 % of all</caption>") == 1
+    assert "\n\n: 50 % of all {#tab:census}\n" in render(census, "markdown", layout=layout)
+    for kind in ("text", "html", "latex", "markdown"):
+        assert "Census" not in render(census, kind, layout=layout)
+
+
+def test_digits_are_those_of_loadings_and_others_follow(loadings, make_variance):
+    document = Document("", tables=(loadings_table(loadings), variance_table(make_variance(2, 31.4159))))
+    plain, two, five = (render(document, layout=Layout(digits=d)).splitlines() for d in (None, 2, 5))
+    unsigned = render(document, layout=Layout(digits=np.uint8(2))).splitlines()  # less 3 it is 255
+    assert unsigned == two
+    assert [line.split()[-1] for line in plain[2:4]] == ["0.800", "-0.600"]
+    assert [line.split()[-1] for line in two[2:4]] == ["0.80", "-0.60"]
+    assert [line.split()[-1] for line in five[2:4]] == ["0.80000", "-0.60000"]
+    row = next(i for i, line in enumerate(plain) if line.startswith("Adjusted variance"))
+    assert [lines[row].split()[-1] for lines in (plain, two, five)] == ["62.8", "63", "62.832"]
+    assert [lines[row + 1].split()[-1] for lines in (plain, two, five)] == ["20.00", "20.0", "20.0000"]
+    assert plain[row - 2].split()[1:] == two[row - 2].split()[1:] == ["2", "1"]  # counts have no decimals
+    assert "<.00" not in "".join(five)
+    assert "0.00020" in "".join(five)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "tiny"),
+    [
+        ("text", "-0,600", "-<,001"),
+        ("html", "<td>-0,600</td>", "<td>-&lt;,001</td>"),
+        ("markdown", "-0,600 |", "-<,001 |"),
+        ("latex", "$-0{,}600$", "$-{<}{,}001$"),
+    ],
+)
+def test_a_decimal_comma(loadings, kind, number, tiny):
+    page = render(Document("1.5", tables=(loadings_table(loadings),)), kind, layout=Layout(decimal=","))
+    assert number in page
+    assert tiny in page
+    assert "1.5" in page  # words stay as they are
+
+
+def test_numbers_are_written_anew_from_what_they_are():
+    cell = Figures.of((0.123456,), 3, stars="**")
+    assert cell == "0.123**"
+    assert cell.again(2) == "0.12346**"
+    assert cell.again(-9) == "<1**"
+    assert Figures.of((-0.5, 1e-9), 2) == "[-0.50, <.01]"
+    assert Figures.of((-0.5, 0.25), 2).again(1, ",") == "[-0,500; 0,250]"
+    assert fixed(float("nan"), 2).again(1, ",") == "NA"
+
+
+def test_longtables_past_a_page_and_on_request(make_loadings, make_variance):
+    def source(p: int, **options) -> str:
+        loadings = make_loadings(p, 3, nonzero=p)
+        tables = (loadings_table(loadings, Arrangement(sort=False)), variance_table(make_variance(3)))
+        return render(Document("Many", tables=tables), "latex", layout=Layout(**options))
+
+    assert source(20).splitlines()[0] == r"% needs \usepackage{booktabs}"
+    assert source(20).count(r"\begin{tabular}") == source(20).count(r"\begin{table}") == 1
+    # loadings and variances do not fit a page together, each of them does
+    assert source(36).count(r"\begin{tabular}") == source(36).count(r"\begin{table}") == 2
+    long = source(60)
+    assert long.splitlines()[0] == r"% needs \usepackage{booktabs,longtable}"
+    assert long.count(r"\begin{longtable}") == long.count(r"\endhead") == 2
+    assert r"\begin{table}" not in long
+    assert long.count(r"\addtocounter{table}{-1}") == 1  # both are one table
+    assert r"\begin{longtable}" in source(5, longtable=True)
+    assert r"\begin{longtable}" not in source(60, longtable=False)
+
+
+def test_columns_of_siunitx(loadings, make_variance):
+    tables = (loadings_table(loadings), variance_table(make_variance(2)))
+    source = render(Document("T", tables=tables), "latex", layout=Layout(siunitx=True, decimal=","))
+    shape = "output-decimal-marker={,}]"
+    assert rf"\begin{{tabular}}{{lS[table-format=-2.3,{shape}S[table-format=2.3,{shape}}}" in source
+    assert r"Loadings & {PC1} & {PC2} \\" in source
+    assert r"weight & -0.600 &  \\" in source  # siunitx itself writes the comma
+    assert r"income & {${<}.001$} & {$-{<}.001$} \\" in source  # no number: in braces
+
+
+def test_siunitx_with_powers_of_ten_stars_and_words():
+    cells = [Figures.of((1.5e9,), 2, scientific=True), Figures.of((-2e-10,), 2, scientific=True), "yes"]
+    rows = tuple(Row(f"r{i}", (cell, "word")) for i, cell in enumerate(cells))
+    starred = Table("S", ("a", "b"), (Row("r", (Figures.of((0.5,), 2, stars="**"), "")),))
+    page = render(Document("", tables=(Table("T", ("a", "b"), rows),)), "latex", layout=Layout(siunitx=True))
+    assert "{lS[table-format=-1.2e-2]r}" in page
+    assert r"r0 & 1.50e+09 & {word} \\" in page
+    assert r"r2 & {yes} & {word} \\" in page
+    page = render(Document("", tables=(starred,)), "latex", layout=Layout(siunitx=True))
+    assert "{lS[table-format=1.2,table-space-text-post={$^{**}$}]r}" in page
+    assert r"r & 0.50{$^{**}$} &  \\" in page
+
+
+def test_markdown_gives_numbers_a_share_of_the_page_that_keeps_them_whole(census):
+    """A page of Word has about 72 characters of 12 points, of which each cell loses two at its sides."""
+    for table in render(census, "markdown").split("\n\n")[1:]:
+        grid = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+        if len(grid) < 3:
+            continue
+        assert min(map(len, table.splitlines())) > 72  # only then pandoc looks at the dashes
+        (dashes,) = (line for line in grid if set("".join(line)) <= set(":-"))
+        shares = [len(cell) / sum(map(len, dashes)) for cell in dashes]
+        for share, column in list(zip(shares, zip(*grid, strict=True), strict=True))[1:]:
+            assert 72 * share >= 2 + max(len(cell) for cell in column if not cell.endswith("-:"))
+        assert shares[0] >= 0.25
+
+
+def test_markdown_has_short_labels_of_rows(census):
+    page = render(census, "markdown")
+    assert "| Cumulative % of total variance " in page
+    assert "\n| \N{NO-BREAK SPACE}\N{NO-BREAK SPACE}least squares " in page
+
+
+def test_without_notes(loadings):
+    document = Document("T", (("data", "x"),), (loadings_table(loadings),), ("The end.",))
+    assert render(document, layout=Layout(notes=False)).splitlines()[-1].startswith("income")
+    for kind in ("html", "latex", "markdown"):
+        page = render(document, kind, layout=Layout(notes=False))
+        assert not any(word in page for word in ("The end", "data", "blank"))
+
+
+def test_stars_leave_numbers_aligned():
+    rows = (Row("a", (Figures.of((0.5,), 2, stars="***"),)), Row("b", (fixed(-0.25, 2),)))
+    document = Document("", tables=(Table("T", ("x",), rows),))
+    lines = render(document).splitlines()
+    assert lines[2].index(".") == lines[3].index(".")
+    assert "0.50<sup>***</sup>" in render(document, "html")
+    assert r"0.50\*\*\*" in render(document, "markdown")
+    assert "a & 0.50$^{***}$" in render(document, "latex")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"digits": 11}, "digits=11 was given; it must be a whole number from 0 to 10"),
+        ({"digits": 2.5}, "digits=2.5"),
+        ({"decimal": ";"}, "decimal=';' is not known; allowed are '.', ','"),
+        ({"full_names": "yes"}, "full_names='yes' was given; it must be True or False"),
+        ({"caption": 7}, "caption=7 was given; it must be text"),
+        ({"caption": " "}, "leave it out to have the title"),
+        ({"label": "two words"}, "label='two words' was given; it must begin with a letter"),
+        ({"label": "a}b"}, "such as 'tab:loadings'"),
+        ({"siunitx": 1}, "siunitx=1 was given"),
+        ({"longtable": "auto"}, "longtable='auto'"),
+        ({"notes": None}, "notes=None"),
+        ({"width": 10}, "width=10"),
+    ],
+)
+def test_options_that_are_not_allowed(options, message):
+    with pytest.raises(OptionError, match=re.escape(message)):
+        Layout(**options)
+
+
+def test_every_rendering_of_a_fit_takes_them():
+    fit = sp.spca_cov(sp.datasets.load_pitprops(), 3, 4, method="greedy")
+    summary = fit.summary()
+    assert "0,5" in summary.as_text(decimal=",")
+    assert "0.5" not in summary.as_text(decimal=",", notes=False)
+    assert r"\label{tab:a}" in summary.as_latex(label="tab:a", siunitx=True, longtable=True, digits=2)
+    assert '<div class="spcastat" id="a">' in summary.as_html(label="a", caption="c", full_names=False)
+    assert summary.as_markdown(caption="c", label="tbl-a").count(": c {#tbl-a}") == 1
+    with pytest.raises(OptionError, match="decimal"):
+        summary.as_latex(decimal="x")
+
+
+def test_notebooks_get_latex_that_needs_no_package_and_markdown():
+    fit = sp.spca_cov(sp.datasets.load_pitprops(), 3, 4, method="greedy")
+    for shown in (fit, fit.summary(), sp.methods("pmd")):
+        latex = shown._repr_latex_()
+        assert latex.startswith(r"\providecommand{\toprule}{\hline}")
+        assert "longtable" not in latex
+        assert "usepackage" not in latex
+        assert shown._repr_markdown_().count("|") > 20
+        assert shown._repr_html_().startswith('<div class="spcastat">')
+
+
+def test_a_certificate_prints_in_80_columns_and_keeps_the_rest_in_its_table():
+    data = sp.datasets.make_hastie().rename(columns={"x1": LANGUAGES[0], "x2": LANGUAGES[1]})
+    found = sp.spca(data, k=2, card=4).certify(joint=False)
+    lines = str(found).splitlines()
+    assert max(map(len, lines)) <= 80
+    head = next(line for line in lines if "optimal" in line)
+    assert head.split() == ["value", "bound", "gap,", "%", "optimal"]
+    assert any(line.startswith("Proof") for line in lines)
+    assert {"nodes", "seconds", "best_known", "support", "cardinality"} <= set(found.table.columns)
+    for shown in (found.as_html(), found.as_latex(label="tab:proof"), found.as_markdown()):
+        assert "optimal" in shown
+
+
+def test_unknown_names_are_not_lost_in_the_key():
+    """Names of any type, duplicates of their beginning and end among them, have keys of their own."""
+    index = pd.Index([("a" * 30, i) for i in range(3)], dtype=object)
+    loadings = pd.DataFrame(np.full((3, 9), 0.5), index=index, columns=[f"PC{j}" for j in range(1, 10)])
+    lines = render(Document("", tables=(loadings_table(loadings),))).splitlines()
+    whole = lines[lines.index("Names in full") + 1 :]
+    assert [line.split("  ")[-1] for line in whole] == [f"({'a' * 30}, {i})" for i in range(3)]
+
+
+@pytest.mark.parametrize("option", ["longtable", "siunitx", "notes", "full_names"])
+def test_flags_of_numpy_are_those_of_python(option):
+    document = Document("T", tables=(Table("L", ("PC1",), (Row("a", ("0.500",)),)),))
+    for given in (True, False):
+        expected = render(document, "latex", layout=Layout(**{option: given}))
+        assert render(document, "latex", layout=Layout(**{option: np.bool_(given)})) == expected
