@@ -27,18 +27,8 @@ import spcastat as sp
 
 #: What a draw gives: numbers in a fixed order, or the reason why there are none.
 Measured = list[float] | str
-#: Folders whose code decides what a fit is; what is plotted or printed does not.
-COMPUTING = (
-    "kernels",
-    "operators",
-    "solvers",
-    "engine",
-    "search",
-    "measures",
-    "datasets",
-    "registry",
-    "state",
-)
+#: Packages and modules whose code decides what a fit is; what is plotted or printed does not.
+COMPUTING = ("linalg", "solvers", "search", "fit", "measures.py", "datasets.py")
 
 
 class Unfinished(Exception):
@@ -110,8 +100,9 @@ def computing_version() -> str:
     """Return the version of the package and eight digits that change with the code that computes."""
     digest = hashlib.sha256()
     home = Path(sp.__file__).parent
-    for folder in COMPUTING:
-        for path in sorted((home / folder).rglob("*.py")):
+    for name in COMPUTING:
+        place = home / name
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             digest.update(path.relative_to(home).as_posix().encode() + path.read_bytes())
     return f"{sp.__version__}+{digest.hexdigest()[:8]}"
 

@@ -165,7 +165,7 @@ def _numbers(fit: Any, saved: Saved, used: dict[str, Any]) -> Iterator[tuple[str
         frequency = used["stability"]["frequency"].to_numpy()
         yield "frequencies", bool(((frequency >= 0) & (frequency <= 1)).all())
     if "split_inference" in used:
-        lengths = used["split_inference"]["loadings"].groupby("component")["estimate"].apply(np.linalg.norm)
+        lengths = used["split_inference"]["loadings"].groupby("component")["loading"].apply(np.linalg.norm)
         yield "split", _near(lengths, 1.0, CLOSE)
     if "test_loadings" in used:
         frame = used["test_loadings"]["tests"].dropna()

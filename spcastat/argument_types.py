@@ -259,6 +259,8 @@ RowLabels: TypeAlias = "int | bool | list[str] | tuple[str, ...] | pd.Series"
 
 class ParallelAnalysis(Protocol):  # what choose_k() and choose() return
     def _noise_for(self, spectrum: NDArray[Any]) -> NDArray[Any]: ...
+    @property
+    def k(self) -> int: ...
 
 
 class DescribedChoice(Protocol):  # what choose() returns

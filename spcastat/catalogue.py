@@ -104,8 +104,8 @@ def _table() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-#: Options that are not fields of a solver, because the engine implements them: name -> (type, meaning).
-SERVED = {
+#: Options that are not fields of a solver: name -> (type, meaning).
+FURTHER_OPTIONS = {
     "start": (
         '{"pca", "column", "ones"}, or array of shape (p, k)',
         "Starting values: PCA's loadings, the variable with the largest remaining variance, equal loadings, "
@@ -138,7 +138,7 @@ _TABLES: dict[str, Iterable[str]] = {
     "DEFLATIONS": DEFLATIONS,
     "ROTATIONS": ROTATIONS,
 }
-#: Defaults of options that the engine implements.
+#: Defaults of options that are not fields of a solver.
 _AIM: dict[str, Any] = {"objective": "pev", "screen": None}
 #: Type of a solver's field, whose value has been checked -> type of the option as users give it.
 _KINDS = {
@@ -164,7 +164,7 @@ def options_of(method: Method) -> list[Option]:
     described = _described(method.solver)
     found = []
     for name in method.options:
-        kind, meaning = described.get(name) or SERVED.get(name) or ("", "")
+        kind, meaning = described.get(name) or FURTHER_OPTIONS.get(name) or ("", "")
         text = _with_names(meaning or _COMMON[name])
         kind = kind.removesuffix(" or None")
         found.append(Option(name, _KINDS.get(kind, kind), _default(method, name), text))

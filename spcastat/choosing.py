@@ -1,4 +1,4 @@
-"""Functions that choose the number of components and their cardinalities."""
+"""Functions that choose the number of components, `choose_k`, and their cardinalities, `choose`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from spcastat.argument_types import (
     ScanOptions,
     Vector,
 )
-from spcastat.assess import candidates
-from spcastat.assess import noise_tests as sign_flips
+from spcastat.assess import candidates, noise_tests
 from spcastat.assess.candidates import RULES
 from spcastat.assess.cardinalities import CardinalitySet, Fitter, path_cards
 from spcastat.assess.draws import seed_of, workers
@@ -34,10 +33,12 @@ from spcastat.assess.noise_tests import (
     Draws,
     MomentNoise,
     Noise,
+    PulledIn,
     RowNoise,
     Tails,
     default_card,
     of_covariance,
+    pulled_in,
     standing,
 )
 from spcastat.assess.subsets import among, columns_near, half_of
@@ -48,6 +49,7 @@ from spcastat.fit.inputs import Opened, Source, opened, table_and_formula, warn_
 from spcastat.fit.options import RULE
 from spcastat.fit.plan import Plan, Request, make_plan
 from spcastat.fit.run import run
+from spcastat.labels import name_text
 from spcastat.linalg.accumulate import SquareProducts
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.regression import rotated
@@ -55,7 +57,7 @@ from spcastat.linalg.scales import unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening
 from spcastat.results.call import Call, call_text
-from spcastat.results.choice import Choice, Chosen, ComponentChoice, Tested
+from spcastat.results.choice import Choice, Chosen, ComponentChoice, LargeRows, Tested
 from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
 from spcastat.search.joint_method import Joint
 
@@ -161,6 +163,9 @@ def tested_part(source: Source, kmax: int, card: int, seed: int) -> Source:
     rank = np.count_nonzero(values > np.finfo(float).eps * first.op.p * max(values[0], 0.0))
     k = max(int(rank), 1)
     return half_of(source, 1, seed, near_fit(first.op, k, (card,) * k, seed))
+
+
+# --- the number of components ---------------------------------------------------------------------
 
 
 #: Default for `kmax`.
@@ -283,8 +288,8 @@ def choose_k(
     -------
     ComponentChoice
         ``.k``, the number of components; ``.parallel``, ``.deflated`` and ``.sequential``, the numbers P, D
-        and Q of the three tests (see Notes); ``.table``, eigenvalues and p-values of the components;
-        ``.reason``, the choice in words; ``.spectrum``, all eigenvalues; ``.plot()``.
+        and Q of the three tests, and ``.major``, M (see Notes); ``.table``, eigenvalues and p-values of the
+        components; ``.reason``, the choice in words; ``.spectrum``, all eigenvalues; ``.plot()``.
 
     Raises
     ------
@@ -294,8 +299,8 @@ def choose_k(
     Notes
     -----
     Noise is simulated by flipping signs of the centred (and scaled) values at random, which keeps the norms
-    of rows and columns and removes the correlations (Hong, Sheng and Dobriban). The choice combines three
-    tests, k = max(min(P, D), Q):
+    of rows and columns and removes the correlations (Hong, Sheng and Dobriban, 2020). The choice combines
+    three tests, k = max(min(P, D, M), Q):
 
     - P, parallel analysis, keeps the leading components whose eigenvalues are exceeded by the eigenvalue of
       the same rank in at most a share `alpha` of the draws. Rows of very unequal norms do not appear as
@@ -304,7 +309,10 @@ def choose_k(
       residuals, at the level `alpha` / 5.
     - Q does the same with sparse components, each extended to all variables correlated with it, and so
       finds weak components that strong ones hide from P. A component that explains less than .1 of the mean
-      correlation of its variables is not counted, as with many rows any small correlation is significant.
+      correlation of its variables, or less than .05 when extended, is not counted, as with many rows any
+      small correlation is significant; if it is significant, none is counted after it.
+    - M counts those of the leading min(P, D) components, rotated by varimax, that explain at least .1, too.
+      Others are detectable, but minor: they are named and not chosen.
 
     Drawing stops once the outcome of a test is certain. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws;
     with fewer, the level of D and Q is the lowest possible, 1 / (`n_draws` + 1).
@@ -313,6 +321,11 @@ def choose_k(
     more than 20 million cells, draws are made from the covariance matrix by the central limit theorem, with
     the fourth moments of the rows (one more pass) and the norms of the largest rows, so that these draws also
     allow for rows of very unequal norms. The signs of a weighted row are flipped together.
+    One very large row can hide all components, or appear as one. If one of the dense rows in memory has more
+    than 2.5 times the median size, with the variables standardised by median and median absolute deviation,
+    then all rows of more than 1.5 times the median size are first pulled in to that. The eigenvalues are
+    those of the rows pulled in; each variable keeps its variance. Rows that change the number are named.
+
     Correlated noise, as between neighbours in time or space, is not noise in this sense: all tests find
     components in it.
 
@@ -349,19 +362,32 @@ def standing_out(source: Source, covariance: bool, kmax: Any, card: Any, draws: 
     cells = MOST_CELLS
     if is_tested_in_part(source, cells):
         require_room(p, kmax, card)
-        source, cells = tested_part(source, kmax, card, seed), sign_flips.MOST_CELLS
+        source, cells = tested_part(source, kmax, card, seed), noise_tests.MOST_CELLS
         most = min(most, max(source.op.rank_limit, 1))
         kmax = min(kmax, most)
     within = unit_of(float(source.op.diagonal().max()))
-    noise = _noise(source, covariance, seed, cells, within)
+    unit = (source.op.unit * within) ** 2
+    noise, rows = _noise(source, covariance, seed, cells, within)
     found = standing(noise, kmax, card, draws)
+    large = None
+    if rows is not None and rows.pulled:
+        as_given = _of_rows(source, _standardised(source, within))
+        unchanged = standing(as_given, kmax, card, draws).k
+        labels = [] if unchanged == found.k else [_label(source, i) for i in rows.far.tolist()]
+        large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)
     return ComponentChoice(
         found,
         p=source.op.p,
-        unit=(source.op.unit * within) ** 2,
+        unit=unit,
         most=most,
         tested=None if source.op.p == p else Tested(p, source.n or 0),
+        large=large,
     )
+
+
+def _label(source: Source, row: int) -> str:
+    """Return the label of a row, as text."""
+    return name_text(row if source.index is None else source.index[row])
 
 
 def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int, int, int]:
@@ -374,11 +400,14 @@ def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int,
     return most, kmax, default_card(among) if card is None else whole_number("sparse_card", card, 1, p)
 
 
-def _noise(source: Source, covariance: bool, seed: int, cells: int, within: float) -> Noise:
+def _noise(
+    source: Source, covariance: bool, seed: int, cells: int, within: float
+) -> tuple[Noise, PulledIn | None]:
     """Return the simulation of noise; signs are flipped directly for up to `cells` cells.
 
-    The data of the operator are divided by `within`, a power of two, so that squares of their covariances
-    neither overflow nor vanish.
+    Large rows are pulled in, and returned, for dense rows in memory that were centred at their means. The
+    data of the operator are divided by `within`, a power of two, so that squares of their covariances neither
+    overflow nor vanish.
     """
     op, n = source.op, source.free
     if covariance:
@@ -388,24 +417,38 @@ def _noise(source: Source, covariance: bool, seed: int, cells: int, within: floa
                 "covariance matrix was computed. Give n_obs=."
             )
         S = op.block(np.arange(op.p)) / within**2
-        return of_covariance(S, int(n), np.random.default_rng([seed, 1]))
+        return of_covariance(S, int(n), np.random.default_rng([seed, 1])), None
     if source.matrix is not None and source.matrix.shape[0] * op.p <= cells:
+        Z = _standardised(source, within)
         assert source.standard is not None
-        X = source.measured
-        X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
-        Z = (X - source.standard.mean) / source.standard.scale / op.unit / within
-        w = np.ones(len(Z)) if source.weights is None else source.weights
-        gaps = np.isnan(Z)
-        counts = w @ ~gaps  # the sum of the weights in each column
-        rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
-        return RowNoise(rows if source.covariates is None else rotated(rows, source.covariates, w))
+        if is_sparse(source.matrix) or source.standard.centring != "mean":
+            return _of_rows(source, Z), None
+        rows = pulled_in(Z, source.weights)
+        return _of_rows(source, rows.Z), rows
     if source.gaps is not None:
         raise DataError(
             f"The data have {source.n} rows of {op.p} variables with missing values, too many for random "
             "signs of every cell; give k=, or a sample of the rows."
         )
     S = op.block(np.arange(op.p))
-    return MomentNoise(S / within**2, source.free or 0.0, None, _tails(source, S))
+    return MomentNoise(S / within**2, source.free or 0.0, None, _tails(source, S)), None
+
+
+def _standardised(source: Source, within: float) -> np.ndarray:
+    """Return the rows, centred and scaled as for the fit, over `within`, shape (n, p); NaN where missing."""
+    assert source.standard is not None
+    X = source.measured
+    X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
+    return np.asarray((X - source.standard.mean) / source.standard.scale / source.op.unit / within)
+
+
+def _of_rows(source: Source, Z: np.ndarray) -> RowNoise:
+    """Return the simulation of noise for standardised rows; missing values, NaN, become zero."""
+    w = np.ones(len(Z)) if source.weights is None else source.weights
+    gaps = np.isnan(Z)
+    counts = w @ ~gaps  # the sum of the weights in each column
+    rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
+    return RowNoise(rows if source.covariates is None else rotated(rows, source.covariates, w))
 
 
 def _tails(source: Source, S: np.ndarray) -> Tails | None:
@@ -432,6 +475,9 @@ def require_early(entered: Opened, kmax: Any, card: Any) -> None:
     if is_tested_in_part(entered, MOST_CELLS):
         _, kmax, card = _asked(entered.p, entered.p, kmax, card, True)
         require_room(entered.p, kmax, card)
+
+
+# --- the cardinalities ----------------------------------------------------------------------------
 
 
 #: Default candidates.

@@ -1,15 +1,9 @@
-"""The bundled data, from data/: two correlation matrices and two tables of rows.
+"""Example data: bundled correlation matrices and tables, and generators of data with known sparse components.
 
-data/README.md gives the source and the licence of each file.
-
-Data with known answers: rows with the correlations of the pitprops, true loadings of generated data.
-
-Simulated data with two sparse components.
-
-The data of Zou, Hastie and Tibshirani (2006), with noise and outliers as in Zhao, Meng and Xu (2014), and
-normal data whose covariance matrix has two sparse leading eigenvectors.
-
-Example data: bundled correlation matrices and tables, and generators of data with known sparse components.
+The bundled data are files in data/, whose README.md gives source and licence of each. The generators make
+rows with the correlations of the pitprops, normal data whose covariance matrix has two sparse leading
+eigenvectors, and the data of Zou, Hastie and Tibshirani (2006), with noise and outliers as in Zhao, Meng
+and Xu (2014).
 
 Every generator takes ``rng``: ``None`` (seed 0), a whole number, or a NumPy ``Generator``; the same seed
 gives the same data. Facts about the data are in the frame's ``.attrs``, as plain lists and strings, so that
@@ -44,6 +38,10 @@ __all__ = [
     "pitprops_sample",
     "true_loadings",
 ]
+
+
+# --- bundled data ---------------------------------------------------------------------------------
+
 
 JEFFERS = (
     "J. N. R. Jeffers (1967), Two case studies in the application of principal component analysis, "
@@ -215,6 +213,9 @@ def load_judges() -> pd.DataFrame:
     return frame
 
 
+# --- data with known answers ----------------------------------------------------------------------
+
+
 #: Largest number of values that a generator returns (needs 1.6 GB).
 MOST_NUMBERS = 100_000_000
 
@@ -295,6 +296,9 @@ def pitprops_sample(n: int = 180, *, rng: Rng = 0) -> pd.DataFrame:
         kind="synthetic", source=f"rows drawn at random to have exactly the correlation matrix of {JEFFERS}"
     )
     return frame
+
+
+# --- simulated data -------------------------------------------------------------------------------
 
 
 # Eigenvalues and eigenvectors as printed, to three decimals: orthogonal, of unit length to 1e-3.

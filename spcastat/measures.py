@@ -1,28 +1,22 @@
-"""A measure of explained variance: its function, its labels in tables and plots, and its call by users.
-
-Adjusted variance: the variance of each score that earlier scores do not explain.
-
-Zou, Hastie and Tibshirani (2006): with the QR decomposition XV = QR, the adjusted variance of component j is
-R_jj^2 / (n - 1). It depends on the order of the components. Its share of the total variance is the CPEV of
-Dou, Dai, Xu and Zhang; its share of the variance that as many dense principal components explain is the
-relative adjusted variance of He, Monteiro and Park (2010), equation 4.15.
-
-PEV and RRE: how well the projection on the loadings reconstructs the rows.
-
-Zhao, Meng, Xu and Gao (2015), section 3.2. With X_hat = X V (V'V)^-1 V', PEV is the variance of X_hat divided
-by the total variance, and RRE = ||X - X_hat||_F / ||X||_F, so that PEV = 1 - RRE^2.
-
-Least-squares share: how well the scores predict the variables.
-
-The share of the total variance that regressions of all variables on the k scores XV explain, as in Merola's
-least-squares sparse PCA. It is never less than PEV.
-
-Measures of explained variance for sparse components.
+"""Measures of explained variance: adjusted variance, PEV, RRE and the least-squares share.
 
 For dense principal components all measures agree; for sparse components they differ. Every function takes
 loadings `V` and either rows `X` or a covariance matrix `S` and returns a fraction of the total variance
 (`relative_adjusted`: of the variance that dense PCA explains). ``fit.measure()`` accepts their names. All
 tables, plots, comparisons and files read the list `MEASURES`.
+
+Adjusted variance: the variance of each score that earlier scores do not explain. Zou, Hastie and Tibshirani
+(2006): with the QR decomposition XV = QR, the adjusted variance of component j is R_jj^2 / (n - 1). It
+depends on the order of the components. Its share of the total variance is the CPEV of Dou, Dai, Xu and Zhang;
+its share of the variance that as many dense principal components explain is the relative adjusted variance of
+He, Monteiro and Park (2010), equation 4.15.
+
+PEV and RRE: how well the projection on the loadings reconstructs the rows. Zhao, Meng, Xu and Gao (2015),
+section 3.2. With X_hat = X V (V'V)^-1 V', PEV is the variance of X_hat divided by the total variance, and
+RRE = ||X - X_hat||_F / ||X||_F, so that PEV = 1 - RRE^2.
+
+Least-squares share: the share of the total variance that regressions of all variables on the k scores XV
+explain, as in Merola's least-squares sparse PCA. It is never less than PEV.
 """
 
 from __future__ import annotations
@@ -30,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -45,6 +39,9 @@ from spcastat.reading.checks import real_array
 from spcastat.reading.covariance import read_covariance
 from spcastat.reading.read import read_data
 
+if TYPE_CHECKING:
+    from spcastat.argument_types import MeasureName
+
 __all__ = [
     "MEASURES",
     "Measure",
@@ -57,6 +54,10 @@ __all__ = [
     "relative_adjusted",
     "rre",
 ]
+
+
+# --- what a measure is ----------------------------------------------------------------------------
+
 
 #: Function of V, shape (p, k), with unit columns, and an operator: the measure of the first 1, ..., k
 #: columns.
@@ -88,7 +89,7 @@ class Measure:
         Explanation below a table, for a measure that is not a share of the total variance.
     """
 
-    name: str
+    name: MeasureName
     function: Core
     label: str
     heading: str
@@ -171,6 +172,9 @@ def _numbers(V: Any) -> np.ndarray:
             f"V of type {type(V).__name__} was given; it must hold real numbers, the loadings."
         )
     return values.astype(float)
+
+
+# --- adjusted variance ----------------------------------------------------------------------------
 
 
 def adjusted_variances(V: np.ndarray, op: Operator) -> np.ndarray:
@@ -259,6 +263,9 @@ RELATIVE_ADJUSTED = Measure(
 )
 
 
+# --- PEV and RRE ----------------------------------------------------------------------------------
+
+
 def cumulative_pev(V: np.ndarray, op: Operator) -> np.ndarray:
     """Return the PEV, shape (k,), of the first 1, ..., k columns of V, shape (p, k)."""
     Q, _ = orthonormalise(V)
@@ -306,6 +313,9 @@ PEV = Measure("pev", cumulative_pev, "PEV", "PEV", "PEV", of="total", place=3)
 RRE = Measure("rre", cumulative_rre, "RRE", "RRE", "RRE", of="error", place=5)
 
 
+# --- least-squares share --------------------------------------------------------------------------
+
+
 def cumulative_least_squares(V: np.ndarray, op: Operator) -> np.ndarray:
     """Return the least-squares share, shape (k,), of the first 1, ..., k columns of V."""
     coupling = op.score_basis(V)[1]
@@ -328,10 +338,18 @@ LEAST_SQUARES = Measure(
 )
 
 
+# --- the list of measures -------------------------------------------------------------------------
+
+
 #: Measures by name, in the order of the columns of ``fit.glance()``.
-MEASURES: dict[str, Measure] = {
+MEASURES: dict[MeasureName, Measure] = {
     measure.name: measure for measure in (PEV, RRE, ADJUSTED, RELATIVE_ADJUSTED, LEAST_SQUARES)
 }
+
+
+def measure_named(name: str) -> Measure:
+    """Return the measure with a name that has been checked."""
+    return MEASURES[cast("MeasureName", name)]
 
 
 def measures_of(*kinds: str) -> list[Measure]:

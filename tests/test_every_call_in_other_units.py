@@ -49,7 +49,7 @@ def spca_cov(u: float) -> Result:
 
 
 def spca_path(u: float) -> Result:
-    return sp.spca_path(ROWS * u, 2, [2, 3, 4]).table, {"objective": 2}
+    return sp.spca_path(ROWS * u, 2, cards=[2, 3, 4]).table, {"objective": 2}
 
 
 def choose(u: float) -> Result:
@@ -122,8 +122,12 @@ def loading_tests(u: float) -> Result:
 
 
 def certify(u: float) -> Result:
-    found = pd.DataFrame(fit(u).certify())
+    found = fit(u).certify(joint=False).table
     return found[["value", "upper_bound", "gap", "optimal"]], {"value": 2, "upper_bound": 2}
+
+
+def certify_jointly(u: float) -> Result:  # values are shares of the total variance
+    return fit(u).certify().table[["value", "upper_bound", "pca_bound", "gap", "optimal"]], {}
 
 
 def diagnostics(u: float) -> Result:
@@ -149,8 +153,8 @@ def fit_with_gaps(u: float, na: str) -> sp.SpcaResult:
 CALLS = [
     spca, spca_scaled, spca_variance, spca_cov, spca_path, choose, choose_k, choose_k_of_a_covariance_matrix,
     choose_k_with_gaps, choose_k_of_moments, pearson, spearman, polychoric, spco, measures, bootstrap,
-    bootstrapped_variances, stability, split_inference, loading_tests, certify, diagnostics, transform, em,
-    pairwise,
+    bootstrapped_variances, stability, split_inference, loading_tests, certify, certify_jointly, diagnostics,
+    transform, em, pairwise,
 ]  # fmt: skip
 
 

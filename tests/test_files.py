@@ -342,14 +342,14 @@ def test_rows_that_look_like_a_covariance_matrix_are_refused(tmp_path):
 
 def test_functions_that_take_both_treat_a_file_as_its_frame(tmp_path):
     R, array, labelled, unlabelled, stored, _ = _matrices(tmp_path)
-    wanted = sp.spca_path(R, 1, [2, 3]).table
+    wanted = sp.spca_path(R, 1, cards=[2, 3]).table
     for data in (labelled, stored):
-        pd.testing.assert_frame_equal(sp.spca_path(data, 1, [2, 3]).table, wanted)
+        pd.testing.assert_frame_equal(sp.spca_path(data, 1, cards=[2, 3]).table, wanted)
         assert sp.choose_k(data, n_obs=50).k == sp.choose_k(R, n_obs=50).k
     calls = [
         lambda data, **how: sp.choose(data, k=1, **how).fit,
         lambda data, **how: sp.choose_k(data, **how),
-        lambda data, **how: sp.spca_path(data, 1, [2, 3], **how),
+        lambda data, **how: sp.spca_path(data, 1, cards=[2, 3], **how),
     ]
     for data in (array, unlabelled):
         for call in calls:

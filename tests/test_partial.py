@@ -18,7 +18,7 @@ from spcastat.assess.folds import divided
 from spcastat.assess.subsets import half_of
 from spcastat.linalg.regression import rotated
 from tests.conftest import source_of
-from tests.storage.test_archive import seal
+from tests.fit.test_archive import seal
 
 FORMULA = "~ . | np.log(dose) + C(site)"
 

@@ -175,15 +175,18 @@ class Target:
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the name and the object of every public function."""
     from spcastat import plots
-    from spcastat.show import renderings as tables
+    from spcastat.show.fit_tables import loadings_table, variance_table
+    from spcastat.show.renderings import render
 
     for name in sp.__all__:
         if inspect.isfunction(getattr(sp, name)):
             yield name, getattr(sp, name)
-    for module in (sp.datasets, plots, tables):
+    for module in (sp.datasets, plots):
         for name in module.__all__:
             if inspect.isfunction(getattr(module, name)):
                 yield f"{module.__name__.rpartition('.')[2]}.{name}", getattr(module, name)
+    for function in (loadings_table, render, variance_table):
+        yield f"tables.{function.__name__}", function
     for name in sp.measures.MEASURES:
         yield f"measures.{name}", getattr(sp.measures, name)
 

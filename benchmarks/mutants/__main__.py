@@ -1,4 +1,4 @@
-"""``python -m benchmarks.mutants --n 200 --seed 0 [--only kernels]``: broken lines that no test notices.
+"""``python -m benchmarks.mutants --n 200 --seed 0 [--only linalg]``: broken lines that no test notices.
 
 The checkout is copied to a folder outside of it. There, random lines of the packages are broken one at a
 time, and those tests run that execute the line (for a line that is executed when its file is imported: any
@@ -33,7 +33,7 @@ from benchmarks.mutants.mutate import Mutant, mutants_of
 from benchmarks.report import text_table
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("solvers", "kernels", "measures", "search", "certify", "engine", "streams")
+PACKAGES = ("solvers", "linalg", "measures.py", "search", "proofs", "fit", "streams")
 JUDGED = Path(__file__).with_name("judged.json")
 #: What a mutant may take beyond five times the seconds that its tests took.
 PATIENCE = 30.0
@@ -80,7 +80,8 @@ def drawn(tree: Path, only: list[str], n: int, seed: int) -> list[Mutant]:
     by_line: dict[tuple[str, int], list[Mutant]] = defaultdict(list)
     sources: dict[str, str] = {}
     for package in only:
-        for path in sorted((tree / "spcastat" / package).rglob("*.py")):
+        place = tree / "spcastat" / package
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             name = path.relative_to(tree / "spcastat").as_posix()
             sources[name] = path.read_text(encoding="utf-8")
             for mutant in mutants_of(path, name):

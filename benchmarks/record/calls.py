@@ -210,7 +210,7 @@ def _spco(folder: Path) -> Any:
             fit.measure("cpev"),
             fit.measure("cpzc"),
             fit.status,
-            fit.glance()["n_iter"].item(),
+            fit.n_iter,
             fit.objective_value,
         ],
         "transform": fit.transform(data.frame(5, 3)),

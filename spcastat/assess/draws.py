@@ -35,6 +35,9 @@ from spcastat.reading.missing_values import PpcaModel
 from spcastat.reading.model_matrix import evaluate
 from spcastat.reading.terms import Model
 
+# --- draws ----------------------------------------------------------------------------------------
+
+
 #: Largest sum of integer weights.
 MOST_UNITS = 50_000_000
 
@@ -379,6 +382,9 @@ def _units(source: Source, what: str) -> np.ndarray:
     return np.repeat(np.arange(n), w.astype(int))
 
 
+# --- hashes of rows -------------------------------------------------------------------------------
+
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -429,6 +435,9 @@ def _mixed(keys: np.ndarray) -> np.ndarray:
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(keys ^ (keys >> np.uint64(31)))
+
+
+# --- jobs and processes ---------------------------------------------------------------------------
 
 
 #: The largest number of processes.

@@ -1,4 +1,4 @@
-"""Folds of the rows, and the errors of predicting held-out rows.
+"""Folds of the rows, and cross-validated errors of predicting held-out rows.
 
 Held-out rows are centred and scaled by the other rows, so that they influence neither the means and standard
 deviations nor the fit that they are compared with.
@@ -284,7 +284,7 @@ class PartSums:
             self.rows[i] += other.rows[i]
 
     def pack(self) -> None:
-        """Store one triangle of each matrix; see :meth:`spcastat.operators.CrossProducts.pack`."""
+        """Store one triangle of each matrix; see :meth:`spcastat.linalg.accumulate.CrossProducts.pack`."""
         for part in self.parts:
             part.pack()
 
@@ -439,6 +439,9 @@ def divided(
     for repeat, one in enumerate(labels):
         sums.add_to(repeat, one, X, w)
     return MomentFolds(sums, rules)
+
+
+# --- cross-validation -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,11 @@
 Flips keep the absolute value of every cell, and so the norms of rows and the variances of columns.
 Permutations of columns mix the norms of rows, so that heavy tails appear as components. Hong, Sheng and
 Dobriban, "Selecting the number of components in PCA via random signflips".
+
+One row of 8 standard deviations beside strong components has an eigenvalue near theirs. Sign flips keep the
+size of rows, so that the noise has this eigenvalue, too, and no component exceeds it. Rows are pulled in
+along the line to the median, as in spherical principal components: Locantore et al. (1999), "Robust principal
+component analysis for functional data", Test 8.
 """
 
 from __future__ import annotations
@@ -18,8 +23,11 @@ import numpy as np
 from spcastat.assess.draws import draw_generator
 from spcastat.config import real_number, whole_number
 from spcastat.errors import CovarianceError, OptionError
-from spcastat.linalg.eigenvectors import top_dense, top_eigh
+from spcastat.linalg.eigenvectors import top_dense, top_eigh, varimax
 from spcastat.progress import stage
+
+# --- components of data with flipped signs --------------------------------------------------------
+
 
 #: Up to this many cells, rows are drawn and their signs flipped; for more, the central limit theorem is used.
 MOST_CELLS = 3_000_000
@@ -35,12 +43,15 @@ class Noise(ABC):
     Attributes
     ----------
     p : int
+    rows : float
+        Number of rows.
     values : ndarray of shape (r,)
         Eigenvalues of the covariance matrix, descending, where r is the smaller of p and the number of rows.
     """
 
     p: int
     S: np.ndarray
+    rows: float
 
     @property
     def values(self) -> np.ndarray:
@@ -50,6 +61,10 @@ class Noise(ABC):
     def variances(self) -> np.ndarray:
         """The variances of the variables, shape (p,)."""
         return np.diag(self.S)
+
+    def block(self, some: np.ndarray) -> np.ndarray:
+        """Return the covariance matrix of some variables."""
+        return self.S[np.ix_(some, some)]
 
     @property
     def _smaller(self) -> np.ndarray:
@@ -120,7 +135,7 @@ class RowNoise(Noise):
 
     def __init__(self, Z: np.ndarray, taken: np.ndarray | None = None):
         self.Z = Z
-        self.p = Z.shape[1]
+        self.rows, self.p = Z.shape
         self.taken = taken
 
     @property
@@ -130,6 +145,9 @@ class RowNoise(Noise):
     @property
     def variances(self) -> np.ndarray:
         return np.einsum("ij,ij->j", self.Z, self.Z)
+
+    def block(self, some: np.ndarray) -> np.ndarray:
+        return self.Z[:, some].T @ self.Z[:, some]
 
     @property
     def _smaller(self) -> np.ndarray:
@@ -206,6 +224,7 @@ class MomentNoise(Noise):
 
     def __init__(self, S: np.ndarray, n: float, taken: np.ndarray | None = None, tails: Tails | None = None):
         self.S, self.n, self.p, self.taken, self.tails = S, n, len(S), taken, tails
+        self.rows = n
 
     def flipped(self, rng: np.random.Generator) -> Noise:
         Q, S = self.taken, self.S
@@ -353,8 +372,13 @@ def _cut(W: np.ndarray, card: int) -> np.ndarray:
     return V / np.where(sizes > 0, sizes, 1.0)
 
 
-#: A sparse component must explain at least this mean correlation of its variables.
+# --- the tests ------------------------------------------------------------------------------------
+
+
+#: A component must explain at least this mean correlation of its variables.
 LEAST_CORRELATION = 0.1
+#: And a sparse component, extended to all variables correlated with it, this one.
+LEAST_OF_WHOLE = 0.05
 #: Largest number of draws.
 MOST_DRAWS = 100_000
 #: Takes random generators and returns the largest variances in draws from each.
@@ -444,6 +468,9 @@ class Standing:
         Cardinality of the sparse components.
     parallel, deflated, sequential : int
         Number of components that each test keeps.
+    explained : ndarray of shape (m,)
+        Mean correlations of their variables that the components of both parallel analysis and the deflated
+        test explain, rotated by varimax, descending; NaN for others.
     """
 
     values: np.ndarray
@@ -458,11 +485,22 @@ class Standing:
     parallel: int
     deflated: int
     sequential: int
+    explained: np.ndarray
+
+    @property
+    def major(self) -> int:
+        """Number of components by parallel analysis that explain at least LEAST_CORRELATION."""
+        return int((self.explained >= LEAST_CORRELATION).sum())
+
+    @property
+    def minor(self) -> int:
+        """Number of further components that stand out from noise, and explain less."""
+        return max(min(self.parallel, self.deflated) - self.k, 0)
 
     @property
     def k(self) -> int:
-        """The chosen number of components: max(min(parallel, deflated), sequential)."""
-        return max(min(self.parallel, self.deflated), self.sequential)
+        """The chosen number of components: max(min(parallel, deflated, major), sequential)."""
+        return max(min(self.parallel, self.deflated, self.major), self.sequential)
 
 
 def default_card(p: int) -> int:
@@ -508,7 +546,51 @@ def standing(noise: Noise, kmax: int, card: int, draws: Draws) -> Standing:
         parallel,
         _leading(deflated, draws.level),
         int(np.sum(sparse <= draws.level)),
+        _explained(noise, min(parallel, _leading(deflated, draws.level)), m),
     )
+
+
+def _explained(noise: Noise, q: int, m: int) -> np.ndarray:
+    """Return the mean correlations of their variables that q components explain, shape (m,), descending.
+
+    The q leading components are rotated by varimax, so that each has variables of its own: unrotated ones are
+    contrasts of groups of variables. Those correlations a of variables with a rotated component that noise
+    may have, up to the universal threshold sqrt(2 log(p) / n), count as zero. NaN after the q-th.
+    """
+    found = np.full(m, np.nan)
+    if not q:
+        return found
+    U, values, variances = noise.directions(q), noise.values[:q], noise.variances
+    common = (values - variances @ U**2).clip(min=0.0)  # beyond the variance of uncorrelated variables
+    A = np.abs(varimax(_by_sd(U * np.sqrt(common), variances)))
+    A[np.sqrt(2.0 * np.log(noise.p) / noise.rows) > A] = 0.0
+    found[:q] = np.sort(mean_correlations(A))[::-1]
+    return found
+
+
+def _by_sd(A: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return A, shape (p, q), with rows divided by the standard deviations; zero for constant variables."""
+    sd = np.sqrt(variances)[:, None]
+    return np.divide(A, sd, out=np.zeros_like(A), where=sd > 0)
+
+
+def mean_correlations(A: np.ndarray) -> np.ndarray:
+    """Return the mean of the correlations |a_i a_j| over pairs of variables of each component, shape (q,).
+
+    With c = (sum |a|)^2 / sum a^2 variables in effect, a component of variance 1 + (c - 1) r, where r is the
+    correlation of each pair, has sum a^2 = (c - 1) r beyond the variance of uncorrelated variables. So
+    r = sum a^2 / (c - 1).
+
+    Parameters
+    ----------
+    A : ndarray of shape (p, q)
+        Unit loadings times the root of the variance beyond that of uncorrelated variables, by standard
+        deviations of the variables.
+    """
+    squares, sums = (A**2).sum(axis=0), np.abs(A).sum(axis=0)
+    count = np.divide(sums**2, squares, out=np.ones_like(sums), where=squares > 0)
+    pairs = count > 1.0 + 1e-9
+    return np.divide(squares, count - 1.0, out=np.zeros_like(sums), where=pairs)
 
 
 def _deflated(noise: Noise, first: float, parallel: int, m: int, draws: Draws) -> np.ndarray:
@@ -534,7 +616,9 @@ def _sequential(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return variances, p-values and explained correlations of sparse components, shape (m,) each.
 
-    A component that explains less than LEAST_CORRELATION is neither tested nor counted.
+    A component that explains less than LEAST_CORRELATION, or less than LEAST_OF_WHOLE when extended to all
+    variables correlated with it, is not counted. If it stands out from noise all the same, it is the last: it
+    is minor, and so are those after it. If not, its variables have large variances, and others may follow.
     """
     variances, p_values, correlations = (np.full(m, np.nan) for _ in range(3))
     left, found = noise, np.zeros((noise.p, 0))
@@ -549,14 +633,40 @@ def _sequential(
             some = np.flatnonzero(v)
             each, own = left.variances[some].mean(), noise.variances[some].mean()
             correlations[j] = (variances[j] - each) / (own * max(len(some) - 1, 1))
-            found = np.column_stack([found, left.whole(v)])
-            if correlations[j] >= LEAST_CORRELATION:
-                drawn = partial(left.sparse_flips, card=card)
-                p_values[j] = draws.p_value(variances[j], drawn, (1 + j) * draws.n_draws)
+            whole = left.whole(v)
+            found = np.column_stack([found, whole])
+            of_whole = _correlation_of_whole(left, whole, noise.variances)
+            enough = correlations[j] >= LEAST_CORRELATION and of_whole >= LEAST_OF_WHOLE
+            drawn = partial(left.sparse_flips, card=card)
+            p_value = draws.p_value(variances[j], drawn, (1 + j) * draws.n_draws)
+            if enough:
+                p_values[j] = p_value
             advance(1)
-            if p_values[j] > draws.level:
+            # the end is noise, or a minor component: only variables of large variance may come before others
+            if enough == (p_value > draws.level):
                 break
     return variances, p_values, correlations
+
+
+def _correlation_of_whole(left: Noise, v: np.ndarray, variances: np.ndarray) -> float:
+    """Return the mean correlation of its variables that a component explains, extended to all of them.
+
+    The few variables of the sparse test are those that explain most, and among many rows even of a component
+    that explains next to nothing of the others.
+
+    Parameters
+    ----------
+    left : Noise
+        The data without the earlier components.
+    v : ndarray of shape (p,)
+        Unit loadings.
+    variances : ndarray of shape (p,)
+        Variances of the variables with the earlier components.
+    """
+    some = np.flatnonzero(v)
+    u = v[some]
+    beyond = max(float(u @ left.block(some) @ u - left.variances[some] @ u**2), 0.0)
+    return float(mean_correlations(_by_sd(u[:, None] * np.sqrt(beyond), variances[some]))[0])
 
 
 def _leading(p_values: np.ndarray, alpha: float) -> int:
@@ -568,3 +678,91 @@ def _leading(p_values: np.ndarray, alpha: float) -> int:
 def broken_stick(p: int) -> np.ndarray:
     """Return the expected shares of p pieces of a stick broken at random, the largest first: (p,)."""
     return np.cumsum(1.0 / np.arange(p, 0, -1))[::-1] / p
+
+
+#: Rows are pulled in to this multiple of the median size.
+MOST_SIZE = 1.5
+#: Rows are pulled in only if one has more than this multiple of the median size, so that the eigenvalues of
+#: ordinary data are those of a fit.
+FAR_SIZE = 2.5
+#: Ratio of the median absolute deviation of a normal variable to its standard deviation.
+NORMAL_MAD = 0.6744897501960817
+#: A median absolute deviation below this share of the standard deviation is replaced by the latter.
+LEAST_MAD = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class PulledIn:
+    """Rows of which the large ones have been pulled in.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (n, p)
+        Centred again, each variable with the sum of squares that it had; NaN for missing values.
+    pulled : int
+        Number of rows pulled in.
+    far : ndarray of int
+        Rows of more than FAR_SIZE times the median size, the one with the largest share first.
+    shares : ndarray
+        Their shares of the total variance, before they were pulled in.
+    """
+
+    Z: np.ndarray
+    pulled: int
+    far: np.ndarray
+    shares: np.ndarray
+
+
+def pulled_in(Z: np.ndarray, weights: np.ndarray | None = None) -> PulledIn:
+    """Pull rows in to MOST_SIZE times the median size, if one has more than FAR_SIZE times the median size.
+
+    The size of a row is the root mean square of its distances from the medians of the variables, in units of
+    the median absolute deviation (the standard deviation for variables that hardly have one), over the values
+    that are not missing.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, p)
+        Centred variables; NaN for missing values.
+    weights : ndarray of shape (n,), optional
+        A row of weight 2 counts as two equal rows.
+    """
+    w = np.ones(len(Z)) if weights is None else weights
+    known = ~np.isnan(Z)
+    squares = np.where(known, Z, 0.0) ** 2 * w[:, None]
+    middle = medians(Z, w)
+    away = np.where(known, Z - middle, 0.0)
+    mad = medians(np.abs(Z - middle), w) / NORMAL_MAD
+    sd = np.sqrt(squares.sum(axis=0) / np.maximum(w @ known, 1.0))
+    scale = np.where(mad > LEAST_MAD * sd, mad, sd)
+    standardised = away / np.where(scale > 0, scale, 1.0)
+    sizes = np.sqrt((standardised**2).sum(axis=1) / np.maximum(known.sum(axis=1), 1))
+    usual = float(medians(sizes[:, None], w)[0])
+    large = sizes > MOST_SIZE * usual
+    if not 0 < FAR_SIZE * usual < sizes.max():
+        return PulledIn(Z, 0, np.array([], dtype=int), np.array([]))
+    factors = np.where(large, MOST_SIZE * usual / np.where(large, sizes, 1.0), 1.0)
+    pulled = away * factors[:, None]
+    pulled -= (w @ pulled) / np.maximum(w @ known, 1.0)
+    pulled[~known] = 0.0
+    now = (pulled**2 * w[:, None]).sum(axis=0)
+    pulled *= np.sqrt(squares.sum(axis=0) / np.where(now > 0, now, 1.0))
+    shares = squares.sum(axis=1) / squares.sum()
+    far = np.flatnonzero(sizes > FAR_SIZE * usual)
+    far = far[np.argsort(-shares[far], kind="stable")]
+    return PulledIn(np.where(known, pulled, np.nan), int(large.sum()), far, shares[far])
+
+
+def medians(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted median of each column, shape (p,), without missing values; 0 if it is empty."""
+    if (weights == weights[0]).all() and not np.isnan(Z).any():
+        return np.asarray(np.median(Z, axis=0))
+    order = np.argsort(Z, axis=0)  # missing values are last
+    values = np.take_along_axis(Z, order, axis=0)
+    counts = np.cumsum(np.where(np.isnan(values), 0.0, weights[order]), axis=0)
+    half, places = 0.5 * counts[-1], np.arange(Z.shape[1])
+    lower = (counts < half * (1.0 - 1e-12)).sum(axis=0)
+    upper = (counts <= half * (1.0 + 1e-12)).sum(axis=0).clip(max=len(Z) - 1)
+    upper = np.where(np.isnan(values[upper, places]), lower, upper)
+    middle = 0.5 * (values[lower, places] + values[upper, places])
+    return np.where(np.isnan(middle), 0.0, middle)

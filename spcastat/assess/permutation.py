@@ -1,4 +1,9 @@
-"""Permutation tests of the association of variables with components computed from the other variables."""
+"""Permutation tests of the association of variables with components computed from the other variables.
+
+The statistic is studentised. A permutation test of a plain correlation also rejects if variable and score are
+uncorrelated but large in the same rows, as with heavy-tailed rows: DiCiccio and Romano (2017), "Robust
+permutation tests for correlation and regression coefficients", JASA 112.
+"""
 
 from __future__ import annotations
 
@@ -39,16 +44,17 @@ class _Scores:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """The job of comparing the correlations after one permutation of the rows with those observed."""
+    """The job of comparing the statistics after one permutation of the rows with those observed."""
 
     X: np.ndarray
+    squares: np.ndarray
     scores: list[_Scores]
     least: np.ndarray
     seed: int
 
     def __call__(self, number: int) -> np.ndarray:
         order = draw_generator(self.seed, number + 1).permutation(len(self.X))
-        return np.abs(_against(self.X, self.scores, order)) >= self.least
+        return np.abs(_studentised(self.X, self.squares, self.scores, order)) >= self.least
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,16 +116,18 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     if left.interrupted:
         raise KeyboardInterrupt
     scores += [_Scores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)]
-    observed = _against(X, scores, np.arange(len(X)))
-    # correlations that differ by less than 1e-10 count as equal: the order of summation affects rounding
-    permuted = _Work(X, scores, np.abs(observed) - 1e-10, given.seed)
+    given_order, squares = np.arange(len(X)), X**2
+    correlation = _against(X, scores, given_order)
+    observed = _studentised(X, squares, scores, given_order)
+    # statistics that differ by less than 1e-10 count as equal: the order of summation affects rounding
+    permuted = _Work(X, squares, scores, np.abs(observed) - 1e-10, given.seed)
     finished = run_jobs(permuted, n, n_jobs=n_jobs, what="permutations", unit="permutations")
     p_value = (1.0 + sum(finished.results)) / (len(finished.results) + 1.0)
     p_value[still] = np.nan
     q_value = np.full((p, k), np.nan)
-    for c in range(k):
-        q_value[~still, c] = multipletests(p_value[~still, c], method=fdr)[1]
-    return Tested(observed, p_value, q_value, len(finished.results), n, fdr)
+    if not still.all():
+        q_value[~still] = multipletests(p_value[~still].ravel(), method=fdr)[1].reshape(-1, k)
+    return Tested(correlation, p_value, q_value, len(finished.results), n, fdr)
 
 
 def _rows(sampler: RowSampler) -> np.ndarray:
@@ -147,6 +155,26 @@ def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndar
     found = np.zeros((X.shape[1], scores[0].T.shape[1]))
     for one in scores:
         found[one.variables] = X[:, one.variables].T @ one.T[order]
+    return found
+
+
+def _studentised(X: np.ndarray, squares: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndarray:
+    """Return the statistics, shape (p, k), of the variables and the scores after permuting their rows.
+
+    With the products m_i = x_i t_i of a variable and a score, this is sum(m) / sqrt(sum(m^2)), a number in
+    [-sqrt(n), sqrt(n)]. It increases with mean(m) / sd(m), which is infinite if all products are equal.
+
+    Parameters
+    ----------
+    X, squares : ndarray of shape (n, p)
+        Centred variables and their squares.
+    """
+    found = np.zeros((X.shape[1], scores[0].T.shape[1]))
+    for one in scores:
+        T = one.T[order]
+        sums = X[:, one.variables].T @ T
+        sizes = np.sqrt(squares[:, one.variables].T @ T**2)
+        found[one.variables] = np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
     return found
 
 

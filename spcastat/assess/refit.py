@@ -1,8 +1,8 @@
 """Fits to draws of the rows, and the sparse model that predicts held-out rows.
 
-Sigma = V L V' + s2 I as in probabilistic PCA (Tipping and Bishop 1999), but with the span of the sparse
-loadings `V` given. Within the span, Sigma equals the covariance matrix S of the data; s2 is the mean variance
-outside the span.
+The model is Sigma = V L V' + s2 I as in probabilistic PCA (Tipping and Bishop 1999), but with the span of the
+sparse loadings `V` given. Within the span, Sigma equals the covariance matrix S of the data; s2 is the mean
+variance outside the span.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from spcastat.linalg.operators import Operator
 from spcastat.reading.design import Spec
 from spcastat.reading.missing_values import Patterns, expect, outers
 from spcastat.solvers.thresholding import fitted
+
+# --- fits to draws --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +247,9 @@ def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool
     if own_card and getattr(plan.solver, "card", None) is not None and not plan.solver.ruled:
         plan = plan.with_card([int(count) for count in np.count_nonzero(state.V, axis=0)])
     return Refit(state.V, plan, fixed)
+
+
+# --- the sparse model -----------------------------------------------------------------------------
 
 
 #: Smallest noise variance, as a share of the mean variance.

@@ -1,8 +1,16 @@
-"""Fits of samples of the rows, aligned with the fit: bootstrap, sample splitting and stability selection.
+"""Fits of samples of the rows, aligned with the fit: bootstrap and stability selection.
 
 Samples that cannot be fitted are drawn again. Stability selection, by complementary halves: Shah and Samworth
 (2013), "Variable selection with error control: another look at stability selection", JRSS B 75; Meinshausen
 and Buehlmann (2010), "Stability selection", JRSS B 72.
+
+Sample splitting: variables are selected on one half of the rows, and judged on the other.
+
+What the other half estimates is the correlation of a selected variable with the score that the other
+selected variables make of the component, with the weights of the first half. It is a smooth function of the
+moments of the other half, whatever the first half selected: Rinaldo, Wasserman and G'Sell (2019),
+"Bootstrapping and sample splitting for high-dimensional, assumption-lean inference", Annals of Statistics 47.
+Several splits: Meinshausen, Meier and Buehlmann (2009), "p-values for high-dimensional regression", JASA 104.
 """
 
 from __future__ import annotations
@@ -15,6 +23,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.special import stdtr
 
 from spcastat.assess.draws import CovarianceSampler, Finished, Sampler, draw_generator, run_jobs
 from spcastat.assess.refit import Aligned, Refit, align
@@ -24,7 +33,6 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.scales import deviations
-from spcastat.linalg.ties import flip_signs
 
 Found = TypeVar("Found")
 
@@ -137,12 +145,13 @@ class _Draws(SampleFits):
         return [self.given.sampler.bootstrap(rng, number)]
 
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
-        V = aligned.V
+        V, k = aligned.V, aligned.V.shape[1]
         places = np.flatnonzero(V.T)
-        variances = np.diag(sample.products(V)) * sample.unit**2
+        both = np.diag(sample.products(np.hstack([V, self.given.refit.V]))) * sample.unit**2
+        variances, of_fit = both[:k], both[k:]
         op = self.given.op
         whole = np.diag(op.products(V)) * op.unit**2
-        return places, V.T.ravel()[places], variances, whole, aligned.similarity
+        return places, V.T.ravel()[places], variances, whole, aligned.similarity, of_fit
 
 
 def bootstrap(given: Resampling, n: int) -> Bootstrapped:
@@ -162,7 +171,7 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
     given = replace(given, sampler=given.sampler.prepared("bootstrap", n, given.seed))
     draws, again = zip(*_Draws(given).run(n, "bootstrap").results, strict=True)
     places, values, *further = zip(*(draw for (draw,) in draws), strict=True)
-    variances, whole, similarity = map(np.array, further)
+    variances, whole, similarity, of_fit = map(np.array, further)
     return Bootstrapped(
         *by_place(given.refit.V, places, values),
         variances,
@@ -172,76 +181,8 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
         asked=n,
         again=sum(again),
         normal=isinstance(given.sampler, CovarianceSampler),
+        of_fit=of_fit,
     )
-
-
-# --- sample splitting -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Work:
-    """Job for one bootstrap draw from the half of the rows that did not choose the supports."""
-
-    half: Sampler
-    chosen: np.ndarray
-    seed: int
-
-    def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        drawn = self.half.bootstrap(draw_generator(self.seed, number + 1), number)
-        return leading_on(drawn, self.chosen)
-
-
-def split(given: Resampling, n: int) -> Split:
-    """Select supports on half of the rows; bootstrap their leading eigenvectors on the other half.
-
-    Parameters
-    ----------
-    given : Resampling
-    n : int
-        Number of bootstrap draws from the second half.
-    """
-    rng = draw_generator(given.seed, 0)
-    given = replace(given, sampler=given.sampler.prepared("split", n, given.seed))
-
-    def draw() -> tuple[tuple[Sampler, Sampler], np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        first, second = given.sampler.halves(rng)
-        V = given.aligned(given.refit(first.whole(), rng)).V
-        return (first, second), V, leading_on(second.whole(), V)
-
-    (halves, chosen, (V, variances)), again = attempted(draw)
-    work = _Work(halves[1], V, given.seed)
-    drawn = run_jobs(work, n, n_jobs=given.n_jobs, what="bootstrap of one half").results
-    if len(drawn) < 2:
-        raise KeyboardInterrupt  # too few for standard deviations
-    places = np.flatnonzero(chosen.T)
-    return Split(
-        places,
-        V.T.ravel()[places],
-        np.array([W.T.ravel()[places] for W, _ in drawn]).std(axis=0, ddof=1),
-        variances,
-        deviations(np.array([values for _, values in drawn])),
-        given.aligned(chosen).similarity,
-        (halves[0].n, halves[1].n),
-        len(drawn),
-        n,
-        again,
-        isinstance(given.sampler, CovarianceSampler),
-    )
-
-
-def leading_on(op: Operator, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the leading eigenvector on each support of `V`, shape (p, k), and its variance, shape (k,).
-
-    Its product with the column of `V` is positive; if that is zero, its largest absolute loading is.
-    """
-    W, variances = np.zeros(V.shape), np.zeros(V.shape[1])
-    for j, v in enumerate(V.T):
-        support = np.flatnonzero(v)
-        S = op.block(support)
-        values, vectors = np.linalg.eigh(symmetric(S))
-        W[support, j], variances[j] = vectors[:, -1], values[-1] * op.unit**2
-    W = W * flip_signs(W)
-    return W * np.where(np.einsum("ij,ij->j", W, V) < 0, -1.0, 1.0), variances
 
 
 # --- stability selection -------------------------------------------------------------------------
@@ -365,3 +306,172 @@ def _associates(
                 r = correlation[np.searchsorted(met, variables[a]), np.searchsorted(met, variables[b])]
                 found.append((component, variables[a], variables[b], r))
     return np.array(found, dtype=float).reshape(-1, 4)
+
+
+#: The smallest quantile that the combination of p-values over splits considers.
+LEAST_QUANTILE = 0.05
+#: Correlations nearer to one than this count as this near, so that Fisher's z is finite.
+NEAREST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Job for one bootstrap draw from the half of the rows that did not select the variables."""
+
+    half: Sampler
+    W: np.ndarray
+    seed: int
+
+    def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        drawn = self.half.bootstrap(draw_generator(self.seed, number + 1), number)
+        r, variances = with_others(drawn, self.W)
+        return fisher(r), variances
+
+
+def split(given: Resampling, n: int, repeats: int = 1) -> Split:
+    """Select variables on half of the rows, and estimate their correlations on the other half.
+
+    Parameters
+    ----------
+    given : Resampling
+    n : int
+        Number of bootstrap draws from the second half of each split.
+    repeats : int
+        Number of splits. The intervals are those of the first.
+
+    Returns
+    -------
+    Split
+        If interrupted by Ctrl-C, of the draws or splits made so far.
+    """
+    first, p_values = _one_split(given, n, given.seed)
+    every, found = [p_values], first
+    while len(every) < repeats and found.draws == n:
+        try:
+            seed = int(draw_generator(given.seed, n + len(every)).integers(2**63))
+            found, p_values = _one_split(given, n, seed)
+        except KeyboardInterrupt:
+            break
+        every.append(p_values)
+    combined = combined_p_values(np.array(every))
+    return replace(first, p_value=combined, repeats=len(every))
+
+
+def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]:
+    """Return the results of one split, and its p-values, shape (p, k).
+
+    They are adjusted by Bonferroni's factor for the number of tests, 1 for variables that were not selected,
+    and NaN for those selected without others.
+    """
+    rng = draw_generator(seed, 0)
+    given = replace(given, sampler=given.sampler.prepared("split", n, seed))
+
+    def draw() -> tuple[tuple[Sampler, Sampler], np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        halves = given.sampler.halves(rng)
+        W = given.aligned(given.refit(halves[0].whole(), rng)).V
+        return halves, W, with_others(halves[1].whole(), W)
+
+    (halves, W, (r, variances)), again = attempted(draw)
+    done = run_jobs(_Work(halves[1], W, seed), n, n_jobs=given.n_jobs, what="bootstrap of one half")
+    if len(done.results) < 2:
+        raise KeyboardInterrupt  # too few for standard deviations
+    z = np.array([one for one, _ in done.results])
+    # As in Fisher's standard error, 1 / sqrt(n - 3): the bootstrap's is that of n rows, too small by this
+    # factor for few rows.
+    rows = halves[1].n
+    errors = z.std(axis=0, ddof=1) * np.sqrt(rows / max(rows - 3, 1))
+    p_values = np.ones(W.shape)
+    selected, tested = W != 0, np.isfinite(r)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_values[tested] = 2.0 * stdtr(max(rows - 2, 1), -np.abs(fisher(r[tested])) / errors[tested])
+    p_values[np.isnan(p_values)] = 1.0  # a correlation that is zero in every draw
+    p_values = np.minimum(p_values * max(int(tested.sum()), 1), 1.0)
+    p_values[selected & ~tested] = np.nan
+    places = np.flatnonzero(W.T)
+    found = Split(
+        places,
+        W.T.ravel()[places],
+        r.T.ravel()[places],
+        errors.T.ravel()[places],
+        variances,
+        deviations(np.array([one for _, one in done.results])),
+        given.aligned(W).similarity,
+        p_values,
+        (halves[0].n, rows),
+        1,
+        len(done.results),
+        n,
+        again,
+        isinstance(given.sampler, CovarianceSampler),
+    )
+    return found, p_values
+
+
+def with_others(op: Operator, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return correlations of variables with the scores of the other variables, and variances of the scores.
+
+    Parameters
+    ----------
+    op : Operator
+    W : ndarray of shape (p, k)
+        Weights, the same for any data.
+
+    Returns
+    -------
+    ndarray of shape (p, k)
+        Correlation of variable j with X u, where u is column c of W with a zero for j. NaN where W is zero,
+        and where the variable or X u has no variance.
+    ndarray of shape (k,)
+        Variances of X W.
+    """
+    correlations, variances = np.full(W.shape, np.nan), np.zeros(W.shape[1])
+    for c, w in enumerate(W.T):
+        support = np.flatnonzero(w)
+        S, u = op.block(support), w[support]
+        own, products = np.diag(S), S @ u
+        whole = max(float(u @ products), 0.0)
+        variances[c] = whole * op.unit**2
+        if len(support) < 2:
+            continue
+        covariances = products - own * u
+        others = whole - 2.0 * u * products + own * u**2
+        varies = (own > 0) & (others > NEAREST * (whole + own * u**2))
+        sizes = np.sqrt(np.where(varies, own * others, 1.0))
+        correlations[support, c] = np.where(varies, covariances / sizes, np.nan).clip(-1.0, 1.0)
+    return correlations, variances
+
+
+def fisher(r: np.ndarray) -> np.ndarray:
+    """Return Fisher's z of correlations, the inverse hyperbolic tangent."""
+    return np.arctanh(r.clip(NEAREST - 1.0, 1.0 - NEAREST))
+
+
+def combined_p_values(p_values: np.ndarray) -> np.ndarray:
+    """Return p-values that combine those of several splits of the same rows.
+
+    Parameters
+    ----------
+    p_values : ndarray of shape (B, ...)
+        P-values of B splits, adjusted for the tests of their split; 1 if not tested. NaN is 1, too, but the
+        result is NaN if no split has a test.
+
+    Returns
+    -------
+    ndarray
+        With one split its p-values. With several, min(1, (1 - log g) inf Q(x) over x in (g, 1)), where
+        g = LEAST_QUANTILE and Q(x) = min(1, x-quantile of the p-values / x): Meinshausen, Meier and
+        Buehlmann (2009), equations 2.2 and 2.3. The family-wise error rate is that of the splits.
+    """
+    untested = np.isnan(p_values).any(axis=0) & ~(p_values < 1.0).any(axis=0)
+    filled = np.where(np.isnan(p_values), 1.0, p_values)
+    B = len(filled)
+    if B == 1:
+        return np.where(untested, np.nan, filled[0])
+    ordered = np.sort(filled, axis=0)
+    # The x-quantile is the ceil(B x)-th smallest p-value, the same for x in ((i - 1) / B, i / B]: the
+    # quotient is least at the right end, where x = i / B.
+    ends = np.arange(1, B + 1) / B
+    kept = ends > LEAST_QUANTILE * (1.0 + 1e-12)
+    quotients = ordered[kept] / ends[kept].reshape(-1, *[1] * (ordered.ndim - 1))
+    combined = np.minimum((1.0 - np.log(LEAST_QUANTILE)) * quotients.min(axis=0), 1.0)
+    return np.where(untested, np.nan, combined)

@@ -1,21 +1,20 @@
-"""Moments of subsets of the rows, in memory or in chunks.
+"""Moments of subsets of the rows: halves, samples and bootstrap draws, in memory or in chunks.
 
 A choice made on one half of the rows can be tested on the other. For rows in memory the halves are drawn at
 random with the seed. For rows in chunks a hash of the row's values, its position (with dask, the position in
-its partition) and the seed determines its half. The whole weight of a row belongs to one half.
+its partition) and the seed determines its half, and not the size of the chunks. The whole weight of a row
+belongs to one half. A random sample consists of the rows with the smallest keys, which are hashes of the same
+kind.
+
+A hash of this kind also determines how often a bootstrap draw contains a row in chunks. The number of copies
+is an independent Poisson variable with mean one, instead of a multinomial count: Hanley and MacGibbon (2006),
+"Creating non-parametric bootstrap samples using Poisson frequencies", Computer Methods and Programs in
+Biomedicine 83.
 
 Every fold, half and draw of rows in chunks needs its own matrix of cross-products. If there are too many
 columns for these, only some are used: the columns with a nonzero loading, then the columns with the largest
 covariances with the components, then the columns with the largest variances. The results hold for these
 columns only, and reports give their number.
-
-A random sample consists of the rows with the smallest keys; the keys are hashes of the same kind.
-
-How often a draw contains a row depends on a hash of the row's values, its position (with dask, the position
-in its partition) and the seed, and not on the size of the chunks. In a bootstrap draw the number of copies of
-a row is an independent Poisson variable with mean one, instead of a multinomial count: Hanley and MacGibbon
-(2006), "Creating non-parametric bootstrap samples using Poisson frequencies", Computer Methods and Programs
-in Biomedicine 83.
 """
 
 from __future__ import annotations
@@ -282,6 +281,11 @@ def drawn_rows(state: FitState, stream: Stream, size: int = 2000, seed: int = 0)
 #: Largest number of elements of all cross-products of a pass: in this process, and for each part of a
 #: distributed pass.
 MOST, MOST_DISTRIBUTED = 64_000_000, 8_000_000
+
+
+# --- bootstrap draws and halves of rows in chunks -------------------------------------------------
+
+
 #: Columns may be left out if the number that remains is at least this multiple of the columns with loadings.
 ROOM = 3
 #: Distribution function of a Poisson variable with mean one; larger counts have a probability of 1e-18.

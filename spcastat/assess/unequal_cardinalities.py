@@ -234,8 +234,8 @@ def select(
     keys : list
         See :class:`Selected`.
     each : {"auto", "equal", "free"}
-        With "auto", unequal cardinalities are tried under the rule "worth" for up to HELD variables, and
-        chosen if preferred.
+        With "auto", unequal cardinalities are tried under the rule "worth" for up to GRAM_LIMIT variables,
+        and chosen if preferred.
     """
     place, best = choose(found, cards, by, rule, share)
     dense = 1.0

@@ -22,12 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-from spcastat.cli import fit_command as fit
-from spcastat.cli import path_commands as choose
-from spcastat.cli import path_commands as path
-from spcastat.cli import plot_command as plot
-from spcastat.cli import transform_command as transform
-from spcastat.cli import verify_command as verify
+from spcastat.cli import fit_command, path_commands, plot_command, transform_command, verify_command
 from spcastat.cli.input_tables import bundled
 from spcastat.cli.output_files import discard_output, require_output, show, tell
 from spcastat.config import nearest, warnings_told
@@ -86,33 +81,45 @@ def _datasets(args: argparse.Namespace) -> str:
 
 
 COMMANDS = {
-    "fit": Command("fit a sparse PCA and print it", fit.arguments, fit.run, fit.EXAMPLES),
+    "fit": Command(
+        "fit a sparse PCA and print it", fit_command.arguments, fit_command.run, fit_command.EXAMPLES
+    ),
     "choose": Command(
         "choose how many components and how sparse, and fit them",
-        choose.arguments,
-        choose.run,
-        choose.EXAMPLES,
+        path_commands.arguments,
+        path_commands.run,
+        path_commands.EXAMPLES,
     ),
     "path": Command(
         "fit many cardinalities and print what each explains",
-        path.path_arguments,
-        path.run_path,
-        path.PATH_EXAMPLES,
+        path_commands.path_arguments,
+        path_commands.run_path,
+        path_commands.PATH_EXAMPLES,
     ),
     "explore": Command(
         "write a page with a slider over the cardinalities",
-        path.explore_arguments,
-        path.run_explore,
-        path.EXPLORE_EXAMPLES,
+        path_commands.explore_arguments,
+        path_commands.run_explore,
+        path_commands.EXPLORE_EXAMPLES,
     ),
     "compare": Command(
-        "compare fits side by side", path.compare_arguments, path.run_compare, path.COMPARE_EXAMPLES
+        "compare fits side by side",
+        path_commands.compare_arguments,
+        path_commands.run_compare,
+        path_commands.COMPARE_EXAMPLES,
     ),
-    "plot": Command("draw a figure of a fit", plot.arguments, plot.run, plot.EXAMPLES),
+    "plot": Command(
+        "draw a figure of a fit", plot_command.arguments, plot_command.run, plot_command.EXAMPLES
+    ),
     "transform": Command(
-        "scores of new rows by a saved fit, as CSV", transform.arguments, transform.run, transform.EXAMPLES
+        "scores of new rows by a saved fit, as CSV",
+        transform_command.arguments,
+        transform_command.run,
+        transform_command.EXAMPLES,
     ),
-    "verify": Command("check a proof in a file", verify.arguments, verify.run, verify.EXAMPLES),
+    "verify": Command(
+        "check a proof in a file", verify_command.arguments, verify_command.run, verify_command.EXAMPLES
+    ),
     "methods": Command("list the methods", None, _methods),
     "datasets": Command("list the bundled data sets", None, _datasets),
 }
@@ -133,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="spcastat",
         description="Sparse principal component analysis for statisticians.",
-        epilog=fit.EXAMPLES + "  spcastat COMMAND --help\n" + _CODES,
+        epilog=fit_command.EXAMPLES + "  spcastat COMMAND --help\n" + _CODES,
         **how,
     )
     parser.add_argument("--version", action="version", version=f"spcastat {__version__}")
@@ -264,7 +271,7 @@ def names() -> dict[str, Iterable[str]]:
         "objective": OBJECTIVES,
         "effort": EFFORTS,
         "promise": PROMISES,
-        "kind": plot.KINDS,
+        "kind": plot_command.KINDS,
         "by": ("cv", "ebic", "bic", "is", "variance"),
         "rule": ("worth", "1se", "paired", "min"),
         "each": ("auto", "equal", "free"),

@@ -31,7 +31,7 @@ def workbook_table(
     sheet : str or None
         The name of the sheet; by default the first, with a note on standard error if there are several.
     header, labels, say
-        As for :class:`spcastat.textfiles.TextTable`.
+        As for :class:`spcastat.reading.textfiles.TextTable`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Output of the command: formats and files."""
+"""What the command writes: tables, pictures and reports, in files or on standard output."""
 
 from __future__ import annotations
 
@@ -298,6 +298,9 @@ def discard_output() -> None:
         os.close(nowhere)
 
 
+# --- formats of a fit -----------------------------------------------------------------------------
+
+
 FORMATS = ("text", "html", "latex", "markdown", "docx", "json")
 #: File extension -> format.
 ENDINGS = {
@@ -362,8 +365,8 @@ def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argpar
     if args.describe and kind != "json":
         further = [*further, _described(fit)]
     if kind == "docx":
-        from spcastat.show.docx import write_tables
         from spcastat.show.grid import Layout
+        from spcastat.show.word_file import write_tables
 
         documents = [fit.summary(**arranged)._document(), *(one._document() for one in further)]
         write_tables(args.out, documents, Layout(**given), "--format docx")

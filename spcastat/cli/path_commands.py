@@ -6,8 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli import fit_command as fitting
-from spcastat.cli import output_files as output
+from spcastat.cli import fit_command, output_files
 from spcastat.cli.fit_command import card, fitting_arguments, prepare, require_k, rule, rule_arguments
 from spcastat.cli.input_tables import DATA, is_saved_fit, names
 from spcastat.cli.output_files import given_of
@@ -89,11 +88,11 @@ def path_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_path(args: argparse.Namespace) -> str:
     """Fit a path, write the requested files, and return its table as text."""
-    output.refuse_overlap([args.data], {"--plot": args.plot, "--out": args.out})
-    output.require_picture(args.plot)
-    output.csv_separator(args.out or "")
+    output_files.refuse_overlap([args.data], {"--plot": args.plot, "--out": args.out})
+    output_files.require_picture(args.plot)
+    output_files.csv_separator(args.out or "")
     path = _fitted_path(args)
-    output.write_table_and_picture(args, path)
+    output_files.write_table_and_picture(args, path)
     return str(path)
 
 
@@ -112,7 +111,7 @@ def explore_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_explore(args: argparse.Namespace) -> str:
     """Fit a path and write the interactive page of its fits."""
-    output.refuse_overlap([args.data], {"--out": args.out})
+    output_files.refuse_overlap([args.data], {"--out": args.out})
     path = _fitted_path(args)
     path.explore(args.out, title=args.title, max_points=args.max_points)
     return f"{path}\n\npage written to {args.out}"
@@ -135,8 +134,8 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_compare(args: argparse.Namespace) -> str:
     """Compare fits of one data set, or saved fits."""
-    output.refuse_overlap(args.files, {"--plot": args.plot})
-    output.require_picture(args.plot)
+    output_files.refuse_overlap(args.files, {"--plot": args.plot})
+    output_files.require_picture(args.plot)
     from spcastat.results.compare import compare
 
     saved = [is_saved_fit(file) for file in args.files]
@@ -155,7 +154,7 @@ def run_compare(args: argparse.Namespace) -> str:
         )
     comparison = compare(fits, held_out=args.held_out)
     if args.plot:
-        output.save_figure(args.plot, lambda ax: comparison.plot(ax=ax))
+        output_files.save_figure(args.plot, lambda ax: comparison.plot(ax=ax))
     return str(comparison)
 
 
@@ -191,6 +190,9 @@ def _fit_all(args: argparse.Namespace) -> dict[str, SpcaResult]:
     return fits
 
 
+# --- choose ---------------------------------------------------------------------------------------
+
+
 EXAMPLES = """\
 examples:
   spcastat choose trees.csv --scale --report trees.html
@@ -216,30 +218,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--share", type=float, help="share of the variance of dense PCA to keep, with --by variance: 0.9")
     add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
     add("--method", help="see: spcastat methods")
-    fitting.rule_arguments(parser)
+    fit_command.rule_arguments(parser)
     add("--plot", metavar="OUT.png", help="draw the criterion against the cardinality")
     add("--out", metavar="OUT.csv", help="write the table")
     add("--report", metavar="OUT.html", help="write a page with the choice, tables and plots")
-    fitting.groups_argument(parser)
+    fit_command.groups_argument(parser)
     add("--save", metavar="OUT.spca", help="store the fit in a file, for transform and compare")
-    fitting.fitting_arguments(parser)
+    fit_command.fitting_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> str:
     """Choose and fit, write the requested files, and return the text to print."""
     written = {"--plot": args.plot, "--out": args.out, "--report": args.report, "--save": args.save}
-    output.refuse_overlap([args.data], written)
-    output.require_picture(args.plot)
-    output.csv_separator(args.out or "")
+    output_files.refuse_overlap([args.data], written)
+    output_files.require_picture(args.plot)
+    output_files.csv_separator(args.out or "")
     from spcastat import choosing
 
-    table, groups = fitting.grouped(args)
-    data, covariance, given = fitting.prepare(args, table)
-    given |= given_of(args, _OPTIONS) | fitting.rule(args)
+    table, groups = fit_command.grouped(args)
+    data, covariance, given = fit_command.prepare(args, table)
+    given |= given_of(args, _OPTIONS) | fit_command.rule(args)
     choice = choosing.choose(data, covariance=covariance, **given)
     if args.save:
         choice.fit.save(args.save)
-    output.write_table_and_picture(args, choice)
+    output_files.write_table_and_picture(args, choice)
     if args.report:
         choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line, groups=groups)
     return f"{choice}\n\n{choice.fit}"

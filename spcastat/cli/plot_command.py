@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli import fit_command as fitting
+from spcastat.cli import fit_command
 from spcastat.cli.input_tables import DATA, columns_apart, is_saved_fit, names
 from spcastat.cli.output_files import given_of, refuse_overlap, require_picture, save_figure
 from spcastat.config import listed, nearest, one_of
@@ -59,18 +59,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set (spcastat datasets); or a saved fit")
     add("--out", metavar="OUT", required=True, help="the picture: .png, .svg, .pdf, ...")
     add("--k", type=int, help="number of components")
-    fitting.sparsity_arguments(parser)
+    fit_command.sparsity_arguments(parser)
     figure = parser.add_argument_group("the figure")
     figure.add_argument("--components", type=names, metavar="A,B,...", help="by number or name: 1,3")
     figure.add_argument("--groups", metavar="NAME", help="a column that colours rows, and is not fitted")
     figure.add_argument("--color", metavar="NAME", help="a column of numbers for a colour bar")
     figure.add_argument("--labels", action="store_true", help="name the rows")
     about = "any other option of the method: arrows=correlations"
-    figure.add_argument("--set", type=fitting.named_value, action="append", metavar="NAME=VALUE", help=about)
+    figure.add_argument(
+        "--set", type=fit_command.named_value, action="append", metavar="NAME=VALUE", help=about
+    )
     figure.add_argument("--size", type=_size, metavar="WxH", help="inches: 6.4x4.4")
     figure.add_argument("--dpi", type=int, metavar="N", help="dots per inch, for .png (300)")
-    fitting.resampling_arguments(parser)
-    fitting.fitting_arguments(parser)
+    fit_command.resampling_arguments(parser)
+    fit_command.fitting_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> str:
@@ -103,13 +105,13 @@ def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
     """Return a fit of the data, and the columns that colour its rows."""
     from spcastat import api
 
-    fitting.require_k(args)
+    fit_command.require_k(args)
     wanted = given_of(args, ("groups", "color"))
     table, columns = (None, {}) if not wanted else columns_apart(args, wanted)
-    data, covariance, given = fitting.prepare(args, table)
-    given |= given_of(args, ("card", "variance")) | fitting.rule(args)
+    data, covariance, given = fit_command.prepare(args, table)
+    given |= given_of(args, ("card", "variance")) | fit_command.rule(args)
     fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
-    fitting.resample(fit, args)
+    fit_command.resample(fit, args)
     return fit, columns
 
 

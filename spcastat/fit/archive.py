@@ -279,6 +279,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return held
 
 
+# --- replacement of files -------------------------------------------------------------------------
+
+
 def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
     """Check a user's path of a file to write, and return it.
 

@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import checked_level, flag
-from spcastat.fit import resampling_frames as trust
+from spcastat.fit import resampling_frames
 from spcastat.fit import rows as distances
 from spcastat.fit.moments import Moments
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState
 from spcastat.measures import MEASURES, Measure, measures_of
+
+# --- variables by components ----------------------------------------------------------------------
 
 
 def loadings(state: FitState) -> pd.DataFrame:
@@ -102,7 +104,7 @@ def tidy(state: FitState, zeros: bool = False, conf_int: bool = False, level: fl
     terms = state.spec.columns.to_flat_index()[rows % p]
     frame = pd.DataFrame({"term": terms, "component": state.components[rows // p], "loading": values[rows]})
     if flag("conf_int", conf_int):
-        trust.widen(state, frame, rows, level)
+        resampling_frames.widen(state, frame, rows, level)
     return frame
 
 
@@ -191,6 +193,9 @@ def reconstruction(state: FitState) -> pd.DataFrame:
     values = {"error": moments.measure("rre"), "dense": dense}
     index = pd.RangeIndex(state.V.shape[1] + 1, name="components")
     return pd.DataFrame({name: np.concatenate([[1.0], one]) for name, one in values.items()}, index=index)
+
+
+# --- variances ------------------------------------------------------------------------------------
 
 
 #: The heading of the cumulative shares in tables.

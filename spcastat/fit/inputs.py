@@ -95,7 +95,7 @@ class Source:
     checksum : int or None
         Checksum of `matrix`, if it shares memory with the caller's data.
     about : Mapping
-        Further facts about a covariance matrix; see :class:`spcastat.intake.Covariance`.
+        Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
     covariates : ndarray of shape (n, q) or None
         The covariates for which `matrix` was adjusted.
     groups : ScalingGroups or None

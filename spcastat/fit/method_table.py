@@ -13,8 +13,8 @@ from spcastat.solvers.solver import Solver
 #: Options that control how sparse a fit is.
 CONTROLS = ("card", "total", "t", "penalty", "threshold", "variance")
 
-#: Options that the engine implements: how to choose the best of several starts, and whether to search first
-#: among some of many variables.
+#: Options that are not fields of a solver: how to choose the best of several starts, and whether to search
+#: first among some of many variables.
 AIMED = ("objective",)
 SCREENED = ("screen",)
 
@@ -37,7 +37,7 @@ class Method:
     without : tuple of str
         Fields that are no options under this name.
     further : tuple of str
-        Options that the engine implements for this method: AIMED, SCREENED.
+        Options of this method that are not fields of its solver: AIMED, SCREENED.
     use : str
         When to use the method, and when not, in a sentence or two.
     """

@@ -82,7 +82,7 @@ def prepare_with_gaps(
     X : ndarray of shape (n, p)
         NaN for missing values.
     weights, center, scale, names
-        As for :func:`spcastat.operators.prepare`. The EM model is fitted to scaled columns: with
+        As for :func:`spcastat.linalg.build.prepare`. The EM model is fitted to scaled columns: with
         ``scale=True`` they are divided by the standard deviations of their measured values, with an array by
         its values, and with blocks as within blocks. The final scale is the standard deviations from the EM.
     how : {"em", "pairwise"}

@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.errors import NoRowsError
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.operators import Operator
-from spcastat.measures import MEASURES
+from spcastat.measures import MEASURES, measure_named
 
 
 class Moments:
@@ -165,6 +165,6 @@ class Moments:
                 "least_squares": lambda: np.cumsum((self._basis[1] ** 2).sum(axis=0)) / self.op.total,
                 "rre": lambda: np.sqrt((1.0 - self.measure("pev")).clip(min=0.0)),
             }
-            compute = known.get(name, lambda: MEASURES[name](self.V, self.op))
+            compute = known.get(name, lambda: measure_named(name)(self.V, self.op))
             self._measures[name] = np.asarray(compute(), dtype=float)
         return self._measures[name]

@@ -34,6 +34,9 @@ from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.solvers.solver import Solver
 
+# --- rules for supports ---------------------------------------------------------------------------
+
+
 #: Options that restrict the supports.
 RULE = ("include", "exclude", "disjoint", "together")
 #: The largest number of variables for `together`: exchanges of groups use matrices of all variables.
@@ -257,6 +260,9 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
             f"include and exclude leave no disjoint=True components of card={list(cards)}: some of them "
             "compete for too few variables. Name fewer, give smaller cards, or leave disjoint out."
         )
+
+
+# --- checks of options ----------------------------------------------------------------------------
 
 
 #: Largest number of starts of one fit.

@@ -121,7 +121,7 @@ class Plan:
         return self.method.name if self.solver.needs == "rows" else ""
 
     def groups(self, k: int) -> np.ndarray:
-        """Return labels, shape (k,): components with the same label are sorted by variance, see `settle`.
+        """Return labels, shape (k,), for `order_and_sign`: components of one label are sorted by variance.
 
         By default these are the components with equal cardinality (bound, penalty), if the method finds all
         components together and does not determine their order itself.

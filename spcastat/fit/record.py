@@ -1,4 +1,4 @@
-"""What a fit remembers of how it was made and of its last resampling, and copies that share no memory.
+"""The record of a fit: how it was made, what was proven, its last resampling; copies that share no memory.
 
 A loading is identified by its place: place j + p c is variable j in component c.
 """
@@ -21,6 +21,9 @@ from spcastat.fit.inputs import Source
 from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
 from spcastat.solvers.solver import ADVICE
+
+# --- copies ---------------------------------------------------------------------------------------
+
 
 T = TypeVar("T")
 
@@ -50,6 +53,9 @@ def deep_copy(value: T) -> T:
     if isinstance(given, pd.DataFrame):
         copied.columns = deep_copy(given.columns)
     return copied
+
+
+# --- how the fit was made -------------------------------------------------------------------------
 
 
 #: The packages whose versions are recorded, if imported.
@@ -106,7 +112,7 @@ class Record:
         For a search on some of the variables: the numbers of variables ``searched``, of all ``variables``,
         of ``rounds``, and of ``unexcluded`` variables: those that might still improve the fit by a swap.
     evidence : dict, or None
-        Report on a search over supports: the fields of :class:`spcastat.solvers.Searched`.
+        Report on a search over supports: the fields of :class:`spcastat.solvers.solver.Searched`.
     call : str
         The call that reproduces the fit, with `data` in place of the data.
     versions : dict of str to str
@@ -129,10 +135,12 @@ class Record:
     chosen : list of str, callable, or None
         Sentences on how the numbers of components and of loadings were chosen, for a fit by `choose`, or a
         function that writes them; see `how_chosen` and `written`.
+    k_found : int or None
+        Number of components that `choose_k` found on the same rows, if known.
     matrix : dict, or None
-        Further facts about a covariance matrix; see :class:`spcastat.intake.Covariance`.
+        Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
     groups : dict, or None
-        Groups of variables used for scaling; see :class:`spcastat.operators.ScalingGroups`.
+        Groups of variables used for scaling; see :class:`spcastat.linalg.standardisation.ScalingGroups`.
     """
 
     method: str
@@ -173,6 +181,7 @@ class Record:
     chosen: list[str] | Callable[[], list[str]] | None = None
     matrix: dict[str, Any] | None = None
     groups: dict[str, Any] | None = None
+    k_found: int | None = None
 
     @property
     def converged(self) -> bool:
@@ -307,6 +316,9 @@ class Proven:
     kind = property(attrgetter("scope", "measure", "orthogonal"))
 
 
+# --- resampling -----------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Bootstrapped:
     """Loadings and variances of bootstrap draws, aligned with the fit.
@@ -329,6 +341,8 @@ class Bootstrapped:
         Number of draws requested, and of samples redrawn because no fit was possible on them.
     normal : bool
         Whether the draws are normal rows with the covariance matrix of the fit.
+    of_fit : ndarray of shape (B, k), or None
+        Variances of the scores of the fit's components on the rows of each draw; None in older files.
     """
 
     places: np.ndarray
@@ -340,6 +354,7 @@ class Bootstrapped:
     asked: int
     again: int
     normal: bool
+    of_fit: np.ndarray | None = None
 
     @property
     def draws(self) -> int:
@@ -391,21 +406,30 @@ class HalfSamples:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Variables selected on one half of the rows, and their loadings on the other half.
+    """Components computed from one half of the rows, and their associations with variables on the other.
 
     Attributes
     ----------
     places : ndarray of int, shape (m,)
-        Indices, in the flattened (k, p) loadings, of those that were selected on the first half.
-    estimate, std_error : ndarray of shape (m,)
-        These loadings computed from the other half (the leading eigenvector on each support), and their
-        standard errors.
+        Places of the loadings that are nonzero in the fit of the first half.
+    loadings : ndarray of shape (m,)
+        These loadings.
+    correlation : ndarray of shape (m,)
+        Correlation, on the second half, of the variable with the score that the other selected variables make
+        of the component; NaN without other variables.
+    std_error : ndarray of shape (m,)
+        Standard errors of Fisher's z of these correlations.
     variances, variance_errors : ndarray of shape (k,)
-        Variances of the scores on the other half, and their standard errors.
+        Variances of the scores on the second half, and their standard errors.
     similarity : ndarray of shape (k,)
-        Absolute correlations of the scores of the selected components with those of the fit.
+        Absolute correlations of the scores of the components with those of the fit.
+    p_value : ndarray of shape (p, k)
+        P-values of zero correlations, combined over all splits, and adjusted for all loadings; NaN for a
+        variable that was selected only without others.
     rows : tuple of (int, int)
         Number of rows in the selecting half, and in the other.
+    repeats : int
+        Number of splits. All but `p_value` is of the first.
     draws : int
         Number of bootstrap samples drawn from the other half.
     asked : int
@@ -417,12 +441,15 @@ class Split:
     """
 
     places: np.ndarray
-    estimate: np.ndarray
+    loadings: np.ndarray
+    correlation: np.ndarray
     std_error: np.ndarray
     variances: np.ndarray
     variance_errors: np.ndarray
     similarity: np.ndarray
+    p_value: np.ndarray
     rows: tuple[int, int]
+    repeats: int
     draws: int
     asked: int
     again: int
@@ -436,9 +463,10 @@ class Tested:
     Attributes
     ----------
     statistic : ndarray of shape (p, k)
-        Correlation of the variable with the score computed from the other variables.
+        Correlation of the variable with the score computed from the other variables. The tests compare this
+        statistic after studentising.
     p_value, q_value : ndarray of shape (p, k)
-        NaN for a constant variable.
+        NaN for a constant variable. The q-values are over the whole table; in earlier files over a component.
     draws, asked : int
         Number of permutations made, and number requested.
     fdr : str

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from spcastat.config import checked_level, flag, one_of
 from spcastat.errors import OptionError
@@ -14,28 +14,37 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested, deep_c
 from spcastat.fit.state import FitState
 from spcastat.linalg.scales import deviations
 
-#: Kinds of bootstrap intervals: from standard errors, or from quantiles of the draws.
-KINDS = ("normal", "percentile")
+#: Kinds of bootstrap intervals of loadings; those of variances have no "hull".
+KINDS = ("hull", "normal", "percentile")
 
 
 # --- bootstrap ------------------------------------------------------------------------------------
 
 
-def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "normal") -> pd.DataFrame:
+def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "hull") -> pd.DataFrame:
     """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
 
     The columns are "component", "term", "estimate", "std_error", "lower", "upper" and "selected". A loading
     that is zero in the fit but not in some draw has no bounds (NaN).
+
+    The kind "normal" is the estimate plus or minus z standard deviations of the draws. "hull" extends it to
+    zero unless the share of draws in which the loading has the sign of the estimate is at least
+    (1 + level) / 2: the estimate was selected for its size, which the normal interval ignores.
     """
     level, kind = checked_level(level), one_of("kind", kind, KINDS)
     estimate = state.V.T.ravel()[found.places]
     error = spread(found.values)
     bounds: Any
-    if kind == "normal":
+    if kind == "percentile":
+        bounds = quantiles(found.values, level)
+    else:
         half = ndtri(0.5 + level / 2.0) * error
         bounds = estimate - half, estimate + half
-    else:
-        bounds = quantiles(found.values, level)
+    if kind == "hull":
+        lower, upper = bounds
+        same_sign = (found.values * np.sign(estimate) > 0).mean(axis=0)
+        unsure = same_sign < 0.5 + level / 2.0
+        bounds = np.where(unsure, lower.clip(max=0.0), lower), np.where(unsure, upper.clip(min=0.0), upper)
     frame = _intervals(state, found.places, estimate, error, bounds)
     frame.loc[estimate == 0, ["lower", "upper"]] = np.nan
     frame["selected"] = (found.values != 0).mean(axis=0)
@@ -45,30 +54,54 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: st
 def variance_ci(
     state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "normal"
 ) -> pd.DataFrame:
-    """Return an interval for the variance of each component's scores, and its expectation on new rows.
+    """Return an interval for the variance that each component's scores have on new rows.
 
-    Normal intervals are exp(log(variance) +- z * sd of the logarithms). "held_out" is the variance minus the
-    mean excess of the variance of draws on their rows over that on the rows of the fit.
+    "estimate" is the variance on the rows of the fit. "held_out" is that minus the mean excess of the
+    variance of draws on their rows over that on the rows of the fit, its optimism.
+
+    The variances of the fit's components on the rows of the draws, d, show the sampling error of a variance
+    for fixed loadings. Normal intervals are exp(log(held_out) +- z * e), where e^2 = sd(log d)^2 + o^2 and o
+    is half of log(estimate / held_out): the optimism is an estimate, too, and counts with a standard error
+    of half its size. Percentile intervals are quantiles of d times held_out / estimate.
     """
-    level, kind = checked_level(level), one_of("kind", kind, KINDS)
+    level, kind = checked_level(level), one_of("kind", kind, KINDS[1:])
     estimate = np.diag(state.moments.scores).copy()
-    positive = (found.variances > 0).all(axis=0) & (estimate > 0)
+    held_out = estimate - (found.variances - found.whole).mean(axis=0)
+    draws = found.variances if found.of_fit is None else found.of_fit  # older files have no others
+    positive = (draws > 0).all(axis=0) & (held_out > 0) & (estimate > 0)
+    shrunk = np.where(positive, held_out, 1.0) / np.where(positive, estimate, 1.0)
     if kind == "normal":
-        logs = np.log(np.where(positive, found.variances, 1.0))
-        half = np.exp(ndtri(0.5 + level / 2.0) * spread(logs))
-        lower, upper = estimate / half, estimate * half
+        errors = np.hypot(spread(np.log(np.where(positive, draws, 1.0))), 0.5 * np.log(shrunk))
+        half = np.exp(ndtri(0.5 + level / 2.0) * errors)
+        lower, upper = held_out / half, held_out * half
     else:
-        lower, upper = quantiles(found.variances, level)
+        lower, upper = quantiles(draws, level) * shrunk
     return pd.DataFrame(
         {
             "component": state.components,
             "estimate": estimate,
-            "std_error": spread(found.variances),
+            "std_error": spread(draws),
             "lower": np.where(positive, lower, np.nan),
             "upper": np.where(positive, upper, np.nan),
-            "held_out": estimate - (found.variances - found.whole).mean(axis=0),
+            "held_out": held_out,
         }
     )
+
+
+def not_found(state: FitState) -> list[Any]:
+    """Return the components beyond the number that `choose_k` found on the same rows; none if not known.
+
+    The components with the largest variances count as found.
+    """
+    if state.record.k_found is None:
+        return []
+    order = np.argsort(-np.diag(state.moments.scores), kind="stable")
+    return [state.components[c] for c in sorted(order[state.record.k_found :].tolist())]
+
+
+def q_values(state: FitState, places: np.ndarray) -> np.ndarray | None:
+    """Return the q-values of the last `test_loadings` for the loadings at `places`; None without tests."""
+    return None if state.trust.tests is None else state.trust.tests.q_value.T.ravel()[places]
 
 
 def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
@@ -164,10 +197,29 @@ def associates(state: FitState, found: HalfSamples) -> pd.DataFrame:
 
 
 def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
-    """Return a normal interval, within [-1, 1], for every loading that the first half selected."""
-    half = ndtri(0.5 + checked_level(level) / 2.0) * found.std_error
-    bounds = found.estimate - half, found.estimate + half
-    return _intervals(state, found.places, found.estimate, found.std_error, bounds)
+    """Return intervals of the correlations of the variables that the first half selected.
+
+    They are intervals of Fisher's z, with the quantile of t with m - 2 degrees of freedom for m rows.
+    """
+    half = stdtrit(max(found.rows[1] - 2, 1), 0.5 + checked_level(level) / 2.0) * found.std_error
+    z = np.arctanh(found.correlation.clip(-1.0 + 1e-12, 1.0 - 1e-12))
+    component, term = _labels(state, found.places)
+    return pd.DataFrame(
+        {
+            "component": component,
+            "term": term,
+            "loading": found.loadings,
+            "correlation": found.correlation,
+            "std_error": found.std_error * (1.0 - found.correlation**2),
+            "lower": np.tanh(z - half),
+            "upper": np.tanh(z + half),
+        }
+    )
+
+
+def split_p_values(state: FitState, found: Split) -> pd.DataFrame:
+    """Return the p-values of all splits, adjusted for all loadings, p x k."""
+    return state.by_variable(found.p_value)
 
 
 def split_variance_ci(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
@@ -241,6 +293,9 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
             frame[name] = intervals[name].to_numpy()
     if known.stability is not None:
         frame["frequency"] = frequency(state, known.stability).to_numpy().T.ravel()[places]
+    q_value = q_values(state, places)
+    if q_value is not None:
+        frame["q_value"] = q_value
 
 
 # --- shared ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Scores, distances and reconstructions of rows."""
+"""Scores, distances and reconstructions of rows, those of the fit and new ones."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ from spcastat.reading.frames import in_library_of, open_table, with_columns
 from spcastat.reading.read import replay
 from spcastat.streams.base import Stream
 from spcastat.streams.opening import open_stream, read_whole
+
+# --- distances and their limits, of arrays --------------------------------------------------------
+
 
 #: Up to this many components, shares are averaged over all orders.
 ALL_ORDERS = 12
@@ -168,6 +171,9 @@ def shares(C: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
     return alone, average, last.clip(min=0.0)
 
 
+# --- scores and residuals -------------------------------------------------------------------------
+
+
 #: Residuals of sparse data are dense; with more numbers than this (400 MB) they are refused.
 MOST_RESIDUALS = 50_000_000
 
@@ -277,7 +283,7 @@ def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
     return pd.DataFrame(matrix - fitted, index=deep_copy(source.index), columns=deep_copy(state.spec.columns))
 
 
-# --- distances ------------------------------------------------------------------------------------
+# --- tables of distances --------------------------------------------------------------------------
 
 
 def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:

@@ -1,8 +1,8 @@
-"""Saving and loading a fit: its contents and their layout.
+"""Saving and loading a fit: the parts of its file, their checks, and the versions of the layout.
 
-The digest of the archive detects damage. These checks detect files that were not written by this package:
-parts of another type, shape or size, and missing parts. Whether the numbers are right cannot be checked
-without the data.
+The digest of the archive detects damage. The checks of the parts detect files that were not written by this
+package: parts of another type, shape or size, and missing parts. Whether the numbers are right cannot be
+checked without the data.
 
 A file states the version of its layout, `VERSION`. Within a layout, parts that older versions of the package
 did not write get defaults, and parts that newer versions added are ignored. A layout that older versions
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
@@ -23,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import flag
-from spcastat.errors import FileError, OptionError
+from spcastat.errors import DataWarning, FileError, OptionError
 from spcastat.fit import rows
 from spcastat.fit.archive import Archive, as_path, file_path, read_archive, write_archive, write_file
 from spcastat.fit.inputs import Source
@@ -62,6 +63,9 @@ from spcastat.measures import MEASURES
 from spcastat.reading.missing_values import PpcaModel
 from spcastat.solvers.solver import ADVICE
 from spcastat.version import __version__
+
+# --- the parts of a file --------------------------------------------------------------------------
+
 
 #: Tolerance for unit lengths and correlations.
 CLOSE = 1e-6
@@ -133,6 +137,7 @@ _RECORD: dict[str, Kind] = {
     "p n_init?": Whole(1),
     "n passes?": (None, Whole(1)),
     "dropped n_iter reached?": Whole(),
+    "k_found?": (None, Whole()),
     "options": Map(plain),
     "effective_n": (None, Real(0)),
     "objective": Real(),
@@ -186,6 +191,7 @@ _RESAMPLED = {
         **_DRAWS,
         "values": Array("f", ("draws", "m")),
         "variances whole": Array("f", ("draws", "k"), 0),
+        "of_fit": (None, Array("f", ("draws", "k"), 0)),
         "similarity": _SIMILARITY,
         "select": bool,
     },
@@ -201,12 +207,15 @@ _RESAMPLED = {
     },
     "split": {
         **_DRAWS,
-        "estimate": Array("f", ("m",)),
-        "std_error": Array("f", ("m",), 0),
+        "loadings": Array("f", ("m",), -1 - CLOSE, 1 + CLOSE),
+        "correlation": Array("f", ("m",), -1 - CLOSE, 1 + CLOSE, nan=True),
+        "std_error": Array("f", ("m",), 0, nan=True),
+        "p_value": Array("f", ("p", "k"), 0, 1, nan=True),
         "variances variance_errors": Array("f", ("k",), 0),
         "similarity": Array("f", ("k",), 0, 1 + CLOSE),
         "rows": List(Whole(2), 2),
         "draws": Whole(2),
+        "repeats": Whole(1),
     },
     "tests": {
         # earlier versions store 2 for a variable without variance, see `fits._unmarked`
@@ -322,6 +331,9 @@ def require_resampled(found: Mapping[str, Any], sizes: Sizes) -> None:
         require(_RESAMPLED[name], parts, dict(sizes), name)
         if "places" in parts and not (np.diff(parts["places"]) > 0).all():
             raise FileError(f"its {name}: the places of its loadings do not ascend.")
+
+
+# --- saving and loading ---------------------------------------------------------------------------
 
 
 FORMAT = "spcastat fit"
@@ -441,9 +453,7 @@ def _restore(content: Mapping[str, Any], reader: Unpacker) -> FitState:
         "measures": reader.each({n: one for n, one in content["measures"].items() if n in MEASURES}),
         "scores": None if scores is None else reader.value(scores["values"]),
         "proofs": reader.value(content.get("proofs", [])),
-        "resampled": {
-            name: _with_defaults(name, reader.each(trust[name])) for name in RESAMPLED if name in trust
-        },
+        "resampled": _resampled(trust, reader),
     }
     require_contents(held, record)
     standard, model = held["standard"], held["model"]
@@ -476,10 +486,28 @@ def _made(kind: Any, parts: Mapping[str, Any]) -> Any:
 # --- resampling -----------------------------------------------------------------------------------
 
 
+def _resampled(stored: Mapping[str, Any], reader: Unpacker) -> dict[str, Any]:
+    """Return the stored results of resampling, by kind.
+
+    Intervals of split inference for leading eigenvectors, from earlier versions, are left out with a warning.
+    """
+    held = {name: reader.each(stored[name]) for name in RESAMPLED if name in stored}
+    if "estimate" in held.get("split", ()):
+        del held["split"]
+        warnings.warn(
+            "The file has intervals of split_inference() of an earlier version, which did not hold in noise; "
+            "they were left out. Call fit.split_inference(data=...).",
+            DataWarning,
+            stacklevel=2,
+        )
+    return {name: _with_defaults(name, found) for name, found in held.items()}
+
+
 def _with_defaults(name: str, found: dict[str, Any]) -> dict[str, Any]:
     """Return the stored results of resampling, with defaults for parts that older files lack."""
+    if name == "bootstrap":
+        found.setdefault("of_fit", None)
     if name == "split":
-        found.setdefault("asked", found.get("draws"))
         found["rows"] = tuple(found["rows"])
     if name == "stability":
         found.setdefault("considered", None)

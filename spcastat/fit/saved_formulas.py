@@ -3,8 +3,8 @@
 Formulas are code, and so are their functions. Therefore only formulas of names, numbers and known functions
 are written and read, and formulas that were read are interpreted, never run
 (:mod:`spcastat.reading.evaluation`). The states of transforms and factors are checked: their types must be
-those that fitting produces, and their sizes are limited (:data:`spcastat.reading.expressions.LARGEST` columns
-for each call).
+those that fitting produces, and their sizes are limited
+(:data:`spcastat.reading.expressions.LARGEST_ROOT` columns for each call).
 """
 
 from __future__ import annotations

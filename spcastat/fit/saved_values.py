@@ -34,6 +34,9 @@ import pandas as pd
 
 from spcastat.errors import FileError
 
+# --- kinds of values ------------------------------------------------------------------------------
+
+
 #: Kinds (`dtype.kind`) of arrays that are stored as arrays.
 _KINDS = "biufmM"
 #: Largest length of a range of levels, categories or interval ends, which nothing else in the file confirms.
@@ -410,6 +413,9 @@ def _without_form(value: Any, where: str) -> FileError:
         f"The fit cannot be saved: {where} holds {value!r} of type {type(value).__qualname__}, which a "
         "file without pickle cannot hold."
     )
+
+
+# --- shapes and sizes -----------------------------------------------------------------------------
 
 
 #: Largest integer in a file.

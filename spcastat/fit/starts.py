@@ -1,6 +1,6 @@
 """Starting loadings, screening of many variables, and the final order and signs.
 
-The covariance matrix is formed for the candidates only. Other variables become candidates as long as an
+Screening forms the covariance matrix for the candidates only. Other variables become candidates as long as an
 exchange with one of them improves the fit.
 """
 
@@ -17,12 +17,14 @@ from spcastat.errors import OptionError
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
 from spcastat.linalg.ties import first_max, flip_signs, ranked, top, unit
-from spcastat.measures import MEASURES
+from spcastat.measures import MEASURES, measure_named
 from spcastat.progress import stage
 from spcastat.search.climbing import OBJECTIVES, Optima
 from spcastat.search.working_set import gram_of, improved
 from spcastat.solvers.bcd import BCD
 from spcastat.solvers.solver import Solution, Solver
+
+# --- order and signs ------------------------------------------------------------------------------
 
 
 def order_and_sign(op: Operator, V: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -59,6 +61,9 @@ def _by_support(V: np.ndarray) -> np.ndarray:
     sizes = -np.abs(used).round(9)  # so that rounding errors do not decide
     order = np.lexsort([*sizes[::-1], *(used == 0)[::-1]])  # lexsort sorts by its last key first
     return np.argsort(order).astype(float)
+
+
+# --- starting loadings ----------------------------------------------------------------------------
 
 
 #: Names of starts, in the order in which they are used.
@@ -222,7 +227,7 @@ def chosen(op: Operator, solution: Solution, aim: Aim, groups: np.ndarray) -> tu
         for value in solution.objectives:
             optima.add(1.0 - value / op.total)
         return solution, optima.table()
-    measure = MEASURES[aim.objective]
+    measure = measure_named(aim.objective)
     values = [float(measure(order_and_sign(op, V.T, groups)[0], op)[-1]) for V in found]
     for value in values:
         optima.add(value)
@@ -298,6 +303,9 @@ def candidates_among(p: int, solver: Solver, aim: Aim | None, *, must: bool, few
             f"needs as many as that, and there may be at most {GRAM_ORDER}. Give a smaller card."
         )
     return min(asked, p)
+
+
+# --- screening ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

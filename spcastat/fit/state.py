@@ -25,6 +25,8 @@ from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.search.rule import SupportRule
 
+# --- the state ------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, eq=False)
 class FitState:
@@ -48,7 +50,7 @@ class FitState:
         The model that imputes missing values, for a fit with ``na="em"``.
     proofs : tuple of Proven
         Proofs about the fit, one of each kind.
-    trust : Trust
+    trust : LastResults
         Results of resampling so far.
     """
 
@@ -124,6 +126,9 @@ class FitState:
                 "for the scores whose own variables were all measured."
             )
         return self.model
+
+
+# --- the rule for supports ------------------------------------------------------------------------
 
 
 #: A forced loading whose square is below this is reported as negligible.

@@ -1,12 +1,11 @@
-"""Sums over chunks of rows: means, variances and cross products, dense or sparse.
-
-All sums are in float64. The data are processed in chunks, so that no temporary array is as large as the data.
+"""Accumulators of sums over chunks of rows: means, variances and cross-products, dense or sparse.
 
 An accumulator takes chunks of raw rows (`add`) and the sums of other accumulators of its kind (`merge`), in
 any order, in one pass. Sums are about the mean of the rows so far and are merged as in Chan, Golub and
 LeVeque (1983), "Algorithms for computing the sample variance", The American Statistician, which is exact up
 to rounding however large the mean is relative to the standard deviation. All sums are float64, whatever the
-type of the rows. Values that are not finite or too large make the sums nonfinite; no warning is given.
+type of the rows. Values that are not finite or too large make the sums nonfinite; no warning is given. Rows
+are processed in blocks, so that no temporary array is as large as the data.
 """
 
 from __future__ import annotations
@@ -18,6 +17,8 @@ import numpy as np
 
 from spcastat.linalg.scales import BLOCK, blocks
 from spcastat.linalg.ties import is_sparse
+
+# --- products with sparse rows --------------------------------------------------------------------
 
 
 def product(X: Any, V: np.ndarray) -> np.ndarray:
@@ -120,6 +121,9 @@ def _outer(indptr: np.ndarray, start: int, stop: int) -> np.ndarray:
     last = int(np.searchsorted(indptr, stop, side="left"))
     counts = np.diff(indptr[first : last + 1].clip(start, stop))
     return np.repeat(np.arange(first, last), counts)
+
+
+# --- accumulators ---------------------------------------------------------------------------------
 
 
 #: SquareProducts stores the sizes of this many of the largest rows.

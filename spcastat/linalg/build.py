@@ -45,10 +45,21 @@ def prepare(
     Parameters
     ----------
     X : ndarray or scipy.sparse CSC or CSR array of shape (n, p)
-    weights, center, scale, names
-        As for :func:`standardise`; `scale` may be `ScalingGroups`.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows; None if all are one.
+    center : bool or ndarray of shape (p,)
+        Whether the mean is subtracted, or the values to subtract.
+    scale : bool, ndarray of shape (p,) or ScalingGroups
+        See :data:`spcastat.linalg.standardisation.Scale`.
+    names : sequence
+        Names of the columns, for messages.
     keep_rows : bool
-        As for :func:`build`.
+        Keep the rows in the operator, instead of the covariance matrix.
+
+    Raises
+    ------
+    ConstantColumnError
+        If a column that is to be divided by its standard deviation does not vary.
 
     Notes
     -----
@@ -121,7 +132,7 @@ def from_products(
     positive : int
         Number of rows whose weight is not zero.
     center, scale, names
-        As for :func:`standardise`; `scale` may be `ScalingGroups`.
+        As for :func:`prepare`; `scale` may be `ScalingGroups`.
     """
     if isinstance(scale, Blocks):
         return _in_blocks(scale, lambda divisor: from_products(products, positive, center, divisor, names))
@@ -163,7 +174,7 @@ def standard_of(
     weight : float
         The sum of the weights of the rows.
     center, scale, names
-        As for :func:`standardise`.
+        As for :func:`prepare`.
     """
     p = len(mean)
     centre = mean if center is True else np.zeros(p) if center is False else np.asarray(center, dtype=float)

@@ -17,7 +17,7 @@ EPS = float(np.finfo(float).eps)
 def top_eigh(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest eigenvalues, descending, and their eigenvectors, shape (p, k), of `S`.
 
-    Eigenvectors of tied eigenvalues are chosen by `settled`.
+    Eigenvectors of tied eigenvalues are chosen by `canonical_eigenvectors`.
     """
     values, vectors = canonical_eigenvectors(*whole_groups(S, k))
     return values[:k], vectors[:, :k]
@@ -211,6 +211,9 @@ def bordered_lower(values: np.ndarray, squares: np.ndarray, corner: np.ndarray, 
     return level
 
 
+# --- orthonormal bases and rotations --------------------------------------------------------------
+
+
 #: A column depends on earlier columns if its residual on them is shorter than this share of its length.
 DEPENDENT = 1e-12
 
@@ -293,6 +296,9 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
             break
         reached = float(values.sum())
     return np.asarray(A @ rotation)
+
+
+# --- the largest rows of a matrix -----------------------------------------------------------------
 
 
 def leading(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:

@@ -1,7 +1,7 @@
-"""Products with the covariance matrix of dense or sparse rows, or with a given covariance matrix.
+"""Operators: products with the covariance matrix of dense or sparse rows, or with a given covariance matrix.
 
 Solvers and measures need not know how these products are computed. `Gram`, the simplest operator, stores the
-matrix itself.
+matrix itself; `DenseRows` and `SparseRows` centre and scale the rows inside the products.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from spcastat.linalg.eigenvectors import (
 )
 from spcastat.linalg.scales import blocks, unit_of
 from spcastat.linalg.ties import canonical_eigenvectors
+
+# --- the interface, and a covariance matrix in memory ---------------------------------------------
+
 
 #: Covariance matrices, and residuals of them, are formed up to this many variables.
 GRAM_ORDER = 3000
@@ -248,6 +251,9 @@ class Gram(Operator):
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         return top_dense(self.S, k, lanczos_start(self.p, seed))
+
+
+# --- rows in memory -------------------------------------------------------------------------------
 
 
 #: Cross-products of sparse rows are computed from dense blocks, which are centred, if a mean exceeds this

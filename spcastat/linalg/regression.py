@@ -1,11 +1,12 @@
-"""Least squares with covariates, the elastic net, and least absolute deviations.
+"""Regression: least squares on covariates, the elastic net, and least absolute deviations.
 
-Solves min over w of w'(S + ridge I)w / 2 - b'w + penalty |w|_1 for all penalties, from the largest downwards,
-by LARS-EN (Zou and Hastie 2005) with the lasso's rule for variables that leave the model. Only the columns of
-S that belong to variables in the model are computed.
+The elastic net minimises w'(S + ridge I)w / 2 - b'w + penalty |w|_1 over w for all penalties, from the
+largest downwards, by LARS-EN (Zou and Hastie 2005) with the lasso's rule for variables that leave the model.
+Only the columns of S that belong to variables in the model are computed.
 
-Barrodale and Roberts (1973), "An improved algorithm for discrete l1 linear approximation", SIAM Journal on
-Numerical Analysis 10; Bloomfield and Steiger (1983), "Least Absolute Deviations".
+Least absolute deviations: Barrodale and Roberts (1973), "An improved algorithm for discrete l1 linear
+approximation", SIAM Journal on Numerical Analysis 10; Bloomfield and Steiger (1983), "Least Absolute
+Deviations".
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from spcastat.errors import ConstantColumnError
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.scales import blocks
 from spcastat.linalg.ties import RELATIVE, ROUNDING, first_max, levelled, tie_width
+
+# --- least squares on covariates ------------------------------------------------------------------
+
 
 #: Residuals with a norm of at most this share of their variable's norm are rounding errors.
 RANK_TOLERANCE = 1e-12
@@ -190,6 +194,9 @@ def _require_left(empty: np.ndarray, names: Iterable[object]) -> None:
             f"The covariates determine {listed(determined)}: nothing is left of "
             f"{'it' if len(determined) == 1 else 'them'}. Leave such variables, or covariates, out."
         )
+
+
+# --- the elastic net ------------------------------------------------------------------------------
 
 
 class Columns:
@@ -445,6 +452,9 @@ def _same_support(
     if (w[active] * signs > least).all() and outside.max() <= level + 1e-12 * scale:
         return w, level
     return None
+
+
+# --- least absolute deviations --------------------------------------------------------------------
 
 
 #: Responses are perturbed by this share of their size, so that no more than k residuals vanish at once.

@@ -1,4 +1,4 @@
-"""Robust scales, powers of two as units, and blocks of rows."""
+"""Robust scales, powers of two as units, blocks of rows, and a checksum of a matrix."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from spcastat.linalg.ties import is_sparse
+
+# --- robust scales --------------------------------------------------------------------------------
+
 
 #: The factor that makes Qn consistent.
 _QN = 1.0 / (math.sqrt(2.0) * NormalDist().inv_cdf(5.0 / 8.0))
@@ -76,6 +79,9 @@ SCALES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+# --- powers of two as units -----------------------------------------------------------------------
+
+
 #: The largest exponent of a unit: its square does not overflow.
 LIMIT = np.finfo(float).maxexp // 2 - 2
 
@@ -103,6 +109,9 @@ def deviations(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.ldexp(np.ldexp(values, -exponents).std(axis=0, ddof=1), exponents))
 
 
+# --- blocks of rows -------------------------------------------------------------------------------
+
+
 #: Rows, and stored entries of sparse rows, are processed in blocks of about this many numbers (16 MB).
 BLOCK = 2_000_000
 
@@ -114,6 +123,9 @@ def blocks(count: int, each: int, most: int = BLOCK) -> Iterator[slice]:
     """
     step = max(1, most // max(each, 1))
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+# --- a checksum -----------------------------------------------------------------------------------
 
 
 def checksum(matrix: Any) -> int:

@@ -5,10 +5,10 @@ Blocks have weights as in multiple factor analysis: Escofier and Pagès (1994), 
 in factor analysis of mixed data: Pagès (2004), "Analyse factorielle de données mixtes", Revue de Statistique
 Appliquée, 52 (4), 93-111.
 
-Division by a power of two is exact, so that data in units that differ by powers of two have the same loadings
-to the last bit. Usually sums are computed from the data as they are, and only the result is brought to unit
-size (:meth:`Operator.at_unit_size`). Columns whose squares would over- or underflow are divided before
-squaring.
+Columns whose squares would over- or underflow are divided by a power of two before they are squared. This is
+exact, so that data in units that differ by powers of two have the same loadings to the last bit. Other sums
+are computed from the data as they are, and only the result is brought to unit size
+(:meth:`spcastat.linalg.operators.Operator.at_unit_size`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from spcastat.errors import ConstantColumnError, OptionError
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.scales import blocks
 from spcastat.linalg.ties import is_sparse
+
+# --- groups of columns that share a scale ---------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +172,9 @@ def stored(told: Mapping[str, Any] | None) -> ScalingGroups | None:
     if told is None:
         return None
     return NAMED[told["kind"]](told["kind"], tuple(told["names"]), np.array(told["of"], dtype=int))
+
+
+# --- centres and scales ---------------------------------------------------------------------------
 
 
 #: A standard deviation below this share of the mean is rounding, not variation.

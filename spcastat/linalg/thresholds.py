@@ -1,10 +1,12 @@
-"""Thresholds for loadings, and descent for the smooth functions that they lead to.
+"""Thresholds with an lp penalty or orthogonality constraints, and descent for smooth functions.
 
-Zhao, Meng and Xu (2014), "Robust sparse principal component analysis", Theorems 2 and 3. The functions take
-the columns of an array of shape (d, m) and return columns of unit length, as in `spcastat.linalg.ties`.
+Thresholds take the columns of an array of shape (d, m) and return columns of unit length, as in
+`spcastat.linalg.ties`. Those with an lp penalty: Zhao, Meng and Xu (2014), "Robust sparse principal component
+analysis", Theorems 2 and 3.
 
-SciPy's L-BFGS-B does the same, but on problems of this size the threads of the linear algebra library spend
-most of the time waiting for one another: on a busy machine a joint search took ten times as long.
+The descent is a limited-memory BFGS method. SciPy's L-BFGS-B does the same, but on problems of this size the
+threads of the linear algebra library spend most of the time waiting for one another: on a busy machine a
+joint search took ten times as long.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from collections.abc import Callable
 import numpy as np
 
 from spcastat.linalg.ties import LEVEL, l1_bounded, levelled, quotients, soft, soft_at, top, unit
+
+# --- thresholds with an lp penalty ----------------------------------------------------------------
 
 
 def half(W: np.ndarray, card: int) -> np.ndarray:
@@ -78,6 +82,9 @@ def _levels(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     size[size <= LEVEL] = 0.0  # from rounding
     kept = top(size, card)
     return size, kept, np.where(kept, size, np.inf).min(axis=0)
+
+
+# --- soft thresholds orthogonal to given vectors --------------------------------------------------
 
 
 #: How close the l1 norm must come to its bound, relative to the bound.
@@ -212,6 +219,9 @@ def _exact(g: np.ndarray, Q: np.ndarray, x: np.ndarray, bound: float) -> float:
 def _unit(x: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(x)
     return np.asarray(x / length) if length > 0 else x
+
+
+# --- descent for smooth functions -----------------------------------------------------------------
 
 
 #: Number of pairs of steps and gradient changes that are stored.

@@ -170,7 +170,7 @@ def canonical_eigenvectors(values: np.ndarray, vectors: np.ndarray) -> tuple[np.
 
 
 def _by_axes(basis: np.ndarray) -> np.ndarray:
-    """Return the basis that `settled` describes, of the span of the orthonormal `basis`, shape (p, g)."""
+    """Return the basis that `canonical_eigenvectors` takes of the span of `basis`, orthonormal, (p, g)."""
     chosen = np.zeros((basis.shape[1], basis.shape[1]))  # in the coordinates of `basis`
     found = 0
     for axis in basis:
@@ -332,6 +332,9 @@ def positive_part(W: np.ndarray) -> np.ndarray:
     return positive
 
 
+# --- sparse matrices ------------------------------------------------------------------------------
+
+
 def is_sparse(X: Any) -> bool:
     """Return whether `X` is a scipy.sparse matrix or array.
 
@@ -339,6 +342,9 @@ def is_sparse(X: Any) -> bool:
     """
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))
+
+
+# --- whole numbers --------------------------------------------------------------------------------
 
 
 #: Every whole number up to this size is a float64.

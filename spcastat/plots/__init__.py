@@ -37,3 +37,23 @@ from spcastat.plots.score_plots import plot_diagnostics as plot_diagnostics
 from spcastat.plots.score_plots import plot_diagnostics_data as plot_diagnostics_data
 from spcastat.plots.score_plots import plot_scores as plot_scores
 from spcastat.plots.score_plots import plot_scores_data as plot_scores_data
+
+__all__ = [
+    "BiplotData",
+    "biplot",
+    "biplot_data",
+    "plot_choice",
+    "plot_compare",
+    "plot_components",
+    "plot_contributions",
+    "plot_coordinates",
+    "plot_coordinates_path",
+    "plot_correlations",
+    "plot_diagnostics",
+    "plot_frequency",
+    "plot_loadings",
+    "plot_path",
+    "plot_reconstruction",
+    "plot_scores",
+    "screeplot",
+]

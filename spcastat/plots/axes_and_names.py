@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.text import Annotation
 
+
+# --- colours --------------------------------------------------------------------------------------
+
+
 #: Red, green and blue from 0 to 1.
 RGB = tuple[float, float, float]
 

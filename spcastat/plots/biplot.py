@@ -432,7 +432,7 @@ def _sentences(data: BiplotData, outline: str | None, level: float) -> list[str]
     return said
 
 
-# --- points ---------------------------------------------------------------------------------------
+# --- drawing of the points ------------------------------------------------------------------------
 
 
 def _points(

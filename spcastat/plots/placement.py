@@ -45,6 +45,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+
+# --- names beside their tips ----------------------------------------------------------------------
+
+
 _RADII = np.array([2.5, 4.5, 7.0, 10.0, 14.0, 19.0, 25.0, 32.0, 40.0])
 _TURNS = np.deg2rad(np.concatenate([[0.0], *([a, -a] for a in range(15, 166, 15)), [180.0]]))
 #: If a name is at least this far from its tip, in points, a line connects them.
@@ -413,6 +417,9 @@ def _count(boxes: Array, dots: Array) -> NDArray[np.intp]:
     """Return the number of dots in each box."""
     inside = (dots >= boxes[:, None, :2]) & (dots <= boxes[:, None, 2:])
     return np.asarray(inside.all(axis=2).sum(axis=1))
+
+
+# --- lists at the ends of the axes ----------------------------------------------------------------
 
 
 #: Ends of the axes -> the sign at the start of their lists, and the component.

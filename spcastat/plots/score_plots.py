@@ -67,8 +67,9 @@ def plot_scores(
         If groups do not match the rows, there are too many groups, or `ax` is not an Axes.
     """
     need_coloured(palette, groups is not None)
-    densities, every = flag("densities", densities), list(scores.columns)
+    densities = flag("densities", densities)
     data = plot_scores_data(scores, components=components, groups=groups)
+    every = list(scores.columns)
     found = None if groups is None else group_rows(groups, scores.index)
     values = data if found is None else data.iloc[:, :-1]
     names = helpers.axis_names(list(values.columns), shares)

@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 
 from spcastat.linalg.scales import blocks
-from spcastat.proofs import duals as ordered
+from spcastat.proofs import duals
 from spcastat.proofs.duals import ADDED, ROUNDING, Multiplier, Running, gram, multiplier
 from spcastat.proofs.eigenvalue_bounds import Clock
 from spcastat.proofs.one_component import prove
@@ -144,7 +144,7 @@ class Sequence(Relaxed):
         if rest:
             groups.append(F @ F.T - taken)
             counts.append(rest)
-        return own + ordered.ordered_bounds(groups, counts, threshold - own, steps, running=running)
+        return own + duals.ordered_bounds(groups, counts, threshold - own, steps, running=running)
 
     @property
     def leaf_bounds(self) -> list[LeafBounds]:
@@ -181,7 +181,7 @@ class Sequence(Relaxed):
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
         """Return bounds, shape (B,), which are exact if all components, at most 8, have one variable."""
         if self.m == self.k <= 8:  # the work grows as 2^k
-            return ordered.sequential(self.S, singles)
+            return duals.sequential(self.S, singles)
         bounds = super().single_bounds(singles)
         if self.multiplier is None:
             return bounds

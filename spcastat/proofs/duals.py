@@ -1,7 +1,7 @@
 """Upper bounds from the dual of a semidefinite relaxation, for given and for all supports.
 
-A fit is relaxed to matrices X_g that take the place of projections on its components, each in the span of the
-orthonormal columns of D_g:
+**The relaxation.** A fit is relaxed to matrices X_g that take the place of projections on its components,
+each in the span of the orthonormal columns of D_g:
 
     max sum_g <C_g, X_g>  over  0 <= X_g <= I, tr X_g = n_g,  sum_g s_cg D_g X_g D_g' <= room I  for all c.
 
@@ -12,8 +12,9 @@ KF_n the sum of the n largest eigenvalues (Ky Fan), the dual objective
 
 is a bound by weak duality, so that a first-order method can be stopped at any iteration.
 
-Given supports T_1, ..., T_m and k - m further components that may be dense, a fit explains <M, P>, where P is
-the projection on the span of all components. A unit vector v_j on T_j lies in that span, so that
+**Explained variance on given supports.** Given supports T_1, ..., T_m and k - m further components that may
+be dense, a fit explains <M, P>, where P is the projection on the span of all components. A unit vector v_j on
+T_j lies in that span, so that
 
     max <M, P>  over  0 <= P <= I, tr P = k,  P >= D_j X_j D_j',  X_j >= 0, tr X_j = 1
 
@@ -22,10 +23,10 @@ because X_j may be a mixture of several loadings, and the same mixture for two c
 support. But two components span a plane within the span of their two supports, and P contains the projection
 on it. This gives a constraint of the same form with 0 <= X <= I and tr X = 2.
 
-Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, ..., q_k be the orthonormal
-directions of the successive scores of a fit (Gram-Schmidt). Component j, with support Tj, adds at most
-q_j' N_Tj q_j, in any order. The components of one variable, with variables I, together add at most tr S_II
-minus the sum of q_j' N_I q_j over the other components j, so that
+**Adjusted variance on given supports.** Let S = F'F, F_T be the columns of F on the support T, N_T = F_T
+F_T', and q_1, ..., q_k be the orthonormal directions of the successive scores of a fit (Gram-Schmidt).
+Component j, with support Tj, adds at most q_j' N_Tj q_j, in any order. The components of one variable, with
+variables I, together add at most tr S_II minus the sum of q_j' N_I q_j over the other components j, so that
 
     A <= tr S_II + max over orthonormal q_j of sum_j q_j' (N_Tj - N_I) q_j,
 
@@ -35,9 +36,7 @@ to matrices, tr Z + sum_j lambda_max(N_Tj - N_I - Z), is a bound for every Z >= 
 PEV of orthogonal loadings has the same form: it is the sum of v_j' S v_j with orthonormal v_j, each on its
 support, which is spanned by the columns of D_j. The bound is tr Z + sum_j lambda_max(D_j'(S - Z) D_j).
 
-Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, ..., q_k be the orthonormal
-directions of the scores. Component j, with support Tj, adds at most q_j' N_Tj q_j. For every Z >= 0 the sum
-of q_j' Z q_j is at most tr Z, so that the adjusted variance is
+**Adjusted variance on all supports.** For every Z >= 0 the sum of q_j' Z q_j is at most tr Z, so that
 
     A <= tr Z + sum_j theta_j  with  theta_j >= lambda_max(N_T - Z) for all supports T of c_j variables.
 
@@ -62,6 +61,9 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import DEPENDENT
 from spcastat.search.matrices import SMALLEST, divisor
+
+# --- the relaxation, and explained variance on given supports -------------------------------------
+
 
 #: Allowance for rounding in every bound, relative to the norms of its matrices; actual rounding is 1e-14.
 ROUNDING = 1e-10
@@ -361,6 +363,9 @@ def capped_simplex(values: np.ndarray, k: int) -> np.ndarray:
     return np.asarray(np.clip(values - (low + share * (high - low)), 0.0, 1.0))
 
 
+# --- adjusted variance on given supports ----------------------------------------------------------
+
+
 def ordered_relaxation(groups: list[np.ndarray], counts: list[int], bases: Bases | None = None) -> Relaxation:
     """Return the relaxation of sum_j q_j' D_j N_j D_j' q_j over orthonormal q_j.
 
@@ -443,6 +448,11 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
 
 #: In each round: the largest number of supports added, and the number of steps of the dual method.
 ADDED, STEPS = 12, 60
+
+
+# --- adjusted variance on all supports ------------------------------------------------------------
+
+
 #: Thresholds theta are raised to at least this share of the largest eigenvalue, which keeps the bound valid.
 LEAST = 1e-6
 

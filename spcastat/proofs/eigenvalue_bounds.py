@@ -4,9 +4,9 @@ Each bound is valid for a symmetric positive semidefinite S and is enlarged to c
 variable is never excluded because its own row sum is small: a row sum bounds only the supports in which that
 variable has the largest loading.
 
-Let I be the variables taken, F the free variables, and r the number of free variables that may still be
-taken. If lambda(S_II) < level, a support I + K has an eigenvalue of at least `level` if and only if K has one
-in
+Nodes: let I be the variables taken, F the free variables, and r the number of free variables that may still
+be taken. If lambda(S_II) < level, a support I + K has an eigenvalue of at least `level` if and only if K has
+one in
 
     T = S_FF + S_FI (level - S_II)^-1 S_IF,
 
@@ -25,6 +25,9 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import EPS, below, largest_pairs, largest_value, symmetric, top_lanczos
 from spcastat.linalg.operators import Operator, lanczos_start
+
+# --- bounds ---------------------------------------------------------------------------------------
+
 
 #: Relative allowance for eigenvalues from Lanczos iterations, which are more precise than this.
 LANCZOS = 1e-9
@@ -190,6 +193,9 @@ def shift_to_definite(S: np.ndarray) -> float:
     while d > 0.0 and not below(-S, d):
         d *= 10.0
     return d
+
+
+# --- nodes ----------------------------------------------------------------------------------------
 
 
 #: Shares of the largest off-diagonal |S_ij| at which the initial U of the split bound may be clipped; see
@@ -379,6 +385,9 @@ def branching_variable(T: np.ndarray, others: np.ndarray, U: np.ndarray | None, 
     if U is None:
         return int(np.argmax(np.diag(T) + others.sum(axis=1)))
     return int(np.argmax(np.abs(leading_pairs(split(T, U, r)[0], 1)[1])))
+
+
+# --- time limits ----------------------------------------------------------------------------------
 
 
 #: Number of columns of S computed at a time; order of the matrices multiplied to measure the speed.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from spcastat.linalg.operators import Operator
-from spcastat.measures import MEASURES
+from spcastat.measures import measure_named
 from spcastat.search.criteria import held
 from spcastat.search.default import joint
 from spcastat.search.moves import refined, reordered
@@ -72,7 +72,7 @@ class Incumbent:
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
         """Run the quick search and store its result if it is better; return the best known value."""
         V = joint(op, len(cards), cards, self.measure, "quick", rule=rule).V
-        value = float(MEASURES[self.measure](V, op)[-1]) if V.any(axis=0).all() else -np.inf
+        value = float(measure_named(self.measure)(V, op)[-1]) if V.any(axis=0).all() else -np.inf
         return self.better(V, value)
 
 

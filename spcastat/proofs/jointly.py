@@ -12,7 +12,7 @@ from spcastat.fit.record import PARTITIONS, UNRULED
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.scales import blocks
 from spcastat.linalg.ties import RELATIVE
-from spcastat.measures import MEASURES, best_order
+from spcastat.measures import best_order, measure_named
 from spcastat.proofs.adjusted_bounds import Sequence
 from spcastat.proofs.eigenvalue_bounds import (
     LANCZOS,
@@ -34,6 +34,9 @@ from spcastat.search.rule import SupportRule
 
 #: Children get no dual bound if nodes have on average at most FEW children and MANY grandchildren.
 FEW, MANY = 100, 10_000
+
+
+# --- tuples of supports ---------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -276,6 +279,9 @@ class Tuples:
         return Open(batch.root[which], chosen, np.full(len(which), level + 1), stage, bounds[which, row])
 
 
+# --- the bound at the root ------------------------------------------------------------------------
+
+
 #: The largest number of variables for which sparse eigenvalues are searched for.
 SEARCHED = 200
 
@@ -352,6 +358,11 @@ def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> f
 
 #: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for TARGET.
 OPTIMAL, TARGET = 1e-4, 9e-5
+
+
+# --- the certificate ------------------------------------------------------------------------------
+
+
 #: Partitions are searched only if there is more time than this, in seconds.
 SEARCH = 5.0
 
@@ -446,7 +457,7 @@ def certify_joint(
     """
     begun = time.perf_counter()
     cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
-    value = float(MEASURES[measure](V, op)[-1])
+    value = float(measure_named(measure)(V, op)[-1])
     eigenvalues = op.leading(min(len(cards), op.p))[0] if pca is None else pca
     root = root_bound(op, cards, measure, eigenvalues)
     search = _Search(op, V, measure, orthogonal, value, root, rule, ruled=rule is None, best=value)
@@ -493,7 +504,7 @@ class _Search:
     def reorder(self) -> None:
         """Put the components in the order with the largest adjusted variance."""
         V = self.V[:, best_order(self.op.products(self.V))]
-        value = float(MEASURES[self.measure](V, self.op)[-1])
+        value = float(measure_named(self.measure)(V, self.op)[-1])
         if value > self.best * (1.0 + RELATIVE):
             self.V, self.best = V, value
 
@@ -548,7 +559,7 @@ class _Search:
     def finish(self) -> None:
         """Add the results of the search over supports."""
         if self.leaves is not None:
-            found = float(MEASURES[self.measure](self.leaves.V, self.op)[-1])
+            found = float(measure_named(self.measure)(self.leaves.V, self.op)[-1])
             if found > self.best:
                 self.best, self.V = found, self.leaves.V
         if self.tuples is not None:
@@ -577,7 +588,7 @@ def certify_partition(
     cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
     k, clock = V.shape[1], Clock(begun + time_limit)
     eigenvalues = op.leading(k)[0] if pca is None else pca
-    value, most = float(MEASURES[measure](V, op)[-1]), float(eigenvalues.sum()) / op.total
+    value, most = float(measure_named(measure)(V, op)[-1]), float(eigenvalues.sum()) / op.total
     best = value
     S = formed(op, clock)
     bound, how = most, "bounded by dense PCA (time limit)"
@@ -585,7 +596,7 @@ def certify_partition(
         S = S / op.total
         if op.p <= MOST and clock.left > SEARCH:
             found = partition(S, k, measure, "quick")
-            reached = float(MEASURES[measure](found.V, op)[-1])
+            reached = float(measure_named(measure)(found.V, op)[-1])
             if reached > best * (1.0 + RELATIVE):
                 best, V = reached, found.V
         bound, how = partition_bound(S, k, measure, best, clock)

@@ -38,6 +38,9 @@ from spcastat.search.rule import SupportRule
 from spcastat.solvers.optimality import EXACT
 from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve_support
 
+# --- branch and bound over variables --------------------------------------------------------------
+
+
 #: The relative tolerance that the search aims for, slightly smaller.
 TARGET = 8e-10
 #: A heuristic search for a good support always runs with up to SMALL variables; with more, only if there is
@@ -318,6 +321,9 @@ class _Search:
         return True
 
 
+# --- branch and bound over groups -----------------------------------------------------------------
+
+
 def prove_groups(
     S: np.ndarray,
     c: int,
@@ -436,6 +442,9 @@ class _GroupSearch:
             M[np.diag_indices_from(M)] += gamma[of] * (1.0 + len(J) * EPS)
             best = min(best, eigenvalue_bound(M))
         return best
+
+
+# --- the certificate ------------------------------------------------------------------------------
 
 
 #: The largest number of variables for which S is computed and searched; above it only cheap bounds are given.

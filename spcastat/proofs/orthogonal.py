@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from spcastat.linalg.operators import Operator
-from spcastat.proofs import duals as ordered
+from spcastat.proofs import duals
 from spcastat.proofs.duals import ROUNDING, Bases, Running, ky_fan
 from spcastat.proofs.incumbent import Incumbent
 from spcastat.proofs.projection_bounds import Projection
@@ -21,6 +21,9 @@ from spcastat.proofs.relaxed import Relaxed, Root, Sums, alone
 from spcastat.search.default import joint
 from spcastat.search.matrices import SMALLEST
 from spcastat.search.rule import SupportRule
+
+# --- the search -----------------------------------------------------------------------------------
+
 
 #: Vectors whose norm after projection is below this are treated as linearly dependent.
 DEPENDENT = 1e-8
@@ -180,6 +183,9 @@ def climb_orthogonal(
     return V, np.where(np.abs(products).max(axis=(1, 2)) < DEPENDENT, value, -np.inf)
 
 
+# --- the bounds -----------------------------------------------------------------------------------
+
+
 class Orthogonal(Projection):
     """The problem of orthogonal loadings."""
 
@@ -211,7 +217,7 @@ class Orthogonal(Projection):
         inside: Bases = [*bases]
         if k > len(bases):
             groups, counts, inside = [*groups, M], [*counts, k - len(bases)], [*inside, None]
-        return ordered.ordered_bounds(groups, counts, level, steps, bases=inside, running=running)
+        return duals.ordered_bounds(groups, counts, level, steps, bases=inside, running=running)
 
 
 class OrthogonalLeaves(Incumbent):

@@ -1,4 +1,4 @@
-"""Relaxation of PEV and the least-squares share for the joint search; see `frame`, `dual` and `relaxed`."""
+"""Upper bounds on PEV and the least-squares share for the joint search, from the relaxation in `duals`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""The interface of a measure for the joint search: roots, and bounds for partial choices of supports.
+"""What the joint search needs to know of a measure: bounds at the root, and for partial choices of supports.
 
-Both measures are <M, P>, where P is the projection on the span of k vectors F v_j: F = I and M = S for PEV,
-F = S^(1/2) and M = F F' for least squares. A component of one variable i adds F e_i to the span, whatever the
-other components are. On the orthogonal complement of F e_i the problem has the same form with one component
-fewer: for PEV with S without row and column i, for least squares with the Schur complement.
+PEV and the least-squares share are both <M, P>, where P is the projection on the span of k vectors F v_j: F =
+I and M = S for PEV, F = S^(1/2) and M = F F' for least squares. A component of one variable i adds F e_i to
+the span, whatever the other components are. On the orthogonal complement of F e_i the problem has the same
+form with one component fewer: for PEV with S without row and column i, for least squares with the Schur
+complement.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from spcastat.search.rule import SupportRule
 #: Columns of F are dependent if a singular value is below DEPENDENT times the largest; if one is between that
 #: and CLEAR times the largest, the rank is in doubt and the support is not used.
 DEPENDENT, CLEAR = 1e-9, 1e-5
+
+
+# --- PEV and least squares as projections ---------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +146,9 @@ def elimination_bounds(frame: Frame, singles: np.ndarray) -> np.ndarray:
     own = np.trace(turned[:, :m, :m], axis1=1, axis2=2)
     bound = frame.offset + own + ky_fan(turned[:, m:, m:], frame.k - m)
     return np.where(doubtful(sizes), frame.dense, bound + ROUNDING * float(np.trace(frame.M)))
+
+
+# --- the interface of a measure -------------------------------------------------------------------
 
 
 #: The largest number of supports of a component that are enumerated; with more it is treated as dense.

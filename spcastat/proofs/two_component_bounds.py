@@ -1,21 +1,21 @@
 """Upper bounds on adjusted variance with the exact variances of the first one or two components.
 
 Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, ..., q_k be the orthonormal
-directions of the scores. T1, ..., Tk are the supports of the components in their order. The first component
-has variance 1 / (q_1' N_T1^+ q_1), with q_1 in the span of F_T1. This is at most q_1' N_T1 q_1 (Jensen's
-inequality), the bound that is used for the other components. Relaxed to matrices X_j of trace one:
+directions of the scores. T1, ..., Tk are the supports of the components in their order.
+
+**The first component** has variance 1 / (q_1' N_T1^+ q_1), with q_1 in the span of F_T1. This is at most
+q_1' N_T1 q_1 (Jensen's inequality), the bound that is used for the other components. Relaxed to matrices X_j
+of trace one:
 
     maximise  1 / tr(N_T1^+ X_1) + sum_j tr(N_Tj X_j)  subject to  sum_j X_j <= I.
 
 1/t is convex: if a = 1/t is in [l, u], it is at most the chord l + u - l u t. So for each interval of a the
-problem becomes linear, as in `ordered.ordered_bounds`. The chord exceeds 1/t by at most
+problem becomes linear, as in `spcastat.proofs.duals.ordered_bounds`. The chord exceeds 1/t by at most
 (sqrt(u) - sqrt(l))^2, and intervals whose bound is above the threshold are halved.
 
-Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, ..., q_k be the orthonormal
-directions of the scores. T1, ..., Tk are the supports of the components in their order. The first component
-has variance 1 / (q_1' N_T1^+ q_1), see `first_component`. The second has scores b y with y = q_2 + a q_1 in
-the span of F_T2, so that its variance given the first is b^2 = 1 / (y' N_T2^+ y). The sign of q_1 is free:
-let a >= 0. The other components add at most q_j' N_Tj q_j, which is exact for the last one.
+**The first two components.** The second has scores b y with y = q_2 + a q_1 in the span of F_T2, so that its
+variance given the first is b^2 = 1 / (y' N_T2^+ y). The sign of q_1 is free: let a >= 0. The other components
+add at most q_j' N_Tj q_j, which is exact for the last one.
 
 The two variances and a are each restricted to an interval, and boxes of three intervals are halved until
 their bounds are below the threshold. In a box 1/t is replaced by its chord, and what remains is quadratic in
@@ -55,6 +55,9 @@ from spcastat.proofs.duals import (
 )
 from spcastat.proofs.relaxed import LEAF
 from spcastat.search.matrices import SMALLEST
+
+# --- the first component --------------------------------------------------------------------------
+
 
 #: The largest number of times that an interval is halved.
 HALVINGS = 6
@@ -155,6 +158,9 @@ def interval_relaxation(
     chord = (low + high)[:, None] - (low * high)[:, None] * t
     groups = [chord[:, :, None] * np.eye(t.shape[1]), *rest]
     return ordered_relaxation(groups, [1] * len(groups), [D, *[None] * len(rest)])
+
+
+# --- the first two components ---------------------------------------------------------------------
 
 
 def first_two_bound(factors: list[np.ndarray], threshold: float, running: Running = lambda: True) -> float:

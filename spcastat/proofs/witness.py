@@ -46,6 +46,11 @@ MOST_VARIABLES, MOST_VALUES, MOST_SHORT = 200, 5e7, 2e6
 #: component's value. The bound of a joint proof exceeds the best known fit by at least JOINT_ROOM, the
 #: tolerance within which a fit is called optimal.
 ROUNDING_ROOM, JOINT_ROOM = 2e-9, 1e-4
+
+
+# --- what a proof claims --------------------------------------------------------------------------
+
+
 #: Both allow for the difference of the data as they are read, which may be this large.
 MOST_CHANGED = 1e-4
 
@@ -187,6 +192,9 @@ def in_single_precision(S: np.ndarray) -> bool:
 #: Allowance for rounding, as a share of the total variance, and the relative size of the eigenvalues of a
 #: multiplier that are dropped.
 ROOM, SMALL = 1e-8, 1e-9
+
+
+# --- the numbers that confirm it ------------------------------------------------------------------
 
 
 class UnwrittenError(Exception):

@@ -1,4 +1,4 @@
-"""Checks of the values and names of a table; columns that look like identifiers or numbers of rows."""
+"""Checks of a table: its values, names, weights, and columns that look like identifiers or row numbers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from spcastat import errors
 from spcastat.config import GAPS, listed, plural, shown, warn
 from spcastat.errors import DataWarning
 from spcastat.linalg.ties import first_rounded, first_rounded_of, is_sparse
+
+# --- identifiers and row numbers ------------------------------------------------------------------
+
 
 #: Names that pandas gives to columns without a name, such as the row names that R and pandas write into
 #: files.
@@ -91,6 +94,9 @@ def _numbers_subjects(values: np.ndarray) -> bool:
     counts = np.unique(values, return_counts=True)[1]
     balanced = counts[0] > 1 and (counts == counts[0]).all()
     return bool(len(counts) > 1 and (balanced or (np.diff(values) >= 0.0).all()))
+
+
+# --- values, names and weights --------------------------------------------------------------------
 
 
 _HINTS = {

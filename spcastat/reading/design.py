@@ -1,4 +1,4 @@
-"""The data classes of intake: options of reading, the data read, and how to read new data in the same way."""
+"""What reading yields: options of reading, the data read, and the `Spec` by which new data are read."""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ import pandas as pd
 
 from spcastat.config import LARGEST
 from spcastat.errors import FormulaError
-from spcastat.reading import expressions as transforms
-from spcastat.reading import formula_safety as safe
+from spcastat.reading import expressions, formula_safety
 from spcastat.reading.expressions import Expression, Learning, parts_of, shortened
 
 #: Operators whose results may overflow the range of integers.
@@ -57,12 +56,14 @@ def value_of(expression: Expression, given: Given) -> Any:
     Exception
         Any error of the functions that it calls.
     """
-    excess = safe.excess_of(expression)
+    excess = formula_safety.excess_of(expression)
     if excess is not None:
         raise FormulaError(f"{shortened(expression.text, 120)} holds {excess}.")
-    closed = isinstance(given.context, safe.Closed)
+    closed = isinstance(given.context, formula_safety.Closed)
     values = {name for name, value in given.context.items() if not callable(value) and value is not np}
-    problem = safe.problem_of(expression, {*given.data.columns, *values}, strings=True, context=given.context)
+    problem = formula_safety.problem_of(
+        expression, {*given.data.columns, *values}, strings=True, context=given.context
+    )
     if problem is not None and closed:
         raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
     read = [given.data[name] for name in expression.values if name in given.data]
@@ -98,9 +99,11 @@ class _Walk:
         if isinstance(node, ast.Compare):
             return _combined(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
         if isinstance(node, ast.UnaryOp):
-            return safe.OPERATORS[type(node.op)](_numbers(self.value(node.operand)))
+            return formula_safety.OPERATORS[type(node.op)](_numbers(self.value(node.operand)))
         if isinstance(node, ast.Attribute):
-            return getattr(_formulaic()["contr"], str(safe.contrast_of(node)).removeprefix("contr."))
+            return getattr(
+                _formulaic()["contr"], str(formula_safety.contrast_of(node)).removeprefix("contr.")
+            )
         if isinstance(node, ast.Call):
             return self.called(node)
         raise FormulaError(f"{self.expression.show(node)!r} is not run.")
@@ -114,7 +117,7 @@ class _Walk:
 
     def called(self, node: ast.Call) -> Any:
         """Return the value of a call."""
-        name = safe.called_name(self.expression, node.func)
+        name = formula_safety.called_name(self.expression, node.func)
         values = [self.value(argument) for argument in node.args]
         named = {str(word.arg): self.value(word.value) for word in node.keywords}
         text = self.expression.show(node)
@@ -122,20 +125,20 @@ class _Walk:
             raise FormulaError(f"{text!r} is not run.")
         kind, _, own = name.rpartition(".")
         if kind == "contr":
-            options = transforms.bound(text, transforms.CONTRASTS[own], tuple(values), named)
+            options = expressions.bound(text, expressions.CONTRASTS[own], tuple(values), named)
             coding = getattr(_formulaic()["contr"], own)
             return coding(**{key: _option(value, text) for key, value in options.items()})
-        if own in transforms.NUMPY:
-            return transforms.plain_function(own)(*(_numbers(value) for value in values))
+        if own in expressions.NUMPY:
+            return expressions.plain_function(own)(*(_numbers(value) for value in values))
         first, rest = values[0], [_option(value, text) for value in values[1:]]
         named = {key: _option(value, text) for key, value in named.items()}
-        if own in transforms.OPTIONS:
+        if own in expressions.OPTIONS:
             function = _formulaic()[own]
-            return transforms.transformed(
+            return expressions.transformed(
                 own, function, text, self.given.learning, _column(first), *rest, **named
             )
-        options = transforms.bound(text, transforms.PLAIN[own], tuple(rest), named)
-        return transforms.factor(first, **options) if own == "C" else first
+        options = expressions.bound(text, expressions.PLAIN[own], tuple(rest), named)
+        return expressions.factor(first, **options) if own == "C" else first
 
 
 def _formulaic() -> Mapping[str, Any]:
@@ -148,7 +151,7 @@ def _combined(op: ast.AST, left: Any, right: Any) -> Any:
     """Apply an operator to two numbers or columns; integers that would overflow become floats."""
     compared = isinstance(op, (ast.Eq, ast.NotEq))
     a, b = (_numbers(value, text=compared) for value in (left, right))
-    function = safe.OPERATORS[type(op)]
+    function = formula_safety.OPERATORS[type(op)]
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise TypeError(f"values of shapes {np.shape(a)} and {np.shape(b)} do not go together")
     kinds = [np.asarray(value).dtype.kind for value in (a, b)]
@@ -194,7 +197,7 @@ def _option(value: Any, text: str) -> Any:
         return value
     if isinstance(value, (list, tuple)):
         return [_scalar(one, text) for one in value]
-    if isinstance(value, np.ndarray) and value.size <= transforms.LARGEST_ROOT:
+    if isinstance(value, np.ndarray) and value.size <= expressions.LARGEST_ROOT:
         return value.tolist()
     return _scalar(value, f"{text} after its first argument")
 
@@ -251,8 +254,8 @@ class _Binder(ast.NodeTransformer):
         else:
             called = self.visit(node.func)
         if getattr(function, "__is_stateful_transform__", False) and function is not _formulaic()["Q"]:
-            name = next((own for own in transforms.OPTIONS if _formulaic()[own] is function), None)
-            called = self.word(partial(transforms.transformed, name, function, text, self.given.learning))
+            name = next((own for own in expressions.OPTIONS if _formulaic()[own] is function), None)
+            called = self.word(partial(expressions.transformed, name, function, text, self.given.learning))
         arguments = [self.visit(argument) for argument in node.args]
         keywords = [ast.keyword(word.arg, self.visit(word.value)) for word in node.keywords]
         return ast.Call(called, arguments, keywords)
@@ -263,16 +266,20 @@ class _Binder(ast.NodeTransformer):
             return getattr(self.resolved(function.value), function.attr, None)
         if isinstance(function, ast.Name) and function.id not in self.bound:
             name = self.expression.name(function)
-            return None if name in self.given.data and name not in safe.FUNCTIONS else self.known(name)
+            return (
+                None if name in self.given.data and name not in formula_safety.FUNCTIONS else self.known(name)
+            )
         return None
 
     def known(self, name: str) -> Any:
         """Return the object with a name in the context or in formulaic, or None."""
         if name in self.given.context:
             return self.given.context[name]
-        if name in safe.REASONS:
-            raise FormulaError(f"{shortened(self.expression.text, 120)} calls {name!r}{safe.REASONS[name]}.")
-        own = {"C": transforms.factor, "Q": self.given.data.__getitem__}
+        if name in formula_safety.REASONS:
+            raise FormulaError(
+                f"{shortened(self.expression.text, 120)} calls {name!r}{formula_safety.REASONS[name]}."
+            )
+        own = {"C": expressions.factor, "Q": self.given.data.__getitem__}
         return own.get(name, _formulaic().get(name))
 
     def function(self, node: ast.Name, name: str) -> ast.expr:

@@ -1,5 +1,7 @@
 """Expressions in formulas, and the transforms of columns that they may use.
 
+An expression is read once into a syntax tree, which is checked, named and evaluated.
+
 The transforms are formulaic's. If rows have weights, their states are computed here: a row of weight 2 counts
 as two rows, so that integer weights give the same result as repeating the rows with ``np.repeat``.
 """
@@ -17,6 +19,9 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import FormulaError
+
+# --- expressions ----------------------------------------------------------------------------------
+
 
 #: Largest number of characters of an expression.
 LONGEST = 100_000
@@ -213,6 +218,9 @@ def _end(text: str, start: int) -> int:
             return at
         at += 2 if text[at] == "\\" and text[start] != "`" else 1
     raise ExpressionError(f"the {text[start]} is not closed")
+
+
+# --- transforms -----------------------------------------------------------------------------------
 
 
 _shown = partial(shortened, length=120)

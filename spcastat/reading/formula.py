@@ -2,8 +2,8 @@
 
 A formula given in Python is code: ``"~ f(a)"`` calls ``f``. Do not evaluate formulas from people whose
 programs you would not run, unless the context is :class:`spcastat.reading.formula_safety.Closed`. Names are
-looked up in the data, then in the given context, then among formulaic's transforms. formulaic only codes factors and
-multiplies terms; it neither parses nor runs the text.
+looked up in the data, then in the given context, then among formulaic's transforms. formulaic only codes
+factors and multiplies terms; it neither parses nor runs the text.
 """
 
 from __future__ import annotations

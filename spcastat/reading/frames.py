@@ -1,6 +1,7 @@
 """Tables of any kind as a matrix with names: frames, arrays, sparse matrices, blocks of variables.
 
-The labels of the axes of an xarray object become the labels of columns and rows.
+Frames of other libraries (polars, pyarrow, xarray) are read through narwhals or their own arrays. The labels
+of the axes of an xarray object become the labels of columns and rows.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from spcastat.config import elements, library_of, listed, nearest, offers, plura
 from spcastat.errors import DataError, ShapeError, SparseStructureError
 from spcastat.linalg.ties import LARGEST, first_rounded, first_rounded_of, is_sparse
 from spcastat.reading.checks import kind_of, require_exact, require_numbers, rounding
+
+# --- sparse matrices ------------------------------------------------------------------------------
 
 
 def sound(data: Any) -> Any:
@@ -100,6 +103,9 @@ def require_sound_columns(frame: pd.DataFrame) -> None:
                 f"The sparse column {frame.columns[place]!r} is damaged: positions contradict its length, "
                 f"{len(frame)}. Make it again from a dense column: pd.arrays.SparseArray(values)."
             )
+
+
+# --- tables ---------------------------------------------------------------------------------------
 
 
 #: Data up to this size in bytes (64 MB) are copied, so that a fit does not change when the caller later
@@ -533,6 +539,9 @@ def _stored(schema: Any) -> list[Any]:
         ) from error
 
 
+# --- groups of variables --------------------------------------------------------------------------
+
+
 def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
     """Return the group of every variable, in the order of `index`, as a categorical.
 
@@ -575,6 +584,9 @@ def _named_groups(values: Any, p: int) -> pd.Categorical:
 def _missing(value: Any) -> bool:
     nan = isinstance(value, (float, np.floating)) and bool(np.isnan(value))
     return nan or value is None or value is pd.NA or value is pd.NaT
+
+
+# --- tables of other libraries --------------------------------------------------------------------
 
 
 #: Name of the column with the numbers of the remaining rows, if some were dropped.

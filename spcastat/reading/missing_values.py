@@ -1,8 +1,8 @@
 """Rows with missing values: EM for probabilistic PCA, available cases, and the nearest correlation matrix.
 
-Tipping and Bishop (1999), Probabilistic principal component analysis, J. R. Statist. Soc. B 61. The model is
-x = m + W t + e, with t normal with covariance I and e normal with covariance sigma2 I, for columns divided by
-`scale`.
+Tipping and Bishop (1999), "Probabilistic principal component analysis", Journal of the Royal Statistical
+Society B 61. The model is x = m + W t + e, with t normal with covariance I and e normal with covariance
+sigma2 I, for columns divided by `scale`.
 
 E step: given the measured values of a row, its missing values have a conditional mean and a conditional
 covariance matrix C. M step: the closed solution of Tipping and Bishop (1999), applied to the expected second
@@ -22,6 +22,8 @@ from spcastat.errors import ConstantColumnError, MissingValuesError, OptionError
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.progress import stage
+
+# --- the model, and expectations of missing values ------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +188,9 @@ def expect(Z: np.ndarray, patterns: Patterns, W: np.ndarray, sigma2: float) -> E
 def outers(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return the outer products of the rows of A, shape (p, a), and B, shape (p, b), as rows of length ab."""
     return (A[:, :, None] * B[:, None, :]).reshape(len(A), -1)
+
+
+# --- EM -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -517,6 +522,9 @@ def require_rank(k_em: int, n: int, p: int) -> None:
         )
 
 
+# --- the nearest correlation matrix ---------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Nearest:
     """A positive semidefinite correlation matrix, and its distance from the given one.
@@ -676,6 +684,9 @@ def _direction(part: PositivePart, gradient: np.ndarray) -> np.ndarray:
         last, product = product, float(left @ solved)
         along = solved + (product / last) * along
     return step
+
+
+# --- available cases ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

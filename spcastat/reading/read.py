@@ -31,6 +31,8 @@ from spcastat.reading.expressions import formula_name
 from spcastat.reading.frames import Table, frame_numbers, numbers, open_table
 from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
 
+# --- new rows, read as those of the fit -----------------------------------------------------------
+
 
 def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     """Convert new data to the columns that `spec` describes.
@@ -272,12 +274,16 @@ def _require_rows(table: Table) -> None:
         raise TooFewRowsError("The new data have no rows; at least one is needed.")
 
 
+# --- rows of a fit --------------------------------------------------------------------------------
+
+
 def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -> Design:
     """Convert data to a checked table of numbers.
 
     Without a formula all columns are used. Columns and rows keep their order and labels; booleans count as 0
-    and 1. The caller's data are never written to. Data up to :data:`spcastat.intake.COPY_LIMIT` bytes are
-    copied; larger arrays may be used without a copy, so leave them unchanged as long as the fit is in use.
+    and 1. The caller's data are never written to. Data up to :data:`spcastat.reading.frames.COPY_LIMIT` bytes
+    are copied; larger arrays may be used without a copy, so leave them unchanged as long as the fit is in
+    use.
 
     Parameters
     ----------
@@ -287,8 +293,9 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
     reading : ReadOptions
         By default all columns without transformation, and no missing values.
     defer : bool
-        Do not check an array above :data:`spcastat.intake.COPY_LIMIT` for missing and infinite values, which
-        takes a pass over it. The caller must call ``Design.check`` if a sum over all values is not finite.
+        Do not check an array above :data:`spcastat.reading.frames.COPY_LIMIT` for missing and infinite
+        values, which takes a pass over it. The caller must call ``Design.check`` if a sum over all values is
+        not finite.
 
     Returns
     -------

@@ -26,6 +26,9 @@ import pandas as pd
 from spcastat.config import listed, plural
 from spcastat.errors import DuplicateNamesError, FileError, OptionError, SpcaError
 
+# --- encoding and compression ---------------------------------------------------------------------
+
+
 #: Byte-order marks and their encodings; a mark precedes any mark that is a prefix of it.
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -196,6 +199,9 @@ class EncodedFile:
         )
 
 
+# --- separators, decimal marks and lines ----------------------------------------------------------
+
+
 #: The attribute of a frame with the paths of the files that it was read from.
 FILES = "spcastat files"
 #: Separators that are recognised, and their names.
@@ -304,6 +310,8 @@ class TextTable:
         self._sep, self._decimal = sep, decimal
         self._rounded: set[str] = set()  # columns of whole numbers that float64 would round
         self.columns, self.rows = self._checked()
+        if not self.columns:
+            raise FileError(f"{path} cannot be read: it has no line with a field.")
         named = labels if labels in self.columns else None
         self._labels = "" if self.columns[0] == "" else named
 

@@ -32,6 +32,8 @@ from spcastat.reading.frames import COPY_LIMIT, open_table
 from spcastat.reading.read import formula_inputs, replay, replay_both, replay_table
 from spcastat.streams.opening import read_whole
 
+# --- pickling -------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class _Module:
@@ -118,6 +120,9 @@ def _shared(result: Any) -> list[Any]:
         shared.append(stream)
         shared.append(None if call is None else call.data)
     return shared
+
+
+# --- calls as text --------------------------------------------------------------------------------
 
 
 #: Sequences with more values than this are not printed in full.

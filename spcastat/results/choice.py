@@ -1,4 +1,4 @@
-"""The results of choose() and choose_k()."""
+"""The results of `choose` (cardinalities) and `choose_k` (the number of components)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.assess.candidates import CRITERIA
-from spcastat.assess.noise_tests import LEAST_CORRELATION, Standing, broken_stick
+from spcastat.assess.noise_tests import LEAST_CORRELATION, LEAST_OF_WHOLE, Standing, broken_stick
 from spcastat.assess.unequal_cardinalities import Selected
 from spcastat.config import plural
 from spcastat.errors import OptionError
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, rule_of
+from spcastat.labels import some_of
 from spcastat.results.fit import SpcaResult
 from spcastat.search.default import GRAM_LIMIT
 from spcastat.show.chapters import Chapter, chapter_of
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat.argument_types import ByRow, Path, Sections
+
+
+# --- the number of components ---------------------------------------------------------------------
+
 
 #: Decimals of the columns of tests.
 DIGITS = {"p": 3, "deflated_p": 3, "sparse_p": 3, "sparse_correlation": 2}
@@ -51,6 +56,31 @@ class Tested:
     rows: int
 
 
+@dataclass(frozen=True, eq=False)
+class LargeRows:
+    """Rows that were pulled in before the tests.
+
+    Attributes
+    ----------
+    pulled : int
+        Number of rows of more than 1.5 times the median size.
+    labels : list of str
+        Labels of the rows of more than 2.5 times the median size, if they change the number of components.
+    share : float
+        Their share of the total variance.
+    k : int
+        Number of components with the rows as they are.
+    values : ndarray of shape (r,)
+        Eigenvalues of the rows as they are.
+    """
+
+    pulled: int
+    labels: list[str]
+    share: float
+    k: int
+    values: np.ndarray
+
+
 class ComponentChoice(Summary):
     """The number of components that stand out from noise, by three tests; the result of `choose_k`.
 
@@ -58,9 +88,16 @@ class ComponentChoice(Summary):
     """
 
     def __init__(
-        self, found: Standing, *, p: int, unit: float, most: int, tested: Tested | None = None
+        self,
+        found: Standing,
+        *,
+        p: int,
+        unit: float,
+        most: int,
+        tested: Tested | None = None,
+        large: LargeRows | None = None,
     ) -> None:
-        self._found, self._most, self._p, self._tested = found, most, p, tested
+        self._found, self._most, self._p, self._tested, self._large = found, most, p, tested, large
         self._spectrum = _spectrum_of(found, p, unit)
         self._table = _table_of(found, self._spectrum, unit)
 
@@ -75,7 +112,7 @@ class ComponentChoice(Summary):
 
     @property
     def k(self) -> int:
-        """The number of components: max(min(parallel, deflated), sequential)."""
+        """The number of components: max(min(parallel, deflated, major), sequential)."""
         return self._found.k
 
     @property
@@ -92,6 +129,11 @@ class ComponentChoice(Summary):
     def sequential(self) -> int:
         """The number that the sequential sparse test keeps."""
         return self._found.sequential
+
+    @property
+    def major(self) -> int:
+        """The number of components that both keep and that explain a mean correlation of .1 or more."""
+        return self._found.major
 
     @property
     def kaiser(self) -> int | None:
@@ -130,14 +172,18 @@ class ComponentChoice(Summary):
 
         "noise" is the 1 - alpha quantile of the draws. The tests of "deflated_p" and "sparse_p" end with the
         first component that is not significant; a sparse component that explains less than .1 of the mean
-        correlation of its variables ("sparse_correlation") is not tested. "share" and "cumulative" are shares
+        correlation of its variables ("sparse_correlation"), or less than .05 with all variables correlated
+        with it, has none. "share" and "cumulative" are shares
         of the variance.
         """
         return deep_copy(self._table)
 
     @property
     def spectrum(self) -> pd.DataFrame:
-        """All eigenvalues (of the tested variables), their shares, and the shares of a broken stick."""
+        """All eigenvalues, their shares, and the shares of a broken stick.
+
+        They are those of the tested variables, with large rows pulled in (see `choose_k`).
+        """
         return deep_copy(self._spectrum)
 
     @property
@@ -148,9 +194,14 @@ class ComponentChoice(Summary):
     @property
     def method_text(self) -> str:
         """Text for a methods section on how the number was chosen."""
+        draws = self._found.draws
+        level = percent(draws.level, 1 - (draws.level >= 0.01))
         return (
             "The number of components was chosen by comparison with noise, made by flipping the signs of the "
-            f"centred values at random ({self.n_draws} draws). {next(self._reasons())}"
+            f"centred values at random (Hong, Sheng and Dobriban, 2020; {self.n_draws} draws): parallel "
+            f"analysis at the level {percent(self.alpha, 0)} %, and tests without the components before, of "
+            f"dense and of sparse components, at the level {level} %. "
+            + " ".join([next(self._reasons()), *self._cautions()])
         )
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
@@ -180,15 +231,30 @@ class ComponentChoice(Summary):
                 f"parallel= is an analysis of {self._p} of {self._tested.variables} variables, and the "
                 "eigenvalues of the fit are of all of them; leave it out, or analyse a sample of the rows."
             )
-        own_values = self._spectrum["eigenvalue"].to_numpy()
-        both = min(len(own_values), len(spectrum))
-        if not np.allclose(own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0]):
-            raise OptionError(
-                "parallel= is an analysis of other data, or with another scale, than the fit (its "
-                f"largest eigenvalue is {own_values[0]:.6g}, that of the fit {spectrum[0]:.6g}); give "
-                "choose_k() the data and the scale= of the fit."
-            )
+        self._require_data_of(spectrum, "parallel=")
         return self._table["noise"].to_numpy(dtype=float)
+
+    def _require_data_of(self, spectrum: np.ndarray, argument: str) -> None:
+        """Check that the data are those of a fit, given all eigenvalues of its data.
+
+        Tests of some of the variables cannot be checked.
+
+        Raises
+        ------
+        OptionError
+            If the eigenvalues differ; the message names the `argument` that has this choice.
+        """
+        own_values = self._spectrum["eigenvalue"].to_numpy() if self._large is None else self._large.values
+        both = min(len(own_values), len(spectrum))
+        if self._tested is not None or np.allclose(
+            own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0]
+        ):
+            return
+        raise OptionError(
+            f"{argument} is an analysis of other data, or with another scale, than the fit (its "
+            f"largest eigenvalue is {own_values[0]:.6g}, that of the fit {spectrum[0]:.6g}); give "
+            "choose_k() the data and the scale= of the fit."
+        )
 
     def _reasons(self) -> Iterator[str]:
         table, found, m = self._table, self._found, len(self._table)
@@ -198,9 +264,16 @@ class ComponentChoice(Summary):
             f"Parallel analysis keeps {P}"
             + (f", of which {D} stand out when those before them are projected out" if D < P else "")
             + f"; the sequential sparse test keeps {Q}. The choice is {k}, "
-            + ("the larger number" if min(P, D) != Q else "by both")
+            + ("by both" if min(P, D) == Q else "without minor ones" if found.minor else "the larger number")
             + "."
         )
+        if found.minor:
+            first, last = k + 1, k + found.minor
+            names = f"PC{first} is" if first == last else f"PC{first} to PC{last} are"
+            yield (
+                f"{names} detectable, minor: not noise, but without a mean correlation of "
+                f"{fixed(LEAST_CORRELATION, 1)} among variables that would make a component."
+            )
         if m not in (P, Q) and m > P:
             line = table.iloc[P]
             value, bound = alike([line["observed"], line["noise"]])
@@ -218,7 +291,7 @@ class ComponentChoice(Summary):
                 "analysis; parts of a block of many weak variables can look like them, too, of which it "
                 f"takes {self.sparse_card} variables at first (card=)."
             )
-        elif min(P, D) > Q:
+        elif min(P, D, found.major) > Q:
             yield (
                 f"Further components of {plural(self.sparse_card, 'variable')} do not stand out: they are "
                 "weak, or spread over many variables."
@@ -235,8 +308,18 @@ class ComponentChoice(Summary):
         return f"parallel analysis {found.parallel}, deflated {found.deflated}, sparse {found.sequential}"
 
     def _cautions(self) -> Iterator[str]:
-        """Yield warnings: the last tested component still stands out, or some variables were not tested."""
+        """Yield warnings: rows that change the number, the last component stands out, untested variables."""
         found, m = self._found, len(self._table)
+        large = self._large
+        if large is not None and large.labels:
+            one = len(large.labels) == 1
+            rows = f"Row {large.labels[0]} alone holds" if one else f"Rows {some_of(large.labels, 3)} hold"
+            yield (
+                f"{rows} {percent(large.share, 0)} % of the total variance; "
+                f"as {'it is' if one else 'they are'}, k = {large.k}; pulled in to 1.5 times the median "
+                f"size, k = {found.k}. A fit with "
+                'method="spcagrid" or method="rspca-l0" is less influenced by such rows.'
+            )
         if m in (found.parallel, found.sequential):
             where = "give a larger kmax to see the end" if m < self._most else "no more can be tested"
             lead = "The one component" if m == 1 else f"The last of the {m} components"
@@ -268,11 +351,14 @@ class ComponentChoice(Summary):
         key = (
             "observed: eigenvalue. p: of the eigenvalue of that rank. deflated p: of the first one without "
             f"the components before. sparse p: of a component of {plural(self.sparse_card, 'variable')} "
-            "without the sparse ones before, not tested where r, the mean correlation that it explains, is "
-            f"below {fixed(LEAST_CORRELATION, 1)}. cum. %: variance up to "
+            "without the sparse ones before, blank where r, the mean correlation that it explains, is "
+            f"below {fixed(LEAST_CORRELATION, 1)} (or {fixed(LEAST_OF_WHOLE, 2)}, extended to all variables "
+            "that are correlated with it). cum. %: variance up to "
             f"here{'' if self._tested is None else ', of that of the tested variables'}. Below the line: not "
             "chosen."
         )
+        if self._large is not None:
+            key += f" Rows pulled in to 1.5 times the median size: {self._large.pulled}."
         if self._tested is None:
             key += f" Kaiser's rule {self.kaiser}, broken stick {self.broken_stick}."
         return key
@@ -310,6 +396,9 @@ def _table_of(found: Standing, spectrum: pd.DataFrame, unit: float) -> pd.DataFr
         },
         index=tested.index,
     )
+
+
+# --- the cardinalities ----------------------------------------------------------------------------
 
 
 #: The advice for variables with very different variances.
@@ -663,7 +752,10 @@ class Choice(Summary):
 
     def __init__(self, fit: SpcaResult, chosen: Chosen, k_choice: ComponentChoice | None) -> None:
         self._fit, self._how, self._k_choice = fit, chosen, k_choice
-        record = replace(fit._state.record, chosen=partial(_method_sentences, k_choice, chosen))
+        found = None if k_choice is None else k_choice.k
+        record = replace(
+            fit._state.record, chosen=partial(_method_sentences, k_choice, chosen), k_found=found
+        )
         fit._state = replace(fit._state, record=record)
 
     def _document(self) -> Document:

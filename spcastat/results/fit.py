@@ -301,8 +301,8 @@ class SpcaResult(Picklable, Shown):
         Notes
         -----
         The tests treat the component as fixed. Variables with a nonzero loading define it and are not tested;
-        the p-values of the other variables of the fit are too small, since these took part in the selection;
-        those of supplementary variables are valid.
+        the p-values of the other variables of the fit tend to be too large in noise, since those with larger
+        correlations were selected; those of supplementary variables are valid.
         """
         if variables is None:
             return associations(self._state, None, alpha)
@@ -609,6 +609,7 @@ class SpcaResult(Picklable, Shown):
         n: int = 999,
         *,
         select: bool = True,
+        choice: ParallelAnalysis | None = None,
         data: Rows | None = None,
         rng: Rng = None,
         n_jobs: int = 1,
@@ -628,6 +629,9 @@ class SpcaResult(Picklable, Shown):
         select : bool
             Whether variables are selected again in each draw. False keeps those of the fit, which is not
             valid if they were selected with the same data.
+        choice : ComponentChoice, optional
+            The result of :func:`spcastat.choose_k` for the data of the fit: components beyond its number are
+            marked where their intervals are printed. The fit of :func:`spcastat.choose` has it already.
         data : optional
             The data of the fit, for a fit from a file.
         rng : None, int or numpy Generator
@@ -662,6 +666,8 @@ class SpcaResult(Picklable, Shown):
         accumulates the cross-products of all draws (at most half a GB), where the number of times a row
         enters a draw is a Poisson variable with mean one.
         """
+        if choice is not None:
+            self._state = resampling.with_number_found(self._state, choice)
         found = resampling.bootstrap(
             self._state,
             self._source,
@@ -738,20 +744,26 @@ class SpcaResult(Picklable, Shown):
         self,
         n: int = 999,
         *,
+        repeats: int = 1,
         data: Rows | None = None,
         rng: Rng = None,
         n_jobs: int = 1,
         progress: Progress = None,
     ) -> SplitInference:
-        """Select variables on one half of the rows, and return intervals for their loadings from the other.
+        """Select variables on one half of the rows, and estimate on the other whether they go together.
 
-        The target is the leading eigenvector of the true covariance matrix on the selected variables, which
-        may differ from those of the fit. The fit stores the result for its files.
+        The weights are those of the first half. On the second half, each selected variable has a correlation
+        with the score of the other selected variables, and an interval for it. The variables may differ from
+        those of the fit. The fit stores the result for its files.
 
         Parameters
         ----------
         n : int
             Number of bootstrap samples of the second half, 2 or more.
+        repeats : int
+            Number of splits. The intervals are those of the first split. The p-values of several splits are
+            combined, so that they hardly depend on the way the rows were split; 25 or more are usual, for
+            which `n` of 199 is enough.
         data, rng, n_jobs, progress
             As for `bootstrap`; another `rng` gives another split.
 
@@ -763,9 +775,26 @@ class SpcaResult(Picklable, Shown):
         ------
         NoRowsError, WeightsError, DataError, TooFewRowsError
             As for `stability`.
+
+        Notes
+        -----
+        The correlation is a smooth function of the moments of the second half, whatever the first half
+        selected, so that its intervals hold in noise, too, where eigenvectors are not identified: Rinaldo,
+        Wasserman and G'Sell (2019), Annals of Statistics 47. The standard error of Fisher's z is that of the
+        draws, times sqrt(m / (m - 3)) for m rows, and quantiles are those of t with m - 2 degrees of freedom.
+        Combination of p-values over splits: Meinshausen, Meier and
+        Buehlmann (2009), JASA 104, with the search for the quantile from .05 to 1.
         """
         found = resampling.split_inference(
-            self._state, self._source, self._call, n, data=data, rng=rng, n_jobs=n_jobs, progress=progress
+            self._state,
+            self._source,
+            self._call,
+            n,
+            repeats=repeats,
+            data=data,
+            rng=rng,
+            n_jobs=n_jobs,
+            progress=progress,
         )
         self._state = resampling.with_result(self._state, split=found)
         return SplitInference(self._state, found)
@@ -784,16 +813,18 @@ class SpcaResult(Picklable, Shown):
 
         The null hypothesis is that the variable is independent of all others. The statistic is its
         correlation with the score of the component in a fit without the variable, after regressing out the
-        scores of the other components. All variables are tested, whether selected by the fit or not: the
-        q-values, computed over all of them, account for the selection, while the p-values of selected
-        variables alone are small even in noise. The fit stores the result for its files.
+        scores of the other components; it is studentised, so that the tests hold for rows of unequal size,
+        too, with which uncorrelated variables are not independent. All variables are tested, whether selected
+        by the fit or not: the q-values, computed over all variables and components, account for the
+        selection, while the p-values of selected variables alone are small even in noise. The fit stores the
+        result for its files.
 
         Parameters
         ----------
         n : int
             Number of permutations. The smallest p-value is 1 / (n + 1).
         fdr : {"bh", "by"}
-            Control of the false discovery rate over the variables of a component: Benjamini and Hochberg, for
+            Control of the false discovery rate over all variables and components: Benjamini and Hochberg, for
             independent or positively dependent tests, or Benjamini and Yekutieli, for any dependence.
         data, rng, n_jobs, progress
             As for `bootstrap`.
@@ -813,9 +844,10 @@ class SpcaResult(Picklable, Shown):
 
         Notes
         -----
-        The fit without a variable starts from PCA of the others, so that it does not depend on it. For a
-        component with c nonzeros among p variables, the smallest possible q is about p / (c (n + 1)), so that
-        many variables require many permutations.
+        The fit without a variable starts from PCA of the others, so that it does not depend on it. The
+        statistic is the sum of the products of variable and score over the root of the sum of their squares,
+        as proposed by DiCiccio and Romano (2017), JASA 112. With c nonzero loadings of p k in all, the
+        smallest possible q is about p k / (c (n + 1)), so that many variables require many permutations.
         """
         found = resampling.test_loadings(
             self._state,

@@ -22,7 +22,7 @@ from spcastat.labels import full_names, name_text
 from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.eigenvectors import top_eigh
 from spcastat.linalg.operators import Operator
-from spcastat.measures import MEASURES, adjusted_variances
+from spcastat.measures import adjusted_variances, measure_named
 from spcastat.progress import listening
 from spcastat.search.climbing import OBJECTIVES
 from spcastat.search.grouped import GroupRule
@@ -238,7 +238,7 @@ def better_fit(state: FitState, source: Source, certificate: Certificate) -> Fit
     falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
     sorts = equal and falling and measure != "adjusted" and rule is None
     V = order_and_sign(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
-    old, new = (float(MEASURES[measure](one, op)[-1]) for one in (state.V, V))
+    old, new = (float(measure_named(measure)(one, op)[-1]) for one in (state.V, V))
     # a fit is better if its measure exceeds that of the other by a share of 1e-9
     if not new > old * (1.0 + 1e-9):
         return None
@@ -401,7 +401,7 @@ def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
     from spcastat.proofs.jointly import verdict
 
     (row,) = proven.rows
-    value = float(MEASURES[proven.measure](V, op)[-1])
+    value = float(measure_named(proven.measure)(V, op)[-1])
     if value > row["best_known"]:
         row = {**row, "best_known": value, "supports": [np.flatnonzero(v).tolist() for v in V.T]}
     row = {**row, "cardinalities": np.count_nonzero(V, axis=0).clip(min=1).tolist()}

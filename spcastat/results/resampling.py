@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import flag, one_of, real_number, whole_number
+from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError
-from spcastat.fit import resampling_frames as tables
-from spcastat.fit.frames import loadings
+from spcastat.fit import resampling_frames
+from spcastat.fit.frames import loadings, spectrum
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState, rule_of
 from spcastat.progress import listening
@@ -27,7 +27,7 @@ from spcastat.show.resampling_tables import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.argument_types import Progress, Rng, Rows, Several
+    from spcastat.argument_types import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several
     from spcastat.assess.samples import Resampling
     from spcastat.fit.inputs import Source
     from spcastat.show.grid import Document
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 #: Upper limits on the numbers of permutations, and of draws or pairs. At these limits the Monte Carlo error
 #: of a probability is below 0.2 %.
 MOST_PERMUTATIONS, MOST_DRAWS = 1_000_000, 100_000
+#: Upper limit on the number of splits.
+MOST_REPEATS = 10_000
 
 
 class Bootstrap(Picklable, Summary):
@@ -51,7 +53,7 @@ class Bootstrap(Picklable, Summary):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The normal 95 % intervals: "loadings" (`conf_int`) and "variance" (`variance_ci`)."""
+        """The default 95 % intervals: "loadings" (`conf_int`) and "variance" (`variance_ci`)."""
         return {"loadings": self.conf_int(), "variance": self.variance_ci()}
 
     @property
@@ -67,24 +69,30 @@ class Bootstrap(Picklable, Summary):
     @property
     def selected(self) -> pd.DataFrame:
         """The share of draws that selected each variable in each component, p x k."""
-        return tables.selected(self._state, self._found)
+        return resampling_frames.selected(self._state, self._found)
 
     @property
     def similarity(self) -> pd.Series:
         """The mean absolute correlation of the scores of the draws with those of the fit, length k."""
-        return tables.similarity(self._state, self._found)
+        return resampling_frames.similarity(self._state, self._found)
 
-    def conf_int(
-        self, level: float = 0.95, *, kind: Literal["normal", "percentile"] = "normal"
-    ) -> pd.DataFrame:
+    def conf_int(self, level: float = 0.95, *, kind: IntervalKind = "hull") -> pd.DataFrame:
         """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
+
+        An interval shows how far a loading moves with new rows, selection included; it contains zero unless
+        97.5 % of the draws give the loading the sign that it has in the fit. Whether the variable belongs to
+        the component at all is what test_loadings() tests, with more power: read its q.
 
         Parameters
         ----------
         level : float in (0, 1)
             Confidence level.
-        kind : {"normal", "percentile"}
-            The estimate plus or minus a multiple of the standard error over draws, or quantiles of the draws.
+        kind : {"hull", "normal", "percentile"}
+            "normal" is the estimate plus or minus a multiple of the standard error over draws; it ignores
+            that the largest estimates were selected, and so excludes zero for many loadings even in noise.
+            "hull" is the normal interval, extended to zero unless a share of at least (1 + `level`) / 2 of
+            the draws gives the loading the sign of the estimate. "percentile" lies between quantiles of the
+            draws; it is shifted towards zero, and so covers small loadings somewhat less often.
 
         Returns
         -------
@@ -102,13 +110,15 @@ class Bootstrap(Picklable, Summary):
         -----
         A loading that is zero in the fit is not an estimate with an error, so that an interval around it
         would be meaningless: use "selected". A zero loading that no draw selected has no row.
+
+        All kinds presuppose a component that stands out from noise, which :func:`spcastat.choose_k` tests.
         """
-        return tables.conf_int(self._state, self._found, level, kind)
+        return resampling_frames.conf_int(self._state, self._found, level, kind)
 
     def variance_ci(
         self, level: float = 0.95, *, kind: Literal["normal", "percentile"] = "normal"
     ) -> pd.DataFrame:
-        """Return an interval for the variance of each component's scores.
+        """Return an interval for the variance that each component's scores have on new rows.
 
         Parameters
         ----------
@@ -116,12 +126,14 @@ class Bootstrap(Picklable, Summary):
             Confidence level.
         kind : {"normal", "percentile"}
             Normal intervals are computed for the logarithm of the variance, whose distribution is less
-            skewed; percentile intervals lie between quantiles of the draws.
+            skewed, and allow for the error of the optimism (see Notes); percentile intervals do not.
 
         Returns
         -------
         DataFrame
-            One row per component: "component", "estimate", "std_error", "lower", "upper", "held_out".
+            One row per component: "component", "estimate" (the variance on the rows of the fit),
+            "std_error", "lower", "upper", "held_out". The interval is centred at "held_out" and may lie below
+            the estimate. Bounds are NaN if "held_out" or the variance of a draw is not positive.
 
         Raises
         ------
@@ -131,9 +143,13 @@ class Bootstrap(Picklable, Summary):
         Notes
         -----
         ``held_out`` is the expected variance on new rows: the estimate minus Efron's optimism, the mean
-        excess of the variance of draws on their own rows over that on the rows of the fit.
+        excess of the variance of draws on their own rows over that on the rows of the fit. ``std_error`` is
+        the standard deviation of the variance of the fit's components over the rows of the draws. The
+        optimism is estimated from the same rows and counts, on the logarithmic scale, with a standard error
+        of half its size. Percentile intervals are quantiles of the variances of the fit's components on the
+        rows of the draws, times ``held_out`` / ``estimate``.
         """
-        return tables.variance_ci(self._state, self._found, level, kind)
+        return resampling_frames.variance_ci(self._state, self._found, level, kind)
 
     def plot(
         self,
@@ -141,7 +157,7 @@ class Bootstrap(Picklable, Summary):
         max_rows: int | None = 40,
         components: Several | None = None,
         level: float = 0.95,
-        kind: Literal["normal", "percentile"] = "normal",
+        kind: IntervalKind = "hull",
         ax: Axes | None = None,
     ) -> Axes:
         """Draw the loadings as dots with bars for their intervals, grey if these contain zero.
@@ -206,7 +222,7 @@ class Stability(Picklable, Summary):
     @property
     def frequency(self) -> pd.DataFrame:
         """How often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
-        return tables.frequency(self._state, self._found)
+        return resampling_frames.frequency(self._state, self._found)
 
     @property
     def stable(self) -> pd.DataFrame:
@@ -221,12 +237,12 @@ class Stability(Picklable, Summary):
         of halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to
         c.
         """
-        return tables.bound(self._state, self._found)
+        return resampling_frames.bound(self._state, self._found)
 
     @property
     def similarity(self) -> pd.Series:
         """The mean absolute correlation of the scores of the halves with those of the fit, length k."""
-        return tables.similarity(self._state, self._found)
+        return resampling_frames.similarity(self._state, self._found)
 
     @property
     def variable_clusters(self) -> pd.DataFrame:
@@ -236,7 +252,7 @@ class Stability(Picklable, Summary):
         frequency of the member selected most often). There is a row for every cluster of at least two
         variables and every component that selected one of them.
         """
-        return tables.clusters(self._state, self._found)
+        return resampling_frames.clusters(self._state, self._found)
 
     @property
     def associates(self) -> pd.DataFrame:
@@ -246,7 +262,7 @@ class Stability(Picklable, Summary):
         halves that did not select the term, the share that selected the associate), "beside" (the same for
         halves that selected the term), and "correlation" of the two variables.
         """
-        return tables.associates(self._state, self._found)
+        return resampling_frames.associates(self._state, self._found)
 
     def plot(
         self, *, max_rows: int | None = 40, components: Several | None = None, ax: Axes | None = None
@@ -278,7 +294,7 @@ class Stability(Picklable, Summary):
 
 
 class SplitInference(Picklable, Summary):
-    """Intervals from one half of the rows for variables selected on the other; prints as text or HTML."""
+    """Correlations on one half of the rows of variables selected on the other; prints as text or HTML."""
 
     _kind: ClassVar[str] = "split"
 
@@ -291,12 +307,27 @@ class SplitInference(Picklable, Summary):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The 95 % intervals: "loadings" (`conf_int`) and "variance" (`variance_ci`)."""
-        return {"loadings": self.conf_int(), "variance": self.variance_ci()}
+        """The 95 % intervals: "loadings" (`conf_int`), "variance" (`variance_ci`), and "p_values"."""
+        return {"loadings": self.conf_int(), "variance": self.variance_ci(), "p_values": self.p_values}
+
+    @property
+    def repeats(self) -> int:
+        """Number of splits."""
+        return self._found.repeats
+
+    @property
+    def p_values(self) -> pd.DataFrame:
+        """P-values of zero correlations, adjusted for all loadings, p x k.
+
+        With several splits they are combined (Meinshausen, Meier and Buehlmann, 2009), and control the
+        family-wise error rate. A variable that no split selected has the p-value 1, and one that was selected
+        without other variables NaN.
+        """
+        return resampling_frames.split_p_values(self._state, self._found)
 
     @property
     def n(self) -> int:
-        """Number of bootstrap samples drawn from the second half."""
+        """Number of bootstrap samples drawn from the second half of each split."""
         return self._found.draws
 
     @property
@@ -307,10 +338,13 @@ class SplitInference(Picklable, Summary):
     @property
     def similarity(self) -> pd.Series:
         """The absolute correlation of the scores of the selecting half with those of the fit, length k."""
-        return tables.similarity(self._state, self._found)
+        return resampling_frames.similarity(self._state, self._found)
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
-        """Return an interval for every loading that the first half selected.
+        """Return an interval for the correlation of each variable that the first half selected.
+
+        It is the correlation, on the second half, with the score that the other selected variables make of
+        the component with the weights of the first half. Zero means that the variable does not go with them.
 
         Parameters
         ----------
@@ -320,17 +354,19 @@ class SplitInference(Picklable, Summary):
         Returns
         -------
         DataFrame
-            "component", "term", "estimate", "std_error", "lower", "upper": normal intervals, within [-1, 1].
+            "component", "term", "loading" (on the first half), "correlation", "std_error", "lower", "upper":
+            intervals of Fisher's z by the t distribution. NaN if no other variable was selected in the
+            component.
 
         Raises
         ------
         OptionError
             If `level` is not allowed.
         """
-        return tables.split_conf_int(self._state, self._found, level)
+        return resampling_frames.split_conf_int(self._state, self._found, level)
 
     def variance_ci(self, level: float = 0.95) -> pd.DataFrame:
-        """Return an interval for the variance of each component, from the half that was not used to select.
+        """Return an interval for the variance of each component of the first half on the second half.
 
         Parameters
         ----------
@@ -347,7 +383,7 @@ class SplitInference(Picklable, Summary):
         OptionError
             If `level` is not allowed.
         """
-        return tables.split_variance_ci(self._state, self._found, level)
+        return resampling_frames.split_variance_ci(self._state, self._found, level)
 
 
 class LoadingTest(Picklable, Summary):
@@ -383,7 +419,7 @@ class LoadingTest(Picklable, Summary):
 
         Columns "component", "term", "loading", "correlation" (the statistic), "p_value" and "q_value".
         """
-        return tables.tests(self._state, self._found)
+        return resampling_frames.tests(self._state, self._found)
 
     @property
     def p_values(self) -> pd.DataFrame:
@@ -478,17 +514,19 @@ def split_inference(
     call: Call | None,
     n: int,
     *,
+    repeats: int,
     data: Rows | None,
     rng: Rng,
     n_jobs: int,
     progress: Progress,
 ) -> Split:
-    """Return loadings from one half of the rows on supports from the other; see the method of a fit."""
+    """Return correlations on one half of the rows of variables from the other; see the method of a fit."""
     from spcastat.assess.samples import split
 
     n = whole_number("n", n, 2, MOST_DRAWS)
+    repeats = whole_number("repeats", repeats, 1, MOST_REPEATS)
     with listening(progress):
-        return split(_halved(state, source, call, "split_inference()", data, rng, n_jobs), n)
+        return split(_halved(state, source, call, "split_inference()", data, rng, n_jobs), n, repeats)
 
 
 def test_loadings(
@@ -545,8 +583,23 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
         )
 
 
+def with_number_found(state: FitState, choice: ParallelAnalysis) -> FitState:
+    """Return the state with the number of components that `choice`, of the same data, has found.
+
+    Raises
+    ------
+    OptionError
+        If `choice` is not what choose_k() returned, or is one of other data.
+    """
+    check = getattr(type(choice), "_require_data_of", None)
+    if check is None:
+        raise OptionError(f"choice={shown(choice)} was given; it must be what choose_k() returned.")
+    check(choice, spectrum(state), "choice=")
+    return replace(state, record=replace(state.record, k_found=choice.k))
+
+
 def with_result(state: FitState, **found: Bootstrapped | HalfSamples | Split | Tested) -> FitState:
-    """Return the state with a result of resampling; `found` has the name of a field of `Trust`."""
+    """Return the state with a result of resampling; `found` has the name of a field of `LastResults`."""
     return replace(state, trust=replace(state.trust, **found))  # type: ignore[arg-type]
 
 

@@ -18,7 +18,7 @@ from spcastat.fit.inputs import Source
 from spcastat.fit.record import deep_copy
 from spcastat.linalg.operators import Rows
 from spcastat.linalg.ties import is_sparse, soft_at
-from spcastat.measures import MEASURES, adjusted_variances
+from spcastat.measures import MEASURES, adjusted_variances, measure_named
 from spcastat.reading.checks import rows_of
 from spcastat.reading.frames import in_library_of
 from spcastat.reading.read import replay
@@ -126,7 +126,7 @@ class SpcoResult(Picklable, Shown):
             return float((self._coordinates.to_numpy() == 0).mean())
         if known == "fit":
             return float(self._variance["cumulative fit"].iloc[-1])
-        return float(MEASURES["adjusted" if known == "cpev" else known](self._A, self._op)[-1])
+        return float(measure_named("adjusted" if known == "cpev" else known)(self._A, self._op)[-1])
 
     @property
     def status(self) -> Literal["converged", "max_iter"]:

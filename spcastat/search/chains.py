@@ -1,7 +1,8 @@
-"""Starts, perturbations, and independent chains of climbs that run until they agree.
+"""Starting fits, perturbed fits, and independent chains of climbs that run until they agree.
 
-It differs from the component of largest variance. Candidate supports are grown variable by variable from
-many first variables, or come from truncated power iterations started at every row; exchanges improve them.
+With one component the least-squares share has a separate search, since the best predictor of all variables
+differs from the component of largest variance. Candidate supports are grown variable by variable from many
+first variables, or come from truncated power iterations started at every row; exchanges improve them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from spcastat.search.climbing import (
 from spcastat.search.criteria import Criterion, Fits, joined
 from spcastat.search.matrices import Model, best_vectors, divisor, eigen, largest, ranked_entries
 from spcastat.search.moves import CHOICE, MANY, NULL, iterated, permuted, rebuild, refined, reordered
+
+# --- perturbed fits -------------------------------------------------------------------------------
 
 
 def perturb(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
@@ -126,6 +129,9 @@ def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
 #: With more than 100 variables a component is started from this many rows of largest variance and as many
 #: random ones; FEWER with more than MANY variables.
 FEW, FEWER = 25, 10
+
+
+# --- starting fits --------------------------------------------------------------------------------
 
 
 def empty(criterion: Criterion, B: int) -> Fits:
@@ -246,6 +252,9 @@ def pool(criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Ge
     directions = fixed + (bases if criterion.exact else mixtures)(vectors, k, mixed, rng)
     starts = greedy(criterion, max(1, drawn), rng, plain=first)
     return criterion.mended(joined([starts, from_directions(criterion, directions)]))
+
+
+# --- chains ---------------------------------------------------------------------------------------
 
 
 #: Fits a chain keeps for its next round, at most.
@@ -418,6 +427,9 @@ def distinct(values: np.ndarray, count: int) -> np.ndarray:
     new = np.ones(len(order), dtype=bool)
     new[1:] = ranked[:-1] - ranked[1:] > SAME * np.abs(ranked[:-1])
     return order[new][:count]
+
+
+# --- the best predictor of all variables ----------------------------------------------------------
 
 
 #: Number of first variables from which supports are grown, and of supports improved by exchanges.

@@ -16,6 +16,9 @@ from spcastat.search.criteria import Criterion, Fits
 from spcastat.search.matrices import ranked_entries
 from spcastat.search.moves import GAIN, exchange, refined, reordered, swapped, trials
 
+# --- local optima ---------------------------------------------------------------------------------
+
+
 #: Values that differ by less than this share of the total variance count as one optimum.
 SAME = 1e-6
 
@@ -77,6 +80,9 @@ class Evidence:
         """Return Good and Turing's estimate of the probability that the next climb ends in a new optimum."""
         table = self.table()
         return sum(hits == 1 for _, hits in table) / max(len(self.values), 1)
+
+
+# --- local ascent ---------------------------------------------------------------------------------
 
 
 #: The values of mu: weights of the present loadings in the steps that are tried.
@@ -216,6 +222,9 @@ def exchange_until_optimal(criterion: Criterion, fit: Fits) -> Fits:
         if not found.value[0] > fit.value[0] * (1.0 + 1e-7):
             return found
         fit = found
+
+
+# --- settings by effort ---------------------------------------------------------------------------
 
 
 #: objective -> its name in printed headers.

@@ -1,11 +1,10 @@
 """The criteria that a search maximises: adjusted variance, PEV and the least-squares share.
 
-It is adjusted variance, PEV or the least-squares share, each a share of the total variance that does not
-depend on the lengths of the loadings. With unit loadings V, shape (m, k), each is a function of small
-matrices. Adjusted variance is a function of V'SV. The other two are tr G^-1 N with G = V'MV and N = V'TV:
-M = I and T = S for PEV, M = S and T = SS for least squares.
+Each is a share of the total variance that does not depend on the lengths of the loadings. With unit loadings
+V, shape (m, k), each is a function of small matrices: adjusted variance of V'SV; the other two are
+tr G^-1 N with G = V'MV and N = V'TV, where M = I and T = S for PEV, M = S and T = SS for least squares.
 
-With unit columns, G = V'SV = LL' and l = diag L, the criterion is f = sum l_j^2. As l_j^2 is the minimum
+Adjusted variance. With G = V'SV = LL' and l = diag L, the criterion is f = sum l_j^2. As l_j^2 is the minimum
 over a of |X (v_j - sum_{h<j} a_h v_h)|^2, its gradient needs only the minimisers: with C = L'^-1 diag(l),
 unit upper triangular,
 
@@ -19,9 +18,8 @@ all columns before j except i,
 The matrix A = S_{<i} - sum_{j>i} (h_j h_j' / y_j - c_j^2 M_j) with y_j = v_i'M_j v_i and c_j = h_j'v_i / y_j
 gives v'Av / v'v the same gradient at v_i. A ranks the exchanges; f itself decides whether one is made.
 
-PEV has M = I and T = S, least squares M = S and T = SS. With H = G^-1 half the gradient is (TV - MVHN) H.
-With the other columns fixed, and V, H and N those of the other columns, the criterion of all columns is that
-of the others plus v'Av / v'Bv,
+PEV and least squares. With H = G^-1 half the gradient is (TV - MVHN) H. With the other columns fixed, and V,
+H and N those of the other columns, the criterion of all columns is that of the others plus v'Av / v'Bv,
 
     A = T - TVHV'M - MVHV'T + MVHNHV'M,   B = M - MVHV'M .
 """
@@ -56,6 +54,8 @@ from spcastat.search.matrices import (
     well_apart,
 )
 from spcastat.search.rule import SupportRule
+
+# --- what a criterion is --------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -342,6 +342,9 @@ class Criterion(ABC):
         return x / size, size
 
 
+# --- adjusted variance ----------------------------------------------------------------------------
+
+
 class Adjusted(Criterion):
     """Adjusted variance: the variance that each score adds to that of the earlier scores."""
 
@@ -472,6 +475,9 @@ def triangle(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndar
     return (root * own[..., :, None]).mT, own**2
 
 
+# --- PEV and least squares ------------------------------------------------------------------------
+
+
 class Projected(Criterion):
     """The share of the variance in a projection: on the span of the loadings or of the scores."""
 
@@ -577,6 +583,9 @@ def inverse_root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
         kept = ~(depends & (np.cumsum(depends, axis=-1) == 1))[again]
         root[again] = inverse_root(G[again] * kept[..., :, None] * kept[..., None, :], jitter)
     return np.asarray(root)
+
+
+# --- the criteria by name -------------------------------------------------------------------------
 
 
 #: The criteria by name.

@@ -1,4 +1,4 @@
-"""The default search, alone, along a path of cardinalities, and near given loadings."""
+"""The default search: alone, along a path of cardinalities, and near given loadings."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ from spcastat.search.rule import SupportRule
 from spcastat.search.working_set import SearchResult, directly, found_of, restricted
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
+
+# --- one fit --------------------------------------------------------------------------------------
+
 
 #: Up to this many variables the covariance matrix is kept in memory, and all variables are searched.
 GRAM_LIMIT = 1000
@@ -69,11 +72,11 @@ def joint(
     starts : sequence of ndarray of shape (p, k)
         Further starts, which are cut to the cardinalities. The result is never worse than any of them.
     rule : SupportRule, optional
-        The supports that are allowed; for up to `HELD` variables and up to `SEQUENTIAL` components.
+        The supports that are allowed; for up to `GRAM_LIMIT` variables and up to `SEQUENTIAL` components.
 
     Returns
     -------
-    Found
+    SearchResult
         The PCA fit, without a search, if every component may have all variables.
 
     Raises
@@ -161,6 +164,9 @@ def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> S
     return directly(op, V, objective, None, False)
 
 
+# --- a path of cardinalities ----------------------------------------------------------------------
+
+
 def along_path(
     op: Operator, k: int, cards: Sequence[tuple[int, ...]], objective: str, effort: str, seed: int
 ) -> list[SearchResult]:
@@ -178,7 +184,7 @@ def along_path(
 
     Returns
     -------
-    list of Found
+    list of SearchResult
         In the order of `cards`. The values never decrease.
 
     Notes
@@ -187,9 +193,11 @@ def along_path(
     from new starts (in later passes, from perturbed fits) and from the best fits of the previous
     cardinality. Passes go from the smallest cardinality to the largest and back in turn. There are as many
     passes as a search at one cardinality has chains (one, three or five).
+
     The cardinalities are searched separately for objectives other than adjusted variance, whose good optima
-    lie far apart, and for one component, more than HELD variables or more than SEQUENTIAL components. If a
-    fit is then worse than the previous one, the search is repeated with the previous fit as one more start.
+    lie far apart, and for one component, more than GRAM_LIMIT variables or more than SEQUENTIAL components.
+    If a fit is then worse than the previous one, the search is repeated with the previous fit as one more
+    start.
     """
     settings, m = EFFORTS[effort], len(cards)
     results: list[SearchResult] = []
@@ -241,6 +249,9 @@ def along_path(
         evidence[i].chains = fit.value.tolist()
         results.append(found_of(op, criterion, fit, evidence[i], objective, settings.deep or None))
     return results
+
+
+# --- near given loadings --------------------------------------------------------------------------
 
 
 def together(p: int) -> int:

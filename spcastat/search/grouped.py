@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from spcastat.search.criteria import Criterion, Fits
 
 
+# --- groups of variables --------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class GroupRule(SupportRule):
     """The support of component i is a union of `counts[i]` of g groups.
@@ -157,6 +160,9 @@ def with_zero(op: Operator) -> Gram:
     S = np.zeros((op.p + 1, op.p + 1))
     S[:-1, :-1] = op.block(np.arange(op.p))
     return Gram(S, op.rank_limit)
+
+
+# --- equal variables ------------------------------------------------------------------------------
 
 
 def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None) -> np.ndarray:

@@ -13,6 +13,9 @@ from spcastat.linalg.eigenvectors import bordered_lower
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.scales import blocks
 
+# --- small matrices -------------------------------------------------------------------------------
+
+
 #: Added to the diagonal of correlation matrices before they are factored, as columns may be dependent.
 JITTER = 1e-12
 #: A column counts as dependent if less than this share of it remains given the earlier columns.
@@ -183,6 +186,9 @@ def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray
     squares = np.where(squares > 1e-30, squares, 0.0)
     with np.errstate(over="ignore"):  # at a pole the slope overflows and the step is zero
         return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, 2)  # enough to rank by
+
+
+# --- products with symmetric matrices -------------------------------------------------------------
 
 
 #: Numbers gathered at once, which bounds the memory.
@@ -379,6 +385,9 @@ def scattered(places: np.ndarray, x: np.ndarray, m: int) -> np.ndarray:
     V = np.zeros((len(places), m))
     np.put_along_axis(V, places, x, axis=1)
     return V
+
+
+# --- ratios for one column ------------------------------------------------------------------------
 
 
 @dataclass(eq=False)

@@ -1,7 +1,8 @@
 """Moves of a search: exchanges, swaps, new components, orders, and the best loadings on given supports.
 
-A fit has a few dozen nonzeros, so that a loop over fits would spend its time in the interpreter. The two-loop
-recursion and the line search therefore run for all fits at once; fits that have converged are left out.
+All moves take a batch of fits. A fit has a few dozen nonzeros, so that a loop over fits would spend its time
+in the interpreter: the two-loop recursion and the line search of the ascent therefore run for all fits at
+once, and fits that have converged are left out.
 
 A first-order ascent stops when the value no longer changes, and then the loadings have only half of the
 digits. Newton steps give the other half, so that the loadings depend on the data and the supports only, and
@@ -32,6 +33,9 @@ from spcastat.search.matrices import (
     taken,
     unit,
 )
+
+# --- exchanges of one variable for another --------------------------------------------------------
+
 
 #: A step must raise the criterion by this share.
 GAIN = 1e-9
@@ -347,6 +351,9 @@ def enlarged_ratio(
     return np.where(sound, found, values[:, -1:]), np.broadcast_to(sound, found.shape)
 
 
+# --- the best loadings on given supports ----------------------------------------------------------
+
+
 class WithGradient(Protocol):
     """A function of loadings on fixed supports, for a batch of fits."""
 
@@ -439,6 +446,9 @@ def _bfgs_direction(slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray
     for (change, bend, inverse), factor in zip(memory, reversed(factors), strict=True):
         q += change * (factor - inverse * (bend * q).sum(axis=1))[:, None]
     return q
+
+
+# --- swaps between components ---------------------------------------------------------------------
 
 
 def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
@@ -541,6 +551,11 @@ def _tried(places: np.ndarray, best: np.ndarray, gains: np.ndarray) -> np.ndarra
 
 #: Steps of a truncated power iteration; FEWER with more than MANY variables.
 POWER, FEWER, MANY = 5, 3, 1000
+
+
+# --- new components -------------------------------------------------------------------------------
+
+
 #: A random component is drawn from this many of the best distinct ones.
 CHOICE = 4
 
@@ -590,6 +605,9 @@ def iterated(
         if step + 1 < steps:
             W = model.products(places, x)
     return places, x
+
+
+# --- the order of the components ------------------------------------------------------------------
 
 
 def reordered(criterion: Criterion, fits: Fits) -> Fits:
@@ -695,11 +713,13 @@ def stationary(criterion: Criterion, fit: Fits) -> Fits:
     if fit.x.shape[1] > 4000 or not (np.abs(fit.x) @ criterion.member).all():
         return fit
     M, T = criterion.packed(fit.places, fit.of)
-    x = _rested(criterion, criterion.directions(fit.x)[0][0], M[0], T[0])
+    x = _after_newton_steps(criterion, criterion.directions(fit.x)[0][0], M[0], T[0])
     return fit if x is None else criterion.fits(fit.places, x[None], fit.of)
 
 
-def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> np.ndarray | None:
+def _after_newton_steps(
+    criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray
+) -> np.ndarray | None:
     """Return the nonzeros, shape (N,), after Newton steps; None if no step was an improvement."""
     here = criterion.expansion(x, M, T)
     if here is None:
@@ -714,7 +734,7 @@ def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray) -
         for _ in range(8):
             new = criterion.directions((x + length * direction)[None])[0][0]
             there = criterion.expansion(new, M, T)
-            if there is not None and _closer(here, there):
+            if there is not None and _is_improvement(here, there):
                 break
             length *= 0.5
         else:
@@ -723,7 +743,7 @@ def _rested(criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray) -
     return x if moved else None
 
 
-def _closer(here: Expansion, there: Expansion) -> bool:
+def _is_improvement(here: Expansion, there: Expansion) -> bool:
     """Return whether a step is an improvement: a larger value, or an equal value with a smaller slope."""
     if there.value > here.value * (1.0 + ROUNDING):
         return True

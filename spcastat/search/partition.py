@@ -5,11 +5,10 @@ covariance matrices of its groups is the PEV of disjoint components of all varia
 adjusted variance. It is a sum over groups, so that programming over subsets gives the largest sum for every
 subset of the variables, without listing partitions.
 
-Climbs move single variables between groups. For up to `MOST` variables all partitions are then compared.
-The PEV of a partition is the sum of the first eigenvalues of its groups, and the best is found by programming
-over subsets. Adjusted variance is at most that sum, so that only partitions whose sums exceed the best known
-value have to be fitted. The least-squares share may be larger than the sum, so that every partition has to be
-fitted. If more than `LIMITS` allows would have to be fitted, those with the largest sums are.
+Climbs move single variables between groups. For up to `MOST` variables all partitions are then compared: for
+PEV the one with the largest sum is best; for adjusted variance only partitions whose sums exceed the best
+known value have to be fitted; the least-squares share may be larger than the sum, so that every partition has
+to be fitted. If more than `LIMITS` allows would have to be fitted, those with the largest sums are.
 """
 
 from __future__ import annotations
@@ -31,6 +30,9 @@ from spcastat.search.matrices import best_vectors, divisor
 from spcastat.search.moves import ascend, largest_first
 from spcastat.search.rule import SupportRule
 from spcastat.search.variance_target import REACHED, VarianceTarget
+
+# --- all partitions -------------------------------------------------------------------------------
+
 
 #: With more variables, the 2^p subsets are not listed.
 MOST = 16
@@ -208,6 +210,9 @@ def largest_sums(f: np.ndarray, g: np.ndarray) -> np.ndarray:
     return found[:, 0]
 
 
+# --- loadings of given groups ---------------------------------------------------------------------
+
+
 #: Up to this many components, adjusted variance is maximised in every order of them.
 ORDERED = 3
 #: Number of random starts for the loadings of promising partitions.
@@ -371,6 +376,11 @@ class GroupLoadings:
 
 #: effort -> random starts, in addition to those from varimax and from the largest loadings of PCA.
 RANDOM = {"quick": 2, "auto": 8, "thorough": 32}
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
 #: effort -> the largest number of partitions that are fitted to compare all; a thousand take about 0.1 s.
 LIMITS = {"quick": 5_000, "auto": 40_000, "thorough": 400_000}
 #: The number of partitions that are fitted if there are too many to compare all: those of largest PEV.

@@ -29,6 +29,8 @@ from spcastat.search.moves import refined, reordered, stationary
 from spcastat.search.rule import SupportRule
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 
+# --- one penalty for all loadings -----------------------------------------------------------------
+
 
 @dataclass(eq=False)
 class Loaded:
@@ -241,6 +243,9 @@ def _without(
     V.ravel()[smallest] = 0.0
     V /= np.linalg.norm(V, axis=0)
     return loaded(op, V, total)
+
+
+# --- one nonzero less -----------------------------------------------------------------------------
 
 
 @dataclass(eq=False)

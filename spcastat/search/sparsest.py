@@ -23,6 +23,9 @@ from spcastat.search.rule import SupportRule
 from spcastat.search.variance_target import REACHED, VarianceTarget
 from spcastat.solvers.solver import Sparser
 
+# --- proposals ------------------------------------------------------------------------------------
+
+
 #: Sweeps per penalty.
 SWEEPS = 6
 #: Number of directions from which a single component is started, and of rows of S.
@@ -226,6 +229,9 @@ def _on_supports(S: np.ndarray, supports: list[np.ndarray], target: VarianceTarg
     return polished(op, loaded(op, V, 1.0), target, 1.0, POLISHED)
 
 
+# --- the search -----------------------------------------------------------------------------------
+
+
 #: Up to this many variables "one by one" is among the proposals.
 ONE_BY_ONE = 200
 #: effort -> the joint search runs up to this many nonzeros in all, and in one component.
@@ -282,7 +288,7 @@ def sparsest(
     rng : numpy Generator, optional
         By default a generator with seed 0.
     rule : SupportRule, optional
-        The supports that are allowed; for up to HELD variables.
+        The supports that are allowed; for up to GRAM_LIMIT variables.
 
     Returns
     -------

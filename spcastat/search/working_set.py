@@ -14,7 +14,7 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
-from spcastat.measures import MEASURES
+from spcastat.measures import measure_named
 from spcastat.search.chains import best_predictor, empty, from_directions, search
 from spcastat.search.climbing import SAME, Effort, Evidence, climb, exchange_until_optimal, sweep
 from spcastat.search.criteria import (
@@ -32,6 +32,8 @@ from spcastat.search.matrices import NOTHING, Dense, Known, best_vectors, ranked
 from spcastat.search.moves import GAIN, falling, rebuild, reordered, stationary, trials
 from spcastat.solvers.solver import Searched
 from spcastat.solvers.support_search import best_support
+
+# --- what a search returns ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,7 +58,7 @@ class SearchResult(Searched):
 
 def directly(op: Operator, V: np.ndarray, objective: str, settled: bool | None, proven: bool) -> SearchResult:
     """Return the result for loadings that were found without climbs."""
-    value = float(MEASURES[objective](V, op)[-1])
+    value = float(measure_named(objective)(V, op)[-1])
     return SearchResult(1, 1, 1, 1, 0.0, settled, proven, V=V, value=value, optima=((value, 1),))
 
 
@@ -84,7 +86,7 @@ def found_of(
     optima = evidence.table()
     return SearchResult(
         V=V,
-        value=float(MEASURES[objective](V, op)[-1]),
+        value=float(measure_named(objective)(V, op)[-1]),
         starts=len(evidence.values),
         hits=optima[0][1],
         chains=len(evidence.chains),
@@ -104,6 +106,11 @@ ALL, SOME, EACH = 2500, 1000, 3
 ROWS, AT_ONCE = 8000, 250
 #: Entries of these rows at once and, above 100,000 variables, in all, which bounds memory and time.
 ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
+
+
+# --- working sets ---------------------------------------------------------------------------------
+
+
 #: Groups considered for a component.
 SEEDS = 5
 #: Sweeps of a start over all variables, and of a fit between two working sets.

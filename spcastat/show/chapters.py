@@ -16,14 +16,13 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import plural
-from spcastat.fit import frames, rows
-from spcastat.fit import resampling_frames as trust
+from spcastat.fit import frames, resampling_frames, rows
 from spcastat.fit.frames import variance
 from spcastat.fit.inputs import Source
 from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, short_name
-from spcastat.show import resampling_tables as words
+from spcastat.show import resampling_tables
 from spcastat.show.fit_tables import Arrangement
 from spcastat.show.grid import DIGITS, Document, Row, Table, fixed, number_rows, percent
 from spcastat.show.methods_text import describe, equations
@@ -265,19 +264,25 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
     width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
     if known.bootstrap is not None:
-        intervals = trust.conf_int(state, known.bootstrap)
+        intervals = resampling_frames.conf_int(state, known.bootstrap)
         yield Picture(
             lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
             width,
             1.2 + 0.24 * max(shown, 4),
             "intervals",
             "Loadings with bootstrap intervals; the table below holds them as numbers.",
-            f"Nonzero loadings with 95 % bootstrap intervals. {words.UNSAID['interval']}",
+            " ".join(
+                [
+                    "Nonzero loadings with 95 % bootstrap intervals.",
+                    resampling_tables.interval_meaning(known.bootstrap.select),
+                    *resampling_tables.component_notes(state),
+                ]
+            ),
         )
-        yield words.bootstrap_document(state, known.bootstrap, 0.95)
+        yield resampling_tables.bootstrap_document(state, known.bootstrap, 0.95)
     if known.stability is not None:
         found = known.stability
-        frequency = trust.frequency(state, found)
+        frequency = resampling_frames.frequency(state, found)
         count = len(plots.plot_frequency_data(frequency, loadings))
         yield Picture(
             lambda ax: plots.plot_frequency(frequency, loadings, found.threshold, ax=ax),
@@ -286,13 +291,13 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
             "frequency",
             "How often fits of half of the rows select each variable; the table below holds the shares.",
             f"Share of {len(found.chosen)} fits of half of the rows that select each variable; dotted is the "
-            f"threshold. {words.UNSAID['frequency']}",
+            f"threshold. {resampling_tables.UNSAID['frequency']}",
         )
-        yield words.stability_document(state, found)
+        yield resampling_tables.stability_document(state, found)
     if known.split is not None:
-        yield words.split_document(state, known.split, 0.95)
+        yield resampling_tables.split_document(state, known.split, 0.95)
     if known.tests is not None:
-        yield words.test_document(state, known.tests)
+        yield resampling_tables.test_document(state, known.tests)
 
 
 def scree_picture(state: FitState) -> Picture:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from spcastat.config import flag, plural, shown, whole_number
 from spcastat.errors import OptionError
-from spcastat.fit import resampling_frames as trust
+from spcastat.fit import resampling_frames
 from spcastat.fit.frames import variance
 from spcastat.fit.proof_sentences import proof_sentences
 from spcastat.fit.record import Record
@@ -24,6 +24,7 @@ from spcastat.labels import full_names, name_text
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.search.climbing import OBJECTIVES
 from spcastat.show.grid import percent
+from spcastat.show.resampling_tables import component_notes, interval_meaning
 from spcastat.show.summary import share_taken, standardisation
 
 #: The paper of each procedure that controls the false discovery rate.
@@ -107,6 +108,8 @@ def describe(state: FitState, choice: Any = None) -> Description:
         f"Computations used spcastat {version}{python}.",
     ]
     known = entries()
+    if any("Hong, Sheng and Dobriban" in sentence for sentence in sentences):  # written by the choice
+        cited.append("hong2020")
     keys = [key for key in dict.fromkeys(cited) if key in known]
     references = [_reference(known[key]) for key in keys]
     title = "spcastat: sparse principal component analysis"
@@ -262,7 +265,7 @@ def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
     if known.stability is not None:
         cited.append("shah2013")
         found = known.stability
-        often = trust.frequency(state, found).to_numpy()[selected]
+        often = resampling_frames.frequency(state, found).to_numpy()[selected]
         stable = int((often >= found.threshold).sum())
         yield (
             f"The stability of the selection was judged by {len(found.chosen)} fits of complementary halves "
@@ -271,21 +274,36 @@ def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
         )
     if known.bootstrap is not None:
         found_draws = known.bootstrap
-        how = "with variables selected again in each draw" if found_draws.select else "given the selection"
         draws = plural(len(found_draws.values), "draw")
-        yield f"Intervals of loadings are 95 % bootstrap intervals (normal, {draws}), {how}."
+        how = (
+            "numbers of components and of loadings as in the fit, variables selected again in each draw"
+            if found_draws.select
+            else "given the selection"
+        )
+        yield f"Intervals of loadings are 95 % bootstrap intervals ({draws}; {how})."
+        yield interval_meaning(found_draws.select)
+        yield from component_notes(state)
     if known.split is not None:
+        cited.append("rinaldo2019")
         first, second = known.split.rows
         yield (
-            f"Intervals are those of split inference: {first} rows chose the variables, the other {second} "
-            "estimated their loadings."
+            f"By split inference, {first} rows chose the variables, and the other {second} estimated the "
+            "correlation of each with the score of the others (Rinaldo, Wasserman and G'Sell, 2019)."
         )
+        if known.split.repeats > 1:
+            cited.append("meinshausen2009")
+            yield (
+                f"P values combine {known.split.repeats} splits and control the family-wise error rate "
+                "(Meinshausen, Meier and Bühlmann, 2009)."
+            )
     if known.tests is not None:
+        cited.append("diciccio2017")
         key, name = FDR_PAPERS[known.tests.fdr]
         cited.append(key)
         yield (
             f"Loadings were tested by {plural(known.tests.draws, 'permutation')} of the rows of each "
-            f"variable; q values control the false discovery rate within each component ({name})."
+            f"variable, with a studentised statistic (DiCiccio and Romano, 2017); q values control the false "
+            f"discovery rate over all variables and components ({name})."
         )
 
 
@@ -327,6 +345,9 @@ def _plain(text: str) -> str:
     for mark, letter in {"{\\'e}": "é", "{\\'a}": "á"}.items():
         text = text.replace(mark, letter)
     return text.replace("{", "").replace("}", "")
+
+
+# --- equations ------------------------------------------------------------------------------------
 
 
 #: Names that need no backticks: words, and names of formula terms such as log(a) or a:b.

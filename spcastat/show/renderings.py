@@ -1,6 +1,7 @@
 """What prints as tables: text, HTML, LaTeX, Markdown, Word and Excel.
 
 >>> import pandas as pd
+>>> from spcastat.show.fit_tables import loadings_table
 >>> frame = pd.DataFrame({"PC1": [0.8, 0.6, 0.0]}, index=["a", "b", "c"])
 >>> print(render(Document("Sparse PCA", tables=(loadings_table(frame),))))
 Sparse PCA
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from great_tables import GT
 
     from spcastat.argument_types import Path
+
+
+# --- documents in every format --------------------------------------------------------------------
+
 
 #: Name of a format -> function that renders a document in it.
 RENDERERS: dict[str, Callable[[Document, Layout], str]] = {
@@ -65,6 +70,9 @@ def render(document: Document, kind: str = "text", width: int = 80, layout: Layo
     if layout is not None and not isinstance(layout, Layout):
         raise OptionError(f"layout of type {type(layout).__name__} was given; it must be a Layout.")
     return RENDERERS[kind](document, Layout(width) if layout is None else layout)
+
+
+# --- objects that print as tables -----------------------------------------------------------------
 
 
 #: Defines the rules of booktabs as \hline, for notebooks exported to PDF without that package.
@@ -317,7 +325,7 @@ class Summary(Shown):
         FileError
             If the file cannot be written, or its name does not end in .docx.
         """
-        from spcastat.show.docx import write_tables
+        from spcastat.show.word_file import write_tables
 
         layout = Layout(
             label=label,

@@ -19,16 +19,20 @@ from spcastat.fit.inputs import Source
 from spcastat.fit.state import FitState
 from spcastat.labels import name_text, printable
 from spcastat.show.chapters import Chapter, Content, Lines, Picture, chapters, picture_html
-from spcastat.show.docx import ENDING, write_word
 from spcastat.show.fit_tables import Arrangement
 from spcastat.show.grid import Document, Layout, Table, blocks
 from spcastat.show.html import STYLE
 from spcastat.show.renderings import render
 from spcastat.show.summary import summarise
+from spcastat.show.word_file import ENDING, write_word
 from spcastat.show.workbook import fit_sheets, write_workbook
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
+
+
+# --- the HTML page --------------------------------------------------------------------------------
+
 
 #: Extensions that the name of a page may have.
 ENDINGS = ("", ".html", ".htm")
@@ -141,6 +145,9 @@ def _frame(block: tuple[Table, ...], title: str) -> str:
         )
     opening = f'<div class="scroll" role="region" tabindex="0" aria-label="Table: {names}">'
     return f"{opening}\n{html.strip()}\n</div>"
+
+
+# --- files ----------------------------------------------------------------------------------------
 
 
 def write_report(
@@ -274,7 +281,7 @@ def _write_word(target: PathLike[str], title: str, chapters: Iterable[Chapter]) 
 
 
 def _add(word: WordDocument, part: Content) -> None:
-    from spcastat.show.docx import NOTES, add_tables, add_text
+    from spcastat.show.docx_tables import NOTES, add_tables, add_text
 
     if isinstance(part, Picture):
         _add_picture(word, part)
@@ -293,7 +300,7 @@ def _add_picture(word: WordDocument, picture: Picture) -> None:
     """Add a picture of 300 dpi with its caption and its text alternative."""
     from docx.shared import Inches
 
-    from spcastat.show.docx import PAGE, add_caption
+    from spcastat.show.docx_tables import PAGE, add_caption
 
     # 300 dots per inch
     file = io.BytesIO(picture.saved("png", 300))

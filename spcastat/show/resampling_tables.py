@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
-from spcastat.fit import resampling_frames as trust
+from spcastat.fit import resampling_frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text, some_of
@@ -32,20 +33,23 @@ BLANK = ("loading", "estimate", "std_error", "lower", "upper")
 
 #: Notes on how to interpret the numbers.
 UNSAID = {
-    "interval": "Intervals show how far estimates move with new rows; zero loadings have none.",
     "given": (
         "Given these variables: the intervals take the selection as fixed, and are not valid where the same "
         "data chose the variables."
     ),
     "selected": "Selected: the share of draws, not the probability that a variable belongs there.",
-    "variance": "Held out: the variance to expect of new rows; intervals are for these variables.",
+    "variance": (
+        "Held out: the variance to expect of new rows, with its interval; variance: that on these rows."
+    ),
+    "component": "Intervals presuppose a component that stands out from noise, which choose_k() tests.",
     "frequency": (
         "Frequency: what half as many rows would select again. A variable below the threshold may still "
         "belong to the component, since weak signals are missed."
     ),
     "split": (
-        "These intervals are for the leading eigenvector of the true covariance matrix on the variables that "
-        "one half chose; they do not say that these variables are the right ones."
+        "Correlation: of the variable with the score that the other variables selected on one half make of "
+        "the component, on the other half. It is about these variables and weights, which may differ from "
+        "those of the fit; blank where no other variable was selected."
     ),
     "test": (
         "A small q says that a variable goes with a component, not that its loading is large. Read q rather "
@@ -54,26 +58,53 @@ UNSAID = {
 }
 
 
+def interval_meaning(select: bool, level: float = 0.95) -> str:
+    """Return what an interval of a loading says; `select`: whether draws selected the variables again."""
+    if not select:
+        return UNSAID["given"]
+    return (
+        "An interval shows how far a loading moves with new rows, selection included; it contains zero "
+        f"unless {50 + 50 * level:g} % of the draws give the loading the sign that it has in the fit. "
+        "Whether the variable belongs to the component at all is what test_loadings() tests, with more "
+        "power: read its q."
+    )
+
+
+def component_notes(state: FitState) -> list[str]:
+    """Return a sentence on components of the fit that may be noise, for notes on intervals."""
+    if state.record.k_found is None:
+        return [UNSAID["component"]]
+    lost = resampling_frames.not_found(state)
+    if not lost:
+        return []
+    names = ", ".join(map(name_text, lost))
+    return [
+        f"choose_k() finds {plural(state.record.k_found, 'component')} in these rows; noise gives components "
+        f"like {names}, too."
+    ]
+
+
 def bootstrap_document(state: FitState, found: Bootstrapped, level: float, screen: bool = False) -> Document:
     """Return bootstrap intervals of loadings and variances.
 
     With `screen`, zero loadings are left out, and the variances are in the header instead of a table.
     """
     table, rest = _intervals(state, found, level, screen)
-    variances = _variances(trust.variance_ci(state, found, level), "held out")
+    variances = _variances(resampling_frames.variance_ci(state, found, level), "held out")
     how = "variables selected again in each" if found.select else "given these variables"
     draws = _draws(found.draws, found.asked, found.again, found.normal, "draw")
-    facts = [("Similarity", _similar(trust.similarity(state, found)))]
-    notes = [UNSAID["interval" if found.select else "given"], *rest, *[UNSAID["selected"]] * found.select]
+    facts = [("Similarity", _similar(resampling_frames.similarity(state, found)))]
+    notes = [interval_meaning(found.select, level), *component_notes(state), *rest]
+    notes += [UNSAID["selected"]] * found.select
     if screen:
         cells = [(row.label, row.cells) for row in variances.rows]
-        own = ", ".join(f"{name} {v} ({low} to {high})" for name, (v, _, low, high, _) in cells)
-        new = ", ".join(f"{name} {values[-1]}" for name, values in cells)
+        own = ", ".join(f"{name} {values[0]}" for name, values in cells)
+        new = ", ".join(f"{name} {out} ({low} to {high})" for name, (_, _, low, high, out) in cells)
         facts += [("Variance", own), ("Held out", f"variance to expect of new rows: {new}")]
     else:
         notes.append(UNSAID["variance"])
     return Document(
-        title=f"Bootstrap ({draws}): {100 * level:g} % intervals, normal, {how}",
+        title=f"Bootstrap ({draws}): {100 * level:g} % intervals, {how}",
         facts=tuple(facts),
         tables=(table,) if screen else (table, variances),
         notes=tuple(notes),
@@ -86,9 +117,9 @@ def stability_document(state: FitState, found: HalfSamples, screen: bool = False
     With `screen`, associates are left out, and so are clusters unless they are stable while none of their
     variables is.
     """
-    halves, pairs = len(found.chosen), trust.associates(state, found)
+    halves, pairs = len(found.chosen), resampling_frames.associates(state, found)
     draws = _draws(found.draws, found.asked, found.again, found.normal, "pair")
-    groups = trust.clusters(state, found)
+    groups = resampling_frames.clusters(state, found)
     notes = [UNSAID["frequency"]]
     if screen and len(groups) + len(pairs):
         counts = f"{plural(len(groups), 'cluster')} and {plural(len(pairs), 'associate')}"
@@ -114,7 +145,18 @@ def _considered(state: FitState, found: HalfSamples) -> Iterator[tuple[str, str]
 
 def split_document(state: FitState, found: Split, level: float) -> Document:
     """Return the intervals estimated on the half that did not choose the variables."""
-    table, many = _loadings(trust.split_conf_int(state, found, level), "conf_int()")
+    table, many = _loadings(resampling_frames.split_conf_int(state, found, level), "conf_int()", 5)
+    tables, notes = (
+        [table, _variances(resampling_frames.split_variance_ci(state, found, level))],
+        [UNSAID["split"]],
+    )
+    if found.repeats > 1:
+        tables.insert(1, _combined(state, found))
+        notes.append(
+            f"p: {found.repeats} splits combined (Meinshausen, Meier and Buehlmann, 2009); the probability "
+            "of any p of .05 or less is at most .05 if no variable goes with the others. Intervals are those "
+            "of the first split."
+        )
     first, second = found.rows
     again = f"; drawn again {found.again} times" if found.again else ""
     normal = "; halves of normal rows with this covariance matrix" if found.normal else ""
@@ -123,16 +165,29 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
         facts=(
             ("Rows", f"{first} chose the variables, {second} estimate{again}{normal}"),
             ("Draws", _done(found.draws, found.asked, "bootstrap sample", " of the second half")),
-            ("Similarity", _similar(trust.similarity(state, found))),
+            ("Similarity", _similar(resampling_frames.similarity(state, found))),
         ),
-        tables=(table, _variances(trust.split_variance_ci(state, found, level))),
-        notes=(UNSAID["split"], *many),
+        tables=tuple(tables),
+        notes=(*notes, *many),
     )
+
+
+def _combined(state: FitState, found: Split) -> Table:
+    """Return the p-values of all splits for the variables of the fit and for others with small ones."""
+    frame = resampling_frames.split_p_values(state, found)
+    shown = (state.V != 0) | (frame.to_numpy() <= LEVEL)
+    lines = [
+        Row(name_text(frame.index[j]), ("" if np.isnan(p) else fixed(p, 3),), name_text(frame.columns[c]))
+        for c in range(shown.shape[1])
+        for j in np.flatnonzero(shown[:, c])[:ROWS].tolist()
+        for p in [frame.iloc[j, c]]
+    ]
+    return Table(f"{found.repeats} splits", ("p",), tuple(lines))
 
 
 def test_document(state: FitState, found: Tested) -> Document:
     """Return the tests of the selected loadings, and of zero loadings that are significant."""
-    frame = trust.tests(state, found)
+    frame = resampling_frames.tests(state, found)
     shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
     hidden = len(frame) - len(shown)
     table, many = _loadings(shown, "`table`", 4)
@@ -148,10 +203,11 @@ def test_document(state: FitState, found: Tested) -> Document:
             (
                 "Statistic",
                 "its correlation with the score that the others make of the component, that "
-                "score free of the other components'; fitted without the variable",
+                "score free of the other components'; fitted without the variable, and studentised "
+                "(DiCiccio and Romano, 2017)",
             ),
             ("p", f"two-sided, {found.draws}{ended} permutations; the least is {1 / (found.draws + 1):.2g}"),
-            ("q", f"false discovery rate over the variables of a component ({FDR[found.fdr]})"),
+            ("q", f"false discovery rate over all variables and components ({FDR[found.fdr]})"),
         ),
         tables=(table,),
         notes=tuple(notes),
@@ -160,16 +216,16 @@ def test_document(state: FitState, found: Tested) -> Document:
 
 def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
     """Yield a note if there are too few permutations for a small q value."""
-    tested = int((~np.isnan(found.p_value[:, 0])).sum())
-    fewest = int(np.count_nonzero(state.V, axis=0).clip(min=1).min())
+    tested = int((~np.isnan(found.p_value)).sum())
+    fewest = max(int(np.count_nonzero(state.V)), 1)
     times = np.sum(1.0 / np.arange(1, tested + 1)) if found.fdr == "fdr_by" else 1.0
     least = min(times * tested / (fewest * (found.draws + 1)), 1.0)
     if least > LEVEL:
         needed = int(np.ceil(times * tested / (fewest * LEVEL))) - 1
         yield (
-            f"With {plural(found.draws, 'permutation')} and {tested} variables q is {least:.2g} even where "
-            f"all of {plural(fewest, 'selected variable')} have the least p: it cannot tell anything below. "
-            f"n={needed} or more would do."
+            f"With {plural(found.draws, 'permutation')} and {plural(tested, 'test')} q is {least:.2g} even "
+            f"where all of {plural(fewest, 'nonzero loading')} have the least p: it cannot tell anything "
+            f"below. n={needed} or more would do."
         )
 
 
@@ -192,22 +248,28 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
     columns: dict[str, np.ndarray] = {"loading": state.V.T.ravel()[places]}
     if known.bootstrap is not None:
         found = known.bootstrap
-        frame = trust.conf_int(state, found).iloc[np.searchsorted(found.places, places)]
+        frame = resampling_frames.conf_int(state, found).iloc[np.searchsorted(found.places, places)]
         shown = ("selected",) if intervals else ("lower", "upper", "selected")
         columns |= {name: frame[name].to_numpy() for name in shown}
         if not intervals:
             how = "variables selected again in each draw" if found.select else "given these variables"
             notes.append(f"lower, upper: 95 % bootstrap intervals, {how} ({len(found.values)} draws).")
-        notes.append(UNSAID["interval" if found.select else "given"])
+            notes += [interval_meaning(found.select), *component_notes(state)]
     if known.stability is not None:
-        columns["frequency"] = trust.frequency(state, known.stability).to_numpy().T.ravel()[places]
+        columns["frequency"] = (
+            resampling_frames.frequency(state, known.stability).to_numpy().T.ravel()[places]
+        )
         halves = len(known.stability.chosen)
         notes.append(f"frequency: share of {halves} fits of half of the rows that select the variable.")
         notes.append(UNSAID["frequency"])
+    q_value = resampling_frames.q_values(state, places)
+    if known.bootstrap is not None and q_value is not None:
+        columns["q_value"] = q_value
     frame = pd.DataFrame(columns)
     frame.insert(0, "term", state.spec.columns.to_flat_index()[places % p])
     frame.insert(0, "component", state.components[places // p])
-    table, many = _loadings(frame, "tidy(conf_int=True)", len(columns), "How sure", " here")
+    marked = resampling_frames.not_found(state) if known.bootstrap is not None else []
+    table, many = _loadings(frame, "tidy(conf_int=True)", len(columns), "How sure", " here", marked)
     return [table], [*notes, *many]
 
 
@@ -216,10 +278,14 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
 
 def _intervals(state: FitState, found: Bootstrapped, level: float, screen: bool) -> tuple[Table, list[str]]:
     """Return the table of intervals, and notes on loadings left out."""
-    frame = trust.conf_int(state, found, level)
+    frame = resampling_frames.conf_int(state, found, level)
     shown = frame[(frame["estimate"] != 0) | ((frame["selected"] >= OFTEN) & (not screen))]
     left = frame["selected"].drop(shown.index)
-    table, notes = _loadings(shown, "conf_int()", 5)
+    q_value = resampling_frames.q_values(state, found.places)
+    if q_value is not None:
+        shown = shown.assign(q_value=q_value[shown.index])
+    width = 5 if q_value is None else 6
+    table, notes = _loadings(shown, "conf_int()", width, marked=resampling_frames.not_found(state))
     if len(left):
         count, most = plural(len(left), "zero loading"), percent(left.max(), 0)
         notes.append(f"Not shown: {count} that up to {most} % of draws select; see conf_int().")
@@ -227,7 +293,12 @@ def _intervals(state: FitState, found: Bootstrapped, level: float, screen: bool)
 
 
 def _loadings(
-    frame: pd.DataFrame, all_of_them: str, width: int = 4, title: str = "Loading", here: str = ""
+    frame: pd.DataFrame,
+    all_of_them: str,
+    width: int = 4,
+    title: str = "Loading",
+    here: str = "",
+    marked: Sequence[Any] = (),
 ) -> tuple[Table, list[str]]:
     """Return a table of at most ROWS loadings, the largest, and a note if others are left out.
 
@@ -242,15 +313,19 @@ def _loadings(
         Heading of the label column.
     here : str
         Where the table is, for the note, such as " here".
+    marked : sequence
+        Components that are marked as not found by `choose_k`.
     """
     names = list(frame.columns[2 : 2 + width])
     headings = tuple(HEADINGS.get(name, name) for name in names)
     lines = []
     for component, term, *values in _largest(frame)[["component", "term", *names]].itertuples(index=False):
         cells: list[str] = [fixed(value, 3) for value in values]
+        cells = ["" if np.isnan(value) else cell for value, cell in zip(values, cells, strict=True)]
         if values[0] == 0:  # zero loadings have no interval, only a frequency
             cells = ["" if name in BLANK else cell for name, cell in zip(names, cells, strict=True)]
-        lines.append(Row(name_text(term), tuple(cells), name_text(component)))
+        heading = name_text(component) + " (not found by choose_k)" * (component in marked)
+        lines.append(Row(name_text(term), tuple(cells), heading))
     many = f"Of {len(frame)} loadings the largest are shown{here}; {all_of_them} has all."
     return Table(title, headings, tuple(lines)), [many] * (len(frame) > ROWS)
 
@@ -266,10 +341,10 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
 
     It has the variables of the fit and others that are often selected.
     """
-    frequency, bound = trust.frequency(state, found), trust.bound(state, found)
+    frequency, bound = resampling_frames.frequency(state, found), resampling_frames.bound(state, found)
     values = frequency.to_numpy()
     stable = (values >= found.threshold).sum(axis=0)
-    bounded = trust.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
+    bounded = resampling_frames.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
     sizes = np.where(met[:, None], values + np.abs(state.V), 0.0)
     rows, _ = Arrangement(max_rows=ROWS).rows(sizes, frequency.index)
@@ -282,7 +357,7 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
     lines += [
         Row("Stable, of selected", tuple(f"{one} of {all_}" for one, all_ in ratios), rule=True),
         Row("False, at most", tuple(fixed(most, 2) if sure else "-" for most, sure in false)),
-        Row("Similarity", each(trust.similarity(state, found), 2)),
+        Row("Similarity", each(resampling_frames.similarity(state, found), 2)),
     ]
     notes = [f"* {found.threshold:g} or more; a blank was never selected."]
     if len(rows) < met.sum():
@@ -290,7 +365,10 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
     if not met.all():
         rest = plural(int((~met).sum()), "variable")
         notes.append(f"Not shown: {rest} that no component selects in {100 * OFTEN:g} % of the fits.")
-    about = "False, at most: the number expected (Shah and Samworth, for exchangeable noise variables)"
+    about = (
+        "False, at most: the expected number of stable variables with a low probability of selection (Shah "
+        "and Samworth, 2013)"
+    )
     if bound["all"] < MOST_FALSE * stable.sum():
         about += f"; {bound['all']:.2f} of the {plural(int(stable.sum()), 'stable loading')} in all"
     if not bounded.all():

@@ -10,8 +10,7 @@ import pandas as pd
 
 from spcastat.config import checked_level, flag, one_of, plural, whole_number
 from spcastat.errors import NoRowsError, OptionError
-from spcastat.fit import frames
-from spcastat.fit import resampling_frames as trust
+from spcastat.fit import frames, resampling_frames
 from spcastat.fit.frames import variance as variance_of
 from spcastat.fit.inputs import Source
 from spcastat.fit.proof_sentences import proof_sentences
@@ -22,10 +21,21 @@ from spcastat.linalg.standardisation import stored
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial
 from spcastat.show.renderings import Summary
-from spcastat.show.resampling_tables import FDR, ROWS, UNSAID, summary_tables
+from spcastat.show.resampling_tables import (
+    FDR,
+    ROWS,
+    UNSAID,
+    component_notes,
+    interval_meaning,
+    summary_tables,
+)
 
 if TYPE_CHECKING:
     from spcastat.show.grid import Table
+
+
+# --- columns of the loadings table ----------------------------------------------------------------
+
 
 #: The largest q value for each number of stars.
 STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
@@ -120,11 +130,13 @@ def _intervals(state: FitState, level: float) -> tuple[list[pd.DataFrame], list[
         raise OptionError(
             "conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first."
         )
-    frame = trust.conf_int(state, found, level)
-    bounds = [trust.spread_out(state, found.places, frame[name], np.nan) for name in ("lower", "upper")]
+    frame = resampling_frames.conf_int(state, found, level)
+    bounds = [
+        resampling_frames.spread_out(state, found.places, frame[name], np.nan) for name in ("lower", "upper")
+    ]
     how = "variables selected again in each draw" if found.select else "given these variables"
     said = f"In brackets: {100 * level:g} % bootstrap intervals, {how} ({plural(found.draws, 'draw')})."
-    return bounds, [said, UNSAID["interval" if found.select else "given"]]
+    return bounds, [said, interval_meaning(found.select, level), *component_notes(state)]
 
 
 def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
@@ -141,6 +153,9 @@ def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
     meaning = ", ".join(f"{mark} q <= {str(bound)[1:]}" for bound, mark in falling)
     rate = f"false discovery rates ({FDR[found.fdr]}) of {found.draws} permutations"
     return state.by_variable(marks), [f"{meaning}: {rate}.", UNSAID["test"]]
+
+
+# --- the summary ----------------------------------------------------------------------------------
 
 
 #: The largest number of covariates named, and of variables with the share that covariates explain.

@@ -14,8 +14,7 @@ import pandas as pd
 
 from spcastat.config import require_extra
 from spcastat.errors import OptionError
-from spcastat.fit import frames, rows
-from spcastat.fit import resampling_frames as trust
+from spcastat.fit import frames, resampling_frames, rows
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance
 from spcastat.fit.inputs import Source
@@ -166,14 +165,14 @@ def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame
         sheets["covariates"] = pd.DataFrame(found.coefficients.T, index=loadings.index, columns=given)
     known = state.trust
     if known.bootstrap is not None:
-        sheets["bootstrap"] = trust.conf_int(state, known.bootstrap)
-        sheets["bootstrap variance"] = trust.variance_ci(state, known.bootstrap)
+        sheets["bootstrap"] = resampling_frames.conf_int(state, known.bootstrap)
+        sheets["bootstrap variance"] = resampling_frames.variance_ci(state, known.bootstrap)
     if known.stability is not None:
-        sheets["stability"] = trust.frequency(state, known.stability)
+        sheets["stability"] = resampling_frames.frequency(state, known.stability)
     if known.split is not None:
-        sheets["split"] = trust.split_conf_int(state, known.split)
+        sheets["split"] = resampling_frames.split_conf_int(state, known.split)
     if known.tests is not None:
-        sheets["tests"] = trust.tests(state, known.tests)
+        sheets["tests"] = resampling_frames.tests(state, known.tests)
     for proven in state.proofs:
         joint = proven.scope == "joint"
         name = f"proof {proven.measure}{' orthogonal' * proven.orthogonal}" if joint else "proof"

@@ -1,11 +1,8 @@
 """Block coordinate descent for sparse and nonnegative components, by least squares or absolute deviations.
 
-Zhao, Meng, Xu and Gao (2015), "A block coordinate descent approach for sparse principal component
-analysis", Neurocomputing: Algorithms 1 and 2, Theorems 1 to 3 and 5.
-
 Zhao, Meng, Xu and Gao (2015), "A block coordinate descent approach for sparse principal component analysis",
-Neurocomputing 153, propose the criterion in their outlook without an algorithm; the blocks and the starting
-values are choices of this package.
+Neurocomputing 153: Algorithms 1 and 2, Theorems 1 to 3 and 5. The criterion of absolute deviations is
+proposed in their outlook without an algorithm; its blocks and starting values are choices of this package.
 """
 
 from __future__ import annotations
@@ -24,6 +21,9 @@ from spcastat.linalg.ties import better_signs, first_max, hard, l1_bounded, posi
 from spcastat.progress import Advance, stage
 from spcastat.solvers.solver import JointSolver, Solution
 from spcastat.solvers.thresholding import explained, fitted
+
+# --- least squares --------------------------------------------------------------------------------
+
 
 Update = Callable[[np.ndarray], np.ndarray]
 
@@ -141,7 +141,7 @@ class BCD(JointSolver):
             still = (quiet[running] < QUIET_SWEEPS) & (sweep < self.max_iter)
             found[running[~still]] = state.V[~still]
             if sweep % 5 == 0:  # merge starts with the same loadings
-                for this, other in _met(state.V, new, still, self.tol * op.total):
+                for this, other in _with_same_loadings(state.V, new, still, self.tol * op.total):
                     leader[running[this]] = running[other]
                     still[this] = False
             state.keep(still)
@@ -240,7 +240,9 @@ class _State:
             self.SV = None if self.SV is None else self.SV[mask]
 
 
-def _met(V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float) -> Iterator[tuple[int, int]]:
+def _with_same_loadings(
+    V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float
+) -> Iterator[tuple[int, int]]:
     """Yield pairs (this, other) of running starts with the same loadings, `other` the earlier one."""
     first: list[int] = []
     for this in np.flatnonzero(still).tolist():
@@ -254,6 +256,9 @@ def _met(V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float) -> I
                 break
         else:
             first.append(this)
+
+
+# --- absolute deviations --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ from spcastat.linalg.thresholds import OrthogonalSoft
 from spcastat.linalg.ties import RELATIVE, first_max, levelled, next_ties, soft_at, top, unit
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
+# --- DSPCA ----------------------------------------------------------------------------------------
+
+
 #: The largest number of variables: each step computes all eigenvectors of a matrix of this order.
 LARGEST_ORDER = 1000
 #: Loadings that differ by at most this are ties, since the relaxation is not solved more precisely.
@@ -208,6 +211,9 @@ def _spectahedron(W: np.ndarray) -> np.ndarray:
     weights = np.maximum(values - level, 0.0)
     used = np.flatnonzero(weights)
     return np.asarray((vectors[:, used] * weights[used]) @ vectors[:, used].T)
+
+
+# --- SCoTLASS -------------------------------------------------------------------------------------
 
 
 #: The largest number of steps of a run with `card`; after that t is found by bisection.

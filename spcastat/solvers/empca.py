@@ -19,6 +19,8 @@ from spcastat.linalg.ties import better_signs, level_for, positive_part, soft, s
 from spcastat.solvers.penalised import Penalised, Run, correlations, power, renormalised, with_length
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
+# --- EM -------------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class EMPCA(ComponentSolver):
@@ -79,6 +81,9 @@ class EMPCA(ComponentSolver):
             v = renormalised(view, v)[0]
         status = "converged" if converged else "max_iter"
         return Component(v, status, n_iter, with_length(view, v))
+
+
+# --- difference of convex functions ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)

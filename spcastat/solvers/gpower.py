@@ -2,7 +2,6 @@
 
 Journee, Nesterov, Richtarik and Sepulchre (2010), "Generalized power method for sparse principal component
 analysis", Journal of Machine Learning Research: Algorithms 2 to 5, and the post-processing of section 4.
-
 """
 
 from __future__ import annotations

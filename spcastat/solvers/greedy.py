@@ -3,13 +3,15 @@
 He, Monteiro and Park (2010), "A fast algorithm for sparse PCA and a new sparsity control criteria":
 S_c-SPCA and M_c-SPCA (Algorithm 1, section 3) and SC_c-PCA (Algorithm 2).
 
-d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal component analysis", Journal
-of Machine Learning Research: the approximate greedy search of section 3 and the conditions of section 4.
+PathSPCA: d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal component analysis",
+Journal of Machine Learning Research: the approximate greedy search of section 3 and the conditions of
+section 4.
 
-Moghaddam, Weiss and Avidan (2006), "Spectral bounds for sparse PCA: exact and greedy algorithms", Advances in
-Neural Information Processing Systems: the bidirectional greedy search (GSPCA).
+GSPCA: Moghaddam, Weiss and Avidan (2006), "Spectral bounds for sparse PCA: exact and greedy algorithms",
+Advances in Neural Information Processing Systems: the bidirectional greedy search.
 
-Wang and Wu (2012), "Sparse PCA by iterative elimination algorithm", Advances in Computational Mathematics 36.
+Elimination: Wang and Wu (2012), "Sparse PCA by iterative elimination algorithm", Advances in Computational
+Mathematics 36.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ from spcastat.linalg.ties import first_max, ranked, tie_width, top
 from spcastat.solvers.optimality import variance_bound
 from spcastat.solvers.penalised import renormalised, with_length
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
+
+# --- forward selection, and sparsity control ------------------------------------------------------
 
 
 class Growth:
@@ -190,6 +194,9 @@ class Controlled(ComponentSolver):
         return Component(v, "exact", steps)
 
 
+# --- PathSPCA -------------------------------------------------------------------------------------
+
+
 #: Deflations after which S is still a covariance matrix, as the certificate requires.
 KEEPS_COVARIANCE = ("projection", "schur", "orthogonalised")
 
@@ -241,6 +248,9 @@ class PathSPCA(ComponentSolver):
             bound = variance_bound(view, v, card, proof)
             details |= {"variance bound": bound, "optimal": bound <= proof}
         return Component(v, "exact", card, raw, details)
+
+
+# --- GSPCA ----------------------------------------------------------------------------------------
 
 
 #: The largest number of variables for elimination from all of them, whose cost grows as the fourth power.
@@ -328,6 +338,9 @@ def without_each(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
         rising = (squares.T / gap).sum(axis=0) < 0
         low, high = np.where(rising, middle, low), np.where(rising, high, middle)
     return 0.5 * (low + high)
+
+
+# --- iterative elimination ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ from spcastat.linalg.scales import blocks
 from spcastat.linalg.ties import first_max
 from spcastat.solvers.solver import JointSolver, Solution
 
+# --- R1-PCA ---------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class R1PCA(JointSolver):
@@ -139,6 +141,9 @@ class _Residuals:
         inner = self.covariance_times(U)[1]
         values, turn = top_eigh(symmetric(inner), U.shape[1])
         return U @ turn, values
+
+
+# --- the L1 factor model --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

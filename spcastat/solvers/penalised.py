@@ -14,6 +14,9 @@ from spcastat.linalg.operators import Operator
 from spcastat.linalg.ties import RELATIVE, hard, levelled, next_ties
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
+# --- power iterations -----------------------------------------------------------------------------
+
+
 #: (X'u for the unit score u = Xv / |Xv|, current loadings v) -> new loadings of any length.
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -90,6 +93,9 @@ def renormalised(view: Operator, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def with_length(view: Operator, v: np.ndarray) -> np.ndarray:
     """Return w, unit loadings scaled by the length of the score, so that X - u w' = X (I - v v')."""
     return v * np.sqrt(max(float(v @ view.dot(v)), 0.0))
+
+
+# --- the search for the penalty -------------------------------------------------------------------
 
 
 #: Bisection ends when the bracket of the penalty is narrower than this share of the largest penalty.

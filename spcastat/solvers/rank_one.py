@@ -20,6 +20,8 @@ from spcastat.linalg.ties import hard_at, l1_bounded, level_for, soft, soft_at
 from spcastat.solvers.penalised import Penalised, Rule, Run, correlations, power, with_length
 from spcastat.solvers.solver import Component, Earlier
 
+# --- penalised matrix decomposition ---------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class PMD(Penalised):
@@ -79,6 +81,9 @@ class PMD(Penalised):
         part = super().component(view, earlier, start)
         t = float(np.sqrt(view.p)) - part.details["penalty"]
         return replace(part, details={"t": t, "by t": part.details["by penalty"]})
+
+
+# --- rSVD -----------------------------------------------------------------------------------------
 
 
 #: The parameter a of the SCAD penalty, as in Fan and Li (2001) and the paper.

@@ -1,10 +1,9 @@
-"""Sparse PCA as regression: SPCA of Zou, Hastie and Tibshirani, and optimal scoring.
+"""Sparse PCA as regression: SPCA of Zou, Hastie and Tibshirani, optimal scoring, and sparse coordinates.
 
-Dou, Dai, Xu and Zhang, "Sparse unsupervised dimensionality reduction algorithms": Algorithm 2 (SPCO).
-
-Zou, Hastie and Tibshirani (2006), "Sparse principal component analysis", Journal of Computational and
-Graphical Statistics 15: Algorithm 1 and section 4 (SPCA); Dou, Dai, Xu and Zhang, "Sparse unsupervised
-dimensionality reduction algorithms": Algorithm 1 (sPCA-OS, with Y = Psi Phi' in step 3).
+SPCA: Zou, Hastie and Tibshirani (2006), "Sparse principal component analysis", Journal of Computational and
+Graphical Statistics 15: Algorithm 1 and section 4. Optimal scoring (sPCA-OS) and sparse coordinates (SPCO):
+Dou, Dai, Xu and Zhang, "Sparse unsupervised dimensionality reduction algorithms": Algorithm 1, with
+Y = Psi Phi' in step 3, and Algorithm 2.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from spcastat.linalg.operators import Operator, Rows
 from spcastat.linalg.regression import Columns, elastic_net
 from spcastat.linalg.ties import level_for, ranked, soft_at, unit
 from spcastat.solvers.solver import JointSolver, Solution
+
+# --- sparse coordinates ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +130,9 @@ def procrustes(M: np.ndarray, last: np.ndarray) -> np.ndarray:
     rest = (last - left[:, full] @ (left[:, full].T @ last)) @ right[~full].T
     u, _, v = np.linalg.svd(rest, full_matrices=False)
     return np.asarray(done + u @ v @ right[~full])
+
+
+# --- sparse loadings ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -316,7 +316,7 @@ class JointSolver(Solver):
 
 
 class ComponentSolver(Solver):
-    """A solver of one component at a time; the engine deflates between components."""
+    """A solver of one component at a time; `spcastat.fit.run` deflates between components."""
 
     #: The deflation before the next component; the default is the one that belongs to the method.
     deflation: str

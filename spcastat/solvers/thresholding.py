@@ -4,9 +4,9 @@ Cadima and Jolliffe (1995), "Loadings and correlations in the interpretation of 
 discuss simple thresholding and its dangers; Jolliffe (1995), "Rotation of principal components", discusses
 the choice of a rotation criterion. Sparse methods are compared with this informal practice.
 
-Sweeps and power steps converge to them linearly, at a rate that depends on the data. On given supports the
-problem is smooth. Quasi-Newton steps solve it until rounding hides a change of the value, which gives half of
-the digits of the loadings; Newton steps, which need the slope only, give the others.
+On given supports the problem is smooth, but sweeps and power steps converge linearly, at a rate that depends
+on the data. Quasi-Newton steps solve it until rounding hides a change of the value, which gives half of the
+digits of the loadings; Newton steps, which need the slope only, give the others.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator, Rows
 from spcastat.linalg.thresholds import FLAT, minimise
 from spcastat.linalg.ties import hard, ranked, tie_width, unit
 from spcastat.solvers.solver import JointSolver, Solution
+
+# --- thresholded and rotated loadings -------------------------------------------------------------
+
 
 #: Rotations of statsmodels' factor_rotation that need no further argument; the last two are oblique.
 ROTATIONS = (
@@ -102,6 +105,9 @@ class Rotate(Threshold):
         return super().solve(op, k, V.T[None], rng)
 
 
+# --- dense loadings -------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class PCA(JointSolver):
     """The leading eigenvectors of the covariance matrix."""
@@ -112,6 +118,9 @@ class PCA(JointSolver):
         V = starts[0].T
         value = float(np.trace(op.products(V)))
         return Solution(V, "exact", 1, value, np.array([value]))
+
+
+# --- the best loadings on given supports ----------------------------------------------------------
 
 
 #: With more nonzeros the matrix of second derivatives would be large, and Newton steps are left out.

@@ -2,7 +2,7 @@
 
 The Arrow PyCapsule interface is one method, ``__arrow_c_stream__``, which returns a stream of batches. It
 must return a new stream in every call; sources that can be read only once are refused (see
-:func:`spcastat.streams.recognise.open_stream`).
+:func:`spcastat.streams.recognise.open_chunks`).
 """
 
 from __future__ import annotations

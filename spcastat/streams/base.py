@@ -1,9 +1,9 @@
-"""Streams of chunks: accumulators, and fingerprints by which a changed source is noticed.
+"""Streams of chunks: one pass over them, and fingerprints by which a changed source is noticed.
 
-Rows that this process reads are compared bit by bit, by a hash (`Trail`) of all numbers and their positions
+Rows that this process reads are compared bit by bit, by a hash (`RowHash`) of all numbers and their positions
 that does not depend on how the rows are split into chunks. Rows that workers compute again may come in
 another order within a partition, or differ in the last digits; for partitions, the number of rows and the
-sums of their columns are compared (`Print`).
+sums of their columns are compared (`PartitionSums`).
 
 A stream may be derived from another one: with some of its columns, or with its columns in other units.
 """
@@ -29,6 +29,9 @@ from spcastat.linalg.standardisation import Standardisation, divided
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import Spec
 from spcastat.streams.sources import holds_no_rows
+
+# --- fingerprints ---------------------------------------------------------------------------------
+
 
 #: Number of sums that are stored: columns beyond these are added to the sums of others, with alternating
 #: signs.
@@ -133,6 +136,9 @@ class PartitionSums:
 A = TypeVar("A", bound=Accumulator)
 
 
+# --- streams --------------------------------------------------------------------------------------
+
+
 @dataclass
 class Tally:
     """Counts of rows in a pass.
@@ -147,7 +153,7 @@ class Tally:
         Number of rows used whose weight is not zero.
     weight : float
         The sum of the weights; without weights, the number of rows.
-    prints : dict of int to Print
+    prints : dict of int to PartitionSums
         Number of a partition of a distributed stream -> its fingerprint, to detect changed rows.
     """
 
@@ -335,6 +341,9 @@ class Stream(ABC):
         raise NoRowsError(f"Scores need all rows as they are; here {self.title} gives only sums.")
 
 
+# --- streams derived from others ------------------------------------------------------------------
+
+
 class NestedSums(Generic[A]):
     """An accumulator that passes part of its input on to an inner accumulator, which has the sums."""
 
@@ -378,7 +387,7 @@ class ChangedStream(Stream):
     ----------
     stream : Stream
     change : callable
-        As for :class:`Changed`.
+        As for :class:`ChangedStream`.
     spec : Spec
     """
 

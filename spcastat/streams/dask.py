@@ -1,11 +1,9 @@
 """Dask collections: their inputs, the tasks for their workers, and their streams.
 
 Every task is a pure function of its arguments and does not change them, so that it can run again on another
-worker. Only the root of the tree of merges is returned to the client.
-
-Workers sum up the partitions that they have, and a task returns only an accumulator. Accumulators are merged
-in a tree on the cluster, in the order of the partitions, so that the same partitions give the same bits
-whichever task ends first. Only the root of the tree is sent to the client.
+worker. A task sums up the partitions that a worker has, and returns only an accumulator. Accumulators are
+merged in a tree on the cluster, in the order of the partitions, so that the same partitions give the same
+bits whichever task ends first. Only the root of the tree is sent to the client.
 """
 
 from __future__ import annotations
@@ -40,6 +38,8 @@ from spcastat.reading.frames import open_table, require_unique, take_weights
 from spcastat.reading.model_matrix import TRIED
 from spcastat.streams.base import A, Block, PartitionSums, Pass, Stream, Tally, sums_of
 from spcastat.streams.read import named, read_block, spec_of
+
+# --- inputs ---------------------------------------------------------------------------------------
 
 
 def array_weights(weights: Any, data: Any) -> Any:
@@ -229,6 +229,9 @@ def _levels(data: Any, label: Any) -> pd.Index:
     return own
 
 
+# --- tasks ----------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """How partitions are converted to blocks.
@@ -404,15 +407,15 @@ def first_rows(chunk: pd.DataFrame, count: int) -> pd.DataFrame:
 #: Largest number of parts that one task merges.
 FAN_IN = 8
 #: Largest total size, in bytes (64 MB), of the parts that one task merges; two parts may exceed it.
-MEETING = 64 * 1024 * 1024
+LARGEST_MERGE = 64 * 1024 * 1024
 #: Arguments up to this many bytes (1 MB) are sent with the task of each partition.
-LIGHT = 1024 * 1024
+LARGEST_SENT = 1024 * 1024
 
 
 def fan_in(work: Summing[Any]) -> int:
     """Return how many parts one task merges; fewer if they are large."""
     size = getattr(sums_of(work.begin()), "nbytes", 0)
-    return FAN_IN if size == 0 else max(2, min(FAN_IN, MEETING // size))
+    return FAN_IN if size == 0 else max(2, min(FAN_IN, LARGEST_MERGE // size))
 
 
 def tree(parts: list[Any], work: Summing[Any], common: Any) -> Any:
@@ -441,12 +444,14 @@ def carried(work: Work, common: Any = None) -> Any:
     """Return `work` as an argument for the tasks of partitions.
 
     `work` is sent with each task, so that dask can fuse reading and summing into one task, and partitions are
-    never sent between workers. If it is larger than LIGHT, it is sent once to each worker instead; `common`
-    is the result of :func:`shared` for it, if there is one.
+    never sent between workers. If it is larger than LARGEST_SENT, it is sent once to each worker instead;
+    `common` is the result of :func:`shared` for it, if there is one.
     """
     import cloudpickle
 
-    return work if len(cloudpickle.dumps(work)) <= LIGHT else shared(work) if common is None else common
+    return (
+        work if len(cloudpickle.dumps(work)) <= LARGEST_SENT else shared(work) if common is None else common
+    )
 
 
 def shared(work: Work) -> Any:
@@ -455,7 +460,7 @@ def shared(work: Work) -> Any:
     from dask.delayed import delayed
 
     client = current_client()
-    if client is not None and len(cloudpickle.dumps(work)) > 4 * LIGHT and client.ncores():
+    if client is not None and len(cloudpickle.dumps(work)) > 4 * LARGEST_SENT and client.ncores():
         # In the graph it would make dask warn of its size, with advice that does not apply.
         return client.scatter(work, hash=False, broadcast=True)
     return delayed(work, name=f"spcastat-work-{work.token}")
@@ -589,6 +594,9 @@ def failure(error: BaseException, name: str) -> Exception:
     family = FileError if isinstance(error, OSError) and not lost else DataError
     reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return family(f"{name} cannot be computed: {reason}")
+
+
+# --- the stream -----------------------------------------------------------------------------------
 
 
 #: Number of rows on which a formula is tested.

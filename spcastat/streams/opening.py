@@ -1,4 +1,4 @@
-"""Data larger than memory or distributed over machines: streams of chunks, and their operator."""
+"""Open data as a stream of chunks, if they come in chunks, or read files that fit into memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def require_apart(path: Any, files: Sequence[str]) -> None:
 
 
 def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:
-    """Open data that come in chunks; None for others. See :func:`spcastat.streams.recognise.open_stream`."""
+    """Open data that come in chunks; None for others. See :func:`spcastat.streams.recognise.open_chunks`."""
     plain = isinstance(data, pd.DataFrame) or is_sparse(data)
     if plain or (type(data) is np.ndarray and data.base is None):
         return None  # saves the imports below for data in memory

@@ -19,6 +19,9 @@ from spcastat.linalg.standardisation import Standardisation, is_constant
 from spcastat.linalg.ties import canonical_eigenvectors, is_sparse
 from spcastat.streams.base import Stream
 
+# --- Krylov iterations ----------------------------------------------------------------------------
+
+
 #: A block has k + WIDE vectors if there will be few products: a wider block makes each only slightly slower.
 WIDE = 40
 #: Largest number of products.
@@ -162,6 +165,9 @@ def _beyond(product: np.ndarray, basis: np.ndarray, nothing: float) -> np.ndarra
     for _ in range(2):
         found = straightened(found - basis @ (basis.T @ found))
     return found[:, : basis.shape[0] - basis.shape[1]]
+
+
+# --- the operator ---------------------------------------------------------------------------------
 
 
 class Products:

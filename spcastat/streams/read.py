@@ -57,7 +57,7 @@ def spec_of(
     FormulaError
         For a formula that cannot be read, or with terms that depend on several rows.
     DataError
-        For data that are not a table of numbers; see :func:`spcastat.intake.read_data`.
+        For data that are not a table of numbers; see :func:`spcastat.reading.read.read_data`.
     """
     if reading.categorical == "dummy" and not levels:
         raise errors.OptionError(
@@ -112,7 +112,7 @@ def read_block(
     Raises
     ------
     DataError, FormulaError
-        As :func:`spcastat.intake.read_data`; every message starts with `name`.
+        As :func:`spcastat.reading.read.read_data`; every message starts with `name`.
     """
     with named(name):
         table = _open(chunk)

@@ -38,7 +38,7 @@ def open_chunks(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
           object with ``__arrow_c_stream__``;
         - a list of chunks, an object that can be iterated over repeatedly, or a function without
           arguments that returns a new iterable of chunks. A chunk is anything that
-          :func:`spcastat.intake.read_data` accepts;
+          :func:`spcastat.reading.read.read_data` accepts;
         - a dask array or data frame.
     reading : ReadOptions
     spec : Spec, optional

@@ -222,7 +222,7 @@ def text_chunks(path: str | os.PathLike[str]) -> Chunks:
     Raises
     ------
     FileError, OptionError
-        As :class:`spcastat.textfiles.TextTable` does.
+        As :class:`spcastat.reading.textfiles.TextTable` does.
     """
     file = Path(path).absolute()  # the working directory may change before the next pass
     table = TextTable(str(file), usual_separator(path) or ",")

@@ -36,7 +36,7 @@ def read_whole(data: Any) -> Any:
     Raises
     ------
     DataError, FileError, OptionError, DuplicateNamesError
-        As :func:`spcastat.streams.recognise.open_stream` does.
+        As :func:`spcastat.streams.recognise.open_chunks` does.
     """
     if isinstance(data, str | os.PathLike) and usual_separator(data) is not None and os.path.isfile(data):
         if not holds_at_most(data, LARGEST_TEXT):

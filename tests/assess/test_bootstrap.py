@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ import spcastat as sp
 from spcastat.assess.refit import align
 from spcastat.errors import DataError, NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.linalg.operators import Gram
+from spcastat.show.resampling_tables import interval_meaning
 
 COLUMNS = ["component", "term", "estimate", "std_error", "lower", "upper", "selected"]
 
@@ -24,12 +27,15 @@ def test_dense_components_have_the_standard_errors_of_theory():
     values, V = np.linalg.eigh(S)
     others = values[3] * values[:3] / (values[3] - values[:3]) ** 2
     theory = np.sqrt((V[:, :3] ** 2 * others).sum(axis=1) / 1500)
-    frame = found.conf_int()
+    frame = found.conf_int(kind="normal")
     # a standard deviation of 600 draws has a relative error of 3 %: 12 % is four of them
     np.testing.assert_allclose(frame["std_error"], theory, rtol=0.12)
     variance = found.variance_ci()
     np.testing.assert_allclose(variance["std_error"], values[3] * np.sqrt(2 / 1500), rtol=0.12)
-    np.testing.assert_allclose(np.sqrt(variance["lower"] * variance["upper"]), values[3], rtol=1e-10)
+    centre = np.sqrt(variance["lower"] * variance["upper"])
+    np.testing.assert_allclose(centre, variance["held_out"], rtol=1e-10)
+    # the optimism of the leading eigenvalue (Lawley 1956) is l sum of l_m / (l - l_m) / n, here .15 %
+    np.testing.assert_allclose(variance["held_out"], values[3], rtol=0.01)
     half = 1.959963984540054 * frame["std_error"]  # the 97.5 % point of the normal distribution
     np.testing.assert_allclose(frame["upper"] - frame["estimate"], half, rtol=1e-12)
 
@@ -111,6 +117,106 @@ def test_held_out_variance_is_below_the_apparent_one_on_noise():
     assert 0.5 < frame["held_out"][0] < 0.85 * frame["estimate"][0]
 
 
+def noise(seed, n, p, rows):
+    """Return n rows of p uncorrelated variables: normal, elliptical t with 4 df, or lognormal."""
+    rng = np.random.default_rng([77, seed])
+    X = rng.standard_normal((n, p))
+    if rows == "t4":
+        return X / np.sqrt(rng.chisquare(4, (n, 1)) / 4)
+    return np.exp(X) if rows == "skewed" else X
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "card", "rows"),
+    [(100, 20, 5, "normal"), (100, 6, 5, "normal"), (60, 50, 5, "t4"), (100, 20, 8, "skewed")],
+)
+def test_intervals_in_noise_contain_zero(n, p, card, rows):
+    excluded = total = 0
+    for seed in range(12):
+        fit = sp.spca(noise(seed, n, p, rows), 1, card)
+        frame = fit.bootstrap(80, rng=seed).conf_int().query("estimate != 0")
+        excluded += ((frame["lower"] > 0) | (frame["upper"] < 0)).sum()
+        total += len(frame)
+    # 5 % at most are promised; 60 loadings or more have a binomial standard error of .028, and the normal
+    # intervals exclude zero for 30 to 75 % of them
+    assert excluded / total <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / total)
+
+
+def test_the_default_interval_is_the_normal_one_or_extends_it_to_zero(planted):
+    fit = sp.spca(planted, 2, 6)  # with loadings of noise variables
+    found = fit.bootstrap(60)
+    hull, normal = (found.conf_int(kind=kind).query("estimate != 0") for kind in ("hull", "normal"))
+    sign = np.sign(hull["estimate"])
+    V = np.zeros((60, fit.loadings.size))
+    V[:, found._found.places] = found._found.values
+    share = (V[:, found._found.places[hull.index]] * sign.to_numpy() > 0).mean(axis=0)
+    unsure = share < 0.975
+    assert unsure.any()
+    assert not unsure.all()
+    lower, upper = normal["lower"], normal["upper"]
+    np.testing.assert_array_equal(hull["lower"], np.where(unsure, np.minimum(lower, 0), lower))
+    np.testing.assert_array_equal(hull["upper"], np.where(unsure, np.maximum(upper, 0), upper))
+    pd.testing.assert_frame_equal(found.conf_int(), found.conf_int(kind="hull"))
+    with pytest.raises(OptionError, match="kind"):
+        found.variance_ci(kind="hull")
+
+
+def test_variance_intervals_in_noise_hold_the_variance_of_new_rows():
+    inside = []
+    for seed in range(20):
+        row = sp.spca(noise(seed, 100, 20, "normal"), 1, 5).bootstrap(80, rng=seed).variance_ci().iloc[0]
+        inside.append(row["lower"] <= 1 <= row["upper"])  # any unit vector has variance 1
+    # .95 is nominal; of intervals around the variance on the same rows none of 30 holds it
+    assert np.mean(inside) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 20)
+
+
+def test_components_that_are_not_found_are_marked(planted):
+    fit = sp.spca(planted, 3, 4)
+    unsaid = "Intervals presuppose a component that stands out from noise, which choose_k() tests."
+    assert unsaid in plain(fit.bootstrap(20).as_text())
+    choice = sp.choose_k(planted)
+    assert choice.k == 2
+    found = fit.bootstrap(20, choice=choice)
+    assert "PC3 (not found by choose_k)" in found.as_text()
+    assert "PC2 (not found" not in found.as_text()
+    said = "choose_k() finds 2 components in these rows; noise gives components like PC3, too."
+    for text in (found.as_text(), fit.summary().as_text(), fit.describe().text):
+        assert said in plain(text)
+        assert unsaid not in plain(text)
+    with pytest.raises(OptionError, match=r"choice= is an analysis of other data"):
+        fit.bootstrap(20, choice=sp.choose_k(planted.iloc[:60]))
+    with pytest.raises(OptionError, match=r"choice=2 was given; it must be what choose_k\(\) returned"):
+        fit.bootstrap(20, choice=2)
+    chosen = sp.choose(planted).fit
+    assert unsaid not in plain(chosen.bootstrap(20).as_text())
+
+
+def test_one_meaning_of_intervals_is_given_everywhere_with_the_q_values(fit):
+    found = fit.bootstrap(30)
+    fit.test_loadings(19)
+    said = interval_meaning(True)
+    vignette = Path(__file__).parents[2] / "vignettes" / "11-how-sure.md"
+    for text in (
+        found.as_text(),
+        fit.summary().as_text(),
+        fit.summary(conf_int=True).as_text(),
+        fit.describe().text,
+        type(found).conf_int.__doc__,
+        vignette.read_text(encoding="utf-8").replace("`", ""),
+    ):
+        assert said in plain(text)
+    printed = fit.resampled["bootstrap"].as_text()
+    assert any(line.split()[-2:] == ["selected", "q"] for line in printed.splitlines())
+    q_value = fit.resampled["test_loadings"].q_values.T.stack()
+    tidy = fit.tidy(conf_int=True).set_index(["component", "term"])["q_value"]
+    np.testing.assert_array_equal(tidy, q_value[tidy.index])
+
+
+def plain(text):
+    """Return a text with single spaces."""
+    return " ".join(text.split())
+
+
 @pytest.mark.parametrize(
     ("method", "options"),
     [
@@ -185,11 +291,16 @@ def test_bad_options(fit, bad):
             intervals(kind="bca")
 
 
-def test_both_kinds_of_intervals_come_from_the_same_draws(fit):
-    """With 21 draws the 5 % and 95 % points are the second smallest and the second largest draw."""
+def test_all_kinds_of_intervals_come_from_the_same_draws(fit):
+    """With 21 draws the 5 % and 95 % points are the second smallest and the second largest draw.
+
+    The hull contains the normal interval, and zero unless 95 % of the draws agree in sign. Percentile
+    intervals of variances are those of the fit's components on the rows of the draws, moved to the held-out
+    variance.
+    """
     found = fit.bootstrap(21)
     draws = found._found
-    normal, percentile = found.conf_int(0.9), found.conf_int(0.9, kind="percentile")
+    normal, percentile = (found.conf_int(0.9, kind=kind) for kind in ("normal", "percentile"))
     ordered = np.sort(draws.values, axis=0)[[1, 19]].clip(-1.0, 1.0)
     kept = (normal["estimate"] != 0).to_numpy()
     bounds = percentile[["lower", "upper"]].to_numpy().T
@@ -201,8 +312,16 @@ def test_both_kinds_of_intervals_come_from_the_same_draws(fit):
     lower = (normal["estimate"] - half).clip(-1.0, 1.0)
     np.testing.assert_allclose(normal["lower"][kept], lower[kept], rtol=1e-12)
     variance = found.variance_ci(0.9, kind="percentile")
-    ordered = np.sort(draws.variances, axis=0)[[1, 19]]
+    ordered = (
+        np.sort(draws.of_fit, axis=0)[[1, 19]] * (variance["held_out"] / variance["estimate"]).to_numpy()
+    )
     np.testing.assert_allclose(variance[["lower", "upper"]].T, ordered, rtol=1e-12)
+    hull = found.conf_int(0.9)
+    agree = (np.sign(draws.values) == np.sign(normal["estimate"].to_numpy())).mean(axis=0) >= 0.95
+    lower = np.where(agree, normal["lower"], np.minimum(normal["lower"], 0.0))
+    upper = np.where(agree, normal["upper"], np.maximum(normal["upper"], 0.0))
+    np.testing.assert_allclose(hull["lower"][kept], lower[kept], rtol=1e-12)
+    np.testing.assert_allclose(hull["upper"][kept], upper[kept], rtol=1e-12)
 
 
 def test_tidy_summary_and_plot_show_intervals(fit):

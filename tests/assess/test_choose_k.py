@@ -6,9 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+import scipy.stats
 
 import spcastat as sp
-from spcastat.assess.noise_tests import MomentNoise, RowNoise, Tails, broken_stick
+from spcastat.assess.noise_tests import (
+    MomentNoise,
+    RowNoise,
+    Tails,
+    broken_stick,
+    mean_correlations,
+    pulled_in,
+)
 from spcastat.errors import ComponentsError, CovarianceError, OptionError, UnknownOptionError
 from spcastat.linalg.accumulate import SquareProducts
 
@@ -276,3 +284,117 @@ def test_traces_of_correlation_are_not_components(as_covariance):
     assert found.sequential == 0
     assert np.isnan(found.table["sparse_p"].iloc[0])
     assert 0 < found.table["sparse_correlation"].iloc[0] < 0.1
+
+
+def spiked(seed, n=100, p=20):
+    """Return rows with two components of six variables each, of variances 6 and 4 beside noise of 1."""
+    rng = np.random.default_rng([seed, 9])
+    V = np.zeros((p, 2))
+    V[:6, 0], V[6:12, 1] = 6**-0.5, 6**-0.5
+    X = (rng.normal(size=(n, 2)) * np.sqrt([6, 4])) @ V.T + rng.normal(size=(n, p))
+    return rng, pd.DataFrame(X, index=[f"r{i + 1}" for i in range(n)])
+
+
+@pytest.mark.parametrize("size", [8, 15])
+def test_one_bad_row_does_not_hide_the_components(size):
+    right = []
+    for seed in range(12):
+        rng, X = spiked(seed)
+        X.iloc[16] = rng.normal(size=20) * size
+        found = sp.choose_k(X, scale=True, n_draws=99)
+        right.append(found.k == 2)
+    # .9 is promised; without pulling the row in it is .05 to .1
+    assert np.mean(right) >= 0.9 - 2 * np.sqrt(0.9 * 0.1 / 12)
+
+
+def test_rows_that_change_the_number_are_named():
+    rng, X = spiked(1)
+    assert sp.choose_k(X, scale=True, n_draws=99)._large is None
+    X.iloc[16] = rng.normal(size=20) * 15
+    found = sp.choose_k(X, scale=True, n_draws=99)
+    Z = (X - X.mean()) / X.std()
+    share = (Z.iloc[16] ** 2).sum() / (Z**2).to_numpy().sum()
+    assert found.k == 2
+    said = f"Row r17 alone holds {100 * share:.0f} % of the total variance; as it is, k = 0; pulled in"
+    for text in (found.as_text(), found.reason, str(sp.choose(X, scale=True, n_draws=99, repeats=1))):
+        assert said in " ".join(text.split())
+        assert 'method="spcagrid" or method="rspca-l0"' in " ".join(text.split())
+    # the eigenvalues of the fit are recognised although the tests pulled the row in
+    sp.spca(X, 2, 6, scale=True).screeplot(parallel=found)
+
+
+def test_rows_are_pulled_in_as_defined():
+    rng, X = spiked(1)
+    Z = X.to_numpy() - X.to_numpy().mean(axis=0)
+    Z[3] *= 10
+    Z -= Z.mean(axis=0)
+    found = pulled_in(Z)
+    middle = np.median(Z, axis=0)
+    scale = scipy.stats.median_abs_deviation(Z, scale="normal")
+    sizes = np.sqrt(((Z - middle) ** 2 / scale**2).mean(axis=1))
+    factors = np.minimum(1.0, 1.5 * np.median(sizes) / sizes)
+    expected = (Z - middle) * factors[:, None]
+    expected -= expected.mean(axis=0)
+    expected *= Z.std(axis=0) / expected.std(axis=0)
+    np.testing.assert_allclose(found.Z, expected, atol=1e-10)
+    assert found.far[0] == 3
+    assert found.pulled == (factors < 1).sum()
+    # a row of weight 3 is three rows
+    w = rng.integers(1, 4, 100).astype(float)
+    repeated = np.repeat(Z, w.astype(int), axis=0)
+    weighted = pulled_in(Z - w @ Z / w.sum(), w).Z
+    plain = pulled_in(repeated - repeated.mean(axis=0)).Z
+    np.testing.assert_allclose(np.repeat(weighted, w.astype(int), axis=0), plain, atol=1e-9)
+    # missing values do not count, and stay missing
+    gapped = Z.copy()
+    gapped[5, :7] = np.nan
+    assert (np.isnan(pulled_in(gapped).Z) == np.isnan(gapped)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", ["t4 rows", "lognormal", "rare items"])
+def test_pulling_rows_in_finds_nothing_in_noise(rows):
+    found = []
+    for seed in range(25):
+        rng = np.random.default_rng([seed, 3])
+        X = rng.normal(size=(120, 20))
+        if rows == "t4 rows":
+            X /= np.sqrt(rng.chisquare(4, size=(120, 1)) / 4)
+        elif rows == "lognormal":
+            X = np.exp(X)
+        else:
+            X = (rng.random(size=(120, 20)) < 0.05).astype(float)
+        found.append(sp.choose_k(X, scale=True, n_draws=99).k == 0)
+    # .96 to 1 with and without; two binomial standard errors of 25 data sets
+    assert np.mean(found) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 25)
+
+
+def with_minor_factors(seed):
+    """Return 10,000 rows of 20 variables: two factors of 6 and 5 variables, and 15 minor ones of all."""
+    rng = np.random.default_rng([seed, 10])
+    L = np.zeros((20, 2))
+    L[:6, 0], L[6:11, 1] = 1.0, 5**-0.5 * 2
+    minor = rng.normal(size=(20, 15)) * 0.12
+    rows = rng.normal(size=(10_000, 2)) @ L.T + rng.normal(size=(10_000, 15)) @ minor.T
+    return rows + rng.normal(size=(10_000, 20))
+
+
+def test_minor_components_of_many_rows_are_named_and_not_chosen():
+    found = sp.choose_k(with_minor_factors(0), scale=True, n_draws=99)
+    assert found.k == found.major == 2
+    assert min(found.parallel, found.deflated) >= 4
+    last = min(found.parallel, found.deflated)
+    assert f"PC3 to PC{last} are detectable, minor" in found.reason
+    assert "detectable, minor" in " ".join(found.as_text().split())
+
+
+def test_the_mean_correlation_is_that_of_equally_correlated_variables():
+    # c variables with the correlation r have the eigenvalue 1 + (c - 1) r, c - 1 of which is common
+    for c, r in ((2, 0.3), (6, 0.5), (12, 0.1)):
+        A = np.zeros((15, 1))
+        A[:c, 0] = np.sqrt((c - 1) * r / c)
+        np.testing.assert_allclose(mean_correlations(A), r)
+    assert mean_correlations(np.eye(3)[:, :1]) == 0  # one variable has no pair
+    X = np.random.default_rng(0).normal(size=(4000, 1)) + np.random.default_rng(1).normal(size=(4000, 8))
+    # the mean correlation of the eight is .5; its standard error is about .01
+    assert sp.choose_k(X, n_draws=99)._found.explained[0] == pytest.approx(0.5, abs=0.04)

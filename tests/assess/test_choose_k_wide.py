@@ -8,8 +8,7 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
-from spcastat import choosing as number
-from spcastat import choosing as parts
+from spcastat import choosing
 from spcastat.assess.subsets import HalfStream, OfHalf, half_of
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.linalg.accumulate import CrossProducts
@@ -30,10 +29,9 @@ def planted(n, p, seed=0, strengths=(3.0, 2.5)):
 @pytest.fixture
 def small(monkeypatch):
     """Let data of 80 columns be large, and 30 of them be tested."""
-    monkeypatch.setattr(parts, "GRAM_ORDER", P - 1)
-    monkeypatch.setattr(number, "MOST_CELLS", 1000)
-    for module in (parts, number):
-        monkeypatch.setattr(module, "COLUMNS", TESTED)
+    monkeypatch.setattr(choosing, "GRAM_ORDER", P - 1)
+    monkeypatch.setattr(choosing, "MOST_CELLS", 1000)
+    monkeypatch.setattr(choosing, "COLUMNS", TESTED)
 
 
 def as_dask(X):
@@ -97,7 +95,7 @@ def test_halves_are_all_rows_whatever_the_chunks():
 
 def test_a_half_in_memory_is_centred_by_itself_and_scaled_by_all_rows():
     X = planted(101, 12)
-    source = number.opened(X, None, {"scale": True}, sp.choose_k)[0].source("")
+    source = choosing.opened(X, None, {"scale": True}, sp.choose_k)[0].source("")
     ones = [half_of(source, half, 5) for half in (0, 1)]
     assert [one.n for one in ones] == [51, 50]
     rows = np.vstack([one.matrix for one in ones])
@@ -108,8 +106,8 @@ def test_a_half_in_memory_is_centred_by_itself_and_scaled_by_all_rows():
 
 
 def test_the_number_is_chosen_before_cardinalities_of_many_columns(small, monkeypatch):
-    monkeypatch.setattr(parts, "MOMENTS", P - 1)
-    monkeypatch.setattr(parts, "ROOM", 1)
+    monkeypatch.setattr(choosing, "MOMENTS", P - 1)
+    monkeypatch.setattr(choosing, "ROOM", 1)
     choice = sp.choose(KINDS["pieces"](planted(240, P)), cards=[3, 5, 8], kmax=3, n_draws=39)
     assert choice.k == 2
     assert choice.card == 5
@@ -129,8 +127,7 @@ def test_refusals(small):
 
 @pytest.mark.slow
 def test_more_columns_than_a_covariance_matrix_is_formed_of(monkeypatch):
-    for module in (parts, number):
-        monkeypatch.setattr(module, "COLUMNS", 200)
+    monkeypatch.setattr(choosing, "COLUMNS", 200)
     X = planted(400, 3100, strengths=(4.0, 3.6))
     found = sp.choose_k([X.iloc[:250], X.iloc[250:]], kmax=3, sparse_card=5, n_draws=19)
     assert (found.k, found.sequential) == (2, 2)

@@ -11,7 +11,7 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.assess.cardinalities import path_cards
-from spcastat.errors import CardinalityError, NoRowsError, OptionError, UnknownOptionError
+from spcastat.errors import CardinalityError, DataError, NoRowsError, OptionError, UnknownOptionError
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +134,10 @@ def test_rows_and_their_covariance_have_one_path():
         by_matrix[4].scores  # noqa: B018
 
 
-def test_a_symmetric_array_is_rows_unless_it_is_said_not_to_be(R):
-    assert "13 rows x 13 variables" in str(sp.spca_path(R.to_numpy(), cards=[1, 2])[2])
+def test_a_symmetric_array_is_refused_unless_covariance_says_what_it_is(R):
+    with pytest.raises(DataError, match=r"look like a covariance or correlation matrix.*covariance=True"):
+        sp.spca_path(R.to_numpy(), cards=[1, 2])
+    assert "13 rows x 13 variables" in str(sp.spca_path(R.to_numpy(), cards=[1, 2], covariance=False)[2])
     assert "rows x" not in str(sp.spca_path(R.to_numpy(), cards=[1, 2], covariance=True)[2])
 
 

@@ -13,7 +13,7 @@ def test_the_command_prints_intervals_and_frequencies(planted, tmp_path, capsys)
     call = ["fit", str(table), "--k", "2", "--card", "4", "--bootstrap", "6", "--stability", "3"]
     assert main([*call, "--report", str(page)]) == 0
     out = capsys.readouterr().out
-    assert "Bootstrap (6 draws): 95 % intervals, normal, variables selected again in each" in out
+    assert "Bootstrap (6 draws): 95 % intervals, variables selected again in each" in out
     assert "Stability: 6 fits of half of the rows" in out
     assert "How sure" in out
     assert max(map(len, out.splitlines())) <= 80

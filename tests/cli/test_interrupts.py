@@ -13,6 +13,14 @@ import pytest
 from spcastat import datasets
 
 
+@pytest.fixture(autouse=True)
+def _interruptible():
+    """Let commands receive SIGINT: a shell ignores it in the background, which child processes inherit."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def _started(folder, *options: str) -> subprocess.Popen[bytes]:
     """Start a long bootstrap, and return when some of its draws are complete."""
     datasets.make_hastie(n=60, rng=0).to_csv(folder / "x.csv", index=False)

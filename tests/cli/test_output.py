@@ -16,6 +16,7 @@ from spcastat.cli import names
 from spcastat.cli.fit_command import named_value
 from spcastat.cli.plot_command import KINDS
 from spcastat.errors import OptionError
+from spcastat.results.fit import SpcaResult
 
 FIT = ["fit", "pitprops", "--k", "2", "--card", "4", "--method", "greedy"]
 
@@ -120,7 +121,7 @@ def data(tmp_path_factory) -> Path:
 
 
 def test_kinds_are_methods_of_a_fit():
-    drawing = {name for name in dir(sp.results.SpcaResult) if name.startswith("plot_") or "plot" in name}
+    drawing = {name for name in dir(SpcaResult) if name.startswith("plot_") or "plot" in name}
     drawing = {name for name in drawing if not name.endswith("_data")}
     assert drawing == set(KINDS) - {"bootstrap", "stability"}
 

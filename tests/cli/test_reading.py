@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spcastat.cli import main
@@ -191,6 +191,7 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, values, words, separa
 
 @settings(max_examples=120, deadline=None)
 @given(content=st.one_of(st.binary(max_size=200), st.text('a1,;"\n\r\t\0 =.', max_size=60).map(str.encode)))
+@example(content=b'"\t"')  # a quoted blank in the only line
 def test_any_bytes_are_a_table_or_refused(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(content)

@@ -67,6 +67,7 @@ def cases():
     yield "bootstrap", "variances", lambda a: -a
     yield "bootstrap", "similarity", lambda a: a + 1.0
     yield "bootstrap", "asked", lambda a: 0
+    yield "bootstrap", "of_fit", lambda a: a[1:]
     yield "bootstrap", "select", lambda a: 1
     yield "stability", "chosen", lambda a: a[:-1]
     yield "stability", "chosen", lambda a: a.astype(float)
@@ -76,6 +77,8 @@ def cases():
     yield "stability", "again", lambda a: -1
     yield "split", "rows", lambda a: (25,)
     yield "split", "variances", lambda a: -a
+    yield "split", "correlation", lambda a: a + 2.0
+    yield "split", "repeats", lambda a: 0
     yield "tests", "p_value", lambda a: a + 1.0
     yield "tests", "q_value", lambda a: a[:, :1]
     yield "tests", "fdr", lambda a: "holm"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sps
 
-from spcastat import operators
 from spcastat.errors import ConstantColumnError
+from spcastat.linalg import operators
 from spcastat.linalg.build import prepare
-from spcastat.linalg.deflation import Removed, deflate, deflate_rows
+from spcastat.linalg.deflation import Deflated, Removed, deflate, deflate_rows
 from spcastat.linalg.operators import Gram
 
 SHAPES = {"tall": (60, 7), "wide": (8, 30)}
@@ -46,9 +46,9 @@ def routes(X: np.ndarray, weights: Any, center: Any, scale: Any):
             yield f"{form} of {kind}", op
 
 
-def removed(view: operators.Operator, Z: np.ndarray, i: int, how: str = "schur") -> operators.Deflated:
+def removed(view: operators.Operator, Z: np.ndarray, i: int, how: str = "schur") -> Deflated:
     """Return what is left after column i of `Z`, the earlier ones having been removed before."""
-    return operators.deflate(view, Removed(v=Z[:, i], raw=Z[:, i], before=Z[:, :i]), how)
+    return deflate(view, Removed(v=Z[:, i], raw=Z[:, i], before=Z[:, :i]), how)
 
 
 def compare(op: operators.Operator, S: np.ndarray, name: str, atol: float) -> None:

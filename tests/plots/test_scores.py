@@ -111,6 +111,8 @@ def test_given_axes_are_used_without_pyplot(six):
 
 
 def test_refusals(six):
+    with pytest.raises(ShapeError, match="scores of type ndarray"):
+        plot_scores(six.to_numpy())
     with pytest.raises(ComponentsError, match="pairs of up to 5"):
         plot_scores(six, components=range(1, 7))
     with pytest.raises(ShapeError, match="groups has 3 values"):

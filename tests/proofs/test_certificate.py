@@ -117,7 +117,7 @@ def test_a_component_that_depends_on_earlier_ones_adds_nothing(seed, objective):
     """
     X = np.random.default_rng(seed).standard_normal((20, 4)) * [1e4, 1, 0.1, 0.01]
     S = np.cov(X, rowvar=False)
-    V = sp.spca_cov(S, 3, [2, 3, 1], objective=objective).loadings.to_numpy(copy=True)
+    V = sp.spca_cov(S, 3, [2, 3, 1], objective=objective, scale=False).loadings.to_numpy(copy=True)
     V[:, 1] = V[:, 0]
     values = adjusted_variances(V, Gram(S))
     assert values[1] == 0.0
@@ -127,7 +127,7 @@ def test_a_component_that_depends_on_earlier_ones_adds_nothing(seed, objective):
     assert found[1].gap == np.inf
     independent = certify(Gram(S), V[:, [0, 2]])[1]
     assert found[2].upper_bound == pytest.approx(independent.upper_bound, rel=1e-9)
-    fit = sp.spca(X, 3, [2, 3, 1], objective=objective)
+    fit = sp.spca(X, 3, [2, 3, 1], objective=objective, scale=False)
     proof = fit.certify(joint=False)
     assert "nan" not in f"{fit} {proof}"
     np.testing.assert_allclose(proof.table["value"], fit.variance["adjusted variance"], rtol=1e-13)

@@ -229,5 +229,5 @@ def test_a_valid_proof_in_python_is_one_on_the_command_line(folder, capsys):
 def test_certificates_of_the_files_are_closed():
     """The bounds of `too_low` are false only if those of single components are the best to 1e-6."""
     fit = sp.spca(sp.datasets.pitprops_sample().iloc[:, :8], 2, 3, effort="quick")
-    found = fit.certify(joint=False, time_limit=LONG)
+    found = fit.certify(joint=False, time_limit=LONG).table
     np.testing.assert_allclose(found["upper_bound"], found["best_known"], rtol=1e-8)

@@ -56,9 +56,6 @@ def test_the_index_of_pandas_labels_the_rows(source, tmp_path):
     assert list(fit.correlations.index) == list(FRAME.columns)
     # the trace of pandas' covariance matrix; sums over chunks have another order
     assert fit.total_variance == pytest.approx(FRAME.var().sum(), rel=1e-12)
-    if source == "polars":  # which has no row labels
-        assert fit.scores["row"].to_list() == list(FRAME.index)
-        return
     scores = fit.scores if isinstance(fit.scores, pd.DataFrame) else fit.scores.to_frame()
     assert scores.index.equals(FRAME.index)
 

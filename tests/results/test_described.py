@@ -70,14 +70,13 @@ def test_equations_say_what_was_done_to_the_variables(mixed):
         fit = sp.spca(table, k=1, card=3, center=center, scale=scale, method="bcd-l0")
         assert fit.equations().endswith(f"\n(in the {words} variables)")
         assert "(in the" not in fit.equations(raw=True)
-    plain = sp.spca(table, k=1, card=3, center=False, method="bcd-l0")
+    plain = sp.spca(table, k=1, card=3, center=False, scale=False, method="bcd-l0")
     assert "(in the" not in plain.equations()
 
 
 def test_names_that_are_no_words_stand_in_backticks(mixed):
-    fit = sp.spca(
-        mixed, k=1, method="pca", formula="~ a + log(b) + `my x` + a:b + C(kind)", categorical="dummy"
-    )
+    formula = "~ a + log(b) + `my x` + a:b + C(kind)"
+    fit = sp.spca(mixed, k=1, method="pca", formula=formula, scale=False, categorical="dummy")
     text = fit.equations()
     assert "`my x`" in text
     assert "log(b)" in text
@@ -143,7 +142,7 @@ def test_glance_is_one_row(fit, covariance_fit):
 
 def test_augment_keeps_the_data_and_their_labels(mixed):
     data = mixed.set_index("kind", append=True)
-    fit = sp.spca(mixed[["a", "b", "my x"]], k=2, card=2, method="bcd-l0")
+    fit = sp.spca(mixed[["a", "b", "my x"]], k=2, card=2, scale=False, method="bcd-l0")
     data = mixed.copy()
     wide = fit.augment(data)
     pd.testing.assert_frame_equal(wide[list(mixed.columns)], mixed)

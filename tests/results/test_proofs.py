@@ -14,7 +14,7 @@ from spcastat.errors import FileError, NoRowsError, OptionError
 from spcastat.fit.proof_sentences import proof_sentence
 from spcastat.fit.record import Proven
 from spcastat.results.proofs import Certificate
-from tests.storage.test_archive import seal
+from tests.fit.test_archive import seal
 
 
 @pytest.fixture(scope="module")
@@ -239,29 +239,29 @@ def test_a_fit_is_certified_for_its_objective(R, card, objective, gap):
     """
     fit = sp.spca_cov(R, len(card), card, objective=objective)
     proof = fit.certify()
-    assert proof["measure"].tolist() == [objective]
-    assert proof["value"].item() == pytest.approx(fit.measure(objective), rel=1e-12)
-    assert proof["gap"].item() <= gap
-    assert proof["optimal"].item()
+    assert proof.table["measure"].tolist() == [objective]
+    assert proof.table["value"].item() == pytest.approx(fit.measure(objective), rel=1e-12)
+    assert proof.table["gap"].item() <= gap
+    assert proof.table["optimal"].item()
     name = {"pev": "PEV", "least_squares": "least-squares share"}[objective]
     assert f"larger {name} than this fit" in " ".join(str(proof).split())
     singly = fit.certify(joint=False)
-    assert len(singly) == len(card)
+    assert len(singly.table) == len(card)
     if card == [4]:
-        assert singly["gap"].item() > 30.0
+        assert singly.table["gap"].item() > 30.0
 
 
 def test_the_proof_of_a_default_fit_is_about_the_fit_as_a_whole(R):
     """Six components of the pitprops; the gap of PC3 alone, 12 %, is not one of the fit."""
     fit = sp.spca_cov(R, 6, [7, 4, 4, 1, 1, 1], effort="quick")
     proof = fit.certify(max_nodes=1)
-    assert list(proof.index) == ["fit"]
-    assert proof["measure"].item() == "adjusted"
+    assert list(proof.table.index) == ["fit"]
+    assert proof.table["measure"].item() == "adjusted"
     text = str(proof)
     assert text.startswith("Joint proof")
     assert "adjusted variance" in text
     assert "PC3" not in text
-    assert proof["upper_bound"].item() <= proof["pca_bound"].item()
+    assert proof.table["upper_bound"].item() <= proof.table["pca_bound"].item()
 
 
 def test_single_components_are_certified_where_nothing_is_maximised_jointly(R):
@@ -269,19 +269,19 @@ def test_single_components_are_certified_where_nothing_is_maximised_jointly(R):
     one = sp.spca_cov(R, 1, 4, objective="pev").certify()
     for proof in (greedy, one):
         assert str(proof).startswith("Proof of the adjusted variance of each component")
-        assert "upper_bound" in proof
-        assert "measure" not in proof
-    assert one["gap"].item() <= 1e-6  # the search for single components proves to 1e-9
+        assert "upper_bound" in proof.table
+        assert "measure" not in proof.table
+    assert one.table["gap"].item() <= 1e-6  # the search for single components proves to 1e-9
 
 
 def test_a_component_that_adds_nothing_has_the_value_zero():
     """Both components are the first variable, of variance 1; the second adds nothing."""
     fit = sp.spca_cov(np.array([[1, 0.5], [0.5, 1]]), 2, [1, 1], include=["x1"])
     proof = fit.certify()
-    assert proof["value"].tolist() == [1.0, 0.0]
-    assert proof["upper_bound"].tolist() == pytest.approx([1.0, 0.0], abs=1e-12)
-    assert proof["support"].tolist() == [["x1"], ["x1"]]
-    assert proof["optimal"].all()
+    assert proof.table["value"].tolist() == [1.0, 0.0]
+    assert proof.table["upper_bound"].tolist() == pytest.approx([1.0, 0.0], abs=1e-12)
+    assert proof.table["support"].tolist() == [["x1"], ["x1"]]
+    assert proof.table["optimal"].all()
     assert fit.adopt(proof) is fit
 
 
@@ -289,7 +289,7 @@ def test_a_joint_proof_of_single_variables_under_a_rule_says_that_its_bound_is_w
     """Without the rule both variables together have .875 of the variance: 1, and 1 - .5^2, of 2."""
     fit = sp.spca_cov(np.array([[1, 0.5], [0.5, 1]]), 2, [1, 1], include=["x1"])
     proof = fit.certify(joint=True)
-    assert proof["upper_bound"].item() == pytest.approx(0.875, rel=1e-4)
-    assert proof["best_known"].item() == proof["value"].item() == 0.5
+    assert proof.table["upper_bound"].item() == pytest.approx(0.875, rel=1e-4)
+    assert proof.table["best_known"].item() == proof.table["value"].item() == 0.5
     assert "without the rule" in " ".join(proof.sentence.split())
     assert fit.adopt(proof) is fit

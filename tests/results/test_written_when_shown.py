@@ -16,12 +16,12 @@ DATA = sp.datasets.pitprops_sample(60)
 
 
 def entered(call: Callable[[], Any]) -> tuple[Any, set[str]]:
-    """Return the result of a call, and the functions of `tables` and `report` that were entered."""
+    """Return the result of a call, and the functions of `show` that were entered."""
     found = set()
 
     def watch(frame: Any, event: str, _: Any) -> None:
         module = frame.f_globals.get("__name__", "")
-        if event == "call" and module.startswith(("spcastat.tables", "spcastat.report")):
+        if event == "call" and module.startswith("spcastat.show"):
             found.add(f"{module}.{frame.f_code.co_qualname}")
 
     sys.setprofile(watch)

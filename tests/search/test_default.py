@@ -241,7 +241,8 @@ def planted_and_found(name):
 @pytest.mark.parametrize("kind", KINDS)
 def test_pev_of_many_variables_has_no_better_swap(kind, monkeypatch):
     # Every swap of one variable for any of the 60 is valued by projection, independently of the package.
-    for module, name, value in ((default, "HELD", 30), (working_set, "ALL", 30), (working_set, "SOME", 20)):
+    limits = ((default, "GRAM_LIMIT", 30), (working_set, "ALL", 30), (working_set, "SOME", 20))
+    for module, name, value in limits:
         monkeypatch.setattr(module, name, value)
     S = covariance(kind, 60, np.random.default_rng(4))
     found = joint(Gram(S), 2, (6, 5), "pev")

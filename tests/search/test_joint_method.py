@@ -16,7 +16,7 @@ from spcastat.errors import FileError, OptionError, UnknownOptionError
 from spcastat.linalg.operators import Gram
 from spcastat.search.grouped import first_of_equals
 from spcastat.solvers.solver import Searched, Sparser
-from tests.storage.test_archive import seal
+from tests.fit.test_archive import seal
 
 R = sp.datasets.load_pitprops()
 X = sp.datasets.pitprops_sample(rng=0)
@@ -283,7 +283,7 @@ def test_the_estimator():
     pytest.importorskip("sklearn")
     from spcastat.sklearn import SparsePCA
 
-    estimator = SparsePCA(2, card=4, method="joint", options={"objective": "pev", "effort": "quick"}).fit(X)
+    estimator = SparsePCA(2, card=4, method="joint", objective="pev", effort="quick").fit(X)
     fit = sp.spca(X, 2, 4, method="joint", objective="pev", effort="quick")
     np.testing.assert_array_equal(estimator.components_, fit.loadings.to_numpy().T)
 

@@ -62,7 +62,7 @@ def test_a_million_variables_are_searched_in_parts(monkeypatch):
     X = scipy.sparse.random(100, 300, 0.1, "lil", rng=rng)
     X[:, 40:60] = np.repeat(factors, 10, axis=1)
     for module, name, value in (
-        (default, "HELD", 100),
+        (default, "GRAM_LIMIT", 100),
         (default, "MANY_VARIABLES", 200),
         (working_set, "ENTRIES_AT_ONCE", 3000),
         (working_set, "ENTRIES", 30_000),
@@ -90,7 +90,7 @@ def test_variables_that_improve_the_fit_are_brought_in(operator, k, card, object
         S = draw(60, seed)
         best = joint(Gram(S), k, card, objective, "auto")
         with monkeypatch.context() as patch:  # no matrix is held, and sets have four variables and more
-            limits = ((default, "HELD", 2), (working_set, "ALL", 2), (working_set, "SOME", 4))
+            limits = ((default, "GRAM_LIMIT", 2), (working_set, "ALL", 2), (working_set, "SOME", 4))
             for module, name, value in (*limits, (working_set, "EACH", 0)):
                 patch.setattr(module, name, value)
             op = operator(S)
@@ -141,7 +141,7 @@ def test_scores_of_groups_are_lower_bounds_of_their_variances_given_other_compon
 
 @pytest.fixture(scope="module")
 def counts():
-    """Counts of words in documents, two topics of six words each: sparse rows of more variables than HELD."""
+    """Counts of words in documents, two topics of six words each: sparse, more variables than GRAM_LIMIT."""
     rng = np.random.default_rng(3)
     rates = np.full((400, 1200), 0.03)
     for first, weight in ((0, 0.9), (6, 0.7)):

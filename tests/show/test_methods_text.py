@@ -53,7 +53,7 @@ def test_of_rows_with_missing_values_weights_and_draws():
     fit.bootstrap(20, rng=0)
     text = fit.describe().text
     assert "10 fits of complementary halves" in text
-    assert "95 % bootstrap intervals (normal, 20 draws)" in text
+    assert "95 % bootstrap intervals (20 draws; numbers of components and of loadings as in the fit" in text
 
 
 def test_how_numbers_were_chosen_is_known_to_the_fit_of_a_choice(tmp_path):
@@ -65,3 +65,32 @@ def test_how_numbers_were_chosen_is_known_to_the_fit_of_a_choice(tmp_path):
     assert choice.method_text not in choice.fit.refit(card=3).describe().text
     with pytest.raises(OptionError, match="choice=3 was given; it must be what choose"):
         choice.fit.describe(3)
+
+
+def test_the_choice_of_components_is_described_with_its_levels_and_source(planted_rows):
+    found = sp.choose(planted_rows, n_draws=99).fit.describe()
+    assert "parallel analysis at the level 5 %" in found.text
+    assert "dense and of sparse components, at the level 1 %" in found.text
+    source = "Hong, D., Sheng, Y. and Dobriban, E. (2020)"
+    assert any(reference.startswith(source) for reference in found.references)
+    assert "@article{hong2020" in found.bibtex
+
+
+def test_split_inference_and_tests_are_described_with_their_sources(planted_rows):
+    fit = sp.spca(planted_rows, 2, 4)
+    fit.split_inference(5, repeats=2)
+    fit.test_loadings(9)
+    found = fit.describe()
+    for author in ("Rinaldo, A.", "Meinshausen, N.", "DiCiccio, C."):
+        assert any(reference.startswith(author) for reference in found.references)
+    assert "control the family-wise error rate" in found.text
+    assert "over all variables and components" in found.text
+
+
+@pytest.fixture(scope="module")
+def planted_rows():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(120, 12))
+    X[:, :4] += 1.5 * rng.normal(size=(120, 1))
+    X[:, 4:8] += 1.2 * rng.normal(size=(120, 1))
+    return X

@@ -91,12 +91,12 @@ def test_notes_stand_only_where_they_matter(pitprops):
     assert "correlated" not in plain
     assert "standard deviations" not in plain
     uneven = pitprops.assign(length=1000 * pitprops["length"])
-    unscaled = sp.spca(uneven, k=1, card=3, method="bcd-l0")
+    unscaled = sp.spca(uneven, k=1, card=3, scale=False, method="bcd-l0")
     for text in (str(unscaled), str(unscaled.summary())):
         first = " ".join(text.splitlines()[1:3]).split()  # below the title
         assert "scale=True gives all variables the same weight" in " ".join(first)
     assert "standard deviations" not in str(sp.spca(uneven, k=1, card=3, scale=True, method="bcd-l0"))
-    covariance = " ".join(str(sp.spca_cov(uneven.cov(), k=1, card=3, method="bcd-l0")).split())
+    covariance = " ".join(str(sp.spca_cov(uneven.cov(), k=1, card=3, scale=False, method="bcd-l0")).split())
     assert "the correlation matrix would give all variables the same weight" in covariance
 
 

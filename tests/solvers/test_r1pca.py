@@ -137,10 +137,10 @@ def test_the_order_is_that_of_the_weighted_variances_unless_asked_for():
     rng = np.random.default_rng(8)
     X = rng.standard_normal((40, 5)) * [3.0, 2.0, 0.1, 0.1, 0.1]
     X[:4] += np.array([[0, 0, 60.0, 4.0, 0], [0, 0, -60.0, 4.0, 0], [0, 0, 60, -4, 0], [0, 0, -60, -4, 0.0]])
-    fit = sp.spca(X, 3, method="r1-pca")
+    fit = sp.spca(X, 3, method="r1-pca", scale=False)
     variance = fit.variance["score variance"].to_numpy()
     assert (np.diff(fit.details["weighted variance"]) < 0).all()
-    sorted_fit = sp.spca(X, 3, method="r1-pca", order="variance")
+    sorted_fit = sp.spca(X, 3, method="r1-pca", scale=False, order="variance")
     assert (np.diff(sorted_fit.variance["score variance"]) < 0).all()
     # whatever the order; 1e-13 is the rounding of a sum
     assert sorted_fit.objective_value == pytest.approx(fit.objective_value, rel=1e-13)
@@ -209,6 +209,6 @@ def test_short_residuals_of_long_rows_keep_their_digits():
     r = rng.uniform(0.5, 1.5, 20)
     r[1::2] *= -r[::2].sum() / r[1::2].sum()
     t[1::2] *= -t[::2].sum() / t[1::2].sum()
-    fit = sp.spca(np.column_stack([t, r]), 1, method="r1-pca", center=False)
+    fit = sp.spca(np.column_stack([t, r]), 1, method="r1-pca", center=False, scale=False)
     slope = (t @ r) / (t @ t)  # PCA's axis but for a share of (r / t)^2
     assert fit.details["cutoff"].iloc[0] == pytest.approx(np.median(np.abs(r - slope * t)), rel=1e-6)

@@ -46,7 +46,7 @@ def test_the_penalty_that_a_cardinality_implies_leaves_its_loadings_where_they_a
         assert np.count_nonzero(found.v) == card
         penalty = found.penalty * (1.0 + 1e-9)  # so that rounding keeps nothing at the threshold
         again = solver.at_penalty(op, found.v, penalty)
-        assert (again.glance()["n_iter"].item(), again.converged, again.penalty) == (1, True, penalty)
+        assert (again.n_iter, again.converged, again.penalty) == (1, True, penalty)
         np.testing.assert_allclose(again.v, found.v, rtol=0, atol=2 * solver.tol)
         if name != "pmd":  # whose bound comes from loadings that are converged to the tolerance only
             np.testing.assert_array_equal(again.v != 0, found.v != 0)

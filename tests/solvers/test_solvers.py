@@ -321,9 +321,8 @@ def test_exact_greedy_where_a_block_is_nearly_uncoupled():
 def test_exact_greedy_with_very_different_variances(method):
     # No warning from NumPy, whatever the scales (they are errors in these tests).
     X = np.random.default_rng(0).standard_normal((50, 6)) * [1e4, 1e4, 1, 1, 1, 1e-4]
-    fit = sp.spca(
-        X, 3, method=method, exact=True, **({"card": 3} if method == "greedy" else {"variance": 0.9})
-    )
+    sparsity = {"card": 3} if method == "greedy" else {"variance": 0.9}
+    fit = sp.spca(X, 3, method=method, exact=True, scale=False, **sparsity)
     assert (fit.card >= 1).all()
 
 
@@ -407,7 +406,7 @@ def test_rank_is_found_on_every_input():
 @pytest.mark.parametrize("method", BY_CARD)
 def test_two_rows(method):
     X = rows(16).iloc[:2]
-    fit = sp.spca(X, 1, 8, method=method)
+    fit = sp.spca(X, 1, 8, method=method, scale=False)
     difference = (X.iloc[1] - X.iloc[0]).to_numpy()
     np.testing.assert_allclose(
         np.abs(fit.loadings["PC1"]), np.abs(difference) / np.linalg.norm(difference), atol=1e-12

@@ -1,4 +1,4 @@
-"""Loadings on settled supports: eigenvectors, stationary points, and when nothing is changed."""
+"""Loadings on given supports: eigenvectors, stationary points, and when nothing is changed."""
 
 from __future__ import annotations
 

@@ -229,11 +229,10 @@ def test_a_formula_takes_only_what_it_uses_to_the_workers(client, X):
         return x**2
 
     lock = threading.Lock()  # stands beside the call, and cannot be pickled
-    fit = sp.spca(
-        frame(weighted=True), k=1, card=2, formula="~ v0 + square(v5) + log(abs(v9) + 1)", method="bcd-l0"
-    )
+    formula = "~ v0 + square(v5) + log(abs(v9) + 1)"
+    fit = sp.spca(frame(weighted=True), k=1, card=2, formula=formula, scale=False, method="bcd-l0")
     made = np.c_[X[:, 0], X[:, 5] ** 2, np.log(np.abs(X[:, 9]) + 1)]
-    expected = sp.spca(made, k=1, card=2, method="bcd-l0")
+    expected = sp.spca(made, k=1, card=2, scale=False, method="bcd-l0")
     assert np.abs(fit.loadings.to_numpy() - expected.loadings.to_numpy()).max() < CLOSE
     assert list(fit.loadings.index) == ["v0", "square(v5)", "log(abs(v9) + 1)"]
     np.testing.assert_allclose(fit.scores.compute(), expected.scores, atol=1e-10 * np.abs(made).max())
