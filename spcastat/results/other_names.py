@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import Any, TypeVar
+from typing import Any
 
 from spcastat.config import nearest
 from spcastat.errors import UnknownOptionError
 from spcastat.fit.method_table import CONTROLS, SOLVERS
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 _K = "the number of components is k="
 _SPARSITY = "how sparse the components are is card=, the nonzeros of each, or variance=, the share to keep"
@@ -58,28 +54,6 @@ RENAMED = {
     ("spco", "card"): "how many scores are zero is zeros=, a share, or penalty=",
     ("spco", "sparsity"): "how many scores are zero is zeros=, a share, or penalty=",
 }
-#: Argument of methods of a fit in other programs -> advice, for methods with the corresponding option.
-METHOD_ARGUMENTS = {
-    **dict.fromkeys(("hue", "habillage", "group", "by", "col_ind"), "groups= colours the rows by group"),
-    **dict.fromkeys(("c", "col", "colour"), "color= colours the rows by a number, groups= by group"),
-    **dict.fromkeys(("cmap", "colors", "colours"), "the colours are palette="),
-    **dict.fromkeys(
-        ("ellipse", "ellipses", "addEllipses"), 'outline="normal" draws an ellipse for each group'
-    ),
-    **dict.fromkeys(
-        ("figsize", "title", "xlim", "ylim", "fontsize", "dpi", "xlabel", "ylabel", "alpha", "s"),
-        "draw into axes of your own, ax=, or change the axes that are returned",
-    ),
-    **dict.fromkeys(("save", "filename", "path"), "save the figure of the axes, ax.figure.savefig(path)"),
-    **dict.fromkeys(
-        ("label", "annotate"), "labels= names the rows, variables= says how many arrows are drawn"
-    ),
-    **dict.fromkeys(("top", "select_var"), "how many variables are shown is max_rows= or variables="),
-    **dict.fromkeys(("axes", "choices", "pcs", "comp", "dims"), "the components are components=(1, 2)"),
-    "repel": "names never overlap",
-    **dict.fromkeys(("B", "R", "nboot", "n_boot", "n_resamples", "reps"), "the number of draws is n="),
-    **dict.fromkeys(("timeout", "max_time", "seconds"), "the limit in seconds is time_limit="),
-}
 
 
 def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = None) -> None:
@@ -99,40 +73,6 @@ def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = 
         answer = RENAMED.get((function, name)) or ARGUMENTS.get(name)
         if answer is not None and name not in taken:
             raise UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
-
-
-def answered(method: Method) -> Method:
-    """Decorator: unknown arguments raise an error that names the corresponding argument here.
-
-    The function needs no ``**options`` for that, and its signature does not change.
-    """
-    signature = inspect.signature(method)
-    if any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
-        return method
-
-    @functools.wraps(method)
-    def answering(*args: Any, **options: Any) -> Any:
-        for name in options:
-            if name not in signature.parameters:
-                raise UnknownOptionError(_no_such_argument(method.__name__, name, list(signature.parameters)))
-        try:
-            return method(*args, **options)
-        except TypeError:
-            try:
-                signature.bind(*args, **options)
-            except TypeError as error:
-                raise TypeError(f"{method.__name__}(): {error}") from None
-            raise
-
-    return answering  # type: ignore[return-value]
-
-
-def _no_such_argument(function: str, name: str, known: list[str]) -> str:
-    for answer in filter(None, (METHOD_ARGUMENTS.get(name), ARGUMENTS.get(name))):
-        named = re.findall(r"\b(\w+)=", answer)
-        if any(one in known for one in named) or (not named and "plot" in function):
-            return f"{function}() has no argument {name}=; {answer}."
-    return f"{function}() has no argument {name}=.{nearest(name, sorted(set(known) - {'self'}))}"
 
 
 #: (function, argument) -> why the function does not have the argument, and what to do.
