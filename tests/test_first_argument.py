@@ -225,7 +225,9 @@ def test_passes_are_for_rows_in_chunks():
 
 
 def test_the_estimator_has_the_rules_and_the_objective():
-    SparsePCA = pytest.importorskip("spcastat.sklearn").SparsePCA
+    pytest.importorskip("sklearn")
+    from spcastat.sklearn import SparsePCA
+
     assert sp.sklearn.SparsePCA is SparsePCA
     how = {"objective": "pev", "effort": "quick", "include": {"PC1": ["topdiam"]}}
     how |= {"exclude": ["knots"], "disjoint": True}
