@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -22,12 +23,14 @@ def printable(value: object) -> str:
 def name_text(name: Hashable) -> str:
     """Return a name of any type as one line of printable characters: the tuple ``("a", 1)`` as "(a, 1)".
 
-    A name with more than LONGEST characters is shortened in the middle and ends in a checksum of the whole
-    name, which distinguishes it from others.
+    A moment at midnight is its date. A name with more than LONGEST characters is shortened in the middle and
+    ends in a checksum of the whole name, which distinguishes it from others.
     """
     if isinstance(name, tuple):
         return "(" + ", ".join(name_text(part) for part in name) + ")"
     text = str(name)
+    if isinstance(name, datetime.datetime) and text.endswith(" 00:00:00"):
+        text = text.removesuffix(" 00:00:00")
     if len(text) > LONGEST:
         mark = " #" + hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
         text = shorten(text, LONGEST - len(mark)) + mark

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.papers [table ...] [--paper 000] [--data DIR] [--full] [--done FILE] [--write]``.
+"""``python -m benchmarks.papers [table ...] [--paper zhao2015] [--data DIR] [--full] [--write]``.
 
 The tables and figures of the papers, ours beside print.
 """
@@ -20,46 +20,45 @@ from benchmarks.papers.fits import Call
 from benchmarks.papers.rows import PREPRINT, list_of_rows
 from benchmarks.papers.sheet import Sheet
 from benchmarks.papers.verdicts import RULE
-from benchmarks.report import add_data, command_line, page_of, read_arguments, stamp, write_section
+from benchmarks.report import PAPERS, add_data, command_line, page_of, read_arguments, stamp, write_section
 
 TABLES: dict[str, Callable[[Call], Sheet]] = {
-    "000-hastie": toy.hastie,
-    "000-2": toy.table_2,
-    "000-3": pitprops.table_3,
-    "000-fig1": pitprops.figure_1,
-    "000-4": colon.table_4,
-    "000-fig2": colon.figure_2,
-    "000-6": toy.table_6,
-    "000-7": colon.table_7,
-    "000-fig4": colon.figure_4,
-    "002-1": scoring.table_1,
-    "002-fig1": scoring.figure_1,
-    "002-4": scoring.table_4,
-    "002-fig2": scoring.figure_2,
-    "002-6": uci.table_6,
-    "002-fig3": uci.figure_3,
-    "002-fig4": scoring.figure_4,
-    "003-1": greedy.table_1,
-    "003-2": greedy.table_2,
-    "003-3": greedy.table_3,
-    "003-4": greedy.table_4,
-    "003-5": greedy.table_5,
-    "003-6": greedy.table_6,
-    "003-fig1": greedy.figure_1,
-    "003-fig2-3": sparse.figures_2_3,
-    "003-fig4": sparse.figure_4,
-    "003-fig5": sparse.figure_5,
-    "003-fig6": sparse.figure_6,
-    "004-1": robust.table_1,
-    "004-2-3": robust.hastie,
-    "004-fig2": robust.figure_2,
-    "004-fig3": robust.figure_3,
-    "004-4": digits.table_4,
-    "004-4-causes": digits.causes_of_table_4,
-    "004-fig5": digits.figure_5,
-    "004-fig6": digits.figure_6,
+    "zhao2015-hastie": toy.hastie,
+    "zhao2015-2": toy.table_2,
+    "zhao2015-3": pitprops.table_3,
+    "zhao2015-fig1": pitprops.figure_1,
+    "zhao2015-4": colon.table_4,
+    "zhao2015-fig2": colon.figure_2,
+    "zhao2015-6": toy.table_6,
+    "zhao2015-7": colon.table_7,
+    "zhao2015-fig4": colon.figure_4,
+    "dou2011-1": scoring.table_1,
+    "dou2011-fig1": scoring.figure_1,
+    "dou2011-4": scoring.table_4,
+    "dou2011-fig2": scoring.figure_2,
+    "dou2011-6": uci.table_6,
+    "dou2011-fig3": uci.figure_3,
+    "dou2011-fig4": scoring.figure_4,
+    "he2010-1": greedy.table_1,
+    "he2010-2": greedy.table_2,
+    "he2010-3": greedy.table_3,
+    "he2010-4": greedy.table_4,
+    "he2010-5": greedy.table_5,
+    "he2010-6": greedy.table_6,
+    "he2010-fig1": greedy.figure_1,
+    "he2010-fig2-3": sparse.figures_2_3,
+    "he2010-fig4": sparse.figure_4,
+    "he2010-fig5": sparse.figure_5,
+    "he2010-fig6": sparse.figure_6,
+    "zhao2014-1": robust.table_1,
+    "zhao2014-2-3": robust.hastie,
+    "zhao2014-fig2": robust.figure_2,
+    "zhao2014-fig3": robust.figure_3,
+    "zhao2014-4": digits.table_4,
+    "zhao2014-4-causes": digits.causes_of_table_4,
+    "zhao2014-fig5": digits.figure_5,
+    "zhao2014-fig6": digits.figure_6,
 }
-PAPERS = sorted({name[:3] for name in TABLES})
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -92,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.write:
             made = f"Draws of {', '.join(sorted(draws.versions)) or sp.__version__}; {stamp()}"
             write_section(name, f"{sheet.as_markdown()}\n\n{made}")
-            write_head(name[:3])
+            write_head(name.partition("-")[0])
     if unfinished:
         print(f"\nNot all draws of {', '.join(unfinished)} are made: run the same command again.")
     return 1 if unfinished else 0
@@ -109,13 +108,13 @@ def write_head(paper: str) -> None:
         RULE,
         list_of_rows(paper, page),
     ]
-    if paper == "000":
-        body += [PREPRINT, list_of_rows("001", page)]
+    if paper == "zhao2015":
+        body += [PREPRINT, list_of_rows("zhao2013", page)]
     write_section(f"papers-{paper}", "\n\n".join(body))
 
 
 def _most(text: str) -> dict[str, int]:
-    """Read "100" or "100,000-2=20": the most draws of a cell by table; "" stands for all others."""
+    """Read "100" or "100,zhao2015-2=20": the most draws of a cell by table; "" stands for all others."""
     return {one.rpartition("=")[0]: int(one.rpartition("=")[2]) for one in text.split(",")}
 
 

@@ -175,7 +175,7 @@ def _further(call: Call) -> list[Cell]:
 
 def table_4(call: Call) -> Sheet:
     quantities = {"RRE": 4, "PEV": 2, "nonzeros": 0}
-    sheet = Sheet("000-4", "colon, 20 components of 50 nonzeros", "method", quantities)
+    sheet = Sheet("zhao2015-4", "colon, 20 components of 50 nonzeros", "method", quantities)
     for name, found in call.measured(sheet.name, [*_rows(call), *_further(call)]).items():
         printed = [*TABLE_4.get(name, (None, None)), None]
         sheet.add(name, printed, found if isinstance(found, str) else found[:3])
@@ -225,7 +225,7 @@ CAUSES_4 = [
 
 
 def figure_2(call: Call) -> Sheet:
-    sheet = Sheet("000-fig2", "colon, PEV by the number of components", "method", _by_steps())
+    sheet = Sheet("zhao2015-fig2", "colon, PEV by the number of components", "method", _by_steps())
     greedy = {**{name: METHODS[name] for name in TABLE_4 if name not in SHARING}, **_DENSE}
     cells = [
         Cell(label, explained, {"method": method, "options": {**options, **sparsity(label, (50,) * 20)}})
@@ -308,11 +308,11 @@ def _nonnegative(call: Call) -> list[Cell]:
 
 def table_7(call: Call) -> Sheet:
     quantities = {"RRE": 4, "PEV": 2, "nonzeros": 0}
-    sheet = Sheet("000-7", "colon, 20 nonnegative components", "method", quantities)
+    sheet = Sheet("zhao2015-7", "colon, 20 nonnegative components", "method", quantities)
     if not call.full:
         sheet.notes.append("--full only.")
         return sheet
-    for name, found in call.measured("000-7", _nonnegative(call)).items():
+    for name, found in call.measured("zhao2015-7", _nonnegative(call)).items():
         printed = [*TABLE_7.get(name, (None, None)), None]
         sheet.add(name, printed, found if isinstance(found, str) else found[:3])
     sheet.causes = CAUSES_7
@@ -338,7 +338,8 @@ CAUSES_7 = [
 
 
 def figure_4(call: Call) -> Sheet:
-    sheet = Sheet("000-fig4", "colon, PEV by the number of nonnegative components", "method", _by_steps())
+    title = "colon, PEV by the number of nonnegative components"
+    sheet = Sheet("zhao2015-fig4", title, "method", _by_steps())
     if not call.full:
         sheet.notes.append("--full only.")
         return sheet

@@ -117,7 +117,7 @@ def rebuilt_as(draw: Draw, rows: int, method: str, card: int | None, center: boo
 def causes_of_table_4(call: Call) -> Sheet:
     """Return what centring, penalty, scale and orientation do to Table 4's errors beside outliers."""
     quantities = {"error, outliers": 1, "nonzeros": 0, "CPU s": 1}
-    sheet = Sheet("004-4-causes", "Table 4 with fewer images and in other ways", "method", quantities)
+    sheet = Sheet("zhao2014-4-causes", "Table 4 with fewer images and in other ways", "method", quantities)
     ways: dict[str, tuple[int | None, bool, str]] = {}
     for center, words in ((False, ""), (True, ", centred")):
         ways |= {f"RSPCA l1{words}": (400, center, ""), f"RSPCA l0{words}": (400, center, "")}
@@ -174,7 +174,7 @@ def table_4(call: Call) -> Sheet:
         **{"error, outliers": 1, "nonzeros, outliers": 0, "CPU s, outliers": 1},
     }
     sheet = Sheet(
-        "004-4", f"digit 6 rebuilt from {100 if call.full else 10} components", "method", quantities
+        "zhao2014-4", f"digit 6 rebuilt from {100 if call.full else 10} components", "method", quantities
     )
     sheet.beside = tuple(name for name in quantities if not name.startswith("error"))
     found = {kind: call.measured(sheet.name, _cells(call, kind)) for kind in ("noise", "outliers")}
@@ -204,7 +204,7 @@ CAUSES_4 = [
         "beside outliers rise with the number of images, and those of RSPCA l0 are above PCA's; centred both "
         "fall, and l0 is below PCA, as in print. With 958 images all are still above print, PCA as the "
         "others, and PCA's error falls by about as much from 958 to 7000 images of all digits. Scale does "
-        "not matter, orientation hardly, and fewer nonzeros raise l1's error (see 004-4-causes).",
+        "not matter, orientation hardly, and fewer nonzeros raise l1's error (see zhao2014-4-causes).",
         tuple(TABLE_4),
         False,
     ),
@@ -213,9 +213,10 @@ CAUSES_4 = [
 
 def figure_5(call: Call) -> Sheet:
     steps = [m for m in STEPS if m <= (100 if call.full else 10)]
-    sheet = Sheet("004-fig5", "digit 6 rebuilt: error by components", "method", {f"{m}": 1 for m in steps})
+    title = "digit 6 rebuilt: error by components"
+    sheet = Sheet("zhao2014-fig5", title, "method", {f"{m}": 1 for m in steps})
     for kind in ("noise", "outliers"):
-        for name, found in call.measured("004-4", _cells(call, kind)).items():
+        for name, found in call.measured("zhao2014-4", _cells(call, kind)).items():
             sheet.add(name, [None] * len(steps), found if isinstance(found, str) else found[:-2])
     ours = {
         name: [value_of(one) for one in row][steps.index(40) :]
@@ -279,7 +280,7 @@ def figure_6(call: Call) -> Sheet:
     features = [10, 20, 40, 60, 80, 100] if call.full else [5, 20]
     sizes = [550, 300] if call.full else [100, 50]
     sheet = Sheet(
-        "004-fig6", "digits, nearest neighbour in %", "method", {f"{m} features": 2 for m in features}
+        "zhao2014-fig6", "digits, nearest neighbour in %", "method", {f"{m} features": 2 for m in features}
     )
     methods = {"all pixels": "", "PCA": "pca", "RSPCA l0": "rspca-l0", "RSPCA l1": "rspca-l1"}
     methods |= {"RSPCA l1/2": "rspca-lhalf"} | ({"sPCA-rSVD l0": "rsvd-l0"} if call.full else {})
@@ -292,7 +293,7 @@ def figure_6(call: Call) -> Sheet:
         Cell(f"RSPCA l0, {one} images a digit", classified, {**given, "sizes": [one, 92]})
         for one in ((200, 400) if call.full else ())
     ]
-    for name, found in call.measured("004-fig6", cells).items():
+    for name, found in call.measured("zhao2014-fig6", cells).items():
         if "images" in name and not isinstance(found, str):
             sheet.add(name, [None] * len(features), [*(float(v) for v in found.mean), *[None] * 3])
             continue

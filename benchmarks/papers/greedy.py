@@ -165,19 +165,19 @@ CAUSES_1 = [
 
 
 def table_1(call: Call) -> Sheet:
-    return _synthetic(call, "003-1", 50, TABLE_1)
+    return _synthetic(call, "he2010-1", 50, TABLE_1)
 
 
 def table_2(call: Call) -> Sheet:
-    return _synthetic(call, "003-2", 200, TABLE_2)
+    return _synthetic(call, "he2010-2", 200, TABLE_2)
 
 
 def figure_1(call: Call) -> Sheet:
     cards = (10, 20, 30, 40, 50, 60, 70, 80, 100, 150)
     title = "variance of the first component against its cardinality"
-    sheet = Sheet("003-fig1", title, "n", {f"{c}": 3 for c in cards})
+    sheet = Sheet("he2010-fig1", title, "n", {f"{c}": 3 for c in cards})
     cells = [Cell(str(n), bend, {"n": n, "cards": list(cards)}) for n in (25, 50, 100)]
-    for name, found in call.measured("003-fig1", cells).items():
+    for name, found in call.measured("he2010-fig1", cells).items():
         sheet.add(name, [None] * len(cards), found)
     bends = []
     for _, _, ours, _ in sheet.rows:
@@ -239,7 +239,7 @@ def table_4(call: Call) -> Sheet:
     for start in ("pca", "column"):
         cell = _gamma(f"GPower0,6, one gamma, {start} start", "pitprops", 6, 0.9, WEIGHTS, start)
         rows[cell.name] = (cell, None)
-    sheet = _table(call, "003-4", "pitprops, sparsity-controlled at 0.9", 6, rows)
+    sheet = _table(call, "he2010-4", "pitprops, sparsity-controlled at 0.9", 6, rows)
     sheet.rows.insert(
         0,
         (
@@ -261,8 +261,8 @@ def _supports_4(call: Call) -> list[str]:
     orders = Cell("orders of the variables", permuted, {"supports": supports, "variance": 0.9}, times)
     given = {"printed": {name: list(row[:5]) for name, row in PRINTED_4.items()}, "card": 5}
     fifth = Cell("the fifth support", continued, given)
-    found = call.measured("003-4", [orders, fifth])
-    most = [one[0] for one in call.draws.raw("003-4", orders) if not isinstance(one, str)]
+    found = call.measured("he2010-4", [orders, fifth])
+    most = [one[0] for one in call.draws.raw("he2010-4", orders) if not isinstance(one, str)]
     after = found["the fifth support"]
     return [
         f"Of the six printed supports {max(most):.0f} are found in {most.count(max(most))} of {times} random "
@@ -311,7 +311,8 @@ def table_3(call: Call) -> Sheet:
     for name in PREPARATIONS:
         if name != data and (call.full or name == "first 5000"):
             cells.append((_controlled(f"SC5, {name}", name, 6, 0.7, c=5), None))
-    sheet = _table(call, "003-3", "digits, sparsity-controlled at 0.7", 6, {c.name: (c, p) for c, p in cells})
+    rows = {c.name: (c, p) for c, p in cells}
+    sheet = _table(call, "he2010-3", "digits, sparsity-controlled at 0.7", 6, rows)
     sheet.causes = CAUSES_3
     sheet.notes.append(
         "From the 10000 test images. 'Digit 2' are its 1032; print must have others, 5000 of the 60000 to "
@@ -361,7 +362,7 @@ def table_5(call: Call) -> Sheet:
             (_gamma("GPower0,2", data, 2, 0.7, [1.0, 0.5]), [6677, 0, 6677, None, 0.6840, None, None]),
         ]
         rows |= {cell.name: (cell, one) for cell, one in cells}
-    sheet = _table(call, "003-5", "leukemia, sparsity-controlled at 0.7", 2, rows)
+    sheet = _table(call, "he2010-5", "leukemia, sparsity-controlled at 0.7", 2, rows)
     sheet.causes = CAUSES_5
     sheet.notes.append(
         "The preprocessing is not printed. Genes standardised, then samples, come near its nonzeros; raw "
@@ -414,7 +415,7 @@ def table_6(call: Call) -> Sheet:
             "GPower0,6, shares of its bounds", "papers", 6, 0.9, "gpower-l0-block", mu=WEIGHTS, order="given"
         )
         rows[cell.name] = (cell, None)  # type: ignore[assignment]
-    sheet = _table(call, "003-6", "NIPS papers, sparsity-controlled at 0.9, ten words at a time", 6, rows)
+    sheet = _table(call, "he2010-6", "NIPS papers, sparsity-controlled at 0.9, ten words at a time", 6, rows)
     sheet.causes = CAUSES_6
     sheet.notes.append(
         "The words printed (compactly, ology, wafer) do not belong to the columns: its vocabulary was "

@@ -70,7 +70,7 @@ def _name(pattern: tuple[int, ...]) -> str:
 
 
 def table_3(call: Call) -> Sheet:
-    sheet = Sheet("000-3", "pitprops, six components", "cardinalities, method", {"RRE": 4, "PEV": 2})
+    sheet = Sheet("zhao2015-3", "pitprops, six components", "cardinalities, method", {"RRE": 4, "PEV": 2})
     cells = []
     for pattern in PATTERNS:
         for label, (method, options) in METHODS.items():
@@ -212,7 +212,7 @@ def curve(draw: Draw, label: str, pattern: list[int]) -> list[float] | str:
 
 def figure_1(call: Call) -> Sheet:
     sheet = Sheet(
-        "000-fig1",
+        "zhao2015-fig1",
         "pitprops, PEV of the first components",
         "cardinalities, method",
         {f"{k}": 2 for k in range(1, 7)},

@@ -98,7 +98,7 @@ def line(draw: Draw, method: str, options: dict[str, Any], center: bool) -> list
 
 def table_1(call: Call) -> Sheet:
     quantities = {"|w_x|": 3, "|w_y|": 3, "ARE": 3, "share of (1, 0)": 3, "of (0, 1)": 3}
-    sheet = Sheet("004-1", "a line with two outliers, means over draws", "method", quantities)
+    sheet = Sheet("zhao2014-1", "a line with two outliers, means over draws", "method", quantities)
     cells = [
         Cell(
             f"{label}{'' if center is False else ', centred'}",
@@ -159,7 +159,7 @@ def _hastie_draws(call: Call, method: str) -> int:
 
 def hastie(call: Call) -> Sheet:
     sheet = Sheet(
-        "004-2-3",
+        "zhao2014-2-3",
         "Hastie's data, 10000 rows: wrong entries and sets of 100 with both supports (Tables 2 and 3)",
         "method",
         {"outliers 6000: wrong, %": 1, "of 100": 0, "noise 4000: wrong, %": 1, "of 100 ": 0},
@@ -287,9 +287,9 @@ def _curves(call: Call, name: str, title: str, extents: tuple[float, ...], kind:
 
 def figure_2(call: Call) -> Sheet:
     title = "Hastie's data, 10000 rows: wrong supports against the variance of the noise"
-    return _curves(call, "004-fig2", title, NOISES, lambda variance: {"noise": variance})
+    return _curves(call, "zhao2014-fig2", title, NOISES, lambda variance: {"noise": variance})
 
 
 def figure_3(call: Call) -> Sheet:
     title = "Hastie's data, 10000 rows: wrong supports against the variance of 500 outliers"
-    return _curves(call, "004-fig3", title, OUTLIERS, _outliers)
+    return _curves(call, "zhao2014-fig3", title, OUTLIERS, _outliers)

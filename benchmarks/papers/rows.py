@@ -11,16 +11,16 @@ from benchmarks.report import markdown_table
 #: Verdicts in the order in which they are counted.
 ORDER = (MET, "tested", "supposed", OPEN, DEVIATES)
 
-#: What is said of 001 above its list.
+#: What the page says above the list of the preprint.
 PREPRINT = (
-    "The preprint 001 (recursive divide and conquer, ReDaC) is the same work: its method is BCD-SPCA, and "
-    "the numbers that its text has kept are those of the article. ReDaC is BCD-SPCA l1 in its Table 2 and "
+    "The preprint of 2013 (recursive divide and conquer, ReDaC) is the same work: its method is BCD-SPCA, "
+    "and the numbers left in its text are those of the article. ReDaC is BCD-SPCA l1 in its Table 2 and "
     "BCD-NSPCA l0 in Tables 5 to 7; Tables 1, 3 and 4 have lost its numbers. Nothing in it is not in the "
     "article, whose tables stand for it:"
 )
 #: Paper -> item -> the table that remakes it, or in words where it is tested.
 ROWS: dict[str, dict[str, str]] = {
-    "000": {
+    "zhao2015": {
         "Theorem 1 (u = Ev)": "tests/solvers/test_bcd_steps.py: steps against the least-squares solution",
         "Theorem 2 (hard threshold)": "tests/linalg/test_thresholds.py: against all supports",
         "Theorem 3 (l1 bound)": "tests/linalg/test_thresholds.py: against the exact maximum",
@@ -29,79 +29,79 @@ ROWS: dict[str, dict[str, str]] = {
         "Theorem 5 (nonnegative)": "tests/linalg/test_thresholds.py; a unit vector where none is positive",
         "Algorithm 1 (BCD-SPCA)": "methods bcd-l0 and bcd-l1; Tables 2 to 4",
         "Algorithm 2 (BCD-NSPCA)": "the same with nonneg=True; Tables 6 and 7",
-        "Section 3.1.1 (Hastie)": "000-hastie",
+        "Section 3.1.1 (Hastie)": "zhao2015-hastie",
         "Table 1": "words only (greedy against block)",
-        "Table 2": "000-2",
-        "Table 3": "000-3",
-        "Figure 1": "000-fig1",
-        "Table 4": "000-4",
-        "Figure 2": "000-fig2",
+        "Table 2": "zhao2015-2",
+        "Table 3": "zhao2015-3",
+        "Figure 1": "zhao2015-fig1",
+        "Table 4": "zhao2015-4",
+        "Figure 2": "zhao2015-fig2",
         "Table 5, Figure 3": "not remade: Yale B's 200 images are a random choice that print does "
         "not list, and we do not have the images",
-        "Table 6": "000-6",
-        "Table 7": "000-7",
-        "Figure 4": "000-fig4",
+        "Table 6": "zhao2015-6",
+        "Table 7": "zhao2015-7",
+        "Figure 4": "zhao2015-fig4",
         "Tables 8 and 9, Figure 5": "not remade: we do not have the CBCL images",
     },
-    "001": {
+    "zhao2013": {
         "Theorems 1 to 5, Lemma 1, Algorithms 1 and 2": "those of the article; tested there",
-        "Section 3.1 (Hastie)": "000-hastie",
-        "Table 1": "000-2",
-        "Table 2": "000-3",
-        "Table 3": "000-4",
-        "Table 4": "000-6",
-        "Table 5": "000-7",
+        "Section 3.1 (Hastie)": "zhao2015-hastie",
+        "Table 1": "zhao2015-2",
+        "Table 2": "zhao2015-3",
+        "Table 3": "zhao2015-4",
+        "Table 4": "zhao2015-6",
+        "Table 5": "zhao2015-7",
         "Tables 6 and 7": "not remade, as Tables 8 and 9 of the article",
         "Figures without numbers": "the same curves as in Figures 1, 2, 4 of the article, and the same faces",
     },
-    "002": {
+    "dou2011": {
         "Theorem 1 (optimal scoring is PCA)": "tests/solvers/test_regression.py",
         "Theorem 2 (Z = XA / (1 + gamma))": "tests/solvers/test_spco.py",
         "Algorithm 1 (sPCA-OS)": "method spca-os; Tables 1 to 4",
         "Algorithm 2 (SPCO)": "sp.spco; Figures 2 and 4",
-        "Tables 1 to 3": "002-1",
-        "Figure 1": "002-fig1",
-        "Table 4": "002-4",
-        "Figure 2": "002-fig2",
+        "Tables 1 to 3": "dou2011-1",
+        "Figure 1": "dou2011-fig1",
+        "Table 4": "dou2011-4",
+        "Figure 2": "dou2011-fig2",
         "Table 5": "the data sets of Table 6, with the rows that it counts",
-        "Table 6": "002-6",
-        "Figure 3": "002-fig3",
-        "Section 5.4, Figure 4": "002-fig4",
+        "Table 6": "dou2011-6",
+        "Figure 3": "dou2011-fig3",
+        "Section 5.4, Figure 4": "dou2011-fig4",
     },
-    "003": {
+    "he2010": {
         "Proposition 3.1 (Schur deflation is a projection)": "tests/linalg/test_deflated_rows.py: against "
         "the QR factorization of the scores",
         "Proposition 3.2 (gain of adjusted variance)": "tests/measures/test_measures.py: against the "
         "residual of least squares",
         "Algorithm 1 (S_1, S_c)": "method greedy; Tables 1 and 2",
         "Algorithm 2 (SC_c-PCA)": "method controlled; Tables 3 to 6",
-        "Table 1": "003-1",
-        "Table 2": "003-2",
-        "Figure 1": "003-fig1",
-        "Figures 2 and 3": "003-fig2-3",
-        "Figure 4": "003-fig4",
-        "Figure 5": "003-fig5",
-        "Figure 6": "003-fig6",
-        "Table 3": "003-3",
-        "Table 4": "003-4",
-        "Table 5": "003-5",
-        "Table 6": "003-6",
+        "Table 1": "he2010-1",
+        "Table 2": "he2010-2",
+        "Figure 1": "he2010-fig1",
+        "Figures 2 and 3": "he2010-fig2-3",
+        "Figure 4": "he2010-fig4",
+        "Figure 5": "he2010-fig5",
+        "Figure 6": "he2010-fig6",
+        "Table 3": "he2010-3",
+        "Table 4": "he2010-4",
+        "Table 5": "he2010-5",
+        "Table 6": "he2010-6",
     },
-    "004": {
+    "zhao2014": {
         "Theorem 1 (ascent direction)": "tests/solvers/test_rspca.py: steps of l1 variance",
         "Theorem 2 (0 < p < 1)": "tests/linalg/test_lp_thresholds.py: against a fine grid",
         "Theorem 3 (closed forms)": "tests/linalg/test_lp_thresholds.py",
         "Theorem 4 (ascent, local maximum)": "tests/solvers/test_rspca.py: (i) and (iii)",
         "Algorithm 1 (RSPCA)": "methods rspca-l0, rspca-l1, rspca-lhalf, rspca-lp; Tables 1 to 4",
         "Figures 1 and 4": "drawings: y = x^2 against |x|; samples of images",
-        "Table 1": "004-1",
-        "Figure 2": "004-fig2",
-        "Figure 3": "004-fig3",
-        "Tables 2 and 3": "004-2-3",
-        "Table 4": "004-4",
-        "Table 4, what was tried": "004-4-causes",
-        "Figure 5": "004-fig5",
-        "Figure 6": "004-fig6",
+        "Table 1": "zhao2014-1",
+        "Figure 2": "zhao2014-fig2",
+        "Figure 3": "zhao2014-fig3",
+        "Tables 2 and 3": "zhao2014-2-3",
+        "Table 4": "zhao2014-4",
+        "Table 4, what was tried": "zhao2014-4-causes",
+        "Figure 5": "zhao2014-fig5",
+        "Figure 6": "zhao2014-fig6",
     },
 }
 

@@ -78,13 +78,13 @@ def _pitprops(call: Call) -> dict[str, Any]:
         cells.append(Cell(f"{label}, {'-'.join(map(str, card))}", pitprops, given))
         if label != "SPCA-ZHT":
             cells.append(Cell(f"{label}, fewest of one number", pitprops, {**given, "card": None}))
-    return dict(call.measured("002-1", cells))
+    return dict(call.measured("dou2011-1", cells))
 
 
 def table_1(call: Call) -> Sheet:
     quantities = {f"CPEV {j}": 2 for j in range(1, 7)} | {"nonzeros": 0}
     title = "pitprops, cumulative adjusted variance in % (Tables 1 to 3)"
-    sheet = Sheet("002-1", title, "loadings", quantities)
+    sheet = Sheet("dou2011-1", title, "loadings", quantities)
     ours = [*printed_pitprops("SPCA-ZHT"), 16.0]
     sheet.add("SPCA-ZHT, the printed loadings", [*TABLES_1_TO_3["SPCA-ZHT"][0], None], ours)
     for name, found in _pitprops(call).items():
@@ -93,7 +93,7 @@ def table_1(call: Call) -> Sheet:
         sheet.add(name, [*printed, None], ours)
     for label in ("SPCA-WTH", "sPCA-OS"):
         sheet.add(f"{label}, the printed loadings", [None] * 7, [*printed_pitprops(label), None])
-    for name, found in call.measured("002-1", _common(call)).items():
+    for name, found in call.measured("dou2011-1", _common(call)).items():
         if isinstance(found, str):
             sheet.add(name, [None] * 7, found)
             continue
@@ -140,7 +140,7 @@ CAUSES_1 = [
 
 def figure_1(call: Call) -> Sheet:
     sheet = Sheet(
-        "002-fig1",
+        "dou2011-fig1",
         "pitprops, adjusted variance of each component in %",
         "loadings",
         {f"{j}": 2 for j in range(1, 7)},
@@ -172,7 +172,7 @@ def hastie(draw: Draw, method: str, noise: float) -> list[float] | str:
 
 def table_4(call: Call) -> Sheet:
     quantities = {"CPEV 1": 2, "CPEV 2": 2, "least squares 1": 2, "share of true supports": 2}
-    sheet = Sheet("002-4", "Hastie's data, 500 points", "method", quantities)
+    sheet = Sheet("dou2011-4", "Hastie's data, 500 points", "method", quantities)
     cells = [
         Cell(f"{label}, noise {noise:g}", hastie, {"method": method, "noise": noise}, call.times(10, 100))
         for noise in (1.0, 24.0)
@@ -182,7 +182,7 @@ def table_4(call: Call) -> Sheet:
         Cell(f"{one}, printed loadings", printed_hastie, {"label": one, "noise": 1.0}, call.times(10, 100))
         for one in TABLE_4
     ]
-    for name, found in call.measured("002-4", cells).items():
+    for name, found in call.measured("dou2011-4", cells).items():
         if "loadings" not in name:
             sheet.add(name, [*TABLE_4[name.split(",")[0]][1], None, None], found)
         elif not isinstance(found, str):
@@ -239,7 +239,7 @@ def groups(draw: Draw, mean: float, center: bool, penalty: float | None) -> list
 def figure_2(call: Call) -> Sheet:
     quantities = {"points 1-10": 1, "11-30": 1, "share as in print": 2}
     title = "SPCO on three groups of ten points: nonzero first coordinates"
-    sheet = Sheet("002-fig2", title, "read as", quantities)
+    sheet = Sheet("dou2011-fig2", title, "read as", quantities)
     rows = {
         "means 10, -1, 0, not centred, penalty 20": (-1.0, False, 20.0),
         "means 10, -1, 0, centred, half zero": (-1.0, True, None),
@@ -250,7 +250,7 @@ def figure_2(call: Call) -> Sheet:
         Cell(name, groups, {"mean": mean, "center": center, "penalty": penalty}, call.times(20, 200))
         for name, (mean, center, penalty) in rows.items()
     ]
-    for name, found in call.measured("002-fig2", cells).items():
+    for name, found in call.measured("dou2011-fig2", cells).items():
         sheet.add(name, [10.0, 0.0, None], found)
     sheet.causes = CAUSES_FIG2
     sheet.notes.append(
@@ -295,10 +295,10 @@ def microarray(draw: Draw, q: int, penalty: float, scale: bool, center: bool = T
 def figure_4(call: Call) -> Sheet:
     steps = (3, 5, 10, 20, 40, 62)
     title = "SRBCT, 63 x 2308: CPEV and CPZC in % by coordinates (section 5.4)"
-    sheet = Sheet("002-fig4", title, "measure", {f"q = {q}": 1 for q in steps})
+    sheet = Sheet("dou2011-fig4", title, "measure", {f"q = {q}": 1 for q in steps})
     for kind, options in MICROARRAY.items():
         cells = [Cell(f"{kind}, q = {q}", microarray, _falling(kind, q, options)) for q in steps]
-        found = call.measured("002-fig4", cells)
+        found = call.measured("dou2011-fig4", cells)
         reason = first_reason(found, found)
         if reason is not None and reason.startswith("skipped"):
             sheet.add(kind, [None] * len(steps), reason)

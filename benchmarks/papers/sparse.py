@@ -93,7 +93,7 @@ def _claim(sheet: Sheet, text: str, first: int, second: int, least: float = 1.0)
 
 
 def figures_2_3(call: Call) -> Sheet:
-    sheet = Sheet("003-fig2-3", "random sparse p x p, first component, p / 5 nonzeros", "p", _both())
+    sheet = Sheet("he2010-fig2-3", "random sparse p x p, first component, p / 5 nonzeros", "p", _both())
     sizes = (100, 200, 500, 1000, 2000) if call.full else (100, 300)
     cells = [
         Cell(f"{p}", three, {"n": p, "p": p, "card": p // 5, "penalty": 0.002}, call.times(2, 10))
@@ -113,7 +113,8 @@ def figures_2_3(call: Call) -> Sheet:
 
 def figure_4(call: Call) -> Sheet:
     p = 5000 if call.full else 500
-    sheet = Sheet("003-fig4", f"random sparse {p} x {p}: variance and time against nonzeros", "penalty", {})
+    title = f"random sparse {p} x {p}: variance and time against nonzeros"
+    sheet = Sheet("he2010-fig4", title, "penalty", {})
     sheet.quantities = {"nonzeros": 0, **_both()}
     # Print's gamma is 0.01 max |a_i|^2 / n / sqrt(j), j = 1, ..., 20; ours is in units of max |a_i|^2.
     cells = [
@@ -143,7 +144,7 @@ def figure_4(call: Call) -> Sheet:
 
 
 def figure_5(call: Call) -> Sheet:
-    sheet = Sheet("003-fig5", "random sparse n x p, CPU seconds, p / 10 nonzeros", "n x p", _both())
+    sheet = Sheet("he2010-fig5", "random sparse n x p, CPU seconds, p / 10 nonzeros", "n x p", _both())
     longer = (200, 500, 1000, 2000, 4000) if call.full else (200, 500)
     shapes = [(one // 10, one, 0.01) for one in longer] + [(one, one // 10, 0.00005) for one in longer]
     cells = [
@@ -165,7 +166,7 @@ def figure_5(call: Call) -> Sheet:
 
 def figure_6(call: Call) -> Sheet:
     head = {"variance S5-SPCA": 4, "variance GPower0": 4, "CPU s S5-SPCA": 3, "CPU s GPower0": 3}
-    sheet = Sheet("003-fig6", "digits: variance and time against nonzeros", "images, nonzeros", head)
+    sheet = Sheet("he2010-fig6", "digits: variance and time against nonzeros", "images, nonzeros", head)
     cells = [
         Cell(f"{data}, {c}", digits, {"card": c, "data": data})
         for data in ("first 5000", "digit 2")

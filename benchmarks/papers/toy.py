@@ -89,7 +89,7 @@ def hastie_found(draw: Draw, method: str, n_init: int) -> list[float] | str:
 def hastie(call: Call) -> Sheet:
     quantities = {"of 100": 0, "wrong entries, %": 2}
     sheet = Sheet(
-        "000-hastie", "Hastie's data (section 3.1.1), 1000 rows: both supports", "method", quantities
+        "zhao2015-hastie", "Hastie's data (section 3.1.1), 1000 rows: both supports", "method", quantities
     )
     cells = [
         Cell(f"{label}{start}", hastie_found, {"method": METHODS[label][0], "n_init": n}, call.times(25, 100))
@@ -133,7 +133,7 @@ def _successes(call: Call, sheet: Sheet, rows: dict[str, Any], printed: Any, non
 
 
 def table_2(call: Call) -> Sheet:
-    sheet = Sheet("000-2", "successes per 1000 on synthetic data", "method", {})
+    sheet = Sheet("zhao2015-2", "successes per 1000 on synthetic data", "method", {})
     rows: dict[str, Any] = {"PCA": ("pca", {})}
     for label, (method, options) in METHODS.items():
         rows[label] = (method, {**options, **sparsity(label, (6, 6))})
@@ -208,7 +208,7 @@ CAUSES_2 = [
 
 
 def table_6(call: Call) -> Sheet:
-    sheet = Sheet("000-6", "successes per 1000 on nonnegative synthetic data", "method", {})
+    sheet = Sheet("zhao2015-6", "successes per 1000 on nonnegative synthetic data", "method", {})
     rows: dict[str, Any] = {"PCA": ("pca", {})}
     rows |= {label: (method, {**options, "card": [5, 5]}) for label, (method, options) in NONNEG.items()}
     given = {"card": [5, 5], "nonneg": True}

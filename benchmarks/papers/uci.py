@@ -74,13 +74,13 @@ def _classified(call: Call) -> dict[str, Any]:
         for (label, method), row in zip(FOUR.items(), printed, strict=True):
             given = {"name": name, "method": method, "least": row[0] / 100.0, "floor": floor}
             cells.append(Cell(f"{name} {label}", classified, given))
-    return dict(call.measured("002-6", cells))
+    return dict(call.measured("dou2011-6", cells))
 
 
 def table_6(call: Call) -> Sheet:
     quantities = {"CPEV": 2, "accuracy": 2, "sd": 2, "from 10 %": 2, "sd ": 2, "components": 0}
     sheet = Sheet(
-        "002-6",
+        "dou2011-6",
         "UCI sets, nearest neighbour, 20 splits, learning from 90 %, in %",
         "set and method",
         quantities,
@@ -95,10 +95,10 @@ def table_6(call: Call) -> Sheet:
         sheet.add(name, row, found if isinstance(found, str) else list(found.mean[:6]))
     for name in printed if call.full else ():
         if name.endswith(" SPCO"):
-            for label, found in call.measured("002-6", _dense(name.removesuffix(" SPCO"))).items():
+            for label, found in call.measured("dou2011-6", _dense(name.removesuffix(" SPCO"))).items():
                 ours = found if isinstance(found, str) else list(found.mean)
                 sheet.add(label, [None] * 6, ours)
-    for label, found in (call.measured("002-6", _other_readings()) if call.full else {}).items():
+    for label, found in (call.measured("dou2011-6", _other_readings()) if call.full else {}).items():
         row = [*printed[label.split(",")[0]], None, None, None]
         if isinstance(found, str):
             sheet.add(label, row, found)
@@ -224,7 +224,7 @@ UCI_FILES = {"segmentation": "uci_segment.csv", "pageblocks": "uci_page_blocks.c
 
 def figure_3(call: Call) -> Sheet:
     sheet = Sheet(
-        "002-fig3", "UCI sets: zero loadings (SPCO: coordinates) in %", "set", dict.fromkeys(FOUR, 1)
+        "dou2011-fig3", "UCI sets: zero loadings (SPCO: coordinates) in %", "set", dict.fromkeys(FOUR, 1)
     )
     found = _classified(call)
     for name in dict.fromkeys(key.rsplit(" ", 1)[0] for key in found):

@@ -97,6 +97,7 @@ def name_arrows(
     source: str,
     fontsize: str = "small",
     lists: Sequence[tuple[str, str]] = (),
+    letters: bool = False,
 ) -> tuple[list[Annotation], str, int]:
     """Write the "label" of the chosen arrows at their tips.
 
@@ -108,6 +109,9 @@ def name_arrows(
         Where all names are; the note refers to it if it cannot give them all.
     lists : sequence of (str, str)
         Heading and entry, for the note, of each variable of the lists that have no room on the axes.
+    letters : bool
+        Whether letters in place of numbers stand at the tips without room for a name, because rows are named
+        by numbers.
 
     Returns
     -------
@@ -139,7 +143,7 @@ def name_arrows(
         written += [one for one in names if one is not None]
         for i, one in zip(these, names, strict=True):
             (missed if one is None else named).append(i)
-    numbers, entries = _numbered(ax, scene, tips, labels, colours, missed, named)
+    numbers, entries = _numbered(ax, scene, tips, labels, colours, missed, named, letters)
     entries = [*lists, *entries]
     most = len(entries)
     while most and not helpers.note_has_room(ax, [*said, _key(entries, most, source)]):
@@ -169,6 +173,7 @@ def _numbered(
     colours: list[Any],
     missed: list[int],
     named: list[int],
+    letters: bool,
 ) -> tuple[list[Annotation], list[tuple[str, str]]]:
     """Write numbers at tips without room for a name; return these texts, and number and name of each tip.
 
@@ -181,7 +186,7 @@ def _numbered(
     entries: list[tuple[str, str]] = []
     left: list[int] = []
     for members in _together(scene.tips, missed):
-        number = str(len(written) + 1)
+        number = _letters(len(written)) if letters else str(len(written) + 1)
         first = members[0]
         near = np.flatnonzero(np.hypot(*(scene.tips - scene.tips[first]).T) < CLOSE)
         (label,) = write_names(
@@ -205,6 +210,16 @@ def _numbered(
         nearest = min(known, key=lambda j: float(np.hypot(*(scene.tips[i] - scene.tips[j]))), default=None)
         entries.append(("" if nearest is None else f"beside {known[nearest]}:", labels[i]))
     return written, entries
+
+
+def _letters(count: int) -> str:
+    """Return a, b, ..., z, aa, ab, ... for 0, 1, ...."""
+    text = ""
+    count += 1
+    while count:
+        count, rest = divmod(count - 1, 26)
+        text = chr(ord("a") + rest) + text
+    return text
 
 
 def _together(points: np.ndarray, chosen: list[int]) -> list[list[int]]:

@@ -41,10 +41,11 @@ def biplot(
     outline: Outline | None = None,
     level: float = 0.95,
     centroids: bool = False,
-    labels: RowLabels = 0,
+    labels: RowLabels | None = None,
     new: pd.DataFrame | None = None,
     supplementary: pd.DataFrame | None = None,
     levels: pd.DataFrame | None = None,
+    note: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw rows as points and variables as arrows on two components.
@@ -99,16 +100,20 @@ def biplot(
         Probability of the ellipses.
     centroids : bool
         Whether the mean of each group is marked and named.
-    labels : int, bool, sequence or Series
-        Which rows are named. A number: that many rows, those farthest from the centre; True: all rows. A
-        sequence has one text for each row, "" for no name; a Series has texts by row label. The note says how
-        many names had no room.
+    labels : int, bool, sequence or Series, optional
+        Which rows are named. A number: that many rows, those farthest from the centre; True: all; False:
+        none. A sequence has one text for each row, "" for no name; a Series has texts by row label. By
+        default the three farthest rows are named if the row labels are different texts. The note says
+        how many names had no room.
     new : DataFrame, m x k, optional
         Scores of further rows, drawn as crosses on the scale of the others.
     supplementary : DataFrame, s x k, optional
         Correlations of further variables with the scores, for ``arrows="correlations"``.
     levels : DataFrame, l x k, optional
         Means of the scores for levels of further factors.
+    note : bool
+        Whether a note below the plot says how points and arrows are scaled. Without it names without room
+        are in `biplot_data()` only.
     ax : Axes, optional
         By default those of a new figure. Several axes of one figure have room for their notes with
         ``plt.subplots(1, 2, layout="constrained")``; single axes get that layout by themselves.
@@ -134,6 +139,7 @@ def biplot(
         one_of("outline", outline, plotted_rows.OUTLINES)
     level = checked_level(level)
     centroids = flag("centroids", centroids)
+    note = flag("note", note)
     need_coloured(palette, groups is not None or color is not None, "groups= or color")
     data = biplot_data(
         scores,
@@ -155,7 +161,7 @@ def biplot(
     own = ax is None
     ax = helpers.axes_for(ax, 6.0, 6.0, bar=color is not None)
     title = helpers.title_of(groups if groups is not None else color)
-    draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own)
+    draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own, with_note=note)
     return ax
 
 
@@ -170,7 +176,7 @@ def biplot_data(
     max_arrows: int | None = 30,
     groups: ByRow | None = None,
     color: ByRow | None = None,
-    labels: RowLabels = 0,
+    labels: RowLabels | None = None,
     new: pd.DataFrame | None = None,
     supplementary: pd.DataFrame | None = None,
     levels: pd.DataFrame | None = None,
@@ -347,12 +353,16 @@ def draw_biplot(
     centroids: bool,
     *,
     own: bool,
+    with_note: bool,
 ) -> None:
-    """Draw the biplot on the user's axes, or on those of a new figure (`own`), and set the size of that."""
+    """Draw the biplot on the user's axes, or on those of a new figure (`own`), and set the size of that.
+
+    Names and lists have their places on axes of a given size. Further axes change the size of those before
+    them, so that the names and lists of the other biplots of the figure are placed again.
+    """
     ax.set_xlabel(axis_labels[0], parse_math=False)
     ax.set_ylabel(axis_labels[1], parse_math=False)
     xy = data.points[["x", "y"]].to_numpy()
-    tips = data.arrows[["x", "y"]].to_numpy(dtype=float)
     helpers.cross(ax)
     grouped = data.points["group"].array if "group" in data.points else None
     clouds = [
@@ -373,45 +383,122 @@ def draw_biplot(
     draw_arrows(ax, data.arrows)
     for cloud in clouds if centroids else []:
         plotted_rows.draw_centroid(ax, np.nanmean(xy[cloud.rows], axis=0), cloud.colour, cloud.marker)
-    said = _sentences(data, outline, level)
     everything = np.vstack([xy, *(one for one in corners if one is not None), *further])
     content = Content(everything[np.isfinite(everything).all(axis=1)], data.arrows, data.components)
-    words = [
-        "%: adjusted variance." * ("%" in "".join(axis_labels)),
-        "Ticks: the listed loadings." * bool(content.lists),
-    ]
-
-    def explained(*further: str) -> list[str]:
-        """Return the sentences of the note, without explanations that would need more than two lines."""
-        sentences = said
-        for word in words:
-            if helpers.note_has_room(ax, [*sentences, word, *further], 2):
-                sentences = [*sentences, word]
-        return [*sentences, *further]
-
+    arranged = Arranged(
+        ax,
+        data,
+        content,
+        _sentences(data, outline, level),
+        ["%: adjusted variance." * ("%" in "".join(axis_labels)), "Ticks: the listed loadings."],
+        np.vstack([xy, *further]),
+        clouds if centroids else [],
+        write,
+        own,
+        with_note,
+    )
     if own:
         resize(ax, room_for(ax, content, own))
-    note = helpers.write_note(ax, explained())
-    while True:
-        layout, lists, unplaced = lay_out(ax, content, own, write)
-        scene = scene_of(ax, tips, np.vstack([xy, *further]), around=lists)
-        labelled = data.arrows.assign(label=layout.labels)
-        written, key, lost = name_arrows(
-            ax, scene, labelled, content.named, said, "biplot_data()", layout.fontsize, unplaced
-        )
-        rows, missed = _name_points(ax, scene, data, clouds if centroids else [], layout.fontsize)
-        unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)
-        most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
-        # lists are shortened if the data would be too small, or if the note has no room for their names
-        crowded = layout.rank[1] + 1 < int(20 * FILLED[own])
-        if unplaced:
-            crowded = bool(lost) or not helpers.note_has_room(ax, [*said, key], 3)
-        if crowded and most > 2:
-            content = replace(content, most=2 * most // 3)
-        elif helpers.rewrite_note(ax, note, explained(key, unnamed)):
-            break
-        for label in [*lists, *written, *rows]:  # again: lists are shorter, or a longer note leaves less room
-            label.remove()
+    arranged.arrange()
+    others = [getattr(one, ARRANGED) for one in helpers.figure_of(ax).axes if hasattr(one, ARRANGED)]
+    for one in [*others, arranged] if others else []:
+        one.arrange()
+    setattr(ax, ARRANGED, arranged)
+
+
+#: The attribute of axes with a biplot that keeps its names and lists; it lives as long as the axes do.
+ARRANGED = "_spcastat_biplot"
+
+
+@dataclass(eq=False)
+class Arranged:
+    """The lists, names and note of a biplot, which can be placed again if the size of its axes changes.
+
+    Attributes
+    ----------
+    ax : Axes
+    data : BiplotData
+    content : Content
+    said : list of str
+        Sentences of the note.
+    explanations : list of str
+        Further sentences, which are left out if the note would need more than two lines.
+    dots : ndarray, (n, 2)
+        Points that names should not cover, in data units.
+    centroids : list of Group
+        Groups whose means are named.
+    write_legend : callable, optional
+        See `lay_out`.
+    own : bool
+        Whether the figure was made for this biplot.
+    with_note : bool
+    texts : list of Text
+        What was written last.
+    """
+
+    ax: Axes
+    data: BiplotData
+    content: Content
+    said: list[str]
+    explanations: list[str]
+    dots: NDArray[np.float64]
+    centroids: list[plotted_rows.Group]
+    write_legend: Callable[[int], Legend] | None
+    own: bool
+    with_note: bool
+    texts: list[Any] = field(default_factory=list)
+
+    def arrange(self) -> None:
+        """Place lists, names and note; remove those that were placed before."""
+        ax, content = self.ax, self.content
+        self._clear()
+        note = helpers.write_note(ax, self._note_text(content)) if self.with_note else None
+        tips = self.data.arrows[["x", "y"]].to_numpy(dtype=float)
+        while True:
+            layout, lists, unplaced = lay_out(ax, content, self.own, self.write_legend)
+            scene = scene_of(ax, tips, self.dots, around=lists)
+            labelled = self.data.arrows.assign(label=layout.labels)
+            letters = self.data.points["label"].str.strip().str.isdigit().any()
+            written, key, lost = name_arrows(
+                ax,
+                scene,
+                labelled,
+                content.named,
+                self.said,
+                "biplot_data()",
+                layout.fontsize,
+                unplaced,
+                letters=bool(letters),
+            )
+            rows, missed = _name_points(ax, scene, self.data, self.centroids, layout.fontsize)
+            self.texts = [*lists, *written, *rows]
+            unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)
+            most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
+            # lists are shortened if the data would be too small, or if the note has no room for their names
+            crowded = layout.rank[1] + 1 < int(20 * FILLED[self.own])
+            if unplaced:
+                crowded = bool(lost) or not helpers.note_has_room(ax, [*self.said, key], 3)
+            if crowded and most > 2:
+                content = replace(content, most=2 * most // 3)
+            elif helpers.rewrite_note(ax, note, self._note_text(content, key, unnamed)):
+                break
+            # lists are shorter, or a longer note leaves less room: place them again
+            self._clear()
+        self.texts += [note] if note is not None else []
+
+    def _note_text(self, content: Content, *further: str) -> list[str]:
+        """Return the sentences of the note, without explanations that would need more than two lines."""
+        sentences = self.said
+        for words in self.explanations if content.lists else self.explanations[:1]:
+            if helpers.note_has_room(self.ax, [*sentences, words, *further], 2):
+                sentences = [*sentences, words]
+        return [*sentences, *further]
+
+    def _clear(self) -> None:
+        """Remove what was written, except for the legend, which the next one replaces."""
+        for text in self.texts:
+            text.remove()
+        self.texts = []
 
 
 def _sentences(data: BiplotData, outline: str | None, level: float) -> list[str]:

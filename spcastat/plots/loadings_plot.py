@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.argument_types import Sections, Several
-from spcastat.config import elements, is_whole, listed, one_of, shown
+from spcastat.config import elements, flag, is_whole, listed, one_of, shown
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.labels import short_name, short_names
 from spcastat.linalg.eigenvectors import leading
@@ -22,6 +22,7 @@ from spcastat.reading.frames import variable_groups
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Kind = Literal["dots", "heatmap", "line", "image"]
 #: Kinds of plots that show every variable at its position among the columns.
 MAPS = ("line", "image")
 
@@ -29,7 +30,8 @@ MAPS = ("line", "image")
 def plot_loadings(
     loadings: pd.DataFrame,
     *,
-    kind: Literal["dots", "heatmap", "line", "image"] = "dots",
+    kind: Kind | None = None,
+    sort: bool = True,
     max_rows: int | None = 40,
     components: Several | None = None,
     sections: Sections | None = None,
@@ -43,10 +45,15 @@ def plot_loadings(
     ----------
     loadings : DataFrame, p x k
         Variables without a nonzero loading are left out.
-    kind : {"dots", "heatmap", "line", "image"}
+    kind : {"dots", "heatmap", "line", "image"}, optional
         Dots on stems from the zero line of each component; a heat map in which exact zeros are white; a line
         over all columns in their order for each component, for spectra and series (columns named by numbers,
-        perhaps with a unit, are placed by them); or an image for each component, for pixels.
+        perhaps with a unit, are placed by them); or an image for each component, for pixels. By default dots;
+        an image if `shape` is given, and a line for more than 100 columns named by increasing or decreasing
+        numbers.
+    sort : bool
+        Whether dots and heat maps show the variables of each component together, the largest absolute loading
+        first; otherwise the variables are in the order of the data.
     max_rows : int, optional
         The largest number of variables of dots and heat maps; None is all. If more have a nonzero loading,
         the components take turns in choosing the variable with their largest remaining absolute loading, and
@@ -80,9 +87,11 @@ def plot_loadings(
     DataError
         If all loadings are zero.
     """
+    kind = _kind(kind, loadings, sections, intervals, shape)
     data = plot_loadings_data(
         loadings,
         kind=kind,
+        sort=sort,
         max_rows=max_rows,
         components=components,
         sections=sections,
@@ -119,7 +128,8 @@ def plot_loadings(
 def plot_loadings_data(
     loadings: pd.DataFrame,
     *,
-    kind: Literal["dots", "heatmap", "line", "image"] = "dots",
+    kind: Kind | None = None,
+    sort: bool = True,
     max_rows: int | None = 40,
     components: Several | None = None,
     sections: Sections | None = None,
@@ -131,7 +141,8 @@ def plot_loadings_data(
     For dots and heat maps, ``attrs["labels"]`` are the names in the figure and ``attrs["sections"]`` the
     sections of the variables (empty without sections).
     """
-    one_of("kind", kind, ["dots", "heatmap", *MAPS])
+    kind = _kind(kind, loadings, sections, intervals, shape)
+    sort = flag("sort", sort)
     _check(kind, sections, intervals, shape)
     values = helpers.frame_of(loadings)
     chosen = helpers.positions(components, list(loadings.columns))
@@ -144,6 +155,9 @@ def plot_loadings_data(
             _image_shape(shape, len(loadings))
         return loadings.copy()
     kept = leading(values, helpers.row_limit(max_rows, len(values)))
+    if sort:
+        size = np.abs(values[kept])
+        kept = kept[np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]
     heads: list[str] = []
     if sections is not None:
         found = variable_groups(sections, loadings.index)
@@ -155,6 +169,18 @@ def plot_loadings_data(
     if intervals is not None:
         intervals_of(intervals, data)
     return data
+
+
+def _kind(kind: Kind | None, loadings: pd.DataFrame, sections: Any, intervals: Any, shape: Any) -> Kind:
+    """Return the kind of plot that was given, or the one for these arguments."""
+    if kind is not None:
+        one_of("kind", kind, ["dots", "heatmap", *MAPS])
+        return kind
+    if shape is not None:
+        return "image"
+    helpers.frame_of(loadings)
+    spectrum = len(loadings) > 100 and column_places(list(loadings.index))[1] != UNNAMED
+    return "line" if spectrum and sections is None and intervals is None else "dots"
 
 
 def _check(kind: str, sections: Any, intervals: Any, shape: Any) -> None:
@@ -308,6 +334,8 @@ def _value_ticks(ax: Axes, largest: float, k: int) -> None:
     ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
 
 
+#: The label of an axis with the positions of columns whose names are not written.
+UNNAMED = "Column"
 #: A number, perhaps with a unit, as the name of a column.
 _NUMBERED = re.compile(r"^\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([^\d\s][^\d]*)?$")
 
@@ -409,7 +437,7 @@ def column_places(names: Sequence[Any]) -> tuple[np.ndarray, str, list[Any]]:
         steps = np.diff(numbers)
         if len(units) == 1 and ((steps > 0).all() or (steps < 0).all()):
             return numbers, units.pop(), []
-    return np.arange(1, p + 1, dtype=float), "" if p <= 60 else "Column", list(names) if p <= 60 else []
+    return np.arange(1, p + 1, dtype=float), "" if p <= 60 else UNNAMED, list(names) if p <= 60 else []
 
 
 # --- images ---------------------------------------------------------------------------------------

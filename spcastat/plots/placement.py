@@ -53,6 +53,8 @@ _RADII = np.array([2.5, 4.5, 7.0, 10.0, 14.0, 19.0, 25.0, 32.0, 40.0])
 _TURNS = np.deg2rad(np.concatenate([[0.0], *([a, -a] for a in range(15, 166, 15)), [180.0]]))
 #: If a name is at least this far from its tip, in points, a line connects them.
 LEADER = 9.0
+#: If there are more names of rows than this, they are written close to their points or not at all.
+MOST_LED = 20
 #: If there are more dots than this, only some are used to count the dots under a box.
 MOST_DOTS = 1500
 
@@ -346,7 +348,8 @@ def write_names(
         direction = ends[i] - origin if outwards else np.array([1.0, 0.2])
         wanted.append(Name(ends[i], direction, size, () if owners is None else owners[i], clear))
     written: list[Annotation | None] = []
-    for label, end, found in zip(labels, ends, place(wanted, scene), strict=True):
+    radii = _RADII[_RADII < LEADER] if clear and len(labels) > MOST_LED else _RADII
+    for label, end, found in zip(labels, ends, place(wanted, scene, radii), strict=True):
         written.append(None if found is None else label)
         if found is None:
             label.remove()
@@ -448,6 +451,8 @@ SCALES = np.arange(1.0, 0.6, -0.04).tolist()
 FILLED = {True: 0.6, False: 0.5}
 #: The space around lists and within the frame, in points.
 GAP = 4.0
+#: The space between the outermost points or arrows and the frame, as a share of the extent of the data.
+MARGIN = 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,9 +473,11 @@ class Content:
 
     @cached_property
     def limits(self) -> tuple[Array, Array]:
-        """Lower and upper limits of points and arrows."""
+        """Lower and upper limits of points and arrows, with a margin."""
         everything = np.vstack([self.points, self.tips, np.zeros((1, 2))])
-        return everything.min(axis=0), everything.max(axis=0)
+        low, high = everything.min(axis=0), everything.max(axis=0)
+        margin = MARGIN * (high - low).max()
+        return low - margin, high + margin
 
     @cached_property
     def lists(self) -> dict[str, NDArray[np.intp]]:

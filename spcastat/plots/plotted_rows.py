@@ -250,6 +250,8 @@ def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str) -> Non
 
 #: Largest number of characters of the name of a row.
 WIDTH = 20
+#: How many rows are named by default, if they have names.
+NAMED = 3
 
 
 def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
@@ -257,9 +259,10 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
 
     Parameters
     ----------
-    labels : int, bool, sequence or Series
+    labels : int, bool, sequence, Series or None
         How many of the rows farthest from the centre to name; True for all; one name for each row; or a
-        Series with names of some rows.
+        Series with names of some rows. None: the three farthest if the index has names, that is, different
+        texts.
     index : Index of length n
     distance : ndarray of shape (n,)
         Distance of each row from the centre.
@@ -271,7 +274,9 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
         of the rows.
     """
     n = len(index)
-    if isinstance(labels, (bool, np.bool_)) or labels is None:
+    if labels is None:
+        labels = NAMED if _has_names(index) else False
+    if isinstance(labels, (bool, np.bool_)):
         return short_names(list(index), WIDTH) if labels else [""] * n
     if is_whole(labels):
         most = min(whole_number("labels", labels, 0), n)
@@ -296,6 +301,11 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
             "e.g. pd.Series({'row': 'name'})."
         )
     return [_text(value) for value in given]
+
+
+def _has_names(index: pd.Index) -> bool:
+    """Return whether the labels of the rows are different texts."""
+    return index.is_unique and all(isinstance(one, str) and not one.strip().isdigit() for one in index)
 
 
 def _text(value: Any) -> str:

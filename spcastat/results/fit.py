@@ -1345,9 +1345,10 @@ class SpcaResult(Picklable, Shown):
         outline: Outline | None = None,
         level: float = 0.95,
         centroids: bool = False,
-        labels: RowLabels = 0,
+        labels: RowLabels | None = None,
         new: Table | None = None,
         supplement: Supplement | None = None,
+        note: bool = True,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw rows as points and variables as arrows on two components.
@@ -1399,15 +1400,19 @@ class SpcaResult(Picklable, Shown):
             Probability of the ellipses.
         centroids : bool
             Whether the mean of each group is marked and named.
-        labels : int, bool, sequence or Series
-            Which rows are named. A number: that many rows, those farthest from the centre; True: all rows. A
-            sequence has one text for each row, "" for no name; a Series has texts by row label. The note says
+        labels : int, bool, sequence or Series, optional
+            Which rows are named. A number: that many rows, those farthest from the centre; True: all; False:
+            none. A sequence has one text for each row, "" for no name; a Series has texts by row label. By
+            default the three farthest rows are named if the row labels are different texts. The note says
             how many names had no room.
         new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
             Further rows as for `transform`, drawn as crosses on the scale of the others.
         supplement : Supplement, optional
             What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and
             numeric variables as arrows among the correlations.
+        note : bool
+            Whether a note below the plot says how points and arrows are scaled. Without it names without room
+            are in `biplot_data()` only.
         ax : Axes, optional
             By default those of a new figure. Several axes of one figure have room for their notes with
             ``plt.subplots(1, 2, layout="constrained")``; single axes get that layout by themselves.
@@ -1451,9 +1456,10 @@ class SpcaResult(Picklable, Shown):
             new=further.rows,
             supplementary=further.correlations,
             levels=further.levels,
+            note=note,
             ax=ax,
         )
-        return plotted.with_sample(drawn, scores)
+        return plotted.with_sample(drawn, scores) if note else drawn
 
     def biplot_data(
         self,
@@ -1464,7 +1470,7 @@ class SpcaResult(Picklable, Shown):
         max_arrows: int | None = 30,
         groups: ByRow | None = None,
         color: ByRow | None = None,
-        labels: RowLabels = 0,
+        labels: RowLabels | None = None,
         new: Table | None = None,
         supplement: Supplement | None = None,
     ) -> BiplotData:
@@ -1500,7 +1506,8 @@ class SpcaResult(Picklable, Shown):
     def plot_loadings(
         self,
         *,
-        kind: Literal["dots", "heatmap", "line", "image"] = "dots",
+        kind: Literal["dots", "heatmap", "line", "image"] | None = None,
+        sort: bool = True,
         max_rows: int | None = 40,
         components: Several | None = None,
         sections: Sections | None = None,
@@ -1514,10 +1521,15 @@ class SpcaResult(Picklable, Shown):
 
         Parameters
         ----------
-        kind : {"dots", "heatmap", "line", "image"}
+        kind : {"dots", "heatmap", "line", "image"}, optional
             Dots on stems from the zero line of each component; a heat map in which exact zeros are white; a
             line over all columns in their order for each component, for spectra and series (columns named by
-            numbers, perhaps with a unit, are placed by them); or an image for each component, for pixels.
+            numbers, perhaps with a unit, are placed by them); or an image for each component, for pixels. By
+            default dots; an image if `shape` is given, and a line for more than 100 columns named by
+            increasing or decreasing numbers.
+        sort : bool
+            Whether dots and heat maps show the variables of each component together, the largest absolute
+            loading first; otherwise the variables are in the order of the data.
         max_rows : int, optional
             The largest number of variables of dots and heat maps; None is all. If more have a nonzero
             loading, the components take turns in choosing the variable with their largest remaining absolute
@@ -1559,6 +1571,7 @@ class SpcaResult(Picklable, Shown):
         return plots.plot_loadings(
             self.loadings,
             kind=kind,
+            sort=sort,
             max_rows=max_rows,
             components=components,
             sections=sections,

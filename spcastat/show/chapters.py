@@ -232,7 +232,7 @@ def svg_address(svg: str) -> str:
 def loadings_picture(state: FitState, sections: Any = None) -> Picture:
     """Return the figure of nonzero loadings; `sections` is passed to `plot_loadings`."""
     loadings = frames.loadings(state)
-    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
+    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings, kind="dots"))
     return Picture(
         lambda ax: plots.plot_loadings(
             loadings, kind="dots" if k <= 10 else "heatmap", sections=sections, ax=ax
@@ -261,7 +261,7 @@ def _leaders(loadings: pd.DataFrame) -> str:
 def sure_parts(state: FitState) -> Iterator[Picture | Document]:
     """Yield the results of resampling: figures of intervals and selection frequencies, and tables."""
     known, loadings = state.trust, frames.loadings(state)
-    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings))
+    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings, kind="dots"))
     width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
     if known.bootstrap is not None:
         intervals = resampling_frames.conf_int(state, known.bootstrap)

@@ -360,3 +360,78 @@ def test_the_layout_of_a_figure_with_a_colour_bar_may_be_changed(scores, loading
         draw(ax)
         figure.tight_layout()
         plt.close(figure)
+
+
+# --- names of rows, margin, several axes ------------------------------------------------------------
+
+
+def row_names(ax) -> list[str]:
+    return [text.get_text() for text in ax.texts if text.get_gid() == "row"]
+
+
+def test_the_three_farthest_rows_are_named_if_rows_have_names(scores, loadings):
+    numbered = scores.set_axis(range(len(scores)))
+    assert row_names(biplot(numbered, loadings)) == []  # numbers are no names
+    named = scores.set_axis([f"judge {i}" for i in range(len(scores))])
+    drawn = biplot(named, loadings)
+    points = biplot_data(named, loadings, labels=False).points
+    farthest = np.hypot(points["x"], points["y"]).nlargest(3).index
+    assert sorted(row_names(drawn)) == sorted(farthest)
+    assert row_names(biplot(named, loadings, labels=False)) == []
+    repeated = scores.set_axis(["a", "b"] * 30)  # names of groups say nothing about a row
+    assert row_names(biplot(repeated, loadings)) == []
+    plt.close("all")
+
+
+@pytest.mark.parametrize("panels", [1, 2])
+def test_no_point_is_on_the_frame(scores, loadings, panels):
+    _, axes = plt.subplots(1, panels, figsize=(5 * panels, 5), layout="constrained", squeeze=False)
+    for ax in axes[0]:
+        biplot(scores, loadings, ax=ax)
+        (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+        points = points_of(ax)
+        margin = 0.02 * np.ptp(points, axis=0).max()
+        assert left < points[:, 0].min() - margin
+        assert points[:, 0].max() + margin < right
+        assert low < points[:, 1].min() - margin
+        assert points[:, 1].max() + margin < high
+    plt.close("all")
+
+
+def test_lists_of_the_first_panel_cover_no_point_once_there_is_a_second(scores):
+    values = np.zeros((8, 3))
+    values[:4, 0], values[4:, 1], values[2:6, 2] = 0.5, 0.5, 0.5
+    values[2:4, 2] = 0.0
+    names = [f"a variable with a long name {i}" for i in range(8)]
+    loadings = pd.DataFrame(values, index=names, columns=["PC1", "PC2", "PC3"])
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5.5), layout="constrained")
+    biplot(scores, loadings, ax=axes[0])
+    biplot(scores, loadings, components=(1, 3), ax=axes[1])
+    figure.canvas.draw()
+    for ax in axes:
+        lists = [text for text in ax.texts if text.get_gid() == "stack"]
+        assert lists
+        dots = ax.transData.transform(points_of(ax))
+        for text in lists:
+            box = text.get_window_extent()
+            assert not any(box.contains(*dot) for dot in dots)
+    plt.close("all")
+
+
+def test_the_note_can_be_left_out(scores, loadings):
+    assert note_of(biplot(scores, loadings)).startswith("Points: scores / sd.")
+    assert note_of(biplot(scores, loadings, note=False)) == ""
+    with pytest.raises(OptionError, match="note"):
+        biplot(scores, loadings, note="no")
+    plt.close("all")
+
+
+def test_letters_stand_for_names_without_room_where_rows_are_named_by_numbers(scores, make_loadings):
+    loadings = make_loadings(p=60, nonzero=40)
+    numbered = biplot(scores.set_axis(range(len(scores))), loadings, max_arrows=None, labels=5)
+    keys = {text.get_text() for text in numbered.texts if text.get_gid() == "number"}
+    assert keys
+    assert all(key.isalpha() for key in keys)
+    plain = biplot(scores, loadings, max_arrows=None)
+    assert {text.get_text() for text in plain.texts if text.get_gid() == "number"} >= {"1"}
+    plt.close("all")

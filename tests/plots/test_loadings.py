@@ -13,12 +13,29 @@ from spcastat.plots.loadings_plot import FILL, plot_loadings, plot_loadings_data
 
 
 def test_data_keep_nonzero_rows_in_order(loadings):
-    data = plot_loadings_data(loadings)
+    data = plot_loadings_data(loadings, sort=False)
     assert data.attrs["labels"] == list(data.index)
     pd.testing.assert_frame_equal(data, loadings[(loadings != 0).any(axis=1)])
     chosen = plot_loadings_data(loadings, components=[3, "PC1"])
     assert list(chosen.columns) == ["PC3", "PC1"]
     assert (chosen != 0).any(axis=1).all()
+
+
+def test_variables_of_a_component_are_together_the_largest_first():
+    values = [[0.0, 0.6, 0.0], [0.5, 0.0, 0.0], [0.0, -0.8, 0.1], [-0.9, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    loadings = pd.DataFrame(values, index=list("abcde"), columns=["PC1", "PC2", "PC3"])
+    assert list(plot_loadings_data(loadings).index) == ["d", "b", "c", "a", "e"]
+    assert list(plot_loadings_data(loadings, kind="heatmap").index) == ["d", "b", "c", "a", "e"]
+    assert list(plot_loadings_data(loadings, sort=False).index) == list("abcde")
+
+
+def test_many_columns_named_by_increasing_numbers_are_a_line(make_loadings):
+    spectrum = make_loadings(p=120).set_axis([f"{900 + 2 * i} nm" for i in range(120)])
+    assert len(plot_loadings(spectrum).child_axes) == 3  # one panel a component
+    assert len(plot_loadings_data(spectrum)) == 120
+    assert not plot_loadings(make_loadings(p=120)).child_axes  # names without an order
+    assert not plot_loadings(spectrum, kind="dots").child_axes
+    plt.close("all")
 
 
 def test_dots_are_the_data(loadings):

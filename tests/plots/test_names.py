@@ -18,6 +18,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
 import spcastat as sp
+from spcastat.labels import short_names
 from spcastat.plots.axes_and_names import note_of
 from spcastat.plots.biplot import BiplotData, biplot, biplot_data
 
@@ -336,3 +337,9 @@ def test_no_number_is_nearer_to_a_named_tip(scores):
             members = note_of(ax).partition(f" {text.get_text()} ")[2].partition(";")[0].split(". ")[0]
             own = tips[[near(label, members.split(", ")) for label in data.arrows["label"]]]
             assert distance(box_of(text), own).min() <= distance(box_of(text), named).min()
+
+
+def test_dates_have_no_time_of_day():
+    days = pd.date_range("2024-01-31", periods=2)
+    assert short_names(list(days)) == ["2024-01-31", "2024-02-01"]
+    assert short_names([pd.Timestamp("2024-01-31 06:00")]) == ["2024-01-31 06:00:00"]

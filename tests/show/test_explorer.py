@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import spcastat as sp
-from benchmarks.browser import CHROMIUM, browser
-from benchmarks.injection import MARKUP, Elements, hostile_rows, judge
 from spcastat.errors import FileError, OptionError
 from spcastat.plots.axes_and_names import note_of
 from spcastat.show.grid import fixed
 from tests.plots.shapes import SHAPES
+from tests.show.chromium import CHROMIUM, browser
+from tests.show.hostile_markup import MARKUP, Elements, hostile_rows, judge
 
 CARDS = [1, 2, 3, 5, 8, 13]
 

@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from benchmarks.browser import CHROMIUM, browser
-from benchmarks.injection import MARKUP, Elements, hostile_rows, judge
 from spcastat.errors import FileError, ShapeError
 from spcastat.show.report import asset
+from tests.show.chromium import CHROMIUM, browser
+from tests.show.hostile_markup import MARKUP, Elements, hostile_rows, judge
 
 
 class Page(HTMLParser):
@@ -301,7 +301,7 @@ def test_by_keyboard_and_by_ear(shown):
 
 
 def test_markup_does_not_run_in_a_browser(tab, tmp_path):
-    """Without the policy of the page, too; all places are tried by ``python -m benchmarks.injection``."""
+    """Without the policy of the page, too."""
     fit = sp.spca(hostile_rows(), 2, [5, 4], method="bcd-l0").rename(list(MARKUP[:2]))
     fit.report(tmp_path / "hostile.html", title=MARKUP[0], call=MARKUP[3])
     assert judge(tab, (tmp_path / "hostile.html").read_text(encoding="utf-8"), tmp_path) == []

@@ -1,1 +1,0 @@
-"""Mutation testing: random lines are broken one at a time, and their tests are run."""
