@@ -61,7 +61,7 @@ def compared(seeds: int) -> Table:
     """Return the table of means over the seeds."""
     table = Table(
         f"Planted: {SHAPE[0]} x {SHAPE[1]}, three loadings of {CARD}, means over {seeds} seeds",
-        ["fit", "support F1, mean", "F1, least", "adjusted %", "seconds"],
+        ["fit", "support F1, mean", "F1, smallest", "adjusted %", "seconds"],
     )
     got: dict[str, list[tuple[float, float, float]]] = {}
     for seed in range(seeds):
@@ -81,8 +81,8 @@ def compared(seeds: int) -> Table:
         table.rows.append([name, *cells, f"{np.median(seconds):.2f}"])
     table.notes = [
         f"Standard deviations of the planted scores {STRENGTHS}, of the noise 1. CPU seconds, median, on a "
-        "machine with other work. For R's nsprcomp stands its algorithm, empca.",
-        "scikit-learn: default penalty, then the largest loadings; without scikit-learn the row is missing.",
+        "machine with other work. The method empca is the algorithm of R's nsprcomp.",
+        "scikit-learn: default penalty, then the largest loadings.",
     ]
     return table
 

@@ -29,7 +29,7 @@ from spcastat.linalg.operators import Gram
 from spcastat.proofs.jointly import JointCertificate, certify_joint, relaxed
 from spcastat.proofs.orthogonal import climb_orthogonal
 from spcastat.proofs.relaxed import Relaxed
-from spcastat.search.criteria import held
+from spcastat.search.criteria import criterion_of_matrix
 from spcastat.search.moves import refined
 
 MEASURES = ("pev", "adjusted", "least_squares", "orthogonal")
@@ -134,7 +134,7 @@ def best_of_all(case: Case, measure: str, seed: int = 0) -> tuple[float, np.ndar
     p, best, V = len(case.S), -np.inf, np.zeros((len(case.S), len(case.cards)))
     orders = sorted(set(permutations(case.cards))) if measure == "adjusted" else [case.cards]
     for cards in orders:
-        criterion = held(case.S, cards, measure)
+        criterion = criterion_of_matrix(case.S, cards, measure)
         choices = product(*(combinations(range(p), c) for c in cards))
         if measure != "adjusted":  # the order is no matter: one of those that differ in it only
             choices = (one for one in choices if _sorted(one, cards))

@@ -4,7 +4,7 @@ A recipe is a section "### Recipe: ...", whose blocks of code are taken in their
 begins with the comment of a path is a new file. A diff changes one file, whose path stands behind ``---``, at
 the only place that has its lines. Any other Python block is run, and so is each line of a block of ``sh``: a
 module with its arguments. A recipe fails where a block does, where it changes more than four files, or where
-ruff finds fault with one of them; with ``--suite`` also where one of the quick tests fails afterwards.
+ruff finds fault with one of them; with ``--suite`` also where a quick test of `TOUCHED` fails afterwards.
 """
 
 from __future__ import annotations
@@ -27,6 +27,13 @@ ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "build", "dist", "_build", "*.egg-info")
 #: Files that a recipe may touch, at most: a keyword has its type, its description, and three steps of a fit.
 MOST = 5
+
+#: Tests of the layers that recipes touch: what goes through all methods, measures, columns and keywords.
+TOUCHED = """
+    tests/test_imports.py tests/test_api.py tests/test_docs.py tests/measures tests/fit/test_fits.py
+    tests/fit/test_method_pages.py tests/fit/test_units.py tests/show/test_variance.py
+    tests/show/test_summary.py tests/show/test_methods_text.py tests/results/test_described.py
+"""
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
@@ -120,22 +127,21 @@ def copied(place: Path) -> None:
 
 
 def run_suite(place: Path, processes: int = 2) -> None:
-    """Run the quick tests in the copy at `place`, but for those of the recipes, which are used up there.
+    """Run the quick tests of `TOUCHED` in the copy at `place`.
 
     Raises
     ------
     RuntimeError
         Where a test fails; the message holds the end of what pytest printed.
     """
-    suite = "tests --ignore=tests/test_recipes.py"
-    _run([sys.executable, "-m", *f"pytest -q -p no:cacheprovider -n {processes} {suite}".split()], place)
+    _run([sys.executable, "-m", *f"pytest -q -p no:cacheprovider -n {processes} {TOUCHED}".split()], place)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Follow them; 1 where one fails."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recipes", description=__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="recipes whose name holds this")
-    parser.add_argument("--suite", action="store_true", help="then run all quick tests in the copy")
+    parser.add_argument("--suite", action="store_true", help="then run the tests of the layers touched")
     given = parser.parse_args(arguments)
     rows, failed = [], []
     for recipe in recipes():

@@ -28,6 +28,8 @@ PAGES = {
     "speed": ("speed", "repeats"),
     "scale": ("scale", "scale-limits"),
     "peers": ("peers",),
+    "loadings": ("loadings",),
+    "groups": ("groups",),
 }
 
 
@@ -107,7 +109,7 @@ def run_tables(
         body = [*body, show(table, True)]
         print(f"\n{show(table, False)}", flush=True)
         print(f"[{one}: {time.perf_counter() - begun:.1f} s]", flush=True)
-    took = f"All of it took {time.perf_counter() - start:.0f} s."
+    took = f"Total time: {time.perf_counter() - start:.0f} s."
     print(f"\n{took}")
     if given.write:
         write_section(name, "\n\n".join([*body, took]))

@@ -35,7 +35,7 @@ PLANTED = (
 
 @dataclass(frozen=True)
 class Case:
-    """Data, and what is asked of them: `known` holds the fewest nonzeros known, every and total."""
+    """Data, and a share to keep: `known` contains the fewest nonzeros known, every and total."""
 
     label: str
     op: Callable[[], Operator]
@@ -106,9 +106,9 @@ def fewest(folder: Path | None, full: bool) -> Table:
                     ]
                 )
     table.notes = [
-        'Greedy: method="controlled", whose promise is on every component, with the F1 of planted supports. '
-        "Wine, colon and leukemia are standardised where not called raw. CPU seconds, one thread.",
-        "F1 of n nonzeros cannot exceed 2n / (n + 120) where 120 are planted and n are fewer. "
+        'Greedy: method="controlled", which keeps the share after every component, with the F1 of planted '
+        "supports. Wine, colon and leukemia are standardised unless called raw. CPU seconds, one thread.",
+        "With 120 planted nonzeros, F1 of n < 120 nonzeros is at most 2n / (n + 120). "
         "Dense: more than a third of the loadings are nonzero.",
     ]
     return table

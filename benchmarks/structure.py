@@ -18,7 +18,7 @@ import pandas as pd
 import spcastat as sp
 from benchmarks.report import Table, add_data, command_line, read_arguments, stamp, write_section
 
-#: A call, what was asked of it, and the fit or figure, made when it is asked for.
+#: A case, its reference value, and a function that computes the value of spcastat.
 Case = tuple[str, str, Callable[[], str]]
 
 
@@ -100,12 +100,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = command_line("structure", __doc__, ())
     add_data(parser, "no more than without")
     given = read_arguments(parser, (), arguments)
-    table = Table("Rules, groups and the data of statisticians", ["what", "asked", "found", "s"])
-    for what, asked, found in cases(given.data):
+    table = Table("Rules, groups and the data of statisticians", ["case", "reference", "found", "s"])
+    for case, reference, found in cases(given.data):
         begun = time.process_time()
-        table.rows.append([what, asked, found(), f"{time.process_time() - begun:.2f}"])
+        table.rows.append([case, reference, found(), f"{time.process_time() - begun:.2f}"])
     table.notes = [
-        "Shares of the total variance, adjusted where nothing else is said. CPU seconds, one thread."
+        "Shares of the total variance, adjusted unless stated otherwise. References: all partitions or "
+        "unions enumerated, or the best known value. CPU seconds, one thread."
     ]
     print(table.show(False))
     if given.write:

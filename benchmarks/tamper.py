@@ -1,8 +1,8 @@
 """Tampered files of fits: ``python -m benchmarks.tamper [--flips 2000] [--manifests 2000] [--seed 0]``.
 
-Every single truncation of five saved fits, flipped bits, and manifests changed at random with a right digest.
+Every single truncation of five saved fits, flipped bits, and contents changed at random.
 Each file is opened in a worker process and used; it must end in a right fit or in an error of the package,
-within 10 s of the processor and 500 MB. A changed manifest with a right digest may end in "forged": a fit of
+within 10 s of the processor and 500 MB. Changed contents may end in "forged": a fit of
 right kinds, shapes and sizes, whose numbers were changed by someone who could as well have saved another fit.
 Prints the counts, and ends with 1 unless wrong, foreign and hang are zero.
 """

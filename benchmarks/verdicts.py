@@ -27,8 +27,8 @@ def verdict(path: Path, saved: Saved, sealed: bool = False) -> tuple[str, str]:
 
     Right is a fit that equals the saved one, or whose parts agree: measures and variances are computed again
     from its loadings and moments by formulas of this module. Everything a user would do with it is done.
-    Where the digest is right (`sealed`), other numbers of the right kinds, shapes and sizes are "forged", and
-    warnings of NumPy about them do not count; otherwise they are "wrong".
+    Where contents were changed on purpose (`sealed`), other numbers of the right kinds, shapes and sizes are
+    "forged", and warnings of NumPy about them do not count; otherwise they are "wrong".
     """
     try:
         with warnings.catch_warnings():

@@ -1,11 +1,11 @@
-"""Make the gallery: docs/gallery.md and its figures in docs/gallery/, each by the lines that it shows.
+"""Make the gallery: docs/gallery.md and its figures in docs/gallery/, each drawn by the code on the page.
 
     python docs/gallery.py [NAME ...]
 
-Most data are drawn with the shapes of real sets (tests/plots/shapes.py): 5 to 2,000 variables, 50 to 10,000
-rows. The first twelve tables are real (of scikit-learn and statsmodels) or bundled, and one is a simulated
-questionnaire; they are drawn as a new user gets them: what `choose` takes, no options but groups.
-With names only these figures are drawn again; the page is always written whole.
+Most data are simulated with the dimensions of real data sets (tests/plots/shapes.py): 5 to 2,000 variables,
+50 to 10,000 rows. The first twelve tables are real (from scikit-learn and statsmodels), bundled, or a
+simulated questionnaire; their figures use the choices of `choose` and no plot options except groups.
+With names, only these figures are drawn again; the page is always written completely.
 """
 
 from __future__ import annotations
@@ -38,17 +38,18 @@ DPI = 80
 
 INTRO = """# Gallery
 
-Every figure is drawn by the lines above it: the first twelve from tables as a new user gets them, with what
-`choose` takes and no options but groups, the others from data with the shapes of real sets. The page is made
-by `python docs/gallery.py`.
+Each figure is drawn by the code above it. The first twelve show common data sets with the choices of `choose`
+and no plot options except groups; the others use simulated data with the dimensions of real data sets. The
+command `python docs/gallery.py` writes this page.
 """
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the gallery: the data it is drawn from, the lines that draw it, and what they show."""
+    """A figure of the gallery: its heading, its data, a caption, and the code that draws it."""
 
     name: str
+    title: str
     data: str
     about: str
     code: str
@@ -57,165 +58,218 @@ class Figure:
 
 #: Tables whose variables have one unit.
 ONE_UNIT = ("digits",)
-#: Tables as a new user gets them: name -> data, what they are, whether rows have groups.
+#: Default figures of common data sets: name -> heading, data, caption, whether rows have groups.
 TABLES = {
-    "wine": ("sklearn wine", "Wines of three cultivars (scikit-learn).", True),
-    "breast-cancer": ("sklearn breast_cancer", "Cells of two kinds of tumours (scikit-learn).", True),
-    "diabetes": ("sklearn diabetes", "Patients with diabetes (scikit-learn).", False),
-    "iris": ("sklearn iris", "Flowers of three species (scikit-learn).", True),
-    "digits": ("sklearn digits", "Pixels of handwritten digits, all in one unit (scikit-learn).", True),
-    "pitprops": ("pitprops", "Pit props: rows drawn with their published correlations (bundled).", False),
-    "macrodata": (
-        "statsmodels macrodata",
-        "Quarters of the economy of the United States (statsmodels).",
+    "wine": ("Wines", "sklearn wine", "Wines of three cultivars (scikit-learn).", True),
+    "breast-cancer": (
+        "Breast cancer cells",
+        "sklearn breast_cancer",
+        "Cells of benign and malignant tumours (scikit-learn).",
+        True,
+    ),
+    "diabetes": ("Diabetes patients", "sklearn diabetes", "Patients with diabetes (scikit-learn).", False),
+    "iris": ("Iris flowers", "sklearn iris", "Flowers of three species (scikit-learn).", True),
+    "digits": (
+        "Handwritten digits",
+        "sklearn digits",
+        "Pixels of handwritten digits, all in the same unit (scikit-learn).",
+        True,
+    ),
+    "pitprops": (
+        "Pitprops",
+        "pitprops",
+        "Pitprops: synthetic rows with the published correlations (bundled).",
         False,
     ),
-    "statecrime": ("statsmodels statecrime", "Crime and people of 51 states (statsmodels).", False),
-    "fair": ("statsmodels fair", "What readers of a magazine said of their marriages (statsmodels).", False),
-    "anes96": ("statsmodels anes96", "Voters of 1996, by their vote (statsmodels).", True),
-    "elnino": ("statsmodels elnino", "Temperatures of the sea: years by months (statsmodels).", False),
-    "questionnaire": ("questionnaire", "A questionnaire of five scales of five items (simulated).", True),
+    "macrodata": (
+        "Macroeconomic series",
+        "statsmodels macrodata",
+        "Quarterly macroeconomic data of the United States (statsmodels).",
+        False,
+    ),
+    "statecrime": (
+        "Crime in US states",
+        "statsmodels statecrime",
+        "Crime and demography of the states of the USA (statsmodels).",
+        False,
+    ),
+    "fair": ("Survey on marriages", "statsmodels fair", "Magazine survey on marriages (statsmodels).", False),
+    "anes96": (
+        "Voters of 1996",
+        "statsmodels anes96",
+        "Voters in the United States election of 1996, by vote (statsmodels).",
+        True,
+    ),
+    "elnino": (
+        "Sea temperatures",
+        "statsmodels elnino",
+        "Sea surface temperatures, years by months (statsmodels).",
+        False,
+    ),
+    "questionnaire": (
+        "Questionnaire",
+        "questionnaire",
+        "A questionnaire of five scales of five items (simulated).",
+        True,
+    ),
 }
 FIGURES = (
     *(
         Figure(
             f"table-{name}",
+            title,
             data,
             about,
             f"choice = sp.choose(df{'' if name in ONE_UNIT else ', scale=True'})\n"
             f"ax = choice.fit.biplot({'groups=group' if groups else ''})",
         )
-        for name, (data, about, groups) in TABLES.items()
+        for name, (title, data, about, groups) in TABLES.items()
     ),
     Figure(
         "wine",
+        "Biplot with groups and outlines",
         "wine",
-        "Thirteen variables in three groups of rows. Each variable has a loading on one component alone, so "
-        "that all are listed, the largest first.",
+        "Thirteen variables, rows in three groups. Each variable has a nonzero loading on one component "
+        "only, so they are listed at the ends of the axes, the largest first.",
         "fit = sp.spca(df, k=2, card=5, scale=True)\n"
         'ax = fit.biplot(groups=group, outline="normal", centroids=True)',
     ),
     Figure(
         "row-names",
+        "Biplot with names of rows",
         "small wine",
-        "Fifty rows with their names, and dense components: every arrow is named at its tip, or by a number "
-        "that the note explains. Rows without room are counted.",
+        "Fifty rows with names, and dense components: every arrow has its name at the tip, or a number that "
+        "the note explains. The note gives the number of rows whose names do not fit.",
         'fit = sp.spca(df, k=2, method="pca", scale=True)\nax = fit.biplot(labels=12)',
     ),
     Figure(
         "correlations-as-arrows",
+        "Biplot with correlations as arrows",
         "cells",
-        "Correlations as arrows: variables with a nonzero loading are drawn strongly, the others faintly.",
+        "Arrows are correlations; variables with zero loadings are drawn faintly.",
         "fit = sp.spca(df, k=2, card=6, scale=True)\n"
         'ax = fit.biplot(arrows="correlations", groups=group, outline="hull", max_arrows=18)',
     ),
     Figure(
         "circle",
+        "Circle of correlations",
         "collinear cells",
-        "The circle of correlations of thirty variables that hardly differ: numbers and their key "
-        "where names "
-        "have no room.",
+        "Thirty collinear variables: numbers and a key replace names that do not fit.",
         "fit = sp.spca(df, k=2, card=8, scale=True)\nax = fit.plot_correlations()",
     ),
     Figure(
         "eight-groups",
+        "Biplot of many variables and eight groups",
         "census",
-        "A hundred variables with long names, 1,994 rows in eight groups, no colour twice.",
+        "A hundred variables with long names, 1,994 rows in eight groups of different colours.",
         'fit = sp.spca(df, k=2, card=9, method="greedy", scale=True)\n'
         "ax = fit.biplot(groups=group, centroids=True)",
     ),
     Figure(
         "loadings-by-group",
+        "Loadings in groups of variables",
         "census",
-        "Loadings of variables in groups; names are shortened in the middle.",
+        "Loadings of variables in groups; long names are shortened in the middle.",
         'fit = sp.spca(df, k=4, card=6, method="greedy", scale=True)\n'
         'ax = fit.plot_loadings(sections=[name.rsplit("_", 1)[1] for name in df.columns])',
     ),
     Figure(
         "genes",
+        "Biplot of wide data",
         "genes",
-        "2,000 variables and 62 rows: the thirty longest arrows, and how many variables are not drawn.",
+        "2,000 variables and 62 rows: the thirty longest arrows, and the number of variables not drawn.",
         'fit = sp.spca(df, k=2, card=25, method="greedy", scale=True)\nax = fit.biplot(groups=group)',
     ),
     Figure(
         "genes-scree",
+        "Cumulative variance of wide data",
         "genes",
-        "The whole spectrum of the same data, added up, beside the sparse components.",
+        "The cumulative spectrum of the same data, and the sparse components.",
         'fit = sp.spca(df, k=3, card=25, method="greedy", scale=True)\n'
         'ax = fit.screeplot(kind="cumulative", max_components=61)',
     ),
     Figure(
         "letters",
+        "Biplot of 10,000 rows",
         "letters",
-        "10,000 rows in twelve groups; points are an image within vector graphics, and the t ellipses are "
-        "hardly moved by far rows.",
+        "10,000 rows in twelve groups; in vector graphics the points are rasterised. Ellipses of a t "
+        "distribution are robust to outliers.",
         'fit = sp.spca(df, k=2, card=5, method="greedy", scale=True)\n'
         'ax = fit.biplot(groups=group, outline="t", level=0.5)',
     ),
     Figure(
         "letters-scores",
+        "Pairs of scores with densities",
         "letters",
         "Pairs of scores with the density of each component.",
         'fit = sp.spca(df, k=4, card=5, method="greedy", scale=True)\nax = fit.plot_scores()',
     ),
     Figure(
         "exams",
+        "Biplot coloured by a numeric variable",
         "exams",
-        "Five variables, 88 rows; the colour is a number.",
+        "Five variables, 88 rows; the colour shows a numeric variable.",
         'fit = sp.spca(df, k=2, method="pca", scale=True)\n'
         'ax = fit.biplot(color="statistics", palette="cividis")',
     ),
     Figure(
         "one-component",
+        "Scores of one component",
         "exams",
-        "One component alone: its density, with a mark for each row.",
+        "The density of a single component, with a mark for each row.",
         'fit = sp.spca(df, k=1, card=3, scale=True)\nax = fit.plot_scores(groups=df["algebra"] > 0)',
     ),
     Figure(
         "far-row",
+        "Biplot with an outlier",
         "far row",
-        "One row far from all others leaves arrows and points their room.",
+        "One outlier does not compress the other points and the arrows.",
         "fit = sp.spca(df, k=2, card=4, scale=True)\nax = fit.biplot(labels=1)",
     ),
     Figure(
         "far-row-contributions",
+        "Contributions of rows",
         "far row",
-        "The rows that make most of a component; were all equal, each would give what the line shows.",
+        "The rows with the largest contributions to a component; the line marks equal contributions.",
         'fit = sp.spca(df, k=2, card=4, scale=True)\nax = fit.plot_contributions("rows", max_rows=12)',
     ),
     Figure(
         "spectra",
+        "Loadings as lines",
         "spectra",
-        "Loadings of a hundred wavelengths as lines over the columns, whose names are numbers.",
+        "Loadings at a hundred wavelengths, drawn as lines; the names of the columns are numbers.",
         'fit = sp.spca(df, k=3, card=25)\nax = fit.plot_loadings(kind="line")',
     ),
     Figure(
         "spectra-biplot",
+        "Biplot of spectra",
         "spectra",
-        "The same in a biplot: neighbours all but coincide, and share numbers.",
+        "The same data in a biplot: neighbouring wavelengths nearly coincide and share a number.",
         "fit = sp.spca(df, k=2, card=12)\nax = fit.biplot(groups=group)",
     ),
     Figure(
         "intervals",
+        "Loadings with bootstrap intervals",
         "survey",
-        "Thirty long questions: loadings with their bootstrap intervals, grey where they hold zero.",
+        "Thirty questions with long names: loadings with bootstrap intervals, grey if they include zero.",
         'fit = sp.spca(df, k=3, card=6, method="greedy", scale=True)\n'
         "intervals = fit.bootstrap(50).conf_int()\n"
         "ax = fit.plot_loadings(intervals=intervals)",
     ),
     Figure(
         "cos2",
+        "Quality of representation (cos2)",
         "survey",
-        "How well two components show the questions.",
+        "The share of the variance of each question that two components represent.",
         'fit = sp.spca(df, k=2, card=6, method="greedy", scale=True)\n'
         'ax = fit.plot_contributions(kind="cos2", components=[1, 2])',
     ),
     Figure(
         "supplement",
+        "Supplementary variables, levels and rows",
         "equal names",
-        "Names that differ in their middle are told apart by their number. Supplementary variables, "
-        "levels and "
-        "new rows lie on the scale of the others.",
+        "Supplementary variables, levels and new rows are on the scale of the others. Shortened names that "
+        "would be equal are numbered.",
         'fit = sp.spca(df, k=2, method="pca", scale=True)\n'
         'depth, site = df.iloc[:, 0] - df.iloc[:, 1], ["hill", "lake", "wood"] * 40\n'
         'further = pd.DataFrame({"depth": depth, "site": site})\n'
@@ -224,92 +278,106 @@ FIGURES = (
     ),
     Figure(
         "new-rows",
+        "Biplot with new rows",
         "small wine",
-        "Rows that took no part in the fit, on its scale.",
+        "Rows that were not fitted, on the scale of the fit.",
         "fit = sp.spca(df.iloc[:40], k=2, card=8, scale=True)\nax = fit.biplot(new=df.iloc[40:])",
     ),
     Figure(
         "frequency",
+        "Selection frequencies",
         "exams",
-        "How often fits of half of the rows select each variable.",
+        "The frequency with which fits of half of the rows select each variable.",
         'fit = sp.spca(df, k=2, card=3, method="greedy", scale=True)\nax = fit.stability(20, rng=0).plot()',
     ),
     Figure(
         "diagnostics",
+        "Diagnostics of rows",
         "cells",
-        "Rows that lie far out within the components, or far from what they describe.",
+        "Rows far from the centre within the span of the loadings (T2), or far from that span (Q).",
         "fit = sp.spca(df, k=3, card=8, scale=True)\nax = fit.plot_diagnostics(groups=group)",
     ),
     Figure(
         "choice",
+        "Choice of the cardinality",
         "wine",
         "Cross-validation: the sparsest fit to which no further loadings are worth adding.",
         "choice = sp.choose(df, k=3, scale=True, rng=0)\nax = choice.plot()",
     ),
     Figure(
         "components",
+        "Choice of the number of components",
         "survey",
-        "How many components stand out of noise.",
+        "Eigenvalues and their 95 % quantiles in noise.",
         "choice = sp.choose_k(df, scale=True, n_draws=99, rng=0)\nax = choice.plot()",
     ),
     Figure(
         "images",
+        "Loadings as images",
         "images",
-        "Loadings as images; pixels without a loading are white.",
+        "Loadings as images; pixels with zero loadings are white.",
         'fit = sp.spca(df, k=4, card=20)\nax = fit.plot_loadings(kind="image", shape=(12, 12))',
     ),
     Figure(
         "scree",
+        "Scree plot with a noise limit",
         "cells",
-        "Sparse and dense components in percent of the total variance; above the dashed line stands what "
-        "noise does not give.",
+        "Sparse and dense components in percent of the total variance; components above the dashed line "
+        "exceed noise.",
         "fit = sp.spca(df, k=3, card=8, scale=True)\n"
         "noise = sp.choose_k(df, scale=True, n_draws=99, rng=0)\n"
         'ax = fit.screeplot(kind="share", parallel=noise, max_components=12)',
     ),
     Figure(
         "path",
+        "Measures along a path",
         "wine",
-        "Measures along a path over the cardinality.",
+        "Measures of variance along a path of cardinalities.",
         "path = sp.spca_path(df, 2, scale=True)\n"
         'ax = path.plot(measures=["adjusted", "pev", "least_squares"], x="card")',
     ),
     Figure(
         "compare",
+        "Comparison of fits",
         "wine",
-        "Fits beside one another.",
+        "Three fits side by side.",
         'fits = {f"card={card}": sp.spca(df, k=3, card=card, scale=True) for card in (3, 5, 7)}\n'
         "ax = sp.compare(fits).plot()",
     ),
     Figure(
         "reconstruction",
+        "Reconstruction error",
         "cells",
-        "The error with which the first components give the data back.",
+        "Reconstruction error by number of components.",
         'fit = sp.spca(df, k=6, card=6, method="greedy", scale=True)\nax = fit.screeplot(kind="error")',
     ),
     Figure(
         "coordinates",
+        "Sparse principal coordinates",
         "coordinates",
-        "Sparse principal coordinates over the rows.",
+        "Sparse principal coordinates of the rows.",
         "fit = sp.spco(df, k=2, zeros=0.5)\nax = fit.plot(groups=group)",
     ),
     Figure(
         "coordinates-path",
+        "Path of sparse principal coordinates",
         "coordinates",
-        "What sparse coordinates keep, from none of them zero to nearly all.",
+        "Measures of sparse coordinates, from no zeros to nearly all zeros.",
         "ax = sp.spco(df, k=2, zeros=0.5).path().plot()",
     ),
     Figure(
         "dark",
+        "Dark style",
         "cells",
-        "A dark style: ink, arrows and grey tones follow the paper.",
+        "A dark style: text, arrows and grey tones follow the background.",
         'fit = sp.spca(df, k=2, card=6, scale=True)\nax = fit.biplot(groups=group, outline="normal")',
         "dark_background",
     ),
     Figure(
         "talk",
+        "Style for talks",
         "wine",
-        'The context "talk" of seaborn: text, lines and marks grow, and the figure with them.',
+        'The context "talk" of seaborn enlarges text, lines and markers, and the figure.',
         "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group, components=(1, 2))",
         "talk",
     ),
@@ -441,7 +509,7 @@ def main(chosen: list[str]) -> None:
         )
         code = figure.code if not style else style.strip() + "\n    " + figure.code.replace("\n", "\n    ")
         parts.append(
-            f"## {figure.name.replace('-', ' ').capitalize()}\n\n{figure.about} ({sizes(figure)})\n\n"
+            f"## {figure.title}\n\n{figure.about} ({sizes(figure)})\n\n"
             f"```python\n{code}\n```\n\n![{figure.about}](gallery/{figure.name}.png)\n"
         )
     (DOCS / "gallery.md").write_text("\n".join(parts), encoding="utf-8")

@@ -29,21 +29,29 @@ if TYPE_CHECKING:
     from spcastat.choosing import choose_k as choose_k
     from spcastat.coordinates import spco as spco
     from spcastat.correlations import correlation as correlation
+    from spcastat.groups import compare_groups as compare_groups
+    from spcastat.loadings import sparse_loadings as sparse_loadings
+    from spcastat.loadings import sparse_loadings_cov as sparse_loadings_cov
     from spcastat.plots.biplot import BiplotData as BiplotData
     from spcastat.progress import Step as Step
     from spcastat.results.choice import Choice as Choice
+    from spcastat.results.choice import ChoiceStability as ChoiceStability
     from spcastat.results.choice import ComponentChoice as ComponentChoice
     from spcastat.results.compare import Comparison as Comparison
     from spcastat.results.compare import compare as compare
     from spcastat.results.fit import SpcaResult as SpcaResult
     from spcastat.results.fit import load as load
+    from spcastat.results.groups import GroupComparison as GroupComparison
     from spcastat.results.interpretation import Supplement as Supplement
+    from spcastat.results.loadings import LoadingsBootstrap as LoadingsBootstrap
+    from spcastat.results.loadings import SparseLoadings as SparseLoadings
     from spcastat.results.path import SpcaPath as SpcaPath
     from spcastat.results.proofs import Certificate as Certificate
     from spcastat.results.resampling import Bootstrap as Bootstrap
     from spcastat.results.resampling import LoadingTest as LoadingTest
     from spcastat.results.resampling import SplitInference as SplitInference
     from spcastat.results.resampling import Stability as Stability
+    from spcastat.results.scales import Scales as Scales
     from spcastat.results.spco import SpcoPath as SpcoPath
     from spcastat.results.spco import SpcoResult as SpcoResult
     from spcastat.show.methods_text import Description as Description
@@ -53,12 +61,14 @@ if TYPE_CHECKING:
 #: Functions and modules -> the module that contains them, or the module itself.
 _HOME = {
     "compare": "spcastat.results.compare",
+    "compare_groups": "spcastat.groups",
     "correlation": "spcastat.correlations",
     "load": "spcastat.results.fit",
     "methods": "spcastat.catalogue",
     "spco": "spcastat.coordinates",
     **dict.fromkeys(("choose", "choose_k"), "spcastat.choosing"),
     **dict.fromkeys(("spca", "spca_cov", "spca_path"), "spcastat.api"),
+    **dict.fromkeys(("sparse_loadings", "sparse_loadings_cov"), "spcastat.loadings"),
     **{name: f"spcastat.{name}" for name in ("datasets", "errors", "measures", "plots", "sklearn")},
 }
 #: Classes of results, for annotations and ``isinstance`` -> the module that contains them.
@@ -66,15 +76,19 @@ _CLASSES = {
     "BiplotData": "spcastat.plots",
     "Certificate": "spcastat.results.proofs",
     "Choice": "spcastat.results.choice",
+    "ChoiceStability": "spcastat.results.choice",
     "Comparison": "spcastat.results.compare",
     "ComponentChoice": "spcastat.results.choice",
+    "GroupComparison": "spcastat.results.groups",
     "Description": "spcastat.show.methods_text",
+    "Scales": "spcastat.results.scales",
     "ScoreChunks": "spcastat.streams.local",
     "SpcaPath": "spcastat.results.path",
     "SpcaResult": "spcastat.results.fit",
     "Step": "spcastat.progress",
     "Summary": "spcastat.show.renderings",
     "Supplement": "spcastat.results.interpretation",
+    **dict.fromkeys(("LoadingsBootstrap", "SparseLoadings"), "spcastat.results.loadings"),
     **dict.fromkeys(("SpcoPath", "SpcoResult"), "spcastat.results.spco"),
     **dict.fromkeys(("Bootstrap", "Stability"), "spcastat.results.resampling"),
     **dict.fromkeys(("LoadingTest", "SplitInference"), "spcastat.results.resampling"),

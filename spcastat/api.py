@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 import numpy as np
 
 from spcastat.argument_types import (
+    ByRow,
     Card,
     Cards,
     Effort,
@@ -27,9 +28,10 @@ from spcastat.argument_types import (
     ScanOptions,
     SpcaOptions,
     Vector,
+    WeightsAre,
 )
 from spcastat.assess.draws import seed_of
-from spcastat.config import generator, listed, plural, warn
+from spcastat.config import generator, listed, one_of, plural, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
 from spcastat.fit.inputs import (
     Fitted,
@@ -46,6 +48,7 @@ from spcastat.fit.plan import Plan, Request, make_plan, require_components
 from spcastat.fit.run import Fit, run
 from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions
+from spcastat.reading.row_design import WEIGHTS
 from spcastat.results.call import Call
 from spcastat.results.fit import SpcaResult, result_of
 from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
@@ -72,6 +75,10 @@ def spca(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     method: MethodName | None = None,
     objective: Objective | None = None,
     effort: Effort | None = None,
@@ -96,6 +103,10 @@ def spca(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     method: MethodName | None = None,
     objective: Objective | None = None,
     effort: Effort | None = None,
@@ -119,6 +130,10 @@ def spca(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     method: MethodName | None = None,
     objective: Objective | None = None,
     effort: Effort | None = None,
@@ -143,6 +158,10 @@ def spca(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     method: MethodName | None = None,
     objective: Objective | None = None,
     effort: Effort | None = None,
@@ -155,19 +174,24 @@ def spca(
     progress: Progress = None,
     **options: Any,
 ) -> SpcaResult:
-    """Fit sparse principal components to rows.
+    """Fit sparse principal components to rows: scores X V with sparse weights V.
 
     ``sp.spca(df, k=3, card=5, scale=True)`` scales the variables to unit variance and finds three components
     of five variables each; ``sp.choose(df, scale=True)`` chooses both numbers. A formula can come first, as
     in R: ``sp.spca("~ a + b + log(c)", data=df, k=2)``. Printing the fit shows a summary; `loadings`,
     `variance` and `scores` are data frames, and `biplot()` draws them.
 
+    What is called loadings here are weights: each component is a sum of few variables, and a zero says that
+    the variable is not needed to compute the score. For sparse loadings in the sense of factor analysis,
+    where each variable depends on few components, see :func:`sparse_loadings`.
+
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
-        Rows are observations, columns are variables. Not modified. Files (.csv, .parquet) are given by name:
-        text of up to 100 MB and Parquet of up to 500 MB are read as a data frame; larger files and other data
-        larger than memory are read in chunks (see Notes). The first argument without a name, or ``data=``.
+        Rows are observations, columns are variables. Not modified. Files (.csv, .parquet, .sav, .dta) are
+        given by name: text of up to 100 MB and Parquet of up to 500 MB are read as a data frame; larger files
+        and other data larger than memory are read in chunks (see Notes). The first argument without a name,
+        or ``data=``.
     k : int
         Number of components; :func:`choose` can choose it.
     card : int, sequence of k ints, or mapping, optional
@@ -182,7 +206,7 @@ def spca(
         then computed from the residuals of the variables after regression on the covariates (partial PCA, see
         Notes). A formula runs as code: do not use one from an untrusted source. Each term must depend on its
         own row only, or store the parameters that it estimates from the data, as ``scale(a)`` does; others,
-        such as ranks, are refused. The estimates use the weights.
+        such as ranks, raise an error. The estimates use the weights.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
         Whether to divide columns by their standard deviations (ddof = 1). An array gives other divisors. With
         ``scale=True``, columns that are not centred at their means are divided by their root mean square
@@ -196,8 +220,20 @@ def spca(
         and scores use shrunk conditional means. "pairwise": compute each covariance from the rows that have
         both variables; a score is missing if a variable of its component is. See Notes.
     weights : str or array-like of shape (n,), optional
-        Nonnegative frequency weights: a row of weight 2 counts as two rows. A string names a column of the
-        data, which is then not used as a variable; new rows need not have it.
+        Nonnegative weights of the rows. A string names a column of the data, which is then not used as a
+        variable; new rows need not have it.
+    weights_are : {"frequency", "sampling"}
+        "frequency": a row of weight 2 counts as two rows. "sampling": weights of a survey, which need not be
+        whole numbers; they are divided by their mean, so that n stays the number of rows.
+    clusters : str or array-like of shape (n,), optional
+        Labels of the rows that belong together, as those of a person, a school, a plate or a day: the name of
+        a column, which is then not used as a variable (unless a formula names it), or one label for each row;
+        a Series is matched by index. See Notes.
+    strata : str or array-like of shape (n,), optional
+        Labels of the strata from which clusters (or rows) were sampled; given as `clusters` are.
+    block_length : int or "auto", optional
+        For rows in the order of time: draws take blocks of so many successive rows. "auto" is the rule of
+        Politis and White (2004; corrected 2009) for the scores of the first two principal components.
     method : str, optional
         A name in :func:`methods`. The default with `card` and with `variance` is "joint", a search over the
         supports of all components together. It has no nonnegative form: with `card` and `nonneg` the default
@@ -213,8 +249,8 @@ def spca(
     include, exclude : list of names, or mapping, optional
         For "joint": variables that every component must contain, or must not contain; a mapping gives them by
         component (``include={"PC1": ["age"], "PC2": ["sex"]}``). `card` includes the variables of `include`,
-        and the total variance includes excluded variables. With `variance`, the search is for the fewest
-        nonzeros that satisfy these rules.
+        and excluded variables still count in the total variance. With `variance`, the search is for the
+        fewest nonzeros that satisfy these rules.
     disjoint : bool
         For "joint": whether every variable is in at most one component. Without `card` and `variance`, every
         variable is in exactly one component, and the search chooses the groups: by PEV, unless `objective` is
@@ -297,8 +333,10 @@ def spca(
     exchanges with all others; the summary then also reports how many variables were searched.
 
     Files: a text table of up to 100 MB, uncompressed, and Parquet files that take up to 500 MB in memory are
-    read once, and everything is as for the data frame with these rows. An unnamed first column of a text
-    table has the row labels. Larger files are read in chunks.
+    read once, and results are those of the data frame with these rows. An unnamed first column of a text
+    table contains the row labels; read tables with other separators or decimal commas by ``pd.read_csv``.
+    Larger files are read in chunks. In SPSS (.sav, extra ``spss``) and Stata (.dta) files, values with labels
+    become ordered categories.
 
     Chunks: data larger than memory are read again in every pass. They may be the path of a CSV or Parquet
     file, a folder of Parquet files, a list of files or a pattern (``"trips/*.parquet"``), a
@@ -308,12 +346,12 @@ def spca(
     such a source, as in ``lambda: pd.read_csv(path, chunksize=100_000)``. Dask collections are processed by
     their workers. One pass computes means and covariances, and `scores` are computed chunk by chunk. All
     chunks must have the same columns; numeric `weights` are matched by position over all rows; and every term
-    of a formula must depend on its own row only. Every pass is compared with the first, and an error is
-    raised if a chunk has changed (partitions of dask are compared by numbers of rows and sums of columns).
-    Files that the rows are read from are never overwritten; where a source does not tell its files, as a
-    function or a DuckDB relation, `save` and `transform_to` refuse the path of any existing file of rows.
-    Methods that need the rows themselves are refused; with more than 3000 variables, so are all methods
-    except "joint", and "bcd-l0" with `card`.
+    of a formula must depend on its own row only. A source must give the same rows in the same order in every
+    pass; an error is raised if their number has changed.
+    Files that the rows are read from are never overwritten; if the files of a source are not known, as for a
+    function or a DuckDB relation, `save` and `transform_to` raise an error for the path of any existing file
+    of rows. Methods that need the rows themselves raise an error; with more than 3000 variables, so do all
+    methods except "joint", and "bcd-l0" with `card`.
 
     Screening: with more than 3000 variables, and if no covariance matrix is available, "bcd-l0" with `card`
     (at most 1000 nonzeros, and without `nonneg`) searches among the variables of largest variance, exchanges
@@ -326,18 +364,29 @@ def spca(
     to unit variance, and the indicator of a level is divided by the square root of the level's share p of the
     rows, times n / (n - 1), so that a numeric variable has variance 1 and a factor with m levels has total
     variance m - 1: the eigenvalues are those of FactoMineR and prince, although variances have the divisor
-    n - 1 here. Levels are selected one by one. `transform` refuses levels that did not occur in the fit.
+    n - 1 here. Levels are selected one by one. `transform` raises an error for levels that did not occur in
+    the fit.
+
+    Rows that belong together: `clusters`, `strata` and `block_length` do not change the loadings. The fit
+    keeps them, and everything that draws rows uses them: the bootstrap draws n_h - 1 of the n_h clusters of a
+    stratum with replacement, and weights them by n_h / (n_h - 1) (Rao, Wu and Yue, 1992), or blocks that
+    start at any row (Kuensch, 1989); halves and folds have whole clusters or blocks; tests for the number of
+    components flip the signs of a variable in a whole cluster or block; `test_loadings` permutes whole
+    clusters of equal size, or else draws signs of the contributions of clusters. With fewer than 20 clusters
+    the tests are liberal, as the print says. Without them rows are taken as independent. The draws depend on
+    the values of the rows and the seed, and not on the order of independent rows. Rows in chunks have no
+    clusters.
 
     Covariates (partial PCA): the variables are replaced by ``y - (z - mean(z)) B``, where B are the
     coefficients of their weighted least-squares regression, with an intercept, on the covariates z (the
     minimum-norm solution if covariates are collinear). Factors among the covariates need no `categorical`.
     Variances keep the divisor n - 1; with ``scale=True`` the components are those of the partial
-    correlations. The dot before the bar stands for the columns that do not follow it. `transform` applies B
+    correlations. The dot before the bar means all columns that do not follow the bar. `transform` applies B
     to new rows, whose factors may have no new levels. In draws, halves and folds of the rows the regression
     is repeated on the covariate columns of the fit, and the variances of draws are corrected for the degrees
     of freedom that this uses. Tests assume exchangeable rows, which residuals are not: :func:`choose_k` and
     `test_loadings` rotate the residuals to as many rows as there are degrees of freedom (Huh and Jhun, 2001).
-    Rows with missing values raise an error or are dropped; rows in chunks are refused.
+    Rows with missing values raise an error or are dropped; rows in chunks raise an error.
 
     Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), where x are the centred rows with
     conditional means for their missing values and C is the conditional covariance of these; weights count
@@ -346,13 +395,13 @@ def spca(
     rows per column the shrinkage is negligible. The model is fitted to columns in the units of the analysis:
     unscaled, divided by the standard deviations of their measured values with ``scale=True`` (the components
     are then those of the correlation matrix that EM gives), or divided by numbers given as `scale`. Values
-    must be missing at random, that is, for reasons that the measured values explain. With ``na="pairwise"``
-    they must be missing completely at random; variances are those of the measured values of each column, and
-    a correlation matrix that is not positive semidefinite is replaced by the nearest one that is, as the
-    summary then reports. A term of a formula is missing if any of its columns is, so that all 0/1 columns of
-    a factor are missing in a row without its level. Columns and rows without any value and constant columns
-    are refused, as are sparse data, chunks, more than 5000 variables, and methods that need the rows
-    themselves, because imputed rows vary too little.
+    must be missing at random: whether a value is missing may depend on measured values only. With
+    ``na="pairwise"`` they must be missing completely at random; variances are those of the measured values of
+    each column, and a correlation matrix that is not positive semidefinite is replaced by the nearest one
+    that is, as the summary then reports. A term of a formula is missing if any of its columns is, so that all
+    0/1 columns of a factor are missing in a row without its level. Columns and rows without any value and
+    constant columns raise an error, as do sparse data, chunks, more than 5000 variables, and methods that
+    need the rows themselves, because imputed rows vary too little.
 
     Examples
     --------
@@ -382,12 +431,21 @@ def spca(
                 **options,
             }
         )
+        grouped = {"clusters": clusters, "strata": strata, "block_length": block_length}
+        grouped["weights_are"] = weights_are
         reading = ReadOptions(
-            formula, read.get("context"), weights, na, read.get("categorical", "refuse"), read.get("k_em")
+            formula,
+            read.get("context"),
+            weights,
+            na,
+            read.get("categorical", "refuse"),
+            read.get("k_em"),
+            **grouped,
         )
         entered = open_rows(data, reading, read.get("center", True), scale, asked.k, read.get("blocks"))
         entered = entered.with_passes(read.get("passes"))
         described = {"formula": formula, "scale": scale, "na": na, "weights": weights, **_not_default(read)}
+        described |= grouped
         described["context"] = entered.context
         call = Call(spca, entered.data, {**asked.arguments, **described, "progress": progress})
         again = isinstance(data, Fitted)  # a refit, whose first fit has warned of unequal variances
@@ -420,6 +478,8 @@ def spca_cov(
     **options: Unpack[MethodOptions],
 ) -> SpcaResult:
     """Fit sparse principal components to a covariance or correlation matrix.
+
+    The loadings are weights, as for :func:`spca`; see :func:`sparse_loadings_cov` for the other sense.
 
     Parameters
     ----------
@@ -538,6 +598,10 @@ def spca_path(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     n_obs: int | None = None,
     covariance: bool | None = None,
     method: MethodName | None = None,
@@ -558,6 +622,10 @@ def spca_path(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     method: MethodName | None = None,
     objective: Objective | None = None,
     effort: Effort | None = None,
@@ -575,6 +643,10 @@ def spca_path(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     n_obs: int | None = None,
     covariance: bool | None = None,
     method: MethodName | None = None,
@@ -595,6 +667,10 @@ def spca_path(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     n_obs: int | None = None,
     covariance: bool | None = None,
     method: MethodName | None = None,
@@ -623,7 +699,13 @@ def spca_path(
     na : {"raise", "drop", "em", "pairwise"}
         How to treat missing values. See :func:`spca`.
     weights : str or array-like of shape (n,), optional
-        Nonnegative frequency weights. See :func:`spca`.
+        Nonnegative weights of the rows. See :func:`spca`.
+    weights_are : {"frequency", "sampling"}
+        Whether weights are numbers of equal rows, or those of a survey. See :func:`spca`.
+    clusters, strata : str or array-like of shape (n,), optional
+        Labels of the rows that belong together, and of the strata of the sample. See :func:`spca`.
+    block_length : int or "auto", optional
+        For dependent rows in the order of time. See :func:`spca`.
     n_obs : int, optional
         Number of rows from which a covariance matrix was computed.
     covariance : bool, optional
@@ -680,6 +762,9 @@ def spca_path(
         refuse_other_names("spca_path", options, method)
         options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
         options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
+        options |= given_of(clusters=clusters, strata=strata, block_length=block_length)
+        one_of("weights_are", weights_are, WEIGHTS)
+        options |= {} if weights_are == "frequency" else {"weights_are": weights_are}
         k = request_of({"k": k}).k
         entered, covariance, described = opened(data, covariance, options, None, k)
         function = spca_cov if covariance else spca

@@ -29,6 +29,7 @@ Vector: TypeAlias = Sequence[float] | NDArray[Any] | pd.Series | Column
 Labels: TypeAlias = list[Any] | tuple[Any, ...] | pd.Index  # names of variables
 Rng: TypeAlias = int | np.random.Generator | None
 Progress: TypeAlias = bool | Callable[[Step], object] | None
+WeightsAre: TypeAlias = Literal["frequency", "sampling"]
 Missing: TypeAlias = Literal["raise", "drop", "em", "pairwise"]
 Scale: TypeAlias = bool | Literal["blocks", "raw blocks", "mixed"] | Vector
 Card: TypeAlias = int | Sequence[int] | NDArray[Any] | pd.Series | Mapping[str, int] | Mapping[int, int]
@@ -243,6 +244,10 @@ class Changes(RowOptions, MatrixOptions, SupportRules, MethodOptions, total=Fals
     scale: Scale
     na: Missing
     weights: str | Vector | None
+    weights_are: WeightsAre
+    clusters: ByRow | None
+    strata: ByRow | None
+    block_length: int | Literal["auto"] | None
     n_obs: int | None
     method: MethodName | None
     objective: Objective | None

@@ -8,9 +8,11 @@ from functools import partial
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
+import pandas as pd
 
 from spcastat.api import finished, given_of, spca, spca_cov
 from spcastat.argument_types import (
+    ByRow,
     Cards,
     DataOptions,
     Effort,
@@ -23,11 +25,12 @@ from spcastat.argument_types import (
     Scale,
     ScanOptions,
     Vector,
+    WeightsAre,
 )
 from spcastat.assess import candidates, noise_tests
 from spcastat.assess.candidates import RULES
 from spcastat.assess.cardinalities import CardinalitySet, Fitter, path_cards
-from spcastat.assess.draws import seed_of, workers
+from spcastat.assess.draws import draw_generator, seed_of, workers
 from spcastat.assess.folds import MOMENTS, divided
 from spcastat.assess.noise_tests import (
     Draws,
@@ -41,11 +44,13 @@ from spcastat.assess.noise_tests import (
     pulled_in,
     standing,
 )
-from spcastat.assess.subsets import among, columns_near, half_of
+from spcastat.assess.row_groups import RowGroups, drawn_text
+from spcastat.assess.row_notices import notice
+from spcastat.assess.subsets import columns_near, half_of, in_memory
 from spcastat.assess.unequal_cardinalities import select
 from spcastat.config import one_of, real_number, shown, whole_number
-from spcastat.errors import ComponentsError, DataError, NoRowsError, OptionError
-from spcastat.fit.inputs import Opened, Source, opened, table_and_formula, warn_of_unequal_variances
+from spcastat.errors import ComponentsError, DataError, NoComponentsError, NoRowsError, OptionError
+from spcastat.fit.inputs import Source, opened, table_and_formula, warn_of_unequal_variances
 from spcastat.fit.options import RULE
 from spcastat.fit.plan import Plan, Request, make_plan
 from spcastat.fit.run import run
@@ -55,24 +60,15 @@ from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.regression import rotated
 from spcastat.linalg.scales import unit_of
 from spcastat.linalg.ties import is_sparse
-from spcastat.progress import listening
+from spcastat.progress import listening, stage
+from spcastat.reading.row_design import WEIGHTS, few_clusters
 from spcastat.results.call import Call, call_text
 from spcastat.results.choice import Choice, Chosen, ComponentChoice, LargeRows, Tested
 from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
+from spcastat.search.default import together as fitted_together
 from spcastat.search.joint_method import Joint
 
-# --- columns of wide chunks -----------------------------------------------------------------------
-
-
-#: Number of columns among which the choice is made.
-COLUMNS = MOMENTS
-#: The number of columns is at least this multiple of the number of nonzero loadings.
-ROOM = 2
-
-
-def is_wide(entered: Opened, by: str) -> bool:
-    """Return whether rows come in chunks and have more columns than the criterion can use."""
-    return entered.stream is not None and entered.p > (MOMENTS if by == "cv" else GRAM_ORDER)
+# --- requests of fits -----------------------------------------------------------------------------
 
 
 def request(fitting: Mapping[str, Any], k: int, card: Any) -> Request:
@@ -82,31 +78,15 @@ def request(fitting: Mapping[str, Any], k: int, card: Any) -> Request:
     return Request(k, card, further={n: v for n, v in fitting.items() if n not in known}, **own)
 
 
-def refuse_early(
-    entered: Opened, fitting: Mapping[str, Any], k: int, wanted: Sequence[CardinalitySet]
-) -> None:
-    """Raise, before rows are read, if the fit with the largest cardinality would be refused.
-
-    Raises
-    ------
-    OptionError
-        Also if the components have too many loadings for the columns of the choice.
-    """
-    most = largest(wanted)
-    if ROOM * sum(most) > COLUMNS:
-        raise OptionError(
-            f"cards holds {max(most)} for k={k}; for rows in chunks with {entered.p} variables the choice is "
-            f"made among {COLUMNS}, which allows {COLUMNS // ROOM // k} nonzeros per component. Give "
-            "smaller cards."
-        )
-    plan = make_plan(request(fitting, k, most), entered.p)
-    if entered.refuse is not None:
-        entered.refuse(plan, k)
-
-
 def largest(wanted: Sequence[CardinalitySet]) -> CardinalitySet:
     """Return the largest cardinality of each component."""
     return tuple(map(max, zip(*wanted, strict=True)))
+
+
+#: Number of columns that are tested of data too large to test all.
+COLUMNS = MOMENTS
+#: The number of columns is at least this multiple of the number of nonzero loadings.
+ROOM = 2
 
 
 def near_fit(op: Operator, k: int, card: CardinalitySet, seed: int) -> np.ndarray:
@@ -119,21 +99,19 @@ def near_fit(op: Operator, k: int, card: CardinalitySet, seed: int) -> np.ndarra
 # --- halves of the rows ---------------------------------------------------------------------------
 
 
-def is_tested_in_part(source: Source | Opened, cells: int) -> bool:
+def is_tested_in_part(source: Source, cells: int) -> bool:
     """Return whether the data are too large to test all columns, so that only some columns are tested.
 
     Parameters
     ----------
-    source : Source or Opened
-        The data, read or not.
+    source : Source
+        Rows in memory, or a covariance matrix.
     cells : int
-        Largest number of cells in memory for which all signs are flipped.
+        Largest number of cells for which all signs are flipped.
     """
-    if isinstance(source, Opened):
-        return source.stream is not None and source.p > GRAM_ORDER
     if source.op.p <= GRAM_ORDER or source.gaps is not None or not source.from_rows:
         return False
-    return source.matrix is None or source.matrix.shape[0] * source.op.p > cells
+    return bool(source.matrix.shape[0] * source.op.p > cells)
 
 
 def require_room(p: int, kmax: int, card: int) -> None:
@@ -168,7 +146,7 @@ def tested_part(source: Source, kmax: int, card: int, seed: int) -> Source:
 # --- the number of components ---------------------------------------------------------------------
 
 
-#: Default for `kmax`.
+#: Number of components that are tested at first, and at least.
 KMAX = 8
 #: Largest number of cells whose signs are flipped.
 MOST_CELLS = 20_000_000
@@ -187,6 +165,10 @@ def choose_k(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     n_obs: int | None = None,
     covariance: bool | None = None,
     rng: Rng = None,
@@ -206,6 +188,10 @@ def choose_k(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     rng: Rng = None,
     progress: Progress = None,
     **options: Unpack[DataOptions],
@@ -222,6 +208,10 @@ def choose_k(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     n_obs: int | None = None,
     covariance: bool | None = None,
     rng: Rng = None,
@@ -241,6 +231,10 @@ def choose_k(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     n_obs: int | None = None,
     covariance: bool | None = None,
     rng: Rng = None,
@@ -255,7 +249,7 @@ def choose_k(
         Rows, as for :func:`spca`, or a covariance or correlation matrix. The first argument without a name,
         or ``data=``.
     kmax : int, optional
-        Largest number of components; by default 8, or fewer if the data allow no more.
+        Largest number of components that are tested; by default 8, or more until two in a row are noise.
     sparse_card : int, optional
         Variables in a component of the sequential sparse test; 1.5 log(p) by default.
     alpha : float
@@ -270,7 +264,13 @@ def choose_k(
     na : {"raise", "drop", "em", "pairwise"}
         How to treat missing values. See :func:`spca` and Notes.
     weights : str or array-like of shape (n,), optional
-        Nonnegative frequency weights. See :func:`spca`.
+        Nonnegative weights of the rows. See :func:`spca`.
+    weights_are : {"frequency", "sampling"}
+        Whether weights are numbers of equal rows, or those of a survey. See :func:`spca`.
+    clusters, strata : str or array-like of shape (n,), optional
+        Labels of the rows that belong together, and of the strata of the sample. See :func:`spca`.
+    block_length : int or "auto", optional
+        For dependent rows in the order of time. See :func:`spca`.
     n_obs : int, optional
         Number of rows from which a covariance matrix was computed; needed for one.
     covariance : bool, optional
@@ -294,7 +294,8 @@ def choose_k(
     Raises
     ------
     OptionError
-        If a covariance matrix is given without `n_obs`, or a value is not allowed.
+        If a covariance matrix is given without `n_obs` or has polychoric correlations, or a value is not
+        allowed.
 
     Notes
     -----
@@ -303,31 +304,34 @@ def choose_k(
     three tests, k = max(min(P, D, M), Q):
 
     - P, parallel analysis, keeps the leading components whose eigenvalues are exceeded by the eigenvalue of
-      the same rank in at most a share `alpha` of the draws. Rows of very unequal norms do not appear as
-      components if all is noise, but with real components P may count them as further ones.
+      the same rank in at most a share `alpha` of the draws. In pure noise, rows of very unequal norms do not
+      look like components; next to real ones, P may count them.
     - D compares the first eigenvalue of the residuals given the earlier components with sign flips of these
       residuals, at the level `alpha` / 5.
-    - Q does the same with sparse components, each extended to all variables correlated with it, and so
-      finds weak components that strong ones hide from P. A component that explains less than .1 of the mean
+    - Q does the same with sparse components, each extended to all variables correlated with it, and so finds
+      weak components that strong ones mask in P. A component that explains less than .1 of the mean
       correlation of its variables, or less than .05 when extended, is not counted, as with many rows any
       small correlation is significant; if it is significant, none is counted after it.
     - M counts those of the leading min(P, D) components, rotated by varimax, that explain at least .1, too.
-      Others are detectable, but minor: they are named and not chosen.
+      The others are detectable but minor: they are reported but not chosen.
 
     Drawing stops once the outcome of a test is certain. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws;
     with fewer, the level of D and Q is the lowest possible, 1 / (`n_draws` + 1).
 
-    A covariance matrix is treated as the sample covariance matrix of normal rows. For rows in chunks, and for
-    more than 20 million cells, draws are made from the covariance matrix by the central limit theorem, with
-    the fourth moments of the rows (one more pass) and the norms of the largest rows, so that these draws also
-    allow for rows of very unequal norms. The signs of a weighted row are flipped together.
-    One very large row can hide all components, or appear as one. If one of the dense rows in memory has more
-    than 2.5 times the median size, with the variables standardised by median and median absolute deviation,
-    then all rows of more than 1.5 times the median size are first pulled in to that. The eigenvalues are
-    those of the rows pulled in; each variable keeps its variance. Rows that change the number are named.
+    A covariance matrix is treated as the sample covariance matrix of normal rows; a matrix of polychoric
+    correlations from :func:`spcastat.correlation` raises an error, as these vary more. For more than 20
+    million cells, draws are made from the covariance matrix by the central limit theorem, with the fourth
+    moments of the rows and the norms of the largest rows, so that these draws also allow for rows of very
+    unequal norms. The signs of a weighted row, and of a variable in a cluster or block, are flipped together.
+    From rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are
+    fewer). One very large row can hide all components, or appear as one. If one of the dense rows in memory
+    has more than 2.5 times the median size, with the variables standardised by median and median absolute
+    deviation, then all rows of more than 1.5 times the median size are first shrunk to that size. The
+    eigenvalues are computed from the shrunk rows; each variable keeps its variance. Rows that change the
+    number are reported.
 
     Correlated noise, as between neighbours in time or space, is not noise in this sense: all tests find
-    components in it.
+    components in it, unless `clusters` or `block_length` say which rows belong together.
 
     With ``na="em"`` or ``na="pairwise"``, missing values are replaced by the mean of their column, in the
     data and in the draws, and measured values are scaled to the variance of the column. A model of the
@@ -346,16 +350,25 @@ def choose_k(
         draws = Draws(alpha, n_draws, seed_of(rng))
         options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
         options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
+        options |= given_of(clusters=clusters, strata=strata, block_length=block_length)
+        one_of("weights_are", weights_are, WEIGHTS)
+        options |= {} if weights_are == "frequency" else {"weights_are": weights_are}
         entered, covariance, _ = opened(data, covariance, options, choose_k)
-        require_early(entered, kmax, sparse_card)
+        if entered.stream is not None:  # before rows in chunks are read
+            _asked(entered.p, entered.p, kmax, sparse_card, False)
         source = entered.source("")
         warn_of_unequal_variances(source, scale)
-        return standing_out(source, covariance, kmax, sparse_card, draws)
+        source = in_memory(source, draws.seed)
+        return standing_out(source, covariance, kmax, sparse_card, draws, entered.data)
 
 
-def standing_out(source: Source, covariance: bool, kmax: Any, card: Any, draws: Draws) -> ComponentChoice:
-    """Choose the number of components by tests, for data in a Source."""
-    p, seed = source.op.p, draws.seed
+def standing_out(
+    source: Source, covariance: bool, kmax: Any, card: Any, draws: Draws, data: Any
+) -> ComponentChoice:
+    """Choose the number of components by tests, for data in a Source; `data` are those of the call."""
+    p, seed, grows = source.op.p, draws.seed, kmax is None
+    drawn, remarks = drawn_text(source), about_rows(source, data)
+    sampled = (source.sampled_from or 0) > (source.n or 0)
     most, kmax, card = _asked(p, source.op.rank_limit, kmax, card, is_tested_in_part(source, MOST_CELLS))
     if not source.op.total > 0:
         raise DataError("The data have no variance: every column is constant.")
@@ -364,15 +377,16 @@ def standing_out(source: Source, covariance: bool, kmax: Any, card: Any, draws: 
         require_room(p, kmax, card)
         source, cells = tested_part(source, kmax, card, seed), noise_tests.MOST_CELLS
         most = min(most, max(source.op.rank_limit, 1))
-        kmax = min(kmax, most)
+        kmax, grows = min(kmax, most), False
     within = unit_of(float(source.op.diagonal().max()))
     unit = (source.op.unit * within) ** 2
     noise, rows = _noise(source, covariance, seed, cells, within)
-    found = standing(noise, kmax, card, draws)
+    limit = most if grows else kmax
+    found = standing(noise, kmax, card, draws, limit)
     large = None
     if rows is not None and rows.pulled:
         as_given = _of_rows(source, _standardised(source, within))
-        unchanged = standing(as_given, kmax, card, draws).k
+        unchanged = standing(as_given, kmax, card, draws, limit).k
         labels = [] if unchanged == found.k else [_label(source, i) for i in rows.far.tolist()]
         large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)
     return ComponentChoice(
@@ -382,7 +396,17 @@ def standing_out(source: Source, covariance: bool, kmax: Any, card: Any, draws: 
         most=most,
         tested=None if source.op.p == p else Tested(p, source.n or 0),
         large=large,
+        drawn=drawn,
+        remarks=remarks,
+        sampled=sampled,
     )
+
+
+def about_rows(source: Source, data: Any) -> list[str]:
+    """Return warnings of few clusters, and of rows that may not be independent."""
+    record = None if source.design is None else source.design.as_record
+    found = [few_clusters(record), notice(source, data) if source.from_rows else ""]
+    return [one for one in found if one]
 
 
 def _label(source: Source, row: int) -> str:
@@ -416,6 +440,12 @@ def _noise(
                 "n_obs is not given; the eigenvalues of noise depend on the number of rows from which the "
                 "covariance matrix was computed. Give n_obs=."
             )
+        if source.about.get("kind") == "polychoric":
+            raise OptionError(
+                "The matrix has polychoric correlations, which vary much more from sample to sample than the "
+                "correlations of normal rows, with which the tests would compare them. Give k=, or the rows: "
+                "choose_k(items, scale=True) tests the correlations of the items as numbers."
+            )
         S = op.block(np.arange(op.p)) / within**2
         return of_covariance(S, int(n), np.random.default_rng([seed, 1])), None
     if source.matrix is not None and source.matrix.shape[0] * op.p <= cells:
@@ -429,6 +459,11 @@ def _noise(
         raise DataError(
             f"The data have {source.n} rows of {op.p} variables with missing values, too many for random "
             "signs of every cell; give k=, or a sample of the rows."
+        )
+    if source.design is not None:
+        raise DataError(
+            f"The data have {source.n} rows of {op.p} variables that belong together, too many for random "
+            "signs of every cluster; give k=, or a sample of the clusters."
         )
     S = op.block(np.arange(op.p))
     return MomentNoise(S / within**2, source.free or 0.0, None, _tails(source, S)), None
@@ -448,7 +483,13 @@ def _of_rows(source: Source, Z: np.ndarray) -> RowNoise:
     gaps = np.isnan(Z)
     counts = w @ ~gaps  # the sum of the weights in each column
     rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
-    return RowNoise(rows if source.covariates is None else rotated(rows, source.covariates, w))
+    groups = RowGroups.of(source)
+    rows = rows[groups.rows]  # signs go by the content of rows, not by their order
+    if groups.count < len(rows):  # rotation of residuals would mix clusters
+        return RowNoise(rows, groups=groups.group)
+    if source.covariates is None:
+        return RowNoise(rows)
+    return RowNoise(rotated(rows, source.covariates[groups.rows], w[groups.rows]))
 
 
 def _tails(source: Source, S: np.ndarray) -> Tails | None:
@@ -458,11 +499,8 @@ def _tails(source: Source, S: np.ndarray) -> Tails | None:
     deviations = np.sqrt(np.diag(S))
     divisor = standard.scale * source.op.unit * deviations
     begin = partial(SquareProducts, standard.mean, np.where(divisor > 0, divisor, np.inf))
-    if source.stream is not None:
-        squares = source.stream.reduce(begin, "products of squares").result
-    else:
-        squares = begin()
-        squares.add(source.matrix, source.weights)
+    squares = begin()
+    squares.add(source.matrix, source.weights)
     fourth = squares.about(np.zeros(len(S))) * n / (n - 1.0) ** 2
     correlations = S / np.maximum(np.outer(deviations, deviations), np.finfo(float).tiny)
     ratio = fourth / (1.0 + 2.0 * correlations**2)
@@ -470,18 +508,17 @@ def _tails(source: Source, S: np.ndarray) -> Tails | None:
     return Tails(ratio, sizes) if np.isfinite(ratio).all() else None
 
 
-def require_early(entered: Opened, kmax: Any, card: Any) -> None:
-    """Raise, before rows in chunks are read, if `kmax` and `card` cannot be tested."""
-    if is_tested_in_part(entered, MOST_CELLS):
-        _, kmax, card = _asked(entered.p, entered.p, kmax, card, True)
-        require_room(entered.p, kmax, card)
-
-
 # --- the cardinalities ----------------------------------------------------------------------------
 
 
 #: Default candidates.
 GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
+#: Further ones, and the number of variables, if the prediction still improves at the last.
+FURTHER = (100, 200, 400, 700)
+#: Default number of divisions into folds, if that takes little time.
+REPEATS = 4
+#: Up to this many cells of the data, several divisions into folds make a difference, and take little time.
+FEW_CELLS = 1_000_000
 #: Whether all components have the same cardinality, each has its own, or the better of both.
 EACH = ("auto", "equal", "free")
 #: Largest number of folds and of repeats.
@@ -500,7 +537,7 @@ def choose(
     each: Literal["auto", "equal", "free"] = "auto",
     share: float = 0.9,
     folds: int = 5,
-    repeats: int = 1,
+    repeats: int | None = None,
     kmax: int | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
@@ -508,6 +545,10 @@ def choose(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     n_obs: int | None = None,
     covariance: bool | None = None,
     method: MethodName | None = None,
@@ -531,13 +572,17 @@ def choose(
     each: Literal["auto", "equal", "free"] = "auto",
     share: float = 0.9,
     folds: int = 5,
-    repeats: int = 1,
+    repeats: int | None = None,
     kmax: int | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     method: MethodName | None = None,
     objective: Objective | None = None,
     effort: Effort | None = None,
@@ -557,7 +602,7 @@ def choose(
     each: Literal["auto", "equal", "free"] = "auto",
     share: float = 0.9,
     folds: int = 5,
-    repeats: int = 1,
+    repeats: int | None = None,
     kmax: int | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
@@ -565,6 +610,10 @@ def choose(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     n_obs: int | None = None,
     covariance: bool | None = None,
     method: MethodName | None = None,
@@ -587,7 +636,7 @@ def choose(
     each: Literal["auto", "equal", "free"] = "auto",
     share: float = 0.9,
     folds: int = 5,
-    repeats: int = 1,
+    repeats: int | None = None,
     kmax: int | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
@@ -595,6 +644,10 @@ def choose(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
+    weights_are: WeightsAre = "frequency",
+    clusters: ByRow | None = None,
+    strata: ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
     n_obs: int | None = None,
     covariance: bool | None = None,
     method: MethodName | None = None,
@@ -617,7 +670,7 @@ def choose(
     cards : sequence of ints, optional
         Cardinalities to choose from, as in ``cards=range(2, 9)``; numbers of groups with `together`. By
         default 1 to 8, 10, 12, 15, 20, 30, 50 up to the number of variables (groups), and all if there are 20
-        or fewer.
+        or fewer. If more predict better, then 100, 200, 400, 700 and all of up to 1000 variables as well.
     by : {"cv", "ebic", "bic", "is", "variance"}, optional
         Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
         `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
@@ -627,12 +680,12 @@ def choose(
         "worth" is the sparsest fit to which no further loadings are worth adding. Further loadings are worth
         adding if they improve the prediction by more than one standard error of the difference, paired by
         fold, and if their improvement per loading is at least a fifth of the average improvement per loading
-        of the fit. The fifth applies if prediction is best with all loadings; if the sparsest of the best
-        fits has a share q of them, it is a fifth of sqrt(q).
-        "1se" is the sparsest fit whose error is within one standard error of the smallest error; "paired" the
-        sparsest whose error exceeds the smallest by less than one standard error of that difference ("cv"
-        only); "min" the best value. With "ebic", a difference of 2 takes the place of one standard error,
-        and "worth" uses the prediction error within the data.
+        of the fit. The fraction is 1/5 if prediction is best with all loadings, and sqrt(q)/5 if the sparsest
+        best fit has a share q of them; at least four fifths of what the best fit explains are kept. "1se" is
+        the sparsest fit whose error is within one standard error of the smallest error; "paired" the sparsest
+        whose error exceeds the smallest by less than one standard error of that difference ("cv" only); "min"
+        the best value. With "ebic", a difference of 2 takes the place of one standard error, and "worth" uses
+        the prediction error within the data.
     each : {"auto", "equal", "free"}
         "equal": one cardinality for all components. "free" ("cv" and "ebic" only): one for each. Starting
         from the equal choice, the cardinality of one component at a time is chosen by the same rule, with the
@@ -643,10 +696,13 @@ def choose(
         predicts better by more than one standard error; or if it has more and these are worth adding.
     share : float
         Share of the variance to keep, for ``by="variance"``.
-    folds, repeats : int
-        Number of folds, and of repeated divisions into folds.
+    folds : int
+        Number of folds.
+    repeats : int, optional
+        Number of divisions into folds, over which errors are averaged; by default 4 where that takes little
+        time (by the default method without rules, up to 200 variables and a million cells), and 1 otherwise.
     kmax : int, optional
-        Largest number of components, if `k` is not given; by default 8, or fewer if the data allow no more.
+        Largest number of components that are tested, if `k` is not given. See :func:`choose_k`.
     alpha : float
         Level of parallel analysis, if `k` is not given. See :func:`choose_k`.
     n_draws : int
@@ -659,7 +715,13 @@ def choose(
     na : {"raise", "drop", "em", "pairwise"}
         How to treat missing values. See :func:`spca`.
     weights : str or array-like of shape (n,), optional
-        Nonnegative frequency weights. See :func:`spca`.
+        Nonnegative weights of the rows. See :func:`spca`.
+    weights_are : {"frequency", "sampling"}
+        Whether weights are numbers of equal rows, or those of a survey. See :func:`spca`.
+    clusters, strata : str or array-like of shape (n,), optional
+        Labels of the rows that belong together, and of the strata of the sample. See :func:`spca`.
+    block_length : int or "auto", optional
+        For dependent rows in the order of time. See :func:`spca`.
     n_obs : int, optional
         Number of rows from which a covariance matrix was computed.
     covariance : bool, optional
@@ -688,7 +750,7 @@ def choose(
     -------
     Choice
         ``.card`` and ``.k``, the chosen cardinalities and number of components; ``.table``, the candidates;
-        ``.reason``, the choice in words; ``.fit``, the fit; ``.components``, the result of
+        ``.reason``, the choice in words; ``.fit``, the fit; ``.k_choice``, the result of
         :func:`spcastat.choose_k`, if it was called; ``.plot()``, ``.report()``.
 
     Raises
@@ -710,15 +772,13 @@ def choose(
     -----
     A fit implies the covariance matrix Sigma = V L V' + s2 I. In element-wise cross-validation each cell of a
     held-out row is predicted from the *other* cells of that row, with the model fitted to the rows outside
-    the fold: the error is (Omega x)_j / Omega_jj with Omega = Sigma^-1, and is reported as a share of the
-    error of the column means. Centring, scaling and formulas that estimate from rows are repeated without
-    each fold. A weighted row is in one fold with its whole weight. Rows that come in chunks are assigned to
-    folds by a hash of their values, so that equal rows share a fold, and one pass serves all folds.
+    the fold: the error is (Omega x)_j / Omega_jj with Omega = Sigma^-1, and is reported relative to the error
+    of the column means. Centring, scaling and formulas that estimate from rows are repeated without each
+    fold. A weighted row is in one fold with its whole weight. Equal rows share a fold, and so do rows of a
+    cluster or block; folds depend on the values of the rows and the seed, not on their order.
 
-    For rows in chunks with more than 1000 columns (3000 without cross-validation), the choice uses 1000
-    columns: those of the fit with the largest cardinality, then those most correlated with its components,
-    then those of largest variance. Errors, criteria and shares refer to these columns, and the reason says
-    so; ``.fit`` uses all columns.
+    Of rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are fewer).
+    The choice is made from it, as the print says; ``.fit`` uses all rows.
 
     With ``na="em"`` or ``na="pairwise"``, means and covariances are estimated without each fold from the
     measured values of the other rows. A held-out cell is predicted from the other *measured* cells of its
@@ -730,10 +790,9 @@ def choose(
 
     If the data are not exactly sparse, prediction is best with nearly all loadings, and the choice is a
     matter of interpretation: the printout says so, and shows the choices of other criteria. Loadings below
-    .45 of the root mean square of their component are then dropped. Rows that are hard to predict are so at
-    every cardinality, so that the difference of two errors varies much less than either error. The rule "1se"
-    does not use this, and chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed
-    data.
+    .45 of the root mean square of their component are then dropped. Errors at different cardinalities are
+    strongly correlated, so their difference varies much less than either. The rule "1se" does not use this,
+    and chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed data.
 
     Examples
     --------
@@ -748,9 +807,16 @@ def choose(
         one_of("each", each, EACH)
         share = real_number("share", share, 0.0, 1.0, open_low=True)
         folds = whole_number("folds", folds, 2, MOST_FOLDS)
-        repeats = whole_number("repeats", repeats, 1, MOST_FOLDS)
+        repeats = None if repeats is None else whole_number("repeats", repeats, 1, MOST_FOLDS)
         jobs, seed = workers(n_jobs), seed_of(rng)
         draws = Draws(alpha, n_draws, seed)
+        given_data, given_options = data, dict(options)
+        given_options |= {"k": k, "cards": cards, "by": by, "rule": rule, "each": each, "share": share}
+        given_options |= {"folds": folds, "repeats": repeats, "kmax": kmax, "alpha": alpha}
+        given_options |= {"n_draws": n_draws, "formula": formula, "scale": scale, "na": na, "rng": seed}
+        given_options |= {"weights": weights, "method": method, "objective": objective, "effort": effort}
+        given_options |= {"clusters": clusters, "strata": strata, "block_length": block_length}
+        given_options |= {"weights_are": weights_are}
         if kmax is not None:
             kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         refuse_controls("choose", "chooses the sparsity", options)
@@ -758,6 +824,9 @@ def choose(
         options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
         options |= given_of(method=method, objective=objective, effort=effort)
         options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
+        options |= given_of(clusters=clusters, strata=strata, block_length=block_length)
+        one_of("weights_are", weights_are, WEIGHTS)
+        options |= {} if weights_are == "frequency" else {"weights_are": weights_are}
         ruled = [f"{name}=" for name in RULE if options.get(name)]
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
@@ -769,47 +838,40 @@ def choose(
                 f"k={shown(k)} was given for {entered.p} variables; the choice compares components with the "
                 f"residual variance, so give at most {max(entered.p - 1, 0)}."
             )
-        wide = is_wide(entered, criterion)
-        if wide and ruled:
-            raise OptionError(
-                f"{ruled[0]} was given to choose() with {entered.p} variables in chunks, among which a part "
-                f"is chosen first, without a rule. Fit spca(data, k, card, {ruled[0]}...)."
-            )
-        if k is None:
-            require_early(entered, kmax, None)
-        if wide:
+        if entered.refuse is not None:  # before rows in chunks are read
             wanted = path_cards(_candidates(cards, entered.p), k or 1, entered.p)[1]
-            refuse_early(entered, fitting, k or 1, wanted)
+            entered.refuse(make_plan(request(fitting, k or 1, largest(wanted)), entered.p), k or 1)
+            if k is None:
+                _asked(entered.p, entered.p, kmax, None, False)
         components = None
-        source = entered.source(_rows_for(fitting, k or 1, entered.p))
+        whole = entered.source(_rows_for(fitting, k or 1, entered.p))
+        source = in_memory(whole, seed)
         if not source.op.total > 0:
             raise DataError("The data have no variance: every column is constant.")
-        if not wide:  # otherwise the fit warns
-            warn_of_unequal_variances(source, scale)
+        warn_of_unequal_variances(whole, scale)
+        drawn, remarks = drawn_text(source), about_rows(source, entered.data)
         if criterion in ("ebic", "bic") and source.free is None:
             raise OptionError(
                 f"by={criterion!r} depends on the number of rows, and n_obs is not given; give n_obs=, the "
                 "number of rows behind the matrix, or use by='is' or by='variance'."
             )
         if k is None:
-            components = standing_out(source, covariance, kmax, None, draws)
+            components = standing_out(source, covariance, kmax, None, draws, entered.data)
             k = components.k
             if k == 0:
-                raise ComponentsError(
+                raise NoComponentsError(
                     f"No component stands out of noise: {components.reason} Give k= to choose cardinalities "
                     "all the same."
                 )
             if source.gaps is not None and k > 1:  # the EM model has the rank of the fit
-                source = opened(entered.data, covariance, described, None, k)[0].source("")
+                whole = source = opened(entered.data, covariance, described, None, k)[0].source("")
         keys, wanted = path_cards(_candidates(cards, entered.p), k, entered.p)
-        if wide:
-            refuse_early(entered, fitting, k, wanted)
-            # only the columns most relevant for the fit with the largest cardinalities
-            source = among(source, near_fit(source.op, k, largest(wanted), seed))
         p = source.op.p
         if each == "free" and any(isinstance(key, tuple) for key in keys):
             raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
         parts = None
+        if repeats is None:
+            repeats = _repeats(source, _fitter(fitting, make_plan(request(fitting, k, 1), p), k, seed), folds)
         if criterion == "cv":
             rows_for = bool(_rows_for(fitting, k, entered.p))
             rows = entered.data
@@ -817,8 +879,7 @@ def choose(
         n = source.free
         plan = make_plan(request(fitting, k, 1), p)
         groups = None
-        if not wide:
-            plan = plan.on(source.spec, check=False)
+        plan = plan.on(source.spec, check=False)
         if ruled:
             groups = len(getattr(plan.solver, "together", None) or ()) or None
             if groups and criterion == "cv" and source.gaps is not None and source.gaps.missing.any():
@@ -832,17 +893,17 @@ def choose(
         fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan)
         found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p, groups)
         found.add(wanted)
+        if cards is None and not ruled:
+            keys, wanted = _extended(found, keys, wanted, criterion, share)
         chosen = select(found, keys, wanted, criterion, rule, each, share)
         card: Any = chosen.keys[chosen.place]
         card = list(card) if isinstance(card, tuple) else card
         arguments = {"k": k, "card": card, **described, **fitting}
         function = spca_cov if covariance else spca
-        if wide:  # the fit uses all columns
-            fit = function(data, **arguments, progress=False)
-        else:
-            each_card = chosen.cards[chosen.place]
-            call = Call(function, entered.data, {**arguments, "progress": False})
-            fit = finished(source, plan.with_card(each_card), found.search(each_card), call)
+        each_card = chosen.cards[chosen.place]
+        call = Call(function, entered.data, {**arguments, "progress": False})
+        best = found.search(each_card) if whole is source else found.final.run(whole.op, each_card)
+        fit = finished(whole, plan.with_card(each_card), best, call)
         table = candidates.table(found, chosen.cards, chosen.keys)
         return Choice(
             fit,
@@ -857,12 +918,63 @@ def choose(
                 repeats=repeats,
                 selected=chosen,
                 dense=float(found.errors(chosen.cards).error[-1]) if criterion == "cv" else None,
-                among=p if wide and p < entered.p else None,
                 groups=groups,
                 call=call_text(function, arguments),
+                drawn=drawn,
+                remarks=remarks if components is None else [],
             ),
             components,
+            partial(halves, given_data, given_options, whole) if can_halve(given_data, whole) else None,
         )
+
+
+def can_halve(data: Any, source: Source) -> bool:
+    """Return whether the data are rows in memory, all of them used, that :func:`halves` can take."""
+    held = isinstance(data, (pd.DataFrame, np.ndarray)) or is_sparse(data)
+    return held and source.matrix is not None and source.matrix.shape[0] == data.shape[0]
+
+
+def halves(data: Any, options: Mapping[str, Any], source: Source, n: int, seed: int) -> list[np.ndarray]:
+    """Return the loadings, shape (p, k), that :func:`choose` chooses in each of n random halves of the rows.
+
+    Without a component that stands out from noise they have the shape (p, 0).
+
+    Parameters
+    ----------
+    data : DataFrame, ndarray or sparse matrix
+    options : Mapping
+        The arguments of :func:`choose`.
+    source : Source
+        The same rows; it says which belong together, and are in the same half.
+    n, seed : int
+    """
+    groups, found = RowGroups.of(source), []
+    with stage("halves", n, "choices") as advance:
+        for number in range(n):
+            some = np.sort(groups.halves(draw_generator(seed, number))[0].rows)
+            found.append(_chosen_among(data, options, some))
+            advance(1)
+    p = max(V.shape[0] for V in found)
+    return [V if V.shape[1] else np.zeros((p, 0)) for V in found]
+
+
+def _chosen_among(data: Any, options: Mapping[str, Any], some: np.ndarray) -> np.ndarray:
+    """Return the loadings that :func:`choose` chooses for some of the rows."""
+    own = dict(options)
+    for name in ("weights", "clusters", "strata"):
+        values = own[name]
+        if values is not None and not isinstance(values, str):
+            own[name] = values.iloc[some] if isinstance(values, pd.Series) else np.asarray(values)[some]
+    if isinstance(data, pd.DataFrame):
+        rows = data.iloc[some]
+    else:
+        rows = data.tocsr()[some] if is_sparse(data) else data[some]
+    k, formula = own.pop("k"), own.pop("formula")
+    try:
+        chosen = choose(data=rows, k=k, formula=formula, progress=False, **own)
+    except NoComponentsError:
+        return np.zeros((0, 0))
+    return chosen.fit.loadings.to_numpy()
 
 
 def _candidates(cards: Any, p: int) -> Any:
@@ -870,6 +982,34 @@ def _candidates(cards: Any, p: int) -> Any:
     if cards is not None:
         return cards
     return sorted({card for card in GRID if card <= p} | ({p} if p <= 20 else set()))
+
+
+def _extended(
+    found: candidates.Candidates, keys: list[Any], cards: list[CardinalitySet], by: str, share: float
+) -> tuple[list[Any], list[CardinalitySet]]:
+    """Return the candidates, and larger ones if fits with more loadings may be better."""
+    p, last = found.op.p, max(cards[-1])
+    if last == p or p > MOMENTS or not candidates.gains_beyond(found, cards, by, share):
+        return keys, cards
+    further = [card for card in FURTHER if last < card < p]
+    new_keys, new = path_cards([*further, p], len(cards[-1]), p)
+    found.add(new)
+    return [*keys, *new_keys], [*cards, *new]
+
+
+def _repeats(source: Source, fitter: Fitter, folds: int) -> int:
+    """Return the default number of divisions into folds.
+
+    The average over several divisions depends less on the seed. One is used if the folds are fitted one at a
+    time, by another method, under rules or with missing values, and for many cells, where folds are much
+    alike; and if every fold is one row.
+    """
+    p, n = source.op.p, source.n or 0
+    slow = fitter.plan is not None or fitter.solver is not None or source.gaps is not None
+    # the fits of all folds are computed together
+    if slow or n <= folds or n * p > FEW_CELLS:
+        return 1
+    return int(np.clip(fitted_together(p) // (2 * folds), 1, REPEATS))
 
 
 def _criterion(by: str | None, rule: str, each: str, covariance: bool) -> str:

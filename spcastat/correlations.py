@@ -37,8 +37,8 @@ def correlation(
     """Return the correlation matrix of the columns of a table; each pair uses the rows that have both values.
 
     The polychoric correlation of two ordinal variables is the correlation of the normal variables whose
-    categories they are assumed to be. Few or unevenly filled categories attenuate Pearson correlations, but
-    not polychoric correlations.
+    categories they are assumed to be. Few or skewed categories attenuate Pearson correlations, but not
+    polychoric correlations.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ def correlation(
     Returns
     -------
     DataFrame of shape (p, p)
-        For :func:`spca_cov`. ``attrs["spcastat"]`` holds ``kind``, the method; ``n_obs``, the number of rows;
-        ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the latter is
-        negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of columns (polychoric only):
-        ``at_bound`` those whose likelihood is largest at `bound`; ``reaches_bound`` those whose 95 %
+        For :func:`spca_cov`. ``attrs["spcastat"]`` contains ``kind``, the method; ``n_obs``, the number of
+        rows; ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the
+        latter is negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of columns (polychoric
+        only): ``at_bound`` those whose likelihood is largest at `bound`; ``reaches_bound`` those whose 95 %
         likelihood interval contains `bound`, so that the data do not determine the correlation well; and
         ``not_converged`` those whose likelihood was not maximised.
 

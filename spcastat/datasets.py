@@ -352,7 +352,7 @@ def make_toy(n: int, *, rng: Rng = 0, nonneg: bool = False) -> pd.DataFrame:
     Returns
     -------
     DataFrame (n, 10)
-        Columns X1..X10, mean 0. ``attrs["loadings"]`` holds the two eigenvectors as 10 rows of 2 numbers
+        Columns X1..X10, mean 0. ``attrs["loadings"]`` contains the two eigenvectors as 10 rows of 2 numbers
         (see `true_loadings`), ``attrs["eigenvalues"]`` the ten eigenvalues of the covariance.
 
     Raises
@@ -395,7 +395,7 @@ def make_highdim(n: int, p: int = 500, *, rng: Rng = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame (n, p)
-        Columns X1..Xp, mean 0. ``attrs["loadings"]`` holds the two eigenvectors as p rows of 2 numbers
+        Columns X1..Xp, mean 0. ``attrs["loadings"]`` contains the two eigenvectors as p rows of 2 numbers
         (see `true_loadings`), ``attrs["eigenvalues"]`` the first ten eigenvalues.
 
     Raises
@@ -429,7 +429,7 @@ def make_hastie(
     outliers: int = 0,
     outlier_variance: float = 6000.0,
 ) -> pd.DataFrame:
-    """Ten variables driven by three hidden factors, with two true sparse components.
+    """Ten variables driven by three latent factors, with two true sparse components.
 
     ``V1 ~ N(0, 290)``, ``V2 ~ N(0, 300)`` and ``V3 = -0.3 V1 + 0.925 V2 + e`` with ``e ~ N(0, 1)``, where
     290 and 300 are variances; X1..X4 = V1, X5..X8 = V2 and X9, X10 = V3, each plus independent noise. The
@@ -452,8 +452,8 @@ def make_hastie(
     Returns
     -------
     DataFrame (n, 10)
-        Columns X1..X10. ``attrs["loadings"]`` holds the two sparse components as 10 rows of 2 numbers
-        (see `true_loadings`), ``attrs["outliers"]`` their number.
+        Columns X1..X10. ``attrs["loadings"]`` contains the two sparse components as 10 rows of 2 numbers (see
+        `true_loadings`), ``attrs["outliers"]`` their number.
 
     Raises
     ------

@@ -55,6 +55,10 @@ class WeightsError(DataError):
     """Row weights, a centre or a scale that cannot be used."""
 
 
+class RowGroupsError(DataError):
+    """Labels of clusters or strata, lengths of blocks, or replicate weights that cannot be used."""
+
+
 class NewDataError(DataError):
     """New data that do not match those of the fit."""
 
@@ -88,6 +92,10 @@ class VarianceError(OptionError):
 
 class ComponentsError(OptionError):
     """A number of components that the data do not allow."""
+
+
+class NoComponentsError(ComponentsError):
+    """No component stands out from noise."""
 
 
 class MethodError(OptionError):

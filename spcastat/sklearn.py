@@ -15,6 +15,7 @@ import pandas as pd
 
 from spcastat.api import spca
 from spcastat.argument_types import (
+    ByRow,
     Card,
     Effort,
     EstimatorOptions,
@@ -28,7 +29,7 @@ from spcastat.argument_types import (
     Vector,
 )
 from spcastat.config import GAPS, is_whole, listed, one_line, one_of, shown, whole_number
-from spcastat.errors import ColumnTypeError, ComponentsError, DataError, OptionError
+from spcastat.errors import ColumnTypeError, ComponentsError, DataError, OptionError, RowGroupsError
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import frame_values, vector
 
@@ -187,7 +188,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.k_em = k_em
         self.options = options
 
-    def fit(self, X: Table, y: object = None, sample_weight: Vector | None = None) -> Self:
+    def fit(
+        self, X: Table, y: object = None, sample_weight: Vector | None = None, groups: ByRow | None = None
+    ) -> Self:
         """Fit the components.
 
         Parameters
@@ -197,6 +200,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         sample_weight : array-like of shape (n_samples,), optional
             Nonnegative frequency weights, as `weights` of :func:`spcastat.spca`: a row of weight 2 counts as
             two rows. The name of a column of `X` is not accepted.
+        groups : array-like of shape (n_samples,), optional
+            Labels of the samples that belong together, as `clusters` of :func:`spcastat.spca`, for the draws
+            of `result_`. The name of a column of `X` is not accepted.
 
         Returns
         -------
@@ -217,6 +223,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             del given[name]
         if sample_weight is not None:
             given["weights"] = vector(sample_weight, rows.shape[0], "sample_weight", "rows")
+        if groups is not None:
+            if isinstance(groups, str):
+                raise RowGroupsError(
+                    f"groups={shown(groups)} was given to fit(); give one label for each row, not a name."
+                )
+            given["clusters"] = np.asarray(groups)
         self.result_ = spca(self._named(rows), k, rng=self._seed(), **given, **self._further())
         standard = self.result_._state.standard
         assert standard is not None

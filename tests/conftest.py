@@ -49,7 +49,7 @@ def covariance_fit() -> SpcaResult:
 def mixed() -> pd.DataFrame:
     """Numbers, text, and names that are not words; dates in the index."""
     rng = np.random.default_rng(3)
-    index = pd.date_range("2020-01-01", periods=24, tz="Europe/Berlin", name="day")
+    index = pd.date_range("2020-01-01", periods=24, name="day")
     return pd.DataFrame(
         {
             "a": np.arange(1.0, 25.0),

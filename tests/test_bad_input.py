@@ -312,7 +312,7 @@ def test_what_is_shown_is_short():
 
 @pytest.mark.parametrize("groups", [5, object(), object, [[1]] * 30, {1}, memoryview(b"a" * 30), "site"])
 def test_groups_that_are_refused(groups):
-    fit = sp.spca(good(), 2, 2)
+    fit = sp.spca(good(), 2, 2, effort="quick")
     for plot in (fit.biplot_data, fit.plot_scores, fit.plot_diagnostics):
         with pytest.raises((errors.OptionError, errors.ShapeError), match=r"^groups"):
             plot(groups=groups)
@@ -322,14 +322,14 @@ def test_wide_integers_of_polars_are_numbers():
     pl = pytest.importorskip("polars")
     X = good().mul(100).round().astype(int)
     table = pl.DataFrame({name: X[name].to_list() for name in X}, schema=dict.fromkeys(X, pl.Int128))
-    loadings = sp.spca(table, 2, 2).loadings
-    np.testing.assert_array_equal(loadings, sp.spca(X, 2, 2).loadings)
+    loadings = sp.spca(table, 2, 2, effort="quick").loadings
+    np.testing.assert_array_equal(loadings, sp.spca(X, 2, 2, effort="quick").loadings)
 
 
 def test_labels_of_half_characters(tmp_path):
     """A lone surrogate cannot be encoded: it is shown as an escape, and comes back from a file."""
     X = good().set_axis(pd.Index(["a\ud800", "b", "c", "d"], dtype=object), axis=1)
-    fit = sp.spca(X, 2, 3)
+    fit = sp.spca(X, 2, 3, effort="quick")
     for text in (str(fit), fit.summary().as_html(), fit.summary().as_latex(), fit.summary().as_markdown()):
         text.encode("utf-8")
     pd.testing.assert_frame_equal(fit.transform(X.iloc[:, ::-1]), fit.scores)
@@ -352,7 +352,7 @@ def test_a_damaged_block_of_pandas_in_a_parquet_file(tmp_path, block):
 
 
 def test_options_that_would_be_ignored():
-    fit = sp.spca(good(), 2, 2)
+    fit = sp.spca(good(), 2, 2, effort="quick")
     with pytest.raises(errors.OptionError, match="na='omit'"):
         fit.diagnostics(na="omit")
     with pytest.raises(errors.OptionError, match=r"covariance=.* True or False"):
@@ -365,7 +365,7 @@ def test_options_that_would_be_ignored():
 
 
 def test_new_data_that_are_refused():
-    fit = sp.spca(good(), 2, 2)
+    fit = sp.spca(good(), 2, 2, effort="quick")
     with pytest.raises(errors.NewDataError, match=r"lack 2 of the 4 columns of the fit: 'b', 'd'"):
         fit.transform(good()[["a", "c"]])
     with pytest.raises(errors.NewDataError, match=r"3 columns; the fit has 4"):

@@ -14,7 +14,7 @@ import spcastat as sp
 from spcastat import cli, errors
 from spcastat.assess.draws import sampler_of
 from spcastat.assess.folds import divided
-from spcastat.assess.subsets import StreamRows, among
+from spcastat.assess.subsets import in_memory
 from tests.conftest import source_of
 
 BLOCKS = {"size": ["a", "b", "c"], "shape": ["f", "d"], "alone": ["e"]}
@@ -151,10 +151,10 @@ def test_draws_and_folds_scale_blocks_again(rows):
     matrix = source_of(rows.cov(), n_obs=60, **given)
     folds = divided(frame, rows, {}, 5, 1, seed=0, k=2, keep_rows=False)
     ops = [folds.split(0)[0], folds.split(3)[0]]
-    samplers = [sampler_of(one, False, None, "draws()") for one in (frame, matrix)]
-    for sampler in (*samplers, StreamRows(chunks, "draws()")):
-        ops.append(sampler.prepared("bootstrap", 1, 0).bootstrap(np.random.default_rng(0)))
-        ops.append(sampler.prepared("halves", 1, 0).halves(np.random.default_rng(1))[1].whole())
+    samplers = [sampler_of(one, False, None, "draws()") for one in (frame, matrix, in_memory(chunks, 0))]
+    for sampler in samplers:
+        ops.append(sampler.bootstrap(np.random.default_rng(0)))
+        ops.append(sampler.halves(np.random.default_rng(1))[1].whole())
     for op in ops:
         np.testing.assert_allclose(first_eigenvalues(op, rows.columns), 1.0, rtol=1e-10)
 
@@ -207,16 +207,11 @@ def test_blocks_that_are_no_partition(rows, options, phrase):
 
 
 def test_what_does_not_vary_or_is_too_wide(rows):
-    still, few = rows.assign(e=3.0), {name: BLOCKS[name] for name in ("size", "shape")}
+    still = rows.assign(e=3.0)
     with pytest.raises(errors.ConstantColumnError, match=r"1 of 6 columns does not vary: 'e'.*'blocks'"):
         sp.spca(still, 1, 2, scale="blocks", blocks=BLOCKS)
     with pytest.raises(errors.ConstantColumnError, match=r"variables of 'alone' in blocks do not vary"):
         sp.spca(still, 1, 2, scale="raw blocks", blocks=BLOCKS)
-    chunks = source_of([still[:30], still[30:]], formula="~ . - e", scale="blocks", blocks=few)
-    with pytest.raises(
-        errors.OptionError, match=r"only some variables are kept, and the eigenvalues of blocks"
-    ):
-        among(chunks, np.array([0, 2]))
     wide = [pd.DataFrame(np.eye(5, 3001)).add_prefix("v")] * 2
     with pytest.raises(errors.OptionError, match=r"3,001 variables; in chunks it takes 3,000"):
         sp.spca(wide, 1, 2, scale="blocks", blocks={"all": list(wide[0].columns)})

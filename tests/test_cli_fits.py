@@ -1,4 +1,4 @@
-"""The command line on real fits: formulas, reports, saved fits, paths and comparisons."""
+"""The command line on real fits: formulas, reports and saved fits."""
 
 from __future__ import annotations
 
@@ -213,53 +213,7 @@ def test_transform_refuses_what_does_not_fit(saved, hastie, tmp_path, capsys):
     assert "damaged or cut off" in refused(capsys, "transform", tmp_path / "cut.spca", hastie)
 
 
-def test_saved_fits_are_compared(saved, hastie, tmp_path, capsys):
-    other = tmp_path / "two.spca"
-    ran(capsys, "fit", hastie, "--k", 2, "--card", 5, "--drop", "kind", "--scale", "--save", other)
-    out = ran(capsys, "compare", saved, other, "--plot", tmp_path / "compare.png")
-    assert "Comparison of 2 fits" in out
-    assert "Angle, degrees" in out
-    assert (tmp_path / "compare.png").read_bytes().startswith(b"\x89PNG")
-    assert "two or more" in refused(capsys, "compare", saved)
-    assert "1 of them saved fits" in refused(capsys, "compare", saved, hastie)
-    assert "given twice" in refused(capsys, "compare", saved, saved)
-    assert "do not have their rows" in refused(capsys, "compare", saved, other, "--held-out")
-
-
-# --- several fits of one file -------------------------------------------------------------------
-
-
-def test_methods_and_cardinalities_are_compared(hastie, capsys):
-    arguments = ["compare", hastie, "--drop", "kind", "--k", 2]
-    out = ran(capsys, *arguments, "--methods", "bcd-l0,greedy", "--cards", "3;4,2")
-    assert "Comparison of 4 fits" in out
-    assert "greedy 4-2" in out
-    assert "Did you mean 'greedy'" in refused(capsys, *arguments, "--methods", "gredy,bcd-l0", "--cards", "3")
-    assert "one fit only" in refused(capsys, *arguments, "--cards", "3")
-    assert "Above the smallest" in ran(capsys, *arguments, "--cards", "3;4", "--held-out")
-    assert "--k is needed" in refused(capsys, "compare", "pitprops", "--cards", "3;4")
-
-
-def test_a_path_is_printed_drawn_and_written(hastie, tmp_path, capsys):
-    arguments = ["path", hastie, "--drop", "kind", "--cards", "2-4", "--scale"]
-    out = ran(capsys, *arguments, "--plot", tmp_path / "path.svg", "--out", tmp_path / "path.csv")
-    data = pd.read_csv(hastie, index_col=0).drop(columns="kind")
-    path = spcastat.spca_path(data, 1, cards=[2, 3, 4], scale=True)
-    assert out == f"{path}\n"
-    assert pd.read_csv(tmp_path / "path.csv")["adjusted"].tolist() == pytest.approx(
-        path.table["adjusted"].tolist()
-    )
-    assert "<svg" in (tmp_path / "path.svg").read_text(encoding="utf-8")
-    assert "its name must end in one of" in refused(capsys, *arguments, "--plot", tmp_path / "path.docx")
-
-
-def test_a_path_of_bundled_data(capsys):
-    out = ran(capsys, "path", "pitprops", "--k", "2", "--cards", "4,4;5,4", "--method", "greedy")
-    assert "covariance matrix of 13 variables, from 180 rows" in out
-    assert "5, 4" in out
-
-
-@pytest.mark.parametrize("command", ["path", "compare", "transform"])
+@pytest.mark.parametrize("command", ["choose", "explore", "show", "transform"])
 def test_every_command_has_help_with_examples_and_exit_codes(capsys, command):
     out = ran(capsys, command, "--help")
     assert f"  spcastat {command} " in out

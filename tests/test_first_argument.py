@@ -160,12 +160,12 @@ def test_a_single_nearly_constant_column_among_many_and_sparse_counts_are_not():
 
 
 def test_scale_of_a_covariance_matrix_takes_its_correlations():
-    rows = sp.spca(UNEQUAL, 2, 4, scale=True)
-    matrix = sp.spca_cov(UNEQUAL.cov(), 2, 4, scale=True, mean=UNEQUAL.mean())
+    rows = sp.spca(UNEQUAL, 2, 4, scale=True, effort="quick")
+    matrix = sp.spca_cov(UNEQUAL.cov(), 2, 4, scale=True, mean=UNEQUAL.mean(), effort="quick")
     np.testing.assert_allclose(matrix.loadings, rows.loadings, atol=1e-9)
     np.testing.assert_allclose(matrix.transform(UNEQUAL), rows.scores, atol=1e-9)
     np.testing.assert_allclose(matrix.variance, rows.variance, rtol=1e-9)
-    by_sd = sp.spca_cov(UNEQUAL.corr(), 2, 4, mean=UNEQUAL.mean(), sd=UNEQUAL.std())
+    by_sd = sp.spca_cov(UNEQUAL.corr(), 2, 4, mean=UNEQUAL.mean(), sd=UNEQUAL.std(), effort="quick")
     np.testing.assert_allclose(by_sd.transform(UNEQUAL), rows.scores, atol=1e-9)
     again = matrix.refit(card=3)
     np.testing.assert_allclose(again.loadings, rows.refit(card=3).loadings, atol=1e-9)

@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import typing
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,11 +35,17 @@ ROWS = [
     ["show"],
     ["results"],
     ["api", "catalogue"],
-    ["choosing", "coordinates"],
+    ["choosing", "coordinates", "groups", "loadings"],
     ["cli", "sklearn"],
     ["__main__", "__init__"],
 ]
 HEIGHT = {unit: row for row, units in enumerate(ROWS) for unit in units}
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def unit_of(path: Path) -> str:
@@ -46,10 +53,10 @@ def unit_of(path: Path) -> str:
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
-def imported_units(source: str, package: list[str]) -> set[str]:
-    """Every unit of the package that `source` imports anywhere, also inside a function."""
+def imported_units(tree: ast.Module, package: list[str]) -> set[str]:
+    """Every unit of the package that a module imports anywhere, also inside a function."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name + ("" if "." in alias.name else ".__init__") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -69,25 +76,26 @@ def test_the_reader_of_imports_sees_every_form():
         "from ..measures import pev\nfrom .bcd import BCD\n"
         "def f():\n    from .. import engine\n"
     )
-    units = imported_units(source, ["spcastat", "solvers"])
+    units = imported_units(ast.parse(source), ["spcastat", "solvers"])
     assert units == {"api", "cli", "linalg", "measures", "solvers", "engine", "version"}
-    assert imported_units("import spcastat", ["spcastat"]) == {"__init__"}
+    assert imported_units(ast.parse("import spcastat"), ["spcastat"]) == {"__init__"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_down(path):
-    unit = unit_of(path)
+@pytest.mark.parametrize("unit", sorted({unit_of(path) for path in MODULES}))
+def test_imports_point_down(unit):
     assert unit in HEIGHT, f"{unit} has no row yet: give it one in ROWS and in CONTRIBUTING.md"
-    package = ["spcastat", *path.relative_to(PACKAGE).parts[:-1]]
-    for other in imported_units(path.read_text(encoding="utf-8"), package) - {unit}:
-        assert other in HEIGHT, f"{path.name} imports spcastat.{other}, which has no row"
-        assert HEIGHT[other] < HEIGHT[unit], f"{unit} must not import {other}: only rows above it in {ROWS}"
+    for path in MODULES:
+        if unit_of(path) == unit:
+            package = ["spcastat", *path.relative_to(PACKAGE).parts[:-1]]
+            for other in imported_units(tree_of(path), package) - {unit}:
+                assert other in HEIGHT, f"{path} imports spcastat.{other}, which has no row"
+                assert HEIGHT[other] < HEIGHT[unit], f"{path} must not import {other}: see {ROWS}"
 
 
-def imported_modules(source: str) -> set[str]:
-    """Every module or name that `source` imports with an absolute path, for type hints, too."""
+def imported_modules(tree: ast.Module) -> set[str]:
+    """Every module or name that a module imports with an absolute path, for type hints, too."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             found.update({f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)})
     return found
@@ -100,9 +108,7 @@ def test_no_module_imports_itself_by_way_of_others():
         for path in MODULES
         if path.name != "__init__.py"
     }
-    graph = {
-        name: imported_modules(path.read_text(encoding="utf-8")) & set(names) for name, path in names.items()
-    }
+    graph = {name: imported_modules(tree_of(path)) & set(names) for name, path in names.items()}
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, with the circle
     with pytest.raises(graphlib.CycleError):
         graphlib.TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()
@@ -175,10 +181,8 @@ def test_every_public_name_is_there_and_explained(name):
     assert (value.__doc__ or "").strip(), f"spcastat.{name} has no docstring"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_modules_have_docstrings(path):
-    source = path.read_text(encoding="utf-8")
-    assert ast.get_docstring(ast.parse(source)), f"{path.relative_to(ROOT)} says nothing of what it is for"
+def test_modules_have_docstrings():
+    assert [path for path in MODULES if not ast.get_docstring(tree_of(path))] == []
 
 
 @pytest.mark.parametrize("package", ["datasets", "measures"])
@@ -190,15 +194,14 @@ def test_public_functions_have_docstrings(package):
         assert not callable(value) or (value.__doc__ or "").strip(), f"{package}.{name} has no docstring"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_name_of_a_module_is_assigned_once(path):
+def test_a_name_of_a_module_is_assigned_once():
     """Two constants of one name in one file: the second would replace the first without a word."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    targets = [
-        target.id
-        for node in tree.body
-        if isinstance(node, (ast.Assign, ast.AnnAssign))
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        if isinstance(target, ast.Name)
-    ]
-    assert len(targets) == len(set(targets))
+    for path in MODULES:
+        targets = [
+            target.id
+            for node in tree_of(path).body
+            if isinstance(node, (ast.Assign, ast.AnnAssign))
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        ]
+        assert len(targets) == len(set(targets)), path

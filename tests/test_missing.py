@@ -32,7 +32,7 @@ def gapped(share: float = 0.1, **how) -> pd.DataFrame:
 @pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("na", ["em", "pairwise"])
 def test_planted_supports_are_found(na, scale):
-    fit = sp.spca(gapped(), 2, 4, na=na, scale=scale)
+    fit = sp.spca(gapped(), 2, 4, na=na, scale=scale, effort="quick")
     found = [set(fit.loadings.index[fit.loadings[c] != 0]) for c in fit.loadings]
     assert {frozenset(one) for one in found} == {
         frozenset(f"v{j}" for j in r) for r in (range(4), range(4, 8))
@@ -42,7 +42,8 @@ def test_planted_supports_are_found(na, scale):
 @pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("na", ["em", "pairwise"])
 def test_without_gaps_it_is_the_same_fit(na, scale):
-    a, b = sp.spca(whole(), 2, 4, na=na, scale=scale), sp.spca(whole(), 2, 4, scale=scale)
+    how = {"scale": scale, "effort": "quick"}
+    a, b = sp.spca(whole(), 2, 4, na=na, **how), sp.spca(whole(), 2, 4, **how)
     pd.testing.assert_frame_equal(a.loadings, b.loadings, check_exact=True)
     pd.testing.assert_frame_equal(a.scores, b.scores, check_exact=True)
     assert "Missing    no value" in str(a)
@@ -51,7 +52,7 @@ def test_without_gaps_it_is_the_same_fit(na, scale):
 def test_imputed_keeps_what_was_measured():
     data = gapped()
     before = data.copy()
-    imputed = sp.spca(data, 2, 4, na="em", scale=True).imputed
+    imputed = sp.spca(data, 2, 4, na="em", scale=True, effort="quick").imputed
     pd.testing.assert_frame_equal(data, before, check_exact=True)
     assert imputed.index.equals(data.index)
     assert imputed.columns.equals(data.columns)
@@ -65,7 +66,7 @@ def test_imputed_keeps_what_was_measured():
 @pytest.mark.parametrize("na", ["em", "pairwise"])
 def test_rows_of_the_fit_and_the_same_rows_as_new_ones_agree(na, tmp_path):
     data = gapped()
-    fit = sp.spca(data, 2, 4, na=na, scale=True)
+    fit = sp.spca(data, 2, 4, na=na, scale=True, effort="quick")
     pd.testing.assert_frame_equal(fit.transform(data, na=na), fit.scores, check_exact=True)
     pd.testing.assert_frame_equal(fit.diagnostics(data, na=na), fit.diagnostics(), check_exact=True)
     pd.testing.assert_frame_equal(fit.augment(data, na=na), fit.augment(), check_exact=True)
@@ -83,13 +84,13 @@ def test_rows_of_the_fit_and_the_same_rows_as_new_ones_agree(na, tmp_path):
 @pytest.mark.parametrize("na", ["em", "pairwise"])
 def test_the_page_tells_of_gaps(na, tmp_path):
     """With rows that have no scores or distances among those that are drawn."""
-    sp.spca(gapped(), 2, 4, na=na).report(tmp_path / "a.html")
+    sp.spca(gapped(), 2, 4, na=na, effort="quick").report(tmp_path / "a.html")
     assert "of the values" in (tmp_path / "a.html").read_text()
 
 
 def test_a_score_of_available_cases_needs_its_own_variables_only():
     data = gapped()
-    fit = sp.spca(data, 2, 4, na="pairwise")
+    fit = sp.spca(data, 2, 4, na="pairwise", effort="quick")
     for name in fit.loadings:
         own = fit.loadings.index[fit.loadings[name] != 0]
         assert fit.scores[name].isna().equals(data[own].isna().any(axis=1))
@@ -100,32 +101,32 @@ def test_a_score_of_available_cases_needs_its_own_variables_only():
 
 def test_variances_allow_for_what_was_not_measured():
     """The components' share is that of S; conditional means alone vary less than their scores would have."""
-    fit = sp.spca(gapped(0.3), 2, 4, na="em")
+    fit = sp.spca(gapped(0.3), 2, 4, na="em", effort="quick")
     assert (fit.scores.var() < fit.variance["score variance"]).all()
     assert fit.measure("pev") < 1.0
 
 
 def test_own_centre_and_scale_and_units():
     data = gapped()
-    one = sp.spca(data, 2, 4, na="em", scale=np.full(11, 4.0))
-    two = sp.spca(data, 2, 4, na="em")
+    one = sp.spca(data, 2, 4, na="em", scale=np.full(11, 4.0), effort="quick")
+    two = sp.spca(data, 2, 4, na="em", effort="quick")
     np.testing.assert_allclose(one.loadings, two.loadings, atol=1e-12)
     np.testing.assert_allclose(
         one.variance["score variance"] * 16, two.variance["score variance"], rtol=1e-12
     )
     centre = np.zeros(11)
-    about = sp.spca(data, 2, 4, na="em", center=centre)
-    moved = sp.spca(data, 2, 4, na="em", center=False)
+    about = sp.spca(data, 2, 4, na="em", center=centre, effort="quick")
+    moved = sp.spca(data, 2, 4, na="em", center=False, effort="quick")
     np.testing.assert_allclose(about.loadings, moved.loadings, atol=1e-14)
-    large = sp.spca(data * 1e140, 2, 4, na="em", scale=True)
+    large = sp.spca(data * 1e140, 2, 4, na="em", scale=True, effort="quick")
     np.testing.assert_allclose(large.loadings, sp.spca(data, 2, 4, na="em", scale=True).loadings, atol=1e-12)
 
 
 @pytest.mark.parametrize("na", ["em", "pairwise"])
 def test_weights_count_rows(na):
     data, w = gapped(), np.random.default_rng(5).integers(0, 3, 60)
-    weighted = sp.spca(data, 2, 4, na=na, weights=w)
-    repeated = sp.spca(data.loc[data.index.repeat(w)], 2, 4, na=na)
+    weighted = sp.spca(data, 2, 4, na=na, weights=w, effort="quick")
+    repeated = sp.spca(data.loc[data.index.repeat(w)], 2, 4, na=na, effort="quick")
     np.testing.assert_allclose(weighted.loadings, repeated.loadings, atol=1e-9)
     np.testing.assert_allclose(weighted.variance, repeated.variance, rtol=1e-9)
 
@@ -142,13 +143,13 @@ def test_draws_estimate_missing_values_again(na, tmp_path):
     from spcastat.assess.draws import sampler_of
 
     data = gapped()
-    fit = sp.spca(data, 2, 4, na=na, scale=True)
+    fit = sp.spca(data, 2, 4, na=na, scale=True, effort="quick")
     source = source_of(data, na=na, scale=True)
     sampler = sampler_of(source, False, None, "bootstrap()")
     every = np.arange(11)
     np.testing.assert_allclose(sampler.whole().block(every), source.op.block(every), atol=1e-3)
     rng = np.random.default_rng(4)
-    rows = data.iloc[np.sort(np.random.default_rng(4).integers(60, size=60))]
+    rows = data.iloc[sampler.groups.bootstrap(np.random.default_rng(4))[0]]
     again = source_of(rows, na=na, scale=True).op
     np.testing.assert_allclose(sampler.bootstrap(rng).block(every), again.block(every), atol=1e-3)
     table = fit.bootstrap(20, rng=0).conf_int()
@@ -163,8 +164,8 @@ def test_draws_estimate_missing_values_again(na, tmp_path):
 
 def test_intervals_are_wider_than_those_of_filled_rows():
     """Filled rows are taken for measured: their draws have too little variance, and so do their intervals."""
-    fit = sp.spca(gapped(0.3), 2, 4, na="em")
-    filled = sp.spca(fit.imputed, 2, 4)
+    fit = sp.spca(gapped(0.3), 2, 4, na="em", effort="quick")
+    filled = sp.spca(fit.imputed, 2, 4, effort="quick")
     own, other = fit.bootstrap(60, rng=0).conf_int(), filled.bootstrap(60, rng=0).conf_int()
     wide = own.loc[own["estimate"] != 0, "std_error"].mean()
     assert wide > other.loc[other["estimate"] != 0, "std_error"].mean()
@@ -178,7 +179,7 @@ def test_a_term_is_missing_where_a_column_in_it_is():
     data["site"] = pd.Categorical(np.resize(["a", "b", "c"], 60))
     data.loc["r3", "site"] = np.nan
     formula = "~ exp(v0 / 9) + v1 + v2 + v3 + v4:v5 + scale(v6) + site"
-    fit = sp.spca(data, 2, 4, formula=formula, categorical="dummy", na="em", scale=True)
+    fit = sp.spca(data, 2, 4, formula=formula, categorical="dummy", na="em", scale=True, effort="quick")
     imputed = fit.imputed
     expected = pd.DataFrame(
         {
@@ -205,7 +206,7 @@ def test_columns_of_pandas_own_types():
     rng = np.random.default_rng(1)
     data["yes"] = pd.array(rng.choice(np.array([True, False, None], dtype=object), 60), dtype="boolean")
     data["count"] = pd.array(rng.choice(np.array([1, 2, 7, None], dtype=object), 60), dtype="Int64")
-    imputed = sp.spca(data, 2, 5, na="em", scale=True).imputed
+    imputed = sp.spca(data, 2, 5, na="em", scale=True, effort="quick").imputed
     for name in ("yes", "count"):
         there = data[name].notna()
         np.testing.assert_array_equal(imputed.loc[there, name], data.loc[there, name].astype(float))
@@ -218,7 +219,7 @@ def test_columns_of_pandas_own_types():
 def test_a_path_is_its_fits():
     data = gapped()
     path = sp.spca_path(data, 2, cards=[2, 4], na="em", k_em=3, scale=True)
-    alone = sp.spca(data, 2, 4, na="em", k_em=3, scale=True)
+    alone = sp.spca(data, 2, 4, na="em", k_em=3, scale=True, effort="quick")
     np.testing.assert_allclose(path[4].loadings, alone.loadings, atol=1e-10)
     assert "of rank 3" in " ".join(str(path[2]).split())
     assert "na='em', k_em=3" in path[4].call
@@ -226,7 +227,7 @@ def test_a_path_is_its_fits():
 
 def test_what_was_moved_is_told():
     """Many gaps in few rows: no sample has such correlations."""
-    fit = sp.spca(gapped(0.45, n=25, seed=2), 2, 4, na="pairwise", scale=True)
+    fit = sp.spca(gapped(0.45, n=25, seed=2), 2, 4, na="pairwise", scale=True, effort="quick")
     words = " ".join(str(fit).split())
     assert "no sample has such correlations (smallest eigenvalue -" in words
     assert "so the nearest correlation matrix is taken: it differs by" in words
@@ -277,7 +278,7 @@ def test_new_rows_need_a_model_and_a_value(tmp_path):
     data = gapped()
     with pytest.raises(errors.OptionError, match="needs the model of missing values of a fit with na='em'"):
         sp.spca(whole(), 2, 4).transform(data, na="em")
-    fit = sp.spca(data, 2, 4, na="em")
+    fit = sp.spca(data, 2, 4, na="em", effort="quick")
     with pytest.raises(errors.MissingValuesError, match="1 row without any value: 'r0'"):
         fit.transform(data.head(2).assign(**dict.fromkeys(data, np.nan)).head(1), na="em")
     with pytest.raises(errors.OptionError, match="na='em'"):
@@ -305,7 +306,7 @@ def test_the_command(tmp_path, capsys):
         fit = sp.spca(data, 2, 4, na=na)
         gaps = sum(line.count(",,") + line.endswith(",") for line in lines[1:])
         assert gaps == fit.scores.isna().to_numpy().sum()
-    given = ["--k", "2", "--cards", "2;4", "--na", "em", "--k-em", "3"]
-    assert cli.main(["path", f"{tmp_path}/a.csv", *given]) == 0
+    given = ["--k", "2", "--cards", "2,4", "--na", "em", "--k-em", "3"]
+    assert cli.main(["choose", f"{tmp_path}/a.csv", *given]) == 0
     assert cli.main(["fit", "pitprops", "--k", "2", "--card", "4", "--na", "em"]) == 1
     assert "--na needs the rows of the data" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import spcastat as sp
 from spcastat import cli, errors
 from spcastat.assess.draws import sampler_of
 from spcastat.assess.folds import divided
+from spcastat.assess.row_groups import RowGroups
 from tests.conftest import source_of
 
 
@@ -101,12 +102,14 @@ def test_new_rows_files_and_refits(rows, tmp_path):
 
 def test_draws_and_folds_scale_mixed_data_again(rows):
     source = source_of(rows, scale="mixed")
-    drawn = np.sort(np.random.default_rng(0).integers(80, size=80))
+    sampler = sampler_of(source, False, None, "")
+    drawn = sampler.groups.bootstrap(np.random.default_rng(0))[0]
     folds = divided(source, rows, {}, 4, 1, seed=0, k=2, keep_rows=False)
-    out = np.random.default_rng([0, 2]).permutation(80) % 4 == 0
+    fold = RowGroups.of(source).folds(4, 1, np.random.default_rng([0, 2]))[0]
+    kept = np.flatnonzero(fold != 0)
     for op, some in (
-        (sampler_of(source, False, None, "").bootstrap(np.random.default_rng(0)), rows.iloc[drawn]),
-        (folds.split(0)[0], rows[~out]),
+        (sampler.bootstrap(np.random.default_rng(0)), rows.iloc[drawn]),
+        (folds.split(0)[0], rows.iloc[kept]),
     ):
         found = np.linalg.eigvalsh(op.block(np.arange(op.p)) * op.unit**2)[::-1]
         np.testing.assert_allclose(found[:6], famd(some)[0][:6], rtol=1e-10)

@@ -149,7 +149,7 @@ def test_a_path_tells_its_fits(heard):
 
 
 def test_a_certificate_tells_its_nodes(heard):
-    fit = sp.spca_cov(R, 2, card=5)
+    fit = sp.spca_cov(R, 2, card=5, effort="quick")
     table = fit.certify(joint=False, progress=heard).table
     assert_well_told(heard)
     nodes = [step.done for step in heard if step.stage == "branch and bound" and step.ended]
@@ -226,14 +226,14 @@ def test_a_file_gets_an_update_every_two_seconds_and_not_ten(capsys):
 
 
 def test_the_command_shows_progress_on_standard_error(capsys):
-    argv = ["path", "pitprops", "--k", "1", "--cards", "2-4"]
+    argv = ["choose", "pitprops", "--k", "1", "--cards", "2-4", "--by", "is"]
     assert cli.main(argv) == 0
     plain = capsys.readouterr()
     assert cli.main([*argv, "--progress"]) == 0
     shown = capsys.readouterr()
     assert shown.out == plain.out
     assert plain.err == ""
-    assert "path: 100%" in shown.err
+    assert "fits to all rows: 100%" in shown.err
     assert "3/3" in shown.err
 
 

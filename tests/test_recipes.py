@@ -25,7 +25,7 @@ def test_a_recipe_fits_the_sources_and_touches_few_files(recipe, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_recipes_work_when_they_are_followed_to_the_letter_and_all_quick_tests_pass(tmp_path):
+def test_the_recipes_work_when_they_are_followed_to_the_letter_and_the_tests_pass(tmp_path):
     pytest.importorskip("ruff", reason="recipes end with ruff, which comes with the extra dev")
     copied(place := tmp_path / "copy")
     for recipe in RECIPES:

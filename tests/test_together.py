@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +13,7 @@ import spcastat as sp
 from spcastat.assess.refit import SparseModel
 from spcastat.cli import main
 from spcastat.errors import CardinalityError, OptionError
-from spcastat.fit.saved_fits import together
+from spcastat.fit.saved_fits import record_of
 from spcastat.linalg.operators import Gram
 
 R = sp.datasets.load_pitprops()
@@ -120,19 +121,19 @@ def test_draws_files_paths_and_refits_have_the_groups(fit, rows, tmp_path):
     assert "card counts groups" in fit.describe().text
 
 
-def test_a_damaged_file_has_no_groups():
+@pytest.mark.parametrize(
+    "wrong",
+    ["terms", [["a", [0, 2]]], [["a", [0, 1]], ["b", [1, 2]]], [["a", "b"]], [[[0], [1, 2]]], [["a"]]],
+)
+def test_a_damaged_file_has_no_groups(wrong):
     """Groups have names, and each variable is in one."""
-    sizes = {"p": 3, "last": 2}
-    assert together([["a", [0, 2]], ["b", [1]]], sizes) == ""
-    for wrong in (
-        "terms",
-        [["a", [0, 2]]],
-        [["a", [0, 1]], ["b", [1, 2]]],
-        [["a", "b"]],
-        [[[0], [1, 2]]],
-        [["a"]],
-    ):
-        assert together(wrong, sizes)
+    data = sp.datasets.make_hastie(30).iloc[:, :3]
+    fit = sp.spca(data, 1, 1, together={"first": list(data.columns[[0, 2]])}, effort="quick")
+    kept = dataclasses.asdict(fit._state.record.written())
+    right = [["a", [0, 2]], ["b", [1]]]
+    assert record_of({**kept, "options": {**kept["options"], "together": right}}).p == 3
+    with pytest.raises(sp.errors.FileError, match="its record"):
+        record_of({**kept, "options": {**kept["options"], "together": wrong}})
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ def test_a_choice_counts_groups(rows):
     assert {name.partition("[")[0] for name in used} == {"a", "c", "site"}
     assert choice.table["groups"].tolist() == choice.table["card"].tolist() == [1, 2, 3, 4, 5]
     assert choice.table["nonzeros"].iloc[-1] == 8
-    assert "to which no further groups are worth adding" in str(choice)
+    assert "further groups improve too little to be worth adding" in " ".join(str(choice).split())
     assert "The numbers of groups were chosen" in choice.method_text
     with pytest.raises(CardinalityError, match="it counts groups; there are 5"):
         sp.choose(rows, 1, cards=[2, 6], scale="mixed", together="terms")
@@ -220,6 +221,6 @@ def test_groups_of_single_variables_are_none():
     """Then card counts variables, and the search over groups finds what the one over variables does."""
     alone = {name: [name] for name in R}
     for objective in ("adjusted", "pev", "least_squares"):
-        free = sp.spca_cov(R, 2, [4, 3], objective=objective)
-        fit = sp.spca_cov(R, 2, [4, 3], objective=objective, together=alone)
+        free = sp.spca_cov(R, 2, [4, 3], objective=objective, effort="quick")
+        fit = sp.spca_cov(R, 2, [4, 3], objective=objective, together=alone, effort="quick")
         assert fit.measure(objective) == pytest.approx(free.measure(objective), rel=1e-9)

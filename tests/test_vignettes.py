@@ -110,16 +110,20 @@ def test_the_readme_counts_and_lists_all_pages():
     readme = (VIGNETTES[0].parents[1] / "README.md").read_text(encoding="utf-8")
     listed = re.findall(r"(?m)^(\d+)\. \[.*\]\(vignettes/(.*)\)$", readme)
     assert listed == [(str(int(path.name[:2])), path.name) for path in VIGNETTES]
-    assert len(VIGNETTES) == 14
-    assert "Fourteen short pages" in readme
+    assert len(VIGNETTES) == 16
+    assert "Sixteen short pages" in readme
 
 
 #: Those that take seconds: with the slow tests.
 LONG = (
+    "01-getting-started",
     "02-how-sparse",
+    "03-explained-variance",
     "05-nonnegative-and-coordinates",
     "07-into-a-report",
     "08-wide-data",
+    "09-coming-from-r",
+    "10-larger-than-memory",
     "12-choosing",
     "13-figures-for-a-paper",
 )

@@ -82,19 +82,7 @@ MANY = {
 OTHERS = (("colon", 10, 20), ("KOS", 6, 50), ("weak 400 x 12000", 5, 20), ("communities", 10, 8))
 
 
-#: Cell -> share and CPU seconds of quick and of auto before the search was redrawn for wide data.
-BEFORE = {
-    "colon | 10 x 20 | adjusted": (0.0556892, 0.2, 0.0557534, 0.5),
-    "khan | 8 x 30 | adjusted": (0.0566674, 0.2, 0.0580963, 0.3),
-    "leukemia | 6 x 50 | adjusted": (0.0285118, 0.2, 0.0285453, 0.5),
-    "KOS | 6 x 50 | adjusted": (0.0158466, 0.6, 0.0147117, 1.4),
-    "NIPS | 6 x 20 | adjusted": (0.0074900, 0.9, 0.0078861, 6.2),
-    "planted 200 x 2000 | 3 x 40 | adjusted": (0.0231327, 0.1, 0.0231334, 6.0),
-    "communities | 20 x 5 | adjusted": (0.4140872, 2.9, 0.4141675, 20.1),
-    "digits | 10 x 6 | adjusted": (0.4110847, 0.3, 0.4150575, 2.8),
-    "tall 200 | 10 x 20 | adjusted": (0.7910740, 1.2, 0.7910740, 6.6),
-}
-#: Cells whose data have no structure that stands out of the noise.
+#: Data without structure that exceeds noise.
 WEAK = ("noise", "weak", "autoregressive")
 
 
@@ -262,7 +250,7 @@ def tables(
     done: Path | None = None,
     only_done: bool = False,
 ) -> list[Table]:
-    """Return a summary and the cells one by one."""
+    """Return a summary, and the table of all settings."""
     found = measured(folder, efforts, seeds, only, done, only_done).found
     best = known.load(FILE)
 
@@ -270,8 +258,8 @@ def tables(
         return max(0.0, 100.0 * (1.0 - found[cell.key, run, 0][0] / best[cell.key]))
 
     summary = Table(
-        "The plain call in the large: loss against the best known",
-        ["cells, effort", "cells", "within .1 %", "within .2 %", "mean %", "worst %", "median s", "max s"],
+        "Wide data, many components: loss relative to the best known value",
+        ["group, effort", "settings", "within .1 %", "within .2 %", "mean %", "worst %", "median s", "max s"],
     )
     for name, group in GROUPS.items():
         for run in efforts:
@@ -288,10 +276,12 @@ def tables(
         both = [c.key for c in cells() if (c.key, less, 0) in found and (c.key, more, 0) in found]
         fewer = [k for k in both if found[k, more, 0][0] < found[k, less, 0][0] * (1.0 - known.RISE)]
         named = f" ({'; '.join(fewer)})".replace(" | ", ", ") if fewer else ""
-        summary.notes.append(f"{more} has less than {less} in {len(fewer)} of {len(both)} cells{named}.")
+        summary.notes.append(
+            f"{more} explains less than {less} in {len(fewer)} of {len(both)} settings{named}."
+        )
     single = Table(
-        "Cell by cell: loss in percent / CPU seconds",
-        ["cell", *efforts, "best of the other methods", "best known"],
+        "All settings: loss in percent / CPU seconds",
+        ["setting", *efforts, "best of the other methods", "best known"],
     )
     for cell in cells():
         if any((cell.key, run, 0) in found for run in efforts):
@@ -304,12 +294,8 @@ def tables(
             row.append("-" if least is None else f"{least[2]} {least[0]:.2f} / {least[1]:.2f}")
             single.rows.append([*row, f"{best[cell.key]:.7f}"])
     single.notes.append(
-        "Single runs of one seed on two processors shared with up to twenty other programs, which lengthens "
-        "CPU seconds. Best known: the best of these runs and of all earlier ones, a lower "
-        "bound of the optimum."
+        "Single runs with one seed on two processors shared with up to twenty other programs, which "
+        "increases CPU seconds. Best known: the best of these and of all earlier runs, a lower bound on the "
+        "optimum."
     )
-    before = Table("Before the search was redrawn: loss in percent / CPU seconds", ["cell", "quick", "auto"])
-    for key, (quick, took, auto, longer) in BEFORE.items():
-        lost = [f"{100.0 * (1.0 - v / best[key]):.3f} / {s:.1f}" for v, s in ((quick, took), (auto, longer))]
-        before.rows.append([key.replace(" | ", ", ").replace(", adjusted", ""), *lost])
-    return [summary, single, before]
+    return [summary, single]

@@ -57,6 +57,8 @@ GOOD: dict[str, Callable[[], Any]] = {
     "certificate": lambda: certificate(),
     "names": lambda: {1: "first"},
     "value": lambda: 0.3,
+    "slopes": lambda: comparison_of_groups().slopes,
+    "groups": lambda: ["x", "y"] * 6,
 }
 
 #: What a good call gives besides, by the name of the callable: few draws, so that thousands of calls are
@@ -64,6 +66,9 @@ GOOD: dict[str, Callable[[], Any]] = {
 DRAWS: dict[str, dict[str, Any]] = {
     "choose": {"k": 1, "cards": [1, 2], "by": "cv", "folds": 3, "n_draws": 19, "rng": 1},
     "choose_k": {"n_draws": 19, "rng": 1},
+    "compare_groups": {"card": CARD, "n_draws": 19, "rng": 1},
+    "SparseLoadings.bootstrap": {"n": 20, "rng": 1},
+    "Choice.stability": {"n": 2},
     "SpcaResult.bootstrap": {"n": 20, "rng": 1},
     "SpcaResult.stability": {"n": 5, "rng": 1},
     "SpcaResult.split_inference": {"n": 20, "rng": 1},
@@ -114,6 +119,12 @@ def choice() -> Any:
 def number() -> Any:
     """Return a choice of the number of components."""
     return sp.choose_k(frame(), **DRAWS["choose_k"])
+
+
+@cache
+def comparison_of_groups() -> Any:
+    """Return a comparison of two groups of rows."""
+    return sp.compare_groups(frame(), ["x", "y"] * 6, 1, **DRAWS["compare_groups"])
 
 
 @cache
@@ -249,7 +260,7 @@ def targets() -> Iterator[Target]:
                 given.pop("card", None)
             if key == "context" or key == "categorical":
                 given["formula"] = lambda: "~ a + b + c"
-            if key == "palette":
+            if key == "palette" and "groups" in parameters:
                 given["groups"] = lambda: ["x", "y"] * 6
             if name == "spco" and key == "penalty":
                 given.pop("zeros", None)
@@ -262,15 +273,17 @@ def targets() -> Iterator[Target]:
 def _further(name: str, parameters: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
     """Return what a good call gives besides the arguments without default."""
     first = {"data": GOOD["data"]} if "data_or_formula" in parameters else {}
-    if "data_or_formula" in parameters and name in ("spca", "spca_path", "spco"):
+    if "data_or_formula" in parameters and name in ("spca", "spca_path", "spco", "sparse_loadings"):
         first["k"] = GOOD["k"]
+    if name == "compare_groups":
+        first |= {"k": GOOD["k"], "groups": GOOD["groups"]}
     if name in DRAWS:
         return first | {key: lambda value=value: copy.copy(value) for key, value in DRAWS[name].items()}
     if name.startswith("plots.plot_choice"):
         return {"table": lambda: choice().table}
     if name.startswith("plots.plot_components"):
         return {"table": lambda: number().table}
-    if name in ("spca", "spca_cov"):
+    if name in ("spca", "spca_cov", "sparse_loadings", "sparse_loadings_cov"):
         return first | {"card": GOOD["card"]}
     if name == "spca_path":
         return first | {"cards": lambda: [1, 2]}

@@ -1,6 +1,6 @@
 """``python -m benchmarks.papers [table ...] [--paper zhao2015] [--data DIR] [--full] [--write]``.
 
-The tables and figures of the papers, ours beside print.
+The tables and figures of the papers, ours beside the paper.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         print(f"\n{sheet.as_markdown() if given.markdown else sheet.as_text()}", flush=True)
         if given.write:
-            made = f"Draws of {', '.join(sorted(draws.versions)) or sp.__version__}; {stamp()}"
+            made = f"Simulated with spcastat {', '.join(sorted(draws.versions)) or sp.__version__}; {stamp()}"
             write_section(name, f"{sheet.as_markdown()}\n\n{made}")
             write_head(name.partition("-")[0])
     if unfinished:
@@ -102,9 +102,9 @@ def write_head(paper: str) -> None:
     page = page_of(f"papers-{paper}").read_text(encoding="utf-8")
     body = [
         "## Verdicts",
-        f"`python -m benchmarks.papers --paper {paper} --full --data DIR --write` remakes the page, and with "
-        "names of tables instead of `--paper` those alone. Below each stand the code that made its draws and "
-        "the date.",
+        f"`python -m benchmarks.papers --paper {paper} --full --data DIR --write` remakes the page; with "
+        "names of tables instead of `--paper`, only these tables. The version and date of the simulations "
+        "are below each table.",
         RULE,
         list_of_rows(paper, page),
     ]

@@ -169,7 +169,7 @@ def _further(call: Call) -> list[Cell]:
             given = {"method": METHODS[label][0], "start": start, "least": least}
             name = f"{label}, one penalty"
             cells.append(Cell(f"{name}, about 1000{words}", one_penalty, {**given, "total": 1000}))
-            cells.append(Cell(f"{name}, print's PEV{words}", one_penalty, {**given, "total": None}))
+            cells.append(Cell(f"{name}, the paper's PEV{words}", one_penalty, {**given, "total": None}))
     return cells
 
 
@@ -182,41 +182,41 @@ def table_4(call: Call) -> Sheet:
     sheet.causes = CAUSES_4
     sheet.notes += [
         "Raw intensities, centred, not scaled; DSPCA is not printed (p = 2000 is too large).",
-        "ALSPCA ends after 25 updates of its multipliers. With the penalties at which its bisection begins "
-        "components share single genes, no update brings their inner products within the bound, nonzeros "
-        "grow with its weight, and the bisection goes on to larger penalties: a weakness of our solver.",
+        "ALSPCA ends after 25 updates of its multipliers. Known limitation of our solver: with the penalties "
+        "at which its bisection starts, components share single genes, no update brings their inner products "
+        "within the bound, nonzeros grow with its weight, and the bisection continues to larger penalties.",
     ]
     return sheet
 
 
 CAUSES_4 = [
     Cause(
-        "print has a small ridge: with 0.01 ours is within 0.5 points, and it grows with the ridge to the "
-        "limit of soft thresholding, our default for more variables than rows.",
+        "the paper uses a small ridge: with 0.01 ours is within 0.5 points; with a larger ridge it increases "
+        "to the limit of soft thresholding, our default for more variables than rows.",
         ("SPCA",),
         True,
     ),
     Cause(
-        "0.57 points more in print, whose weights, start and total (about 1000) are not listed.",
+        "the paper has 0.57 points more; its weights, start and total (about 1000) are not listed.",
         ("GPower l0,m",),
         False,
     ),
     Cause(
-        "print's own fits have not 50 nonzeros each but about 1000 in all, by one penalty: with one penalty "
-        "and 1023 nonzeros ours has print's RRE and PEV (see its row).",
+        "the paper's fits do not have 50 nonzeros each but about 1000 in all, by one penalty: with one "
+        "penalty and 1023 nonzeros ours has the paper's RRE and PEV (see its row).",
         ("GPower l1",),
         True,
     ),
     Cause(
-        "one penalty, as of GPower l1, brings ours nearer: with about 1000 nonzeros a point below print, and "
-        "at print's PEV 1170 to 1259 (see the rows).",
+        "with one penalty, as for GPower l1, ours is closer: a point below the paper with about 1000 "
+        "nonzeros, and equal to the paper's PEV with 1170 to 1259 (see the rows).",
         ("GPower l0",),
         False,
     ),
-    Cause("begun at the dense component it is as printed (see its row).", ("EMPCA",), True),
+    Cause("with a start at the dense component it is as printed (see its row).", ("EMPCA",), True),
     Cause(
-        "Hotelling's deflation does not give it. Print sets penalties, not cardinalities, and cuts off the "
-        "rest.",
+        "Hotelling's deflation does not give it. The paper sets penalties, not cardinalities, and truncates "
+        "the rest.",
         ("sPCA-rSVD l1", "sPCA-rSVD SCAD"),
         False,
     ),
@@ -237,14 +237,16 @@ def figure_2(call: Call) -> Sheet:
     _add_by_number(call, sheet, {}, [50] * 20)
     sheet.causes = [
         Cause(
-            "a claim of l0 alone; thresholded l1 is below the greedy methods in print's Table 4, too.",
+            "the claim is about l0 only; thresholded l1 is below the greedy methods in the paper's Table 4, "
+            "too.",
             ("BCD-SPCA l1",),
             True,
         )
     ]
     sheet.notes.append(
-        "The figure has no numbers, and no curves of GPower, which print could not give 50 nonzeros each. "
-        "Every number of BCD's components is a fit of its own; greedy ones do not depend on their number."
+        "The figure has no numbers, and no curves of GPower, for which the paper could not obtain 50 "
+        "nonzeros each. For BCD each number of components is a separate fit; greedy components do not depend "
+        "on their number."
     )
     return sheet
 
@@ -317,7 +319,8 @@ def table_7(call: Call) -> Sheet:
         sheet.add(name, printed, found if isinstance(found, str) else found[:3])
     sheet.causes = CAUSES_7
     sheet.notes.append(
-        "Print takes its cardinalities from its own NSPCA fit with alpha = 1e6 and does not list them. In "
+        "The paper takes its cardinalities from its own NSPCA fit with alpha = 1e6 and does not list them. "
+        "In "
         f"units of the covariance matrix, whose largest eigenvalue is {LARGEST:.4g}, that is alpha = "
         f"{NSPCA['alpha']:.4f}; ours come from NSPCA with it and without a penalty."
     )
@@ -326,14 +329,12 @@ def table_7(call: Call) -> Sheet:
 
 CAUSES_7 = [
     Cause(
-        "print ends its sweeps earlier, it seems: ours gain for a hundred and more and pass print's PEV "
-        "after the first few (see the rows that say how many).",
+        "the paper apparently ends its sweeps earlier: ours improve for a hundred sweeps or more and exceed "
+        "the paper's PEV after the first few (see the rows with numbers of sweeps).",
         ("NSPCA", "BCD-NSPCA l1"),
         True,
     ),
-    Cause(
-        "another deflation gives print within 0.5 points: by projection (see its row).", ("N-EMPCA",), True
-    ),
+    Cause("with deflation by projection ours agrees within 0.5 points (see its row).", ("N-EMPCA",), True),
 ]
 
 
@@ -358,15 +359,15 @@ def figure_4(call: Call) -> Sheet:
     _add_by_number(call, sheet, {"nonneg": True}, NSPCA_CARD)
     sheet.causes = [
         Cause(
-            "l0 is first; l1 with as many nonzeros is shrunk, and print's own cardinalities, which are not "
-            "listed, may shrink it less.",
+            "l0 is first; l1 with the same number of nonzeros is shrunk, perhaps less so with the paper's "
+            "cardinalities, which are not listed.",
             ("BCD-NSPCA l1",),
             False,
         )
     ]
     sheet.notes.append(
         "The figure has no numbers. BCD is fitted for every number of components with the first so many "
-        "cardinalities of the NSPCA fit of 20 (Table 7); print does not say whether NSPCA, whose "
+        "cardinalities of the NSPCA fit of 20 (Table 7); the paper does not state whether NSPCA, whose "
         "cardinalities come out, was fitted for every number, and fits of it take minutes each."
     )
     return sheet

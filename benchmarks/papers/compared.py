@@ -34,5 +34,5 @@ NONNEG: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def sparsity(label: str, card: tuple[int, ...]) -> dict[str, Any]:
-    """Return the option by which a method is told how sparse: print matches totals alone for some."""
+    """Return the option by which a method is told how sparse: the paper matches totals alone for some."""
     return {"total": sum(card)} if label in SHARING else {"card": list(card)}

@@ -104,7 +104,7 @@ def _figures(found: Any, trials: int, begun: float) -> list[float]:
 def stepwise(draw: Draw, data: str, k: int, variance: float, method: str, options: dict[str, Any]) -> Any:
     """Return the same where every component in turn has the largest penalty that keeps the share so far.
 
-    That is the framework of SC_c-PCA, which print gives GPower as well.
+    That is the framework of SC_c-PCA, which the paper gives GPower as well.
     """
     held = prepared(draw, data)
     if isinstance(held, str):
@@ -151,7 +151,7 @@ def one_gamma(draw: Draw, data: str, k: int, variance: float, mu: list[float], s
 
 
 def continued(draw: Draw, printed: dict[str, list[float]], card: int) -> list[float]:
-    """Return how many of the indices that print has in the next component the greedy path takes as well.
+    """Return how many of the indices that the paper has in the next component the greedy path takes as well.
 
     `printed` has the loadings of all components up to that one, by variable; the correlation matrix is
     deflated by all but the last.

@@ -144,23 +144,23 @@ def _synthetic(call: Call, name: str, n: int, printed: dict[str, Any]) -> Sheet:
         sheet.rows[-1] = (*sheet.rows[-1][:3], 1 if isinstance(found, str) else found.draws)
     sheet.causes = CAUSES_1
     sheet.notes.append(
-        "GPower gets 50 nonzeros a component, or 100 in all; print searched penalties for 45 to 55 each, as "
-        "the rows '45 to 55' do, which are judged as readings of its rows. Trials are the fits of a search, "
-        "per component; seconds those of one fit."
+        "GPower has 50 nonzeros per component, or 100 in all; the paper searched for penalties that give 45 "
+        "to 55 each, as do the rows '45 to 55', which are judged as interpretations of its rows. Trials are "
+        "the fits of a search, per component; seconds are for one fit."
     )
     return sheet
 
 
 CAUSES_1 = [
     Cause(
-        "one gamma for both components, which the weights 1 and 1/2 make heavier for the second, lowers "
-        "|u2'z2| below |u1'z1|, as in print (see its row), but the successes below print's; how print halves "
-        "its penalty, and from where, is not told.",
+        "one gamma for both components, which penalises the second more because of the weights 1 and 1/2, "
+        "lowers |u2'z2| below |u1'z1|, as in the paper (see its row), but gives fewer successes than the "
+        "paper. The paper does not describe how, and from which value, it halves its penalty.",
         ("GPower0,2",),
         False,
     ),
-    Cause("print's first penalty and how it is changed are not told.", ("GPower0",), False),
-    Cause("two of print's 200 sets failed, which lowers its means by about 0.01.", ("S5-SPCA",), False),
+    Cause("the paper's first penalty and how it is changed are not described.", ("GPower0",), False),
+    Cause("two of the paper's 200 sets failed, which lowers its means by about 0.01.", ("S5-SPCA",), False),
 ]
 
 
@@ -197,7 +197,7 @@ def bend(draw: Draw, n: int, cards: list[int]) -> list[float]:
 
 
 def _table(call: Call, name: str, title: str, k: int, rows: dict[str, tuple[Cell, Any]]) -> Sheet:
-    """Return a table of sparsity-controlled fits; a printed row lacks |z1'z2| where print has none."""
+    """Return a table of sparsity-controlled fits; a printed row lacks |z1'z2| where the paper has none."""
     head = {f"card {j + 1}": 0 for j in range(k)} | {"nonzeros": 0, "|z1'z2|": 4, "relative variance": 4}
     sheet = Sheet(name, title, "fit", {**head, "trials": 0, "CPU s": 2}, beside=("trials", "CPU s"))
     found = call.measured(name, [cell for cell, _ in rows.values()])
@@ -255,7 +255,7 @@ def table_4(call: Call) -> Sheet:
 
 
 def _supports_4(call: Call) -> list[str]:
-    """Return how many printed supports other orders of the variables find, and what follows print's four."""
+    """Return how many printed supports other orders find, and what follows the four printed components."""
     supports = [[name for name, row in PRINTED_4.items() if row[j]] for j in range(6)]
     times = call.times(20, 200)
     orders = Cell("orders of the variables", permuted, {"supports": supports, "variance": 0.9}, times)
@@ -266,24 +266,25 @@ def _supports_4(call: Call) -> list[str]:
     after = found["the fifth support"]
     return [
         f"Of the six printed supports {max(most):.0f} are found in {most.count(max(most))} of {times} random "
-        f"orders of the variables, six in {most.count(6.0)}. After the four components that are printed "
-        f"the path takes {'' if isinstance(after, str) else f'{after.mean[0]:.0f}'} of the five indices of "
+        f"orders of the variables, six in {most.count(6.0)}. After the four printed components the "
+        f"path selects {'' if isinstance(after, str) else f'{after.mean[0]:.0f}'} of the five indices of "
         "the printed fifth."
     ]
 
 
 CAUSES_4 = [
     Cause(
-        "cardinalities and five of six supports are print's; the fifth has diaknot for whorls. No order of "
-        "the variables gives print's, but deflating by its fourth component does: the printed (0.8723, "
-        "-0.4890) is not quite the leading eigenvector there (0.9002, -0.4355), and the fifth turns on it.",
+        "cardinalities and five of six supports agree with the paper; the fifth has diaknot instead of "
+        "whorls. No order of the variables gives the paper's support, but deflation by its fourth component "
+        "does: the printed (0.8723, -0.4890) differs slightly from the leading eigenvector (0.9002, "
+        "-0.4355), and the fifth support depends on it.",
         ("SC1",),
         True,
     ),
     Cause(
-        "one penalty in units of a variance for all six, which the weights 1/j make heavier for later ones, "
-        "has print's shape (see its rows); ours is a share of each component's own bound. Where it ends "
-        "depends on the start.",
+        "one penalty in units of a variance for all six, which penalises later components more because of "
+        "the weights 1/j, gives the pattern of the paper (see its rows); ours is a share of each component's "
+        "own bound. The result depends on the start.",
         ("GPower0,6",),
         False,
     ),
@@ -315,24 +316,24 @@ def table_3(call: Call) -> Sheet:
     sheet = _table(call, "he2010-3", "digits, sparsity-controlled at 0.7", 6, rows)
     sheet.causes = CAUSES_3
     sheet.notes.append(
-        "From the 10000 test images. 'Digit 2' are its 1032; print must have others, 5000 of the 60000 to "
-        "learn from, which have 5421 to 6742 of each digit."
+        "From the 10000 test images. 'Digit 2' has 1032 of them; the paper must use others, 5000 of the "
+        "60000 training images, which have 5421 to 6742 of each digit."
     )
     return sheet
 
 
 CAUSES_3 = [
     Cause(
-        "with a common penalty second and later components have the smaller weights and are the first to be "
-        "empty, as in print, which shows the best it could find below the share. Ours is the fit with the "
+        "with a common penalty the second and later components have smaller weights and become empty first, "
+        "as in the paper, which shows the best fit that it found below the share. Ours is the fit with the "
         "largest penalty that keeps the share.",
         ("GPower0,6",),
         False,
     ),
     Cause(
-        "print's images are of one digit, it seems: 5000 (or 10000) of all ten need 390 to 540 nonzeros "
-        "however they are prepared, single digits 250 to 445, and digit 2 needs print's 355 with SC5. "
-        "They are other images of it than ours.",
+        "the paper's images are apparently of one digit: 5000 (or 10000) images of all ten digits need 390 "
+        "to 540 nonzeros with any preprocessing, single digits 250 to 445, and digit 2 needs 355 with SC5, "
+        "as in the paper. Its images of this digit differ from ours.",
         ("SC1", "SC5", "GPower0"),
         False,
     ),
@@ -365,29 +366,30 @@ def table_5(call: Call) -> Sheet:
     sheet = _table(call, "he2010-5", "leukemia, sparsity-controlled at 0.7", 2, rows)
     sheet.causes = CAUSES_5
     sheet.notes.append(
-        "The preprocessing is not printed. Genes standardised, then samples, come near its nonzeros; raw "
-        "intensities and standardised genes do not."
+        "The preprocessing is not printed. With genes standardised, then samples, nonzeros are close to the "
+        "paper; with raw intensities or standardised genes they are not."
     )
     return sheet
 
 
 CAUSES_5 = [
     Cause(
-        "the preprocessing is not printed. Genes standardised, then samples, come within 4 % of its "
-        "nonzeros and 0.002 of its variance; raw intensities and standardised genes are 500 nonzeros and "
-        "more away.",
+        "the preprocessing is not printed. With genes standardised, then samples, nonzeros are within 4 % "
+        "and variance within 0.002 of the paper; with raw intensities or standardised genes the difference "
+        "is 500 nonzeros or more.",
         ("SC10", "SC143"),
         False,
     ),
     Cause(
-        "print has the best of a failed search, one component full and one empty; one penalty for both "
-        "that leaves the second anything gives ours.",
+        "the paper shows the best of a failed search, with one component full and one empty; any common "
+        "penalty that leaves a second component gives our result.",
         ("GPower0,2",),
         False,
     ),
     Cause(
-        "print's search ends above the share it looks for, ours by bisection just at it; asked for print's "
-        "0.7059 ours has 3504 nonzeros, within 4 % as the rows of SC are.",
+        "the paper's search ends above the target share, while our bisection ends at the target. With 0.7059 "
+        "as the target, as reached in the paper, ours has 3504 nonzeros, a difference within 4 %, as in the "
+        "rows of SC.",
         ("GPower0",),
         False,
     ),
@@ -418,8 +420,8 @@ def table_6(call: Call) -> Sheet:
     sheet = _table(call, "he2010-6", "NIPS papers, sparsity-controlled at 0.9, ten words at a time", 6, rows)
     sheet.causes = CAUSES_6
     sheet.notes.append(
-        "The words printed (compactly, ology, wafer) do not belong to the columns: its vocabulary was "
-        "shifted against its matrix. Ours are network, unit, input, model, neural (first component), "
+        "The printed words (compactly, ology, wafer) do not match the columns: the vocabulary was shifted "
+        "relative to the matrix. Our words are network, unit, input, model, neural (first component), "
         "learning, algorithm, neuron, function, cell (second), model, data, network, training, set (third)."
     )
     return sheet
@@ -427,15 +429,16 @@ def table_6(call: Call) -> Sheet:
 
 CAUSES_6 = [
     Cause(
-        "not the missing words: the 7605 of 12419 that the matrix here has are those used 21 times and more, "
-        "and 1605 fewer change ten nonzeros. How indices are chosen changes hundreds (see one at a time, and "
-        "exact ones): rounding and details that print does not tell.",
+        "rounding and details that the paper does not describe: the way in which indices are chosen changes "
+        "hundreds of nonzeros (see one at a time, and exact ones). The missing words are not the cause: the "
+        "7605 of 12419 words in the matrix here are those used 21 times or more, and 1605 fewer words change "
+        "ten nonzeros.",
         ("SC10",),
         False,
     ),
     Cause(
-        "its best fit has one component nearly full, as with one gamma for all and weights 1/j, which gives "
-        "ours the largest first component, too, but not so large.",
+        "its best fit has one component nearly full, as with one gamma for all and weights 1/j, which also "
+        "gives the largest first component here, but a smaller one.",
         ("GPower0,6",),
         False,
     ),

@@ -101,16 +101,16 @@ def table_3(call: Call) -> Sheet:
     sheet.notes += [
         _one_program(sheet),
         _random_starts(call, sheet.name),
-        "At 7-2-3-1-1-1 the exact optimum of every component in turn gives 76.98 %; what sequential methods "
-        "have above that comes from a less greedy path.",
-        "Every method has its own deflation unless the row says otherwise: PathSPCA's is by projection, "
-        "which reproduces print.",
+        "At 7-2-3-1-1-1 the exact optimum of every component in turn gives 76.98 %; sequential methods that "
+        "exceed it are less greedy.",
+        "Every method has its own deflation unless the row states another: PathSPCA uses projection, which "
+        "reproduces the paper.",
     ]
     return sheet
 
 
 def _one_program(sheet: Sheet) -> str:
-    """Return how many variants of a method meet print at how many patterns; print is one program."""
+    """Return how many variants of a method agree with the paper at how many patterns."""
     said = []
     for label in DEFLATIONS:
         met: dict[str, int] = {}
@@ -124,7 +124,10 @@ def _one_program(sheet: Sheet) -> str:
                 met[variant] = met.get(variant, 0) + (found == MET)
         whole = " and ".join(variant[2:] or "its own" for variant, times in met.items() if times == 3)
         said.append(f"{label}, of {len(met)}: {whole or f'none, the best {max(met.values())} of 3 patterns'}")
-    return f"Variants of one program (deflation, start) that meet print at all patterns: {'; '.join(said)}."
+    return (
+        "Variants of one program (deflation, start) that agree with the paper at all patterns: "
+        f"{'; '.join(said)}."
+    )
 
 
 def _random_starts(call: Call, table: str) -> str:
@@ -143,16 +146,16 @@ def _random_starts(call: Call, table: str) -> str:
 
 CAUSES_3 = [
     Cause(
-        "the printed cell is wrong: it contradicts PEV = 1 - RRE^2 of its own row. PathSPCA's other cell "
-        "is met. RRE 0.4005 of BCD-SPCA l1 means 83.96 %, where its sweeps converge; ours keeps the best "
-        "loadings that they pass.",
+        "the printed value is wrong: it contradicts PEV = 1 - RRE^2 in its own row. The other value of "
+        "PathSPCA agrees. RRE 0.4005 of BCD-SPCA l1 corresponds to 83.96 %, to which its sweeps converge; "
+        "ours keeps the best loadings of all sweeps.",
         ("8-5-6-2-3-2 BCD-SPCA l1", "7-4-4-1-1-1 PathSPCA"),
         True,
     ),
     Cause(
         "another deflation gives this pattern within 0.5 points (Hotelling's for sPCA-rSVD, projection for "
-        "DSPCA, see their rows), but print is one program a method, and no variant of one meets all three "
-        "patterns (see the note). Print sets penalties and does not list them.",
+        "DSPCA, see their rows), but the paper uses one program for each method, and no variant agrees at "
+        "all three patterns (see the note). The paper sets penalties and does not list them.",
         (
             *("8-5-6-2-3-2 sPCA-rSVD l1", "8-5-6-2-3-2 sPCA-rSVD SCAD", "7-4-4-1-1-1 sPCA-rSVD l1"),
             "7-4-4-1-1-1 DSPCA",
@@ -160,32 +163,33 @@ CAUSES_3 = [
         False,
     ),
     Cause(
-        "lower than any start of ours ends (see the note below). One gamma for all six, which leaves later "
-        "components empty below 24 nonzeros, may be why.",
+        "all our starts end higher (see the note below). A possible reason is one gamma for all six, which "
+        "leaves later components empty below 24 nonzeros.",
         ("7-4-4-1-1-1 GPower l0,m",),
         False,
     ),
     Cause(
-        "block methods begin at random in their program, and end anywhere in the range of the note below, "
-        "in which print lies. From the dense components they end higher.",
+        "block methods start at random in their authors' program, and end anywhere in the range in the note "
+        "below, which includes the paper's value. From the dense components they end higher.",
         (" GPower l0,m", " GPower l1,m"),
         True,
     ),
     Cause(
-        "begun at the dense component and deflated by Schur complements it meets print at all three patterns "
-        "(see its rows).",
+        "with a start at the dense component and Schur complement deflation it agrees with the paper at all "
+        "three patterns (see its rows).",
         ("7-4-4-1-1-1 EMPCA",),
         True,
     ),
     Cause(
-        "begun at the dense component this pattern is print's within 0.2 points (see its row), but the "
-        "others are met from the longest column only, and print is one program a method (see the note).",
+        "with a start at the dense component this pattern agrees within 0.2 points (see its row), but the "
+        "others agree only with a start at the longest column, and the paper uses one program for each "
+        "method (see the note).",
         ("7-4-4-1-1-1 GPower l0",),
         False,
     ),
     Cause(
-        "no deflation and no start gives it. Print sets penalties, not cardinalities, and cuts the rest "
-        "off; it does not list them (nor the shape of SCAD).",
+        "no deflation and no start gives it. The paper sets penalties, not cardinalities, and truncates the "
+        "rest; it does not list them (nor the form of SCAD).",
         ("7-4-4-1-1-1 sPCA-rSVD SCAD", "7-2-3-1-1-1 DSPCA"),
         False,
     ),
@@ -237,15 +241,15 @@ def figure_1(call: Call) -> Sheet:
         sheet.claims.append(Claim(f"{_name(pattern)}: BCD is first for every number", said, not above))
     sheet.causes = [
         Cause(
-            "print's curves of the others are those of its Table 3, which for them are lower than ours; and "
-            "the higher of our two BCD rows falls short by less than half a point.",
+            "the paper's curves of the other methods are those of its Table 3, which are lower than ours; "
+            "and the higher of our two BCD rows is lower by less than half a point.",
             tuple(_name(pattern) for pattern in PATTERNS),
             False,
         )
     ]
     sheet.notes.append(
         "The figure has no numbers. "
-        "RRE is the square root of 1 - PEV. The components of BCD are fitted together, so that each number "
-        "has its own fit."
+        "RRE is the square root of 1 - PEV. The components of BCD are fitted together, so each number of "
+        "components has a separate fit."
     )
     return sheet

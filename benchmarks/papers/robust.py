@@ -114,20 +114,21 @@ def table_1(call: Call) -> Sheet:
         sheet.add(name, printed, found)
     sheet.causes = CAUSES_1
     sheet.notes.append(
-        "Print did not centre these data, and neither do we: without centring the two outliers make y the "
-        "larger variable in nearly every draw, as printed; with it ('centred') plain methods choose x in "
-        "four of ten sets. The block methods get 2 (l1) and 4 (l0) nonzeros for both components, which gives "
-        "print's first ones."
+        "The paper did not centre these data, and neither do we: without centring the two outliers make y "
+        "the larger variable in nearly every set, as printed; with centring ('centred') nonrobust methods "
+        "choose x in four of ten sets. The block methods get 2 (l1) and 4 (l0) nonzeros for both components, "
+        "which gives "
+        "the paper's first ones."
     )
     return sheet
 
 
 CAUSES_1 = [
     Cause(
-        "print has one draw, and dense loadings and mean residuals differ between draws: that of (1, 0) is "
-        "the mean of |y|, 0.663 on average with a standard deviation of 0.042, so that 0.572 is one draw "
-        "in eighty; that of (0, 1) is the mean of |x|, 1.25 in all. Loadings are as printed where both are "
-        "0 or 1.",
+        "the paper has one simulated set, and dense loadings and mean residuals differ between sets: the "
+        "residual of (1, 0) is the mean of |y|, 0.663 on average with a standard deviation of 0.042, so "
+        "0.572 occurs in one set of eighty; the residual of (0, 1) is the mean of |x|, 1.25 in all sets. "
+        "Loadings are as printed if both are 0 or 1.",
         ("sPCAgrid", "RSPCA l0", "RSPCA l1", "RSPCA l1/2", "PCA", "PCA-L1", "GPower l0,m"),
         True,
     ),
@@ -200,42 +201,45 @@ def hastie(call: Call) -> Sheet:
         sheet.rows[-1] = (*sheet.rows[-1][:3], min(draws, default=1))
     sheet.causes = CAUSES_HASTIE
     sheet.notes += [
-        "Print has one set, beside which the standard deviation of ours between sets stands: where that is "
-        "above 5 points, as under noise, one set refuses little, and the row is open. Wrong entries are the "
-        "share of the 20 loadings that are zero where the true ones are not or the other way round, of "
-        "print's loadings as of ours.",
+        "The paper has one set, for which the table gives our standard deviation between sets: if it exceeds "
+        "5 points, as with noise, the comparison is weak and the row is open. Wrong entries are the share of "
+        "the 20 loadings that are zero although the true loadings are not, or the reverse, for the paper's "
+        "loadings and ours.",
     ]
     return sheet
 
 
 CAUSES_HASTIE = [
     Cause(
-        "print's fits have 10 and 8 nonzeros; with all 20 ours have print's wrong entries beside outliers, "
-        "and 10 points more under noise (see the row).",
+        "the paper's fits have 10 and 8 nonzeros; with all 20 ours have the same wrong entries as the paper "
+        "with outliers, and 10 points more with noise (see the row).",
         ("GPower l1,m",),
         False,
     ),
     Cause(
-        "print's fits have other numbers of nonzeros than four each, for it sets penalties, which it does "
-        "not list: DSPCA six and four, GPower one each, GPower l0,m all. With as many they have its wrong "
-        "entries, or under noise what one set cannot tell from them (see the rows).",
+        "the paper's fits have other numbers of nonzeros than four each, since it sets penalties, which it "
+        "does not list: DSPCA six and four, GPower one each, GPower l0,m all. With these numbers ours have "
+        "the same wrong entries, or with noise a difference that is not significant in one set (see the "
+        "rows).",
         ("DSPCA", "GPower l0", "GPower l1"),
         True,
     ),
     Cause(
-        "print's fits have one nonzero each; with one ours have print's wrong entries under noise, and 10 "
-        "points more beside outliers (see the row).",
+        "the paper's fits have one nonzero each; with one nonzero ours have the same wrong entries with "
+        "noise, and 10 points more with outliers (see the row).",
         ("ALSPCA",),
         False,
     ),
     Cause(
-        "its second component is print's, its first another set of variables; a dense start brings it nearer "
-        "(see its row).",
+        "the second component agrees with the paper, the first has other variables; with a dense start it is "
+        "closer (see its row).",
         ("EMPCA",),
         False,
     ),
     Cause(
-        "print's set, or its penalties, are not listed.", ("sPCAgrid", "sPCA-rSVD", "SPCA", "PathSPCA"), False
+        "the paper's set, or its penalties, are not listed.",
+        ("sPCAgrid", "sPCA-rSVD", "SPCA", "PathSPCA"),
+        False,
     ),
 ]
 
@@ -274,13 +278,13 @@ def _curves(call: Call, name: str, title: str, extents: tuple[float, ...], kind:
         Claim("the others' are not", f"{least:.0f} % and more at the largest extent", least > most),
     ]
     sheet.notes += [
-        "sPCA-rSVD l1 and SCAD fail at a variance of 1 because four nonzeros take a threshold almost as "
-        "large as the loadings, and what their paper takes off, X - uv' with v as short as the threshold "
-        "left it, keeps the first factor in the data, so that X9 and X10 come second; from the longest "
-        "column, or of five starts, they do not.",
-        "Print never defines its misidentification rate: wrong sets are those without both supports, wrong "
-        "entries the share of the 20 loadings. Its curves are means of ten neighbouring extents, one set "
-        "each.",
+        "sPCA-rSVD l1 and SCAD fail at a variance of 1 because four nonzeros need a threshold almost as "
+        "large as the loadings, and their deflation, X - uv' with the shrunken v, keeps the first factor in "
+        "the data, so that X9 and X10 form the second component; with a start at the longest column, or five "
+        "starts, they succeed.",
+        "The paper does not define its misidentification rate: here wrong sets are sets without both "
+        "supports, and wrong entries a share of the 20 loadings. Its curves are means over ten neighbouring "
+        "variances, one set each.",
     ]
     return sheet
 

@@ -14,9 +14,8 @@ ORDER = (MET, "tested", "supposed", OPEN, DEVIATES)
 #: What the page says above the list of the preprint.
 PREPRINT = (
     "The preprint of 2013 (recursive divide and conquer, ReDaC) is the same work: its method is BCD-SPCA, "
-    "and the numbers left in its text are those of the article. ReDaC is BCD-SPCA l1 in its Table 2 and "
-    "BCD-NSPCA l0 in Tables 5 to 7; Tables 1, 3 and 4 have lost its numbers. Nothing in it is not in the "
-    "article, whose tables stand for it:"
+    "and its numbers are those of the article. ReDaC is BCD-SPCA l1 in its Table 2 and BCD-NSPCA l0 in "
+    "Tables 5 to 7; its numbers are missing in Tables 1, 3 and 4. The tables of the article cover all of it:"
 )
 #: Paper -> item -> the table that remakes it, or in words where it is tested.
 ROWS: dict[str, dict[str, str]] = {
@@ -36,7 +35,7 @@ ROWS: dict[str, dict[str, str]] = {
         "Figure 1": "zhao2015-fig1",
         "Table 4": "zhao2015-4",
         "Figure 2": "zhao2015-fig2",
-        "Table 5, Figure 3": "not remade: Yale B's 200 images are a random choice that print does "
+        "Table 5, Figure 3": "not remade: Yale B's 200 images are a random choice that the paper does "
         "not list, and we do not have the images",
         "Table 6": "zhao2015-6",
         "Table 7": "zhao2015-7",
@@ -89,8 +88,8 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "zhao2014": {
         "Theorem 1 (ascent direction)": "tests/solvers/test_rspca.py: steps of l1 variance",
-        "Theorem 2 (0 < p < 1)": "tests/linalg/test_lp_thresholds.py: against a fine grid",
-        "Theorem 3 (closed forms)": "tests/linalg/test_lp_thresholds.py",
+        "Theorem 2 (0 < p < 1)": "tests/linalg/test_thresholds.py: against a fine grid",
+        "Theorem 3 (closed forms)": "tests/linalg/test_thresholds.py",
         "Theorem 4 (ascent, local maximum)": "tests/solvers/test_rspca.py: (i) and (iii)",
         "Algorithm 1 (RSPCA)": "methods rspca-l0, rspca-l1, rspca-lhalf, rspca-lp; Tables 1 to 4",
         "Figures 1 and 4": "drawings: y = x^2 against |x|; samples of images",

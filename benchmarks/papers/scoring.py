@@ -52,7 +52,7 @@ def smallest_card(S: pd.DataFrame, k: int, method: str, least: float) -> tuple[i
 def pitprops(draw: Draw, method: str, card: list[int] | None, least: float) -> list[float] | str:
     """Return CPEV, adjusted variances (%) and nonzeros of six components; without `card` the fewest.
 
-    Those of SPCA keep the order in which they are found, as in print.
+    Those of SPCA keep the order in which they are found, as in the paper.
     """
     S = sp.datasets.load_pitprops()
     if card is None:
@@ -99,13 +99,15 @@ def table_1(call: Call) -> Sheet:
             continue
         value, *cpev, nonzeros, gap = found.mean
         sheet.add(f"{name} {value:.2f}", [None] * 7, [*cpev, nonzeros])
-        sheet.notes.append(f"{name}: of a grid, {value:.2f} comes nearest to print, {gap:.1f} points away.")
+        sheet.notes.append(
+            f"{name}: of a grid, {value:.2f} comes nearest to the paper, {gap:.1f} points away."
+        )
     sheet.causes = CAUSES_1
     return sheet
 
 
 def _common(call: Call) -> list[Cell]:
-    """Return the cells that look for print's CPEV with one penalty, or bound, for all components."""
+    """Return the cells that look for the paper's CPEV with one penalty, or bound, for all components."""
     grids = {
         "SPCA-WTH, bound": ("pmd", "t", [1.05 + 0.05 * i for i in range(40)], {"orth": True}),
         "sPCA-OS, penalty": ("spca-os", "penalty", [0.02 * i for i in range(1, 41)], {}),
@@ -128,10 +130,10 @@ def _common(call: Call) -> list[Cell]:
 
 CAUSES_1 = [
     Cause(
-        "print does not follow from itself: the loadings of its Tables 2 and 3 have entries missing (columns "
-        "not of unit length) and other CPEV than it prints (see 'the printed loadings'). Its penalties are "
-        "not listed, and no common one gives its CPEV (see the last rows). Fitted with the printed numbers "
-        "of nonzeros, and with the fewest of one number that reach the last CPEV.",
+        "the paper is inconsistent: the loadings of its Tables 2 and 3 have missing entries (columns not of "
+        "unit length) and a different CPEV than printed (see 'the printed loadings'). Its penalties are not "
+        "listed, and no common penalty gives its CPEV (see the last rows). Ours are fitted with the printed "
+        "numbers of nonzeros, and with the smallest common number that reaches the last CPEV.",
         ("SPCA-WTH", "sPCA-OS"),
         True,
     ),
@@ -152,8 +154,8 @@ def figure_1(call: Call) -> Sheet:
     falling = [row[0] for row in sheet.rows if np.all(np.diff([float(v) for v in row[2]]) < 0)]  # type: ignore
     sheet.causes = CAUSES_1
     sheet.notes.append(
-        "Print: the differences of the printed CPEV. They fall strictly for SPCA-ZHT and sPCA-OS, not for "
-        f"SPCA-WTH. Ours fall strictly for {' and '.join(falling) or 'none'} only."
+        "The paper: differences of the printed CPEV, which decrease strictly for SPCA-ZHT and sPCA-OS, but "
+        f"not for SPCA-WTH. Ours decrease strictly for {' and '.join(falling) or 'none'} only."
     )
     return sheet
 
@@ -194,29 +196,29 @@ def table_4(call: Call) -> Sheet:
 
 CAUSES_4 = [
     Cause(
-        "print's two shares of dense PCA contradict its text: with a noise variance of 1 two components "
-        "explain 99.7 %, always; 94 % needs one of 24 (10 variables of it beside 2928 of the factors, of "
-        "which 8 parts are left over).",
+        "the paper's two shares of dense PCA contradict its text: with a noise variance of 1 two components "
+        "always explain 99.7 %; 94 % needs a noise variance of 24 (10 variables of it next to 2928 of the "
+        "factors, of which 8 parts are left over).",
         ("PCA, noise 1",),
         True,
     ),
     Cause(
-        "print has one set of 500 points, whose first share differs between sets by 2.3 points (our "
-        "standard error times the root of the number of sets).",
+        "the paper has one set of 500 points; between sets the standard deviation of the first share is 2.3 "
+        "points (our standard error times the root of the number of sets).",
         ("PCA, noise 24",),
         True,
     ),
     Cause(
-        "print's first shares are of another kind than its second: its own loadings have the printed CPEV 2 "
-        "in our definition (SPCA-ZHT, sPCA-OS), but a CPEV 1 of 37 and 41 %. The printed 61.59 % of sPCA-OS "
-        "is more than the 61.03 % of PCA, which no share of variance of one component can be. Our SPCA-ZHT "
-        "finds the printed supports in some sets only where the noise variance is 1.",
+        "the paper's first shares have another definition than its second: its loadings have the printed "
+        "CPEV 2 by our definition (SPCA-ZHT, sPCA-OS), but a CPEV 1 of 37 and 41 %. The printed 61.59 % of "
+        "sPCA-OS exceeds the 61.03 % of PCA, which is impossible for one component. Our SPCA-ZHT finds the "
+        "printed supports in some sets only with a noise variance of 1.",
         ("SPCA-ZHT", "sPCA-OS"),
         True,
     ),
     Cause(
-        "print has one set of 500 points and unequal loadings, whose shares are lower still (see its printed "
-        "loadings); with a noise variance of 1, its text's, ours are print's.",
+        "the paper has one set of 500 points and unequal loadings, whose shares are even lower (see its "
+        "printed loadings); with a noise variance of 1, as in its text, ours agree with the paper.",
         ("SPCA-WTH",),
         True,
     ),
@@ -224,7 +226,7 @@ CAUSES_4 = [
 
 
 def groups(draw: Draw, mean: float, center: bool, penalty: float | None) -> list[float] | str:
-    """Return the nonzero first coordinates on the first ten points and the others; whether as in print."""
+    """Return the nonzero first coordinates on the first ten points and the others; whether as printed."""
     rng = np.random.default_rng(draw.seed)
     parts = ((10.0, 1.0), (mean, 3.0), (0.0, np.sqrt(17.0)))
     X = np.vstack([rng.normal(centre, sd, (10, 50)) for centre, sd in parts])
@@ -237,7 +239,7 @@ def groups(draw: Draw, mean: float, center: bool, penalty: float | None) -> list
 
 
 def figure_2(call: Call) -> Sheet:
-    quantities = {"points 1-10": 1, "11-30": 1, "share as in print": 2}
+    quantities = {"points 1-10": 1, "11-30": 1, "share as in the paper": 2}
     title = "SPCO on three groups of ten points: nonzero first coordinates"
     sheet = Sheet("dou2011-fig2", title, "read as", quantities)
     rows = {
@@ -254,17 +256,17 @@ def figure_2(call: Call) -> Sheet:
         sheet.add(name, [10.0, 0.0, None], found)
     sheet.causes = CAUSES_FIG2
     sheet.notes.append(
-        "A penalty of 20 leaves nothing of a second coordinate, so that the figure's second panel, nonzero "
-        "on the other points, needs a smaller one of its own."
+        "A penalty of 20 makes the second coordinate zero, so the figure's second panel, which is nonzero "
+        "for the other points, needs a smaller penalty."
     )
     return sheet
 
 
 CAUSES_FIG2 = [
     Cause(
-        "the printed distributions do not show the figure: with means 10, -10 and 0 the first coordinate "
-        "is as large on the second ten points as on the first. The remark that G2 is closer to G3 suggests "
-        "a mean of -1.",
+        "the printed distributions do not give the figure: with means 10, -10 and 0 the first coordinate is "
+        "as large for the second ten points as for the first. The remark that G2 is closer to G3 suggests a "
+        "mean of -1.",
         ("means",),
         True,
     ),
@@ -334,8 +336,8 @@ MICROARRAY: dict[str, dict[str, Any]] = {
     "penalty 20 / q": {"penalty": 20.0, "scale": False},
 }
 NOTES_FIG4: list[str] = [
-    "Print goes to q = 63, but centred data of 63 rows have rank 62. It shows CPEV rising with q, and CPZC "
-    "falling until q = 10 and level from 20 on; its penalties are not printed.",
-    "Tested: with one penalty for all q CPZC rises with q, for later coordinates are smaller. With one that "
-    "falls with q (20 / q) it falls to q = 10 and is nearly level up to 20, as in print.",
+    "The paper has q up to 63, but centred data with 63 rows have rank 62. In the paper CPEV increases with "
+    "q, and CPZC decreases until q = 10 and is level from 20; its penalties are not printed.",
+    "Tested: with one penalty for all q CPZC increases with q, since later coordinates are smaller. With a "
+    "penalty of 20 / q it decreases until q = 10 and is nearly level up to 20, as in the paper.",
 ]

@@ -15,7 +15,7 @@ from benchmarks.report import markdown_table, text_table
 
 @dataclass(frozen=True)
 class Cause:
-    """Why rows differ from print.
+    """Why rows differ from the paper.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class Sheet:
     notes : list of str
         What else the reader must know.
     claims : list of Claim
-        What print says of a figure in words; a cause covers a claim by the beginning of its text.
+        What the paper states of a figure in words; a cause covers a claim by the beginning of its text.
     beside : tuple of str
-        Quantities shown beside print's and not judged: seconds of another machine.
+        Quantities shown beside the paper's and not judged: seconds of another machine.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Sheet:
         self.rows.append((label, list(printed), list(ours), draws))
 
     def verdict(self, row: tuple[str, list[Value], list[Value], int]) -> str:
-        """Return whether a row is as printed, which cause it has, or that it has none; "" without print."""
+        """Return whether a row is as printed, which cause it has, or that it has none; "" if not printed."""
         label, printed, ours, _ = row
         columns = zip(printed, ours, self.quantities, self.quantities.values(), strict=True)
         found = compare((p, o, digits) for p, o, name, digits in columns if name not in self.beside)
@@ -101,7 +101,7 @@ class Sheet:
         return DEVIATES
 
     def verdicts(self) -> list[str]:
-        """Return the verdicts of all rows that print has, and of its claims."""
+        """Return the verdicts of all rows that the paper has, and of its claims."""
         rows = [found for row in self.rows if (found := self.verdict(row))]
         return [*rows, *(self.claimed(claim) for claim in self.claims)]
 
@@ -110,7 +110,7 @@ class Sheet:
         head, compared = [self.label], []
         for j, name in enumerate(self.quantities):
             compared.append(any(row[1][j] is not None for row in self.rows))
-            head += [f"{name} print", "ours"] if compared[-1] else [name]
+            head += [f"{name}, paper", "ours"] if compared[-1] else [name]
         judged, drawn = any(compared), any(row[3] > 1 for row in self.rows)
         head += [*(["draws"] if drawn else []), *(["verdict"] if judged else [])]
         table = []
@@ -151,7 +151,7 @@ class Sheet:
         if compared.rows:
             body += ["", markdown_table(*compared.grid())]
         if compared.rows and trials.rows:
-            body += ["", "Trials, which print does not have:"]
+            body += ["", "Trials that are not in the paper:"]
         if trials.rows:
             body += ["", markdown_table(*trials.grid())]
         if self.claims:
@@ -159,7 +159,8 @@ class Sheet:
         return "\n".join([*body, "", *(f"- {line}" for line in self.lines())])
 
     def _claims(self) -> tuple[list[str], list[list[str]]]:
-        return ["print says", "ours", "verdict"], [[c.text, c.ours, self.claimed(c)] for c in self.claims]
+        head = ["the paper states", "ours", "verdict"]
+        return head, [[c.text, c.ours, self.claimed(c)] for c in self.claims]
 
 
 def estimates(found: Means) -> list[Value]:

@@ -48,7 +48,7 @@ def _power(X: Any, **options: Any) -> tuple[float, float, int]:
 def three(draw: Draw, n: int, p: int, card: int, penalty: float | None = None) -> list[float]:
     """Return the relative variances of the three methods at equal cardinality, then their CPU seconds.
 
-    GPower is timed at a given penalty, where there is one, as in print; its variance is that of the card.
+    GPower is timed at a given penalty, where there is one, as in the paper; its variance is that of the card.
     """
     X = _sparse(n, p, draw.seed)
     largest = _largest(X)
@@ -130,15 +130,17 @@ def figure_4(call: Call) -> Sheet:
     _claim(sheet, "Sc-SPCA loses little (a tenth of S1-SPCA's variance at most)", 2, 1, 0.9)
     sheet.causes = [
         Cause(
-            "print's GPower0 begins at the dense component, it seems: from there S1-SPCA is above it, as "
-            "print says. From the longest column it keeps nine nonzeros at most, and ends above with nine.",
+            "the paper's GPower0 apparently starts at the dense component: with this start S1-SPCA is above "
+            "it, as the paper states. From the longest column it keeps at most nine nonzeros, and is above "
+            "S1-SPCA with nine.",
             ("S1-SPCA",),
             True,
         )
     ]
     sheet.notes.append(
-        "The figure has no numbers. All three methods have GPower0's number of nonzeros. Print's penalties, "
-        "read as shares of its bound, leave few from the longest column and more from the dense component."
+        "The figure has no numbers. All three methods have GPower0's number of nonzeros. The paper's "
+        "penalties, as shares of its bound, give few nonzeros from the longest column and more from the "
+        "dense component."
     )
     return sheet
 
@@ -160,7 +162,7 @@ def figure_5(call: Call) -> Sheet:
         sheet.add(name, [None] * 6, found)
     tall = replace(sheet, rows=sheet.rows[len(longer) :])  # shares the list of claims
     _claim(tall, "n / p = 10: Sc-SPCA is faster than GPower0", 5, 4)
-    sheet.notes.append("The figure has no numbers; GPower0 is timed at print's penalties.")
+    sheet.notes.append("The figure has no numbers; GPower0 is timed at the paper's penalties.")
     return sheet
 
 
@@ -180,15 +182,15 @@ def figure_6(call: Call) -> Sheet:
             _claim(part, f"quality close to GPower0 (nine tenths of its variance), {data}", 0, 1, 0.9)
             _claim(part, f"faster than GPower0, {data}", 3, 2)
     sheet.causes = CAUSES_6
-    sheet.notes.append("The figure has no numbers. Print has 5000 images and does not say which.")
+    sheet.notes.append("The figure has no numbers. The paper uses 5000 images and does not state which.")
     return sheet
 
 
 CAUSES_6 = [
     Cause(
-        "print's images are of one digit, it seems, as Table 3 suggests: on those of digit 2 S5-SPCA comes "
-        "within two hundredths of GPower0 at every cardinality and is faster, as print says. On 5000 of all "
-        "digits five indices at a time miss up to a third of its variance.",
+        "the paper's images are apparently of one digit, as Table 3 suggests: for digit 2 S5-SPCA is within "
+        "two hundredths of GPower0 at every cardinality and is faster, as the paper states. For 5000 images "
+        "of all digits five indices at a time lose up to a third of its variance.",
         ("quality",),
         True,
     ),

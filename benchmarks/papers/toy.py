@@ -99,7 +99,7 @@ def hastie(call: Call) -> Sheet:
     for name, found in call.measured(sheet.name, cells).items():
         ours = found if isinstance(found, str) else found.times(100.0)
         sheet.add(name, [None if "one" in name else 100.0, None], ours)
-    sheet.notes.append("Two starts, the dense components and their varimax rotation, are bcd-l1's default.")
+    sheet.notes.append("By default bcd-l1 has two starts, the dense components and their varimax rotation.")
     return sheet
 
 
@@ -159,10 +159,10 @@ def table_2(call: Call) -> Sheet:
     _successes(call, sheet, rows, TABLE_2, nonneg=False)
     sheet.causes = CAUSES_2
     sheet.notes += [
-        "In order, no method can pass 0.67, 0.74, 0.82, 0.92 by more than chance: the eigenvalues 250 and "
-        "240 change places in the sample in the other cases. The columns 'any order' do not count that.",
-        "All methods get the true cardinality 6 (12 in total for the block methods). EMPCA and GPower "
-        "begin at the longest column, as their authors' programs do.",
+        "In order, no method can exceed 0.67, 0.74, 0.82, 0.92 except by chance: in the other samples the "
+        "eigenvalues 250 and 240 change places. The columns 'any order' ignore the order.",
+        "All methods have the true cardinality 6 (12 in total for the block methods). EMPCA and GPower start "
+        "at the longest column, like their authors' programs.",
     ]
     return sheet
 
@@ -170,39 +170,42 @@ def table_2(call: Call) -> Sheet:
 #: Those of the block methods stand first, whose names begin as others do.
 CAUSES_2 = [
     Cause(
-        "as of GPower l1: with one penalty for both, 0.23, and the longest column first the successes are "
-        "print's at every n (see its row).",
+        "as for GPower l1: with one penalty for both components, 0.23, and a start at the longest column the "
+        "successes agree with the paper at every n (see its row).",
         ("GPower l1,m",),
         True,
     ),
     Cause(
-        "as of GPower l1: with one penalty for both, 0.01, and the longest column first the successes are "
-        "print's at every n (see its row), within 2.3 standard errors where print has fewest.",
+        "as for GPower l1: with one penalty for both components, 0.01, and a start at the longest column the "
+        "successes agree with the paper at every n (see its row), within 2.3 standard errors at the smallest "
+        "n.",
         ("GPower l0,m",),
         True,
     ),
     Cause(
-        "print has 0 everywhere, but the angle between a dense vector and the true one has a standard "
-        "deviation of about 24.5 / sqrt(n), so that a quarter of the sets of 5000 pass 0.99.",
+        "the paper has 0 everywhere, but the angle between the dense and the true vector has a standard "
+        "deviation of about 24.5 / sqrt(n), so a quarter of the sets of 5000 exceed 0.99.",
         ("PCA",),
         False,
     ),
     Cause(
-        "its penalty was too high in print: from 10.7 on the second vector has the larger penalised variance "
-        "and is found first. Of 10, 11 and 12 (see their rows) none falls with n as print does.",
+        "the paper's penalty was too high: from 10.7 the second vector has the larger penalised variance and "
+        "is found first. With 10, 11 and 12 (see their rows) successes do not decrease with n as in the "
+        "paper.",
         ("DSPCA",),
         False,
     ),
     Cause(
-        "print has a penalty, not cardinalities, and the first component begins at the longest column, which "
-        "often belongs to the second vector: with one penalty for both, 0.06 (l0) and 0.24 (l1) of what "
-        "would leave nothing, the successes are print's at every n (see their rows). With cardinalities "
-        "from the dense component the same program has three times as many.",
+        "the paper has a penalty, not cardinalities, and the first component starts at the longest column, "
+        "which often belongs to the second vector: with one penalty for both components, 0.06 (l0) and 0.24 "
+        "(l1) of the smallest penalty without nonzeros, the successes agree with the paper at every n (see "
+        "their rows). With cardinalities and a start at the dense component the same program has three times "
+        "as many.",
         ("GPower l0", "GPower l1"),
         True,
     ),
-    Cause("begun at the dense component it is as printed (see its row).", ("EMPCA",), True),
-    Cause("the shape of its penalty is not printed.", ("sPCA-rSVD SCAD",), False),
+    Cause("with a start at the dense component it is as printed (see its row).", ("EMPCA",), True),
+    Cause("the form of its penalty is not printed.", ("sPCA-rSVD SCAD",), False),
     Cause("its penalties are not printed.", ("SPCA", "PathSPCA", "sPCA-rSVD", "ALSPCA"), False),
 ]
 
@@ -222,27 +225,30 @@ def table_6(call: Call) -> Sheet:
     rows["BCD-NSPCA l0, 10 sweeps"] = ("bcd-l0", {"card": [5, 5], "nonneg": True, "max_iter": 10})
     _successes(call, sheet, rows, TABLE_6, nonneg=True)
     sheet.causes = CAUSES_6
-    sheet.notes.append("N-EMPCA begins at random, as EM does: then its successes are print's, for every n.")
+    sheet.notes.append(
+        "N-EMPCA starts at random, like EM; with this start its successes agree with the paper for every n."
+    )
     return sheet
 
 
 CAUSES_6 = [
     Cause(
-        "print has 0 everywhere, but the angle between a dense and the true vector has a standard "
-        "deviation of about 10 / sqrt(n) here, so that two thirds of the sets of 5000 pass 0.99.",
+        "the paper has 0 everywhere, but the angle between the dense and the true vector has a standard "
+        "deviation of about 10 / sqrt(n) here, so two thirds of the sets of 5000 exceed 0.99.",
         ("PCA",),
         False,
     ),
     Cause(
-        "ours fail where the eigenvalues 210 and 190 change places in the sample, and almost nowhere else "
-        "(see any order). Print has fewer at n = 500, as fits have that end after 10 sweeps, but those have "
-        "fewer at n = 1000, too (see their row).",
+        "ours fail almost only if the eigenvalues 210 and 190 change places in the sample (see any order). "
+        "The paper has fewer successes at n = 500, as have fits that end after 10 sweeps, but the latter "
+        "also have fewer at n = 1000 (see their row).",
         ("BCD-NSPCA",),
         False,
     ),
     Cause(
-        "ours fail where the eigenvalues change places, as those of BCD do. Print's fewer at n = 500 come "
-        "neither from a few sweeps (see its row) nor from alpha, which is not printed (tried: 0.2 to 100).",
+        "ours fail if the eigenvalues change places, like BCD. Neither a small number of sweeps (see its "
+        "row) nor alpha, which is not printed (tested: 0.2 to 100), explains the paper's fewer successes at "
+        "n = 500.",
         ("NSPCA",),
         False,
     ),

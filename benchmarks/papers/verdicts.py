@@ -9,14 +9,14 @@ from statistics import NormalDist
 
 MET, OPEN, DEVIATES = "as printed", "open", "unexplained"
 RULE = (
-    "Verdicts: a number is met within 0.5 points (0.005 of what is no percentage) or, where it is drawn, "
-    "within as many standard errors of the difference as chance passes in one row of twenty (2.0 with one "
-    "drawn number that print has, 2.5 with four). A row is 'as printed' where all are met and no standard "
-    "error of a difference is above 5 hundredths of the range (of the sets, of 100 %, of a cosine's 1), "
-    "'open' where all are met and one is larger, which refuses little. Other rows have the number of the "
-    "cause below the table: 'tested' where a run on this page gives print in all columns, or random starts "
-    "on both sides of it, or shows that print contradicts itself; else 'supposed'. Seconds of print's "
-    "machine stand beside ours, not judged."
+    "Verdicts: a number agrees if the difference is at most 0.5 points (0.005 for numbers that are not "
+    "percentages) or, for simulated numbers, at most the number of standard errors that chance exceeds in "
+    "one row of twenty (2.0 with one simulated number in the paper, 2.5 with four). A row is 'as printed' if "
+    "all numbers agree and no standard error of a difference exceeds 5 hundredths of the range (of the sets, "
+    "of 100 %, of a cosine's 1), and 'open' if all agree but a standard error is larger, so that the "
+    "comparison is weak. Other rows have the number of the cause below the table: 'tested' if a run on this "
+    "page gives the paper's values in all columns, or random starts give values on both sides, or the paper "
+    "contradicts itself; otherwise 'supposed'. Seconds of the paper's machine are shown but not judged."
 )
 #: Chance that a row is refused although ours and print are draws of the same.
 LEVEL = 0.05
@@ -43,7 +43,7 @@ Value = float | str | Estimate | None
 
 @dataclass(frozen=True)
 class Claim:
-    """What print says of a figure, what ours show, and whether they show that."""
+    """What the paper states of a figure, what ours show, and whether they show that."""
 
     text: str
     ours: str
@@ -51,7 +51,7 @@ class Claim:
 
 
 def compare(pairs: Iterable[tuple[Value, Value, int]]) -> str | None:
-    """Return MET, OPEN or DEVIATES for printed numbers, ours and their decimals; None if print has none.
+    """Return MET, OPEN or DEVIATES for printed numbers, ours and their decimals; None if the paper has none.
 
     A number with three decimals or more is no percentage.
     """

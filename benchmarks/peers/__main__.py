@@ -131,13 +131,13 @@ def ahead(found: Found) -> Table:
             for cell in found.cells
             if (program, cell) in found.measured and (program, cell) in found.seconds
         ]
-        faster.append(f"{program} in {sum(a < b for a, b in times)} of {len(times)} cells")
+        faster.append(f"{program} in {sum(a < b for a, b in times)} of {len(times)} settings")
     table.notes = [
-        "In CPU time, beside our search for orthogonal loadings (msPCA, GeoSPCA) or for PEV (the others): "
+        "In CPU time, compared with our search for orthogonal loadings (msPCA, GeoSPCA) or for PEV (others): "
         f"{', '.join(faster)}.",
-        f"In what is explained: {len(table.rows) or 'no'} rows, from {len(found.cells)} cells. Percent of "
-        "the total variance; differences below 0.01 points do not count.",
-        "By its own criterion each of ours is the fit for that criterion: the plain call (adjusted), "
+        f"In explained variance: {len(table.rows) or 'no'} rows, from {len(found.cells)} settings. Percent "
+        "of the total variance; differences below 0.01 points are ignored.",
+        "For each criterion our fit maximises it: the default (adjusted), "
         'objective="pev", and the search for orthogonal loadings of `certify(joint=True, orthogonal=True)`.',
     ]
     return table
@@ -146,8 +146,17 @@ def ahead(found: Found) -> Table:
 def summary(found: Found) -> Table:
     """Count for each program where it is ahead, level and behind."""
     table = Table(
-        "In short: cells where a program is ahead of ours, level, behind",
-        ["program", "cells", "adjusted", "PEV", "orthogonal", "points of PEV behind", "CPU s", "violation"],
+        "In short: settings in which a program is ahead of ours, equal, behind",
+        [
+            "program",
+            "settings",
+            "adjusted",
+            "PEV",
+            "orthogonal",
+            "points of PEV behind",
+            "CPU s",
+            "violation",
+        ],
     )
     for program in OTHERS:
         mine = [cell for cell in found.cells if (program, cell) in found.measured]
@@ -178,13 +187,13 @@ def summary(found: Found) -> Table:
             [program, str(len(found.cells)), *["-"] * 4, f"{np.nanmedian(times):.2f}", "-"],
         )
     table.notes = [
-        "Ahead, level and behind by more than 0.01 points; medians of points and of CPU seconds; the largest "
-        "sum of |v_i'v_j|. Under orthogonal only fits with a violation of at most 1e-4 count, beside our "
-        "orthogonal ones.",
-        "PMA, sparsepca, amanpg and scikit-learn have a penalty and no cardinality: the best of a path of "
-        "penalties, by PEV, after the largest loadings of every component were kept; CPU seconds of the "
-        "path, without the start of R. A fit with more nonzeros than asked for is left out: mixOmics keeps "
-        "all variables that tie.",
+        "Ahead and behind by more than 0.01 points; medians of points and of CPU seconds; violation: the "
+        "largest sum of |v_i'v_j|. The column orthogonal compares fits with a violation of at most 1e-4 with "
+        "our orthogonal fits.",
+        "PMA, sparsepca, amanpg and scikit-learn have a penalty and no cardinality: the table shows the best "
+        "of a path of penalties, by PEV, after truncation to the largest loadings of every component; CPU "
+        "seconds are for the path, without starting R. Fits with more nonzeros than specified are excluded: "
+        "mixOmics keeps all tied variables.",
     ]
     return table
 
@@ -198,7 +207,7 @@ def _counts(differences: list[float]) -> str:
 def constrained(found: Found) -> Table:
     """Compare by msPCA's own criterion: orthogonal loadings of equal cardinality."""
     table = Table(
-        "msPCA's own criterion: orthogonal loadings of equal cardinality",
+        "msPCA's criterion: orthogonal loadings of equal cardinality",
         ["data, k of card", "msPCA", "ours", "bound", "gap", "unconstrained", "cost", "s", "our s"],
     )
     for cell in found.cells:
@@ -221,12 +230,12 @@ def constrained(found: Found) -> Table:
             ]
         )
     table.notes = [
-        "Percent of the total variance that the projection on the loadings reconstructs. Cost is that of the "
-        "constraint: the fit of ours without it, less the one with it. Bound and gap (percent of ours) are "
-        "those of `certify(joint=True, orthogonal=True, time_limit=6)` on a machine with ten processes for "
-        "each processor; none is tried beyond 200 variables, or where a loading of ours is zero. CPU s.",
-        "msPCA's products are up to 1e-4, its tolerance; ours are zero to rounding. Beyond 200 variables "
-        "ours are on supports that do not meet (disjoint=True): orthogonal, and not the best there is.",
+        "Percent of the total variance of the projection on the loadings. Cost of the constraint: our fit "
+        "without it minus our fit with it. Bound and gap (percent of ours) are from "
+        "`certify(joint=True, orthogonal=True, time_limit=6)` on a machine with ten processes for each "
+        "processor; there is none beyond 200 variables, or if a loading of ours is zero. CPU s.",
+        "Inner products of msPCA's loadings are up to 1e-4, its tolerance; ours are zero to rounding. Beyond "
+        "200 variables our supports are disjoint (disjoint=True): orthogonal, but not optimal.",
     ]
     return table
 
@@ -252,13 +261,13 @@ def shares(found: Found) -> Table:
 
 def adjusted(found: Found) -> Table:
     """Return adjusted variance of all programs."""
-    return _by("Adjusted variance, ours by the plain call", "adjusted", "spcastat", found)
+    return _by("Adjusted variance, ours by default", "adjusted", "spcastat", found)
 
 
 def in_print(found: Found) -> Table:
-    """Put what the authors of msPCA print beside what their programs give here."""
+    """Compare the values printed by the authors of msPCA with the values here."""
     table = Table(
-        "As printed with msPCA, and here",
+        "Values printed by the authors of msPCA, and values here",
         ["data, k of card", "program", "printed", "variances", "PEV", "PEV, ours", "ours, orthogonal"],
     )
     for cell, programs in PRINTED.items():
@@ -271,10 +280,10 @@ def in_print(found: Found) -> Table:
                 row.append(_percent(None if mine is None else mine.pev))
             table.rows.append(row)
     table.notes = [
-        "Print is the median of five runs of the sum of v'Sv, which counts twice what components share "
-        "(variances: the same here). Its pitprops matrix has other correlations of the last variable than "
-        "Jeffers', pitprops_print here, and programs that need rows got 500 drawn ones there. With a "
-        "penalty, print has other numbers of nonzeros than 4; here they are cut.",
+        "Printed: the median of five runs of the sum of v'Sv, which counts shared variance twice "
+        "(variances: the same here). Their pitprops matrix (pitprops_print here) differs from Jeffers' in "
+        "the correlations of the last variable, and they simulated 500 rows for programs that need rows. "
+        "With a penalty their fits have other numbers of nonzeros than 4; here they are truncated.",
     ]
     return table
 
@@ -305,7 +314,7 @@ def main(arguments: list[str] | None = None) -> int:
     cells = [cell for cell in cells if fitted(given.work, cell)]
     found = Found(given.work, cells)
     about = Path(__file__).with_name("about.md").read_text(encoding="utf-8").strip()
-    head = f"# Beside other programs\n\n`python -m benchmarks.peers`. {stamp()} {told}".strip()
+    head = f"# Comparison with other programs\n\n`python -m benchmarks.peers`. {stamp()} {told}".strip()
     body = [head, ahead(found).show(True), "### What is compared, and how\n\n" + about]
     run_tables("peers", given, TABLES, found, body, Table.show)
     return 0

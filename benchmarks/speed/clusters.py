@@ -33,7 +33,7 @@ NETWORK = 125e6
 
 
 def dense(call: Call) -> Table:
-    """Many rows, computed anew by every pass: one pass."""
+    """Many rows, computed again by every pass: one pass."""
     n, p, counts = call.size(10_000_000), 100, _counts(call)
     found = [fresh(on_dense, threads=1, count=count, n=n, p=p)[0] for count in counts]
     table = Table(f"Clusters: {n:,} x {p}, computed partition by partition, k = 5, card 10, bcd-l0", HEAD)
@@ -41,8 +41,9 @@ def dense(call: Call) -> Table:
     per_row = fresh(on_dense, threads=1, count=1, n=call.size(400_000), p=1000)[0]
     made = fresh(seconds_of_a_million, threads=1)[0]
     table.notes += [
-        f"{found[0]['parts']:,.0f} partitions of 16 MB, drawn from the seed of each: of the workers' seconds "
-        f"drawing the numbers alone takes {made:.4f} a million, {n * p / 1e6 * made:.1f} in all.",
+        f"{found[0]['parts']:,.0f} partitions of 16 MB, simulated with one seed each: simulating the "
+        f"numbers takes {made:.4f} CPU seconds per million, {n * p / 1e6 * made:.1f} of the workers' seconds "
+        "in all.",
         _of_machine(),
         _thousand(per_row, made),
     ]
@@ -59,9 +60,9 @@ def sparse(call: Call) -> Table:
     )
     table.rows = [_row(count, one) for count, one in zip(counts, found, strict=True)]
     table.notes += [
-        f"{found[0]['parts']:,.0f} partitions; the rows have {found[0]['data']:,.0f} MB. The fit is that of "
-        "rows with more than 3000 variables: a pass for means and variances, four for the start, and the "
-        "others for variables that the search brings in.",
+        f"{found[0]['parts']:,.0f} partitions; the rows have {found[0]['data']:,.0f} MB. With more than "
+        "3000 variables a fit makes one pass for means and variances, four for the start, and one for the "
+        "cross-products of candidates.",
         _of_machine(),
         _many_sparse(found[0], nonzeros, p),
     ]
@@ -193,8 +194,8 @@ def _of_machine() -> str:
 
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return (
-        f"{usable} processors for the workers, the scheduler, the client and whatever else ran: four workers "
-        "share them, so that their seconds are no speed-up, while bytes, tasks and memory are those of four."
+        f"{usable} processors are shared by workers, scheduler and client, so elapsed time does not improve "
+        "with the number of workers; bytes, tasks and memory are valid for that number."
     )
 
 
@@ -208,10 +209,11 @@ def _thousand(one: dict[str, float], made: float) -> str:
     sums = groups * 8 / 7 * 4e6  # a triangle of 4 MB from each group, and from the merges of eight
     merges = sums / workers / NETWORK
     return (
-        f"1e9 x 1000 on {workers} workers of one thread: a row of 1000 numbers takes {1e6 * row:.1f} us of "
-        f"CPU ({1e6 * draw:.1f} for drawing it), so that the sums take {n * (row - draw) / workers:,.0f} s "
-        f"beside reading; {groups:,.0f} sums of 4 MB move {sums / 1e9:,.0f} GB, {merges:,.0f} s at "
-        f"{NETWORK / 1e6:.0f} MB/s a worker where none of them overlaps; {groups * 8 / 7:,.0f} tasks."
+        f"Estimate for 1e9 x 1000 on {workers} workers of one thread: a row of 1000 numbers takes "
+        f"{1e6 * row:.1f} us of CPU ({1e6 * draw:.1f} for simulating it), so the sums take "
+        f"{n * (row - draw) / workers:,.0f} s in addition to reading; {groups:,.0f} sums of 4 MB move "
+        f"{sums / 1e9:,.0f} GB, {merges:,.0f} s at {NETWORK / 1e6:.0f} MB/s per worker without "
+        f"overlap; {groups * 8 / 7:,.0f} tasks."
     )
 
 
@@ -221,9 +223,9 @@ def _many_sparse(one: dict[str, float], nonzeros: float, p: int) -> str:
     cell = one["cpu"] / one["passes"] / nonzeros
     moved = 4 * parts * 8 / 7 * width
     return (
-        f"1e7 x 1e5 with 5e8 nonzeros in {parts} partitions on {workers} workers: {1e9 * cell:.0f} ns a "
-        f"nonzero and pass are {cell * wanted * one['passes'] / workers:,.0f} s for {one['passes']:.0f} "
-        f"passes; four of them sum up 1e5 x 45 numbers ({width:.0f} MB) a partition, which move "
-        f"{moved / 1e3:,.0f} GB at most, {moved * 1e6 / workers / NETWORK:,.0f} s; the client's own part, in "
-        f"proportion to the variables, takes {one['client'] * 1e5 / p:.0f} s."
+        f"Estimate for 1e7 x 1e5 with 5e8 nonzeros in {parts} partitions on {workers} workers: "
+        f"{1e9 * cell:.0f} ns per nonzero and pass give {cell * wanted * one['passes'] / workers:,.0f} s for "
+        f"{one['passes']:.0f} passes; four of them sum 1e5 x 45 numbers ({width:.0f} MB) per partition, "
+        f"which move {moved / 1e3:,.0f} GB at most, {moved * 1e6 / workers / NETWORK:,.0f} s; the "
+        f"client's part is proportional to the number of variables and takes {one['client'] * 1e5 / p:.0f} s."
     )

@@ -13,10 +13,8 @@ from benchmarks.report import Table
 from benchmarks.speed.data import expression, f1, planted
 from benchmarks.speed.data import tall as tall_rows
 from benchmarks.speed.fresh import Call, beyond, fresh, in_turns
-from benchmarks.speed.rows import HEAD, bounded, ratio, yes
+from benchmarks.speed.rows import HEAD, figure, ratio, speedup
 
-#: What `tall` may hold beyond the data, in MB.
-BEYOND = 100.0
 WIDE_CARD = 50
 #: Whether colon is standardised -> the penalty at which scikit-learn keeps about as many loadings as ours.
 ALPHAS = {True: 6.5, False: 1600.0}
@@ -29,11 +27,11 @@ def tall(call: Call) -> Table:
     memory = fresh(tall_memory, threads=call.threads, n=n, p=p)[0]
     table = Table(f"Many rows: {n:,} x {p}, k = 10, card 20, bcd-l0", HEAD)
     table.rows += [
-        ratio("whole fit, against X.T @ X", times["reference"], times["ours"], at_most=1.5),
-        bounded("memory beyond the data, MB", memory["beyond"], BEYOND),
-        ["the user's array is as it was", "-", "-", "yes", *["yes" if memory["unchanged"] else "no"] * 2],
+        ratio("whole fit, relative to X.T @ X", times["reference"], times["ours"]),
+        figure("memory beyond the data", memory["beyond"]),
+        ["the user's array is unchanged", "-", "-", "yes" if memory["unchanged"] else "no"],
     ]
-    table.notes.append(f"The data have {8 * n * p / 1e6:,.0f} MB. Scores are not asked for.")
+    table.notes.append(f"The data take {8 * n * p / 1e6:,.0f} MB. Scores are not computed.")
     return table
 
 
@@ -60,9 +58,9 @@ def wide(call: Call) -> Table:
     table = Table("Many columns: 62 x 2000, k = 20, card 50", HEAD)
     data = "Colon" if path else "Simulated intensities (no --data)"
     table.notes.append(
-        f"{data}, centred. scikit-learn's SparsePCA(20, max_iter=50) runs once, at its own alpha=1 and, on "
-        "the real data, at an alpha found by trial that leaves it about as many loadings as ours has, 1000; "
-        "only there do the explained variances compare. 'Rough' is ours with tol=1e-5 instead of 1e-7."
+        f"{data}, centred. scikit-learn's SparsePCA(20, max_iter=50) runs once, at its default alpha=1 and, "
+        "on the real data, at an alpha that gives about the same number of nonzeros as ours, 1000; only "
+        "there are the explained variances comparable. 'Rough' is our fit with tol=1e-5 instead of 1e-7."
     )
     for scale in (True, False):
         if call.small and not scale:
@@ -73,10 +71,10 @@ def wide(call: Call) -> Table:
         for theirs in found["theirs"]:
             at = f"{how}, alpha={theirs['alpha']:g}"
             for name, one in found["ours"].items():
-                table.rows.append(ratio(f"{at}: {name}", theirs["seconds"], one["seconds"], at_least=8.0))
+                table.rows.append(speedup(f"{at}: {name}", theirs["seconds"], one["seconds"]))
                 more = one["pev"] - theirs["pev"]
                 pair = [f"{theirs['pev']:.2f}", f"{one['pev']:.2f}"]
-                table.rows.append([f"{at}: {name}, PEV %", *pair, "higher", f"{more:+.2f}", yes(more > 0)])
+                table.rows.append([f"{at}: {name}, PEV %", *pair, f"{more:+.2f}"])
             table.notes.append(f"{at}: scikit-learn keeps {theirs['nonzeros']:,} of 40,000 loadings.")
     return table
 
@@ -117,10 +115,9 @@ def planted_loadings(call: Call) -> Table:
     found = fresh(planted_times, threads=call.threads)[0]
     table = Table("200 x 2000 with three planted loadings of 40", HEAD)
     score = found["f1"]
-    met = "yes" if score >= 0.94 else "no"
     table.rows += [
-        ratio("fit, against svds(X, 3)", found["reference"], found["ours"], at_most=3.0),
-        ["support F1, mean of 10 data sets", "-", "-", ">= 0.94", f"{score:.3f}", met],
+        ratio("fit, relative to svds(X, 3)", found["reference"], found["ours"]),
+        ["support F1, mean of 10 data sets", "-", "-", f"{score:.3f}"],
     ]
     return table
 

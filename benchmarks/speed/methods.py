@@ -91,13 +91,13 @@ def every_method() -> dict[str, Any]:
     names = sp.methods().set_index("name")["controlled by"]
     rows = [[name] for name in names.index]
     notes = [
-        "One thread of linear algebra: such times depend less on what else the machine does.",
-        f"k = {COMPONENTS}, {CARD} nonzeros each, planted on disjoint variables; the row of pca says what "
-        "dense components explain. 'controlled' keeps nine tenths of that with as few nonzeros as it finds. "
-        "pca, pca-l1, r1-pca and l1-factor are dense, and so are the loadings of spco, whose coordinates are "
-        "sparse (half of them zero; the cumulative adjusted variance stands for its PEV).",
-        "Support F1: mean over the components, paired with the true ones. Seconds: the median of as many "
-        "fits, up to three, as begin within a second.",
+        "One thread of linear algebra.",
+        f"k = {COMPONENTS}, {CARD} nonzeros each, planted on disjoint variables; pca is the reference of "
+        "dense components. 'controlled' keeps nine tenths of its variance with the fewest nonzeros that it "
+        "finds. pca, pca-l1, r1-pca and l1-factor are dense, and so are the loadings of spco, whose "
+        "coordinates are sparse (half of them zero; its PEV is the cumulative adjusted variance).",
+        "Support F1: mean over the components, matched with the true ones. Seconds: median of up to three "
+        "fits that start within a second.",
     ]
     for n, p in SHAPES:
         X, truth = planted(n, p, CARD)
@@ -106,7 +106,7 @@ def every_method() -> dict[str, Any]:
             if most is not None and p > most:
                 row += ["-"] * 5
                 notes.append(
-                    f"{name} at p = {p} is left out: it works on dense p x p matrices, for p up to {most}."
+                    f"{name} at p = {p} is omitted: it needs dense p x p matrices, for p up to {most}."
                 )
                 continue
             try:

@@ -81,10 +81,10 @@ def others(call: Call) -> Table:
                 cells += [seconds(taken), f"{pev:.2f}", f"{score:.3f}"]
             table.rows.append(cells)
     table.notes.append(
-        f"Ours has the same nonzeros in every component. A penalty was looked for in {TRIES} fits that gives "
-        f"{COMPONENTS * CARD} nonzeros in all, as planted; the seconds are those of the last fit alone. "
-        "Data are centred beforehand; PEV is measured by the same function for all, which brings loadings to "
-        "unit length. A package that does not give the nonzeros it was asked for stands here as it came. "
+        f"Ours has the same nonzeros in every component. {TRIES} fits search for the penalty that gives "
+        f"{COMPONENTS * CARD} nonzeros in all, as planted; the seconds are for the last fit only. "
+        "Data are centred first; one function measures PEV for all, with loadings of unit length. If a "
+        "package does not give the requested number of nonzeros, its result is shown unchanged. "
         f"sparsepca (Chen, Ma, Xue and Zou) runs {STEPS} steps."
     )
     return table

@@ -19,15 +19,10 @@ from benchmarks.report import Table
 from benchmarks.speed.data import counts
 from benchmarks.speed.fresh import Call, beyond, fresh
 from benchmarks.speed.parquet import written
-from benchmarks.speed.rows import HEAD, bounded, ratio
+from benchmarks.speed.rows import HEAD, figure, ratio
 from benchmarks.speed.sparse import centred, megabytes
 from spcastat.linalg.operators import SparseRows
 from spcastat.search import default
-
-#: MB that the command may take beyond what spca(path) takes.
-MORE = 30.0
-#: MB that a fit of single precision may hold beyond its data: a block of rows in double precision.
-BEYOND = 40.0
 
 
 def spent(work: Callable[[], Any], rounds: int = 3) -> float:
@@ -41,7 +36,7 @@ def spent(work: Callable[[], Any], rounds: int = 3) -> float:
 
 
 def command(call: Call) -> Table:
-    """The peak of ``spcastat fit`` for a large file, beside that of ``spca(path)``, and read whole."""
+    """Compare the peak memory of ``spcastat fit`` and ``spca(path)`` for a large file."""
     n, p = call.size(200_000), 50
     table = Table(f"The command: {n:,} x {p}", HEAD)
     folder = Path(tempfile.mkdtemp(prefix="speed-"))
@@ -50,17 +45,16 @@ def command(call: Call) -> Table:
         fresh(written, threads=1, path=path, n=n, p=p)
         fresh(as_text, threads=1, path=path)
         plain = fresh(by_call, threads=1, path=path)[1]
-        table.rows.append(bounded("spca('rows.parquet')", plain, None))
+        table.rows.append(figure("spca('rows.parquet')", plain))
         for name in ("rows.parquet", "rows.csv"):
             where = str(folder / name)
-            most = plain + MORE if name == "rows.parquet" else None
             peak = fresh(by_command, threads=1, path=where, whole=False)[1]
-            table.rows.append(bounded(f"spcastat fit {name}", peak, most))
+            table.rows.append(figure(f"spcastat fit {name}", peak))
             peak = fresh(by_command, threads=1, path=where, whole=True)[1]
-            table.rows.append(bounded("the same with --in-memory, the default of before", peak, None))
+            table.rows.append(figure("the same with --in-memory", peak))
     finally:
         shutil.rmtree(folder)
-    table.notes.append(f"Peaks of whole processes. The rows have {8 * n * p / 1e6:,.0f} MB as float64.")
+    table.notes.append(f"Peak memory of whole processes. The rows take {8 * n * p / 1e6:,.0f} MB as float64.")
     return table
 
 
@@ -81,9 +75,9 @@ def by_call(path: str) -> None:
 def by_command(path: str, whole: bool) -> None:
     """Fit by the command, in this process; files of any size are large."""
     from spcastat import cli
-    from spcastat.cli import input_tables
+    from spcastat.streams import whole
 
-    input_tables.LARGE = 0
+    whole.LARGEST_TEXT = whole.LARGEST_PARQUET = 0
     cli.main(["fit", path, "--k", "3", "--card", "5", *(["--in-memory"] if whole else [])])
 
 
@@ -93,15 +87,15 @@ def weak(call: Call) -> Table:
     found = fresh(weak_times, threads=1, n=n, p=p)[0]
     table = Table(f"Weak structure: {n:,} x {p:,} on dask, ten pieces, k = 3, card 10", HEAD)
     table.rows += [
-        ratio("fit, against the pass for means and variances", found["pass"], found["ours"], at_most=15.0),
-        ratio("the same with passes=30, the default of before", found["pass"], found["before"]),
-        bounded("passes of the whole fit, 4 of them for the start", found["passes"], None, "", 0),
-        bounded("the same with passes=30", found["passes before"], None, "", 0),
-        ["planted variables found, of 30", "-", "-", "-", str(found["right"]), "-"],
+        ratio("fit, relative to a pass for means and variances", found["pass"], found["ours"]),
+        ratio("the same with passes=30", found["pass"], found["before"]),
+        figure("passes of the whole fit, 4 of them for the start", found["passes"], ""),
+        figure("passes with passes=30", found["passes before"], ""),
+        ["planted variables found, of 30", "-", "-", str(found["right"])],
     ]
     table.notes.append(
-        f"Dense PCA explains {100 * found['pca']:.3f} % by scipy's svds; by the fit at least "
-        f"{100 * found['bound']:.3f} %, which the summary calls a bound, and with passes=30 "
+        f"Dense PCA explains {100 * found['pca']:.3f} % (scipy's svds); the fit reports at least "
+        f"{100 * found['bound']:.3f} %, marked as a bound, and with passes=30 "
         f"{100 * found['exact']:.3f} %. CPU seconds."
     )
     return table
@@ -156,13 +150,13 @@ def single(call: Call) -> Table:
     for order, name in (("C", "rows together"), ("F", "columns together")):
         found = fresh(single_times, threads=1, n=n, p=p, order=order)[0]
         table.rows += [
-            ratio(f"{name}: fit, against X'X in double", found["double"], found["ours"], at_most=2.0),
-            ratio(f"{name}: fit, against X'X in single", found["single"], found["ours"]),
-            bounded(f"{name}: memory beyond the data", found["beyond"], None if call.small else BEYOND),
+            ratio(f"{name}: fit, relative to X'X in double", found["double"], found["ours"]),
+            ratio(f"{name}: fit, relative to X'X in single", found["single"], found["ours"]),
+            figure(f"{name}: memory beyond the data", found["beyond"]),
         ]
     table.notes.append(
-        f"The data have {4 * n * p / 1e6:,.0f} MB. Sums are made in double precision, whose product alone "
-        "takes twice that in single precision. CPU seconds."
+        f"The data take {4 * n * p / 1e6:,.0f} MB. Sums are in double precision; a product in double "
+        "precision takes twice as long as in single precision. CPU seconds."
     )
     return table
 
@@ -189,18 +183,18 @@ def sparse_rows(call: Call) -> Table:
     found = fresh(sparse_times, threads=1, n=n, p=p, cells=cells)[0]
     table = Table(f"Sparse: {n:,} x {p:,}, {found['nonzeros']:,} nonzeros, k = 3, card 20", HEAD)
     for name, before in (
-        ("joint", "the same by products with all rows"),
-        ("bcd-l0", "the same with twenty vectors of Lanczos"),
+        ("joint", "the same with products by all rows"),
+        ("bcd-l0", "the same with twenty Lanczos vectors"),
     ):
         table.rows += [
-            ratio(f"{name}, against svds(k=3), centred", found["reference"], found[name], at_most=3.0),
+            ratio(f"{name}, relative to svds(k=3), centred", found["reference"], found[name]),
             ratio(before, found["reference"], found[f"{name} before"]),
         ]
     over = 1.0 + found["beyond"] / found["data"]
-    table.rows.append(bounded("joint: data and what the fit adds, over the data", over, 1.5, "x", 2))
+    table.rows.append(figure("joint: memory of data and fit, relative to the data", over, "x", 2))
     table.notes.append(
-        f"The data have {found['data']:,.0f} MB. CPU seconds; k = 3 by both. What the joint "
-        f"fit explains differs by {abs(found['loss']):.0e} of it from that by products with all rows."
+        f"The data take {found['data']:,.0f} MB. CPU seconds. The explained variance of the joint fit "
+        f"differs by a relative {abs(found['loss']):.0e} from the fit with products by all rows."
     )
     return table
 

@@ -30,6 +30,7 @@ TABLES: dict[str, str] = {
     "given": "intervals:without_selection",
     "stability": "stable:stability",
     "tests": "tests:loading_tests",
+    "together": "together:dependent_rows",
 }
 
 
@@ -59,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
         table = _maker(TABLES[name])(call)
         table.notes.append(
             f"`python -m benchmarks.trust {name}`, {call.sets} data sets for each model of "
-            "`benchmarks/trust/models.py`; fewer, as the table says, where --seconds ended the run. Standard "
+            "`benchmarks/trust/models.py`, or fewer (last column) if --seconds ended the run. Standard "
             f"errors in parentheses. {stamp()}"
         )
         print(f"\n{table.show(False)}", flush=True)

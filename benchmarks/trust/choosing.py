@@ -16,10 +16,12 @@ from benchmarks.trust.sets import Call, Measured, share, shares
 from spcastat.assess.candidates import Candidates, choose
 from spcastat.assess.cardinalities import Fitter
 from spcastat.assess.draws import Rules
-from spcastat.assess.folds import FoldSums, MomentFolds, random_labels
+from spcastat.assess.folds import FoldSums, MomentFolds
 from spcastat.assess.noise_tests import Draws, RowNoise, default_card, standing
+from spcastat.assess.row_groups import RowGroups
 from spcastat.assess.unequal_cardinalities import select
 from spcastat.choosing import request
+from spcastat.fit.inputs import opened
 from spcastat.fit.plan import make_plan
 from spcastat.linalg.build import prepare
 
@@ -40,8 +42,9 @@ NAMED = {"bic (Allen)": ("bic", "min"), "index of sparseness": ("is", "min")}
 def candidates(X: np.ndarray, k: int, seed: int) -> tuple[Candidates, np.ndarray]:
     """Return candidates of `choose` for rows, none fitted yet, and the folds of the rows."""
     n, p = X.shape
-    labels = random_labels(n, FOLDS, 1, np.random.default_rng([seed, 2]))
-    sums = FoldSums(p, FOLDS, 1, seed)
+    source = opened(X, None, {}, None)[0].source("")
+    labels = RowGroups.of(source).folds(FOLDS, 1, np.random.default_rng([seed, 2]))
+    sums = FoldSums(p, FOLDS, 1)
     sums.add_to(0, labels[0], X, None)
     names = pd.RangeIndex(p)
     op = prepare(X, None, True, False, names)[1].at_unit_size()
@@ -104,8 +107,8 @@ def table_choose(call: Call, name: str) -> Table:
         f1 = [one[rule] for one in found if rule in one]
         table.rows.append([rule, share([float(value == 1.0) for value in f1]), share(f1), str(len(f1))])
     table.notes.append(
-        "All rules choose between the same fits, and k is given. The rules of other packages stand in a "
-        "table of their own."
+        "All rules choose among the same fits, and k is given. The rules of other packages are in a separate "
+        "table."
     )
     return table
 
@@ -122,10 +125,10 @@ def table_others(call: Call) -> Table:
         table.rows.append([rule, *cells])
     table.rows.append(["data sets", *(str(len(found)) for found in every.values())])
     table.notes.append(
-        "As `benchmarks/trust/rules.py` defines them from their sources. All choose between the same fits "
-        "(mixOmics: with a cardinality for each component), and k is given; PMA and abess look at one "
-        "component. Of 20 data sets each, exactly right, A to F: held-out PEV .85 1 .85 .85 .85 .95, opt.TPO "
-        "1 1 0 1 1 .90, SPC.cv .85 .65 .75 .75 .65 .90."
+        "The rules are defined in `benchmarks/trust/rules.py` from their sources. All choose among the same "
+        "fits (mixOmics: with a cardinality for each component), and k is given; PMA and abess use one "
+        "component. Share exactly right of 20 data sets each, A to F: held-out PEV .85 1 .85 .85 .85 .95, "
+        "opt.TPO 1 1 0 1 1 .90, SPC.cv .85 .65 .75 .75 .65 .90."
     )
     return table
 
@@ -136,7 +139,7 @@ def table_free(call: Call) -> Table:
     table = Table("One cardinality or one for each, rule worth: F1", ["model", *columns, "data sets"])
     for name, found in call.measured("free", FREE, _one_free).items():
         table.rows.append([name, *shares(found, columns)])
-    table.notes.append("sets: how many sets of cardinalities the search tried.")
+    table.notes.append("sets: the number of sets of cardinalities that the search tried.")
     return table
 
 
@@ -146,7 +149,7 @@ def table_rules(call: Call) -> Table:
     every = call.measured("rules", RULED, lambda name, i: _one(RULED[name], name, i, False))
     for name, found in every.items():
         table.rows.append([name, *shares(found, [*OURS, "best"])])
-    table.notes.append("best: the best candidate of each data set, by the truth.")
+    table.notes.append("best: the candidate with the largest F1 of each data set.")
     return table
 
 
@@ -172,9 +175,9 @@ def table_k(call: Call) -> Table:
     for name, found in call.measured("choose-k", NUMBER, _one_k).items():
         table.rows.append([name, str(NUMBER[name].k), *shares(found, head)])
     table.notes.append(
-        "k = max(min(parallel, deflated), sparse) by 199 sign flips, alpha .05; four components at most are "
-        "looked at. In the nulls the column `k > true` is the level. Autoregressive noise is correlated, and "
-        f"no test of independence calls it noise. Real data, columns scaled: {_real_numbers()}."
+        "k = max(min(parallel, deflated), sparse) by 199 sign flips, alpha .05; at most four components are "
+        "tested. Under null models the column `k > true` is the level. Autoregressive noise is correlated, "
+        f"so tests of independence reject it. Real data, columns scaled: {_real_numbers()}."
     )
     return table
 
@@ -209,7 +212,7 @@ def table_speed(call: Call) -> Table:
     """Seconds of one call."""
     import spcastat as sp
 
-    table = Table("What a choice costs", ["call", "CPU s", "memory, MB"])
+    table = Table("Cost of a choice", ["call", "CPU s", "memory, MB"])
     X = CHOOSE["D"].draw(generator("speed", 0))
     grid = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20]
     tasks = [("n = 200, p = 50, k = 2", pd.DataFrame(X), 2), ("the same, k = 3", pd.DataFrame(X), 3)]
@@ -230,8 +233,8 @@ def table_speed(call: Call) -> Table:
         table.rows.append([f"200 draws, n = 200, p = 50, k = {k}", *_spent(begun)])
     same = all(_alike(X, fit, n_jobs) for n_jobs in (2, 4))
     table.notes.append(
-        "12 cardinalities, 5 folds, and the final fit by the default method; memory of the process. Asked: "
-        "2 s and 3 s; colon under 30 s and 1000 MB. Errors of choices and bootstrap intervals are "
+        "12 cardinalities, 5 folds, and the final fit by the default method; memory of the process. "
+        "Errors of choices and bootstrap intervals are "
         f"{'the same to the last bit' if same else 'DIFFERENT'} with n_jobs 1, 2 and 4."
     )
     return table

@@ -27,10 +27,10 @@ def intervals(call: Call) -> Table:
     _fill(table, call, "intervals", _anew, ANEW)
     table.notes.append(
         f"The default method at the true cardinalities, {DRAWS} draws. Each data set counts "
-        "once: the share of its loadings (or components) whose interval holds the truth. nonzero: true "
-        "nonzero loadings; those without an interval count as missed. Falsely selected: nonzero in the fit "
-        "and zero in truth (data sets without any do not count). variance: v'Sv of the true component. Asked "
-        "for: .93, .95 and .88."
+        "once: the share of its loadings (or components) whose interval contains the true value. nonzero: "
+        "true nonzero loadings; loadings without an interval count as missed. Falsely selected: nonzero in "
+        "the fit and zero in truth (data sets without any do not count). variance: v'Sv of the true "
+        "component."
     )
     return table
 
@@ -42,7 +42,7 @@ def without_selection(call: Call) -> Table:
     table.notes.append(
         f"As above, {DRAWS} draws. fixed: select=False, percentile intervals. split: on one half, of "
         "the correlation of each variable that the other half chose with the score of the other ones; "
-        "false: of falsely chosen variables, the share of intervals that hold zero."
+        "false: the share of intervals of falsely selected variables that contain zero."
     )
     return table
 

@@ -46,16 +46,14 @@ ALL = ["mean fill", "statsmodels fill-em", "missMDA, regularised", "na='em'"]
 KNOWN = "the true model"
 FEW = ["mean fill", "missMDA, regularised", "na='em'"]
 NOTE = (
-    "error: root mean square of what was filled in, less what was there, over that of mean fill on the same "
-    "data; variance kept: tr V'SV over that of the complete data, V the true loadings (wine: those of the "
+    "error: root mean squared error of the imputed values, relative to mean imputation on the same "
+    "data; variance kept: tr V'SV relative to the complete data, V the true loadings (wine: those of the "
     "fit of the complete data, whose supports F1 counts). The rank is the true number of components "
     "(wine: 3, columns scaled). MAR: a value is missing with a probability that rises with the first "
-    "variable of its component, which is measured throughout (logistic, slope 2 by standard deviation). "
-    "Of the other methods the covariances are those of the filled rows; `na='em'` adds the conditional "
-    "covariances. Asked for: error of `na='em'` at most .90 at 5 and 20 %, .82 at MAR 20 %, variance kept "
-    "within .95 and 1.05, error nowhere above missMDA's by more than .01. The true model: conditional means "
-    "under the means and covariances that the data were drawn with, which is the least error that there can "
-    "be; where it is above what is asked for, no method reaches that."
+    "variable of its component, which is fully observed (logistic, slope 2 per standard deviation). "
+    "For the other methods the covariances are those of the imputed rows; `na='em'` adds the conditional "
+    "covariances. The true model: conditional means under the true means and covariances, which have the "
+    "smallest possible error."
 )
 
 
@@ -249,9 +247,10 @@ def missing(call: Call) -> Table:
     which = [*(f"A {condition}" for condition, _ in CONDITIONS), "wine 30 %"]
     table = _filled("model A, wine", call, which, one)
     table.notes.append(
-        f"{NOTE} The unstructured EM takes up to thousands of iterations: at 5 % only. MAR 20 %: the eight "
-        "variables of noise have gaps, too, in which nothing is known. With gaps in the variables of the "
-        "components alone, 30 data sets: na='em' .757 (.007), missMDA .755, the true model .734."
+        f"{NOTE} The unstructured EM takes up to thousands of iterations, so it is run at 5 % only. MAR 20 "
+        "%: the eight noise variables also have missing values, which are unpredictable. With missing values "
+        "in the variables of the components only, 30 data sets: na='em' .757 (.007), missMDA .755, "
+        "the true model .734."
     )
     return table
 
@@ -279,13 +278,12 @@ def missing_wide(call: Call) -> Table:
     which = [f"C {condition}" for condition, _ in CONDITIONS[1::2]]
     table = _filled("model C, why", call, which, one, "wide")
     table.notes.append(
-        "With four times as many columns as rows the directions of the EM are fitted to the noise of the "
-        "very rows whose gaps they fill, and scores on them are too large. Filled by the model of other "
-        "rows, or with the scores shrunk as Gavish and Donoho have it, which is what `na='em'` does, the "
-        "error is about that of missMDA, which shrinks by the mean of the eigenvalues that there are, "
-        "p / (n - 1) times the noise of the model here. Convergence is not the cause (not shrunk, after "
-        "ten iterations: 1.006 at 20 %, in 12 data sets), nor the rank alone (one component: .997). The "
-        "covariance matrix is that of the EM and keeps the variance."
+        "With four times as many columns as rows the directions of the EM fit the noise of the rows whose "
+        "values they impute, and scores on them are too large. If the model comes from other rows, or the "
+        "scores are shrunk as by Gavish and Donoho, as `na='em'` does, the error is similar to missMDA, "
+        "which shrinks by the mean of the nonzero eigenvalues, p / (n - 1) times the noise of the model "
+        "here. Convergence is not the cause (not shrunk, after ten iterations: 1.006 at 20 %, in 12 data "
+        "sets), nor the rank alone (one component: .997). The covariance matrix of the EM keeps the variance."
     )
     return table
 
@@ -293,7 +291,7 @@ def missing_wide(call: Call) -> Table:
 def _filled(
     data: str, call: Call, which: list[str], one: Callable[[str, int], Measured], key: str = "missing"
 ) -> Table:
-    what = "error over mean fill, variance of the components kept, F1 of the supports"
+    what = "error relative to mean imputation, variance kept, F1 of the supports"
     head = ["data", "missing", "method", "error", "variance kept", "F1", "data sets"]
     table = Table(f"Missing values: {what}; {data}", head)
     for name, found in call.measured(key, which, one).items():

@@ -36,7 +36,7 @@ from scipy.stats import ttest_ind
 
 from spcastat.search.chains import from_directions
 from spcastat.search.climbing import sweep
-from spcastat.search.criteria import held
+from spcastat.search.criteria import criterion_of_matrix
 
 #: Of `tune_spca`.
 FOLDS, REPEATS = 5, 3
@@ -133,7 +133,7 @@ def held_out_pev(by_fold: Sequence[Sequence[np.ndarray]], rows: Sequence[np.ndar
 
 def one_component(S: np.ndarray, card: int) -> np.ndarray:
     """Return a sparse component from the leading direction and the largest columns."""
-    criterion = held(S / np.trace(S), (card,), "adjusted")
+    criterion = criterion_of_matrix(S / np.trace(S), (card,), "adjusted")
     leading = np.linalg.eigh(S)[1][:, -1:]
     starts = [leading, *(S[:, [j]] for j in np.argsort(-(S**2).sum(axis=0))[:3])]
     fits = sweep(criterion, from_directions(criterion, starts), 8)

@@ -33,13 +33,11 @@ def loading_tests(call: Call) -> Table:
     for name, found in call.measured("tests", MODELS, _one_set).items():
         table.rows.append([name, *shares(found, head)])
     table.notes.append(
-        "Null: variables without any true loading, independent of all others. Selected: those of them "
-        "that the fit selected; their p is small since they were selected for going together, and q over "
-        "all variables takes account of it. False: share of the discoveries of a data set that are null, "
-        "0 where there is none. Under the null p is uniform on 1/200, ..., 1: .05 and .5 are exact. For "
-        "t5, rows share a divisor, so that variables are not independent and the null does not hold. "
-        "While fits without a variable began at the loadings of the fit with it, .066 (.005) of the "
-        "p-values of noise were below .05."
+        "Null: variables without true loadings, independent of all others. Selected: null variables that the "
+        "fit selected; their p is small since correlated variables were selected, and q over all variables "
+        "accounts for this. False: share of null variables among the discoveries of a data set, 0 if there "
+        "are none. Under the null p is uniform on 1/200, ..., 1: .05 and .5 are exact. For t5 the variables "
+        "of a row share a divisor, so they are not independent and the null hypothesis is false."
     )
     return table
 

@@ -22,6 +22,8 @@ from spcastat.progress import stage
 RULES = ("worth", "1se", "paired", "min")
 #: Default for `Limit.share`: drops loadings below .45 of the root mean square of their component.
 WORTH = 0.2
+#: The choice explains at least this share of what the best candidate explains.
+LEAST_KEPT = 0.8
 #: Difference in EBIC "not worth more than a bare mention": Kass and Raftery (1995), "Bayes factors".
 BARE_MENTION = 2.0
 
@@ -70,13 +72,33 @@ class Limit:
         it is better by more than one standard error and by more than share sqrt(dense) (s' - s) g / s. If
         prediction is best with all variables, this drops loadings below .45 of the root mean square of their
         component. If it is best with few variables, even small loadings are not noise and are kept.
+
+        A fit that explains less than LEAST_KEPT of what the best explains does not pass if any is clearly
+        better: many small improvements add up. Nor does a fit to which one with no more loadings is clearly
+        preferred.
         """
         dense = sizes[within] / self.cells if self.dense is None else self.dense
         explained = np.maximum((errors[0] if self.nested else 1.0) - errors, 0.0)
         each = self.share * np.sqrt(dense) * explained / sizes
         further = sizes - sizes[:, None]
         better = surely & (further > 0) & (errors[:, None] - errors > further * each[:, None])
-        return np.asarray(~better.any(axis=1))
+        passed = ~better.any(axis=1) & ~beaten(surely, sizes)
+        if not self.nested:
+            among_best = ~surely.any(axis=1)
+            passed &= among_best | (1.0 - errors >= LEAST_KEPT * (1.0 - errors[among_best].min()))
+        return np.asarray(passed)
+
+
+def beaten(surely: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return for each of m fits whether one with no more loadings is better, shape (m,).
+
+    Parameters
+    ----------
+    surely : ndarray of bool, shape (m, m)
+        Whether fit j is clearly better than fit i.
+    sizes : ndarray of shape (m,)
+    """
+    return np.asarray((surely & (sizes <= sizes[:, None])).any(axis=1))
 
 
 def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> tuple[int, int]:
@@ -221,6 +243,12 @@ class Candidates:
         press = np.stack([*(self.press[card] for card in cards), self.dense_errors.press[:, :, 0]], axis=2)
         return replace(self.dense_errors, press=press)
 
+    def of_division(self, cards: Sequence[CardinalitySet], rule: str, number: int) -> int:
+        """Return the index of the choice of :func:`by_errors` by one division into folds alone."""
+        every, part = self.errors(cards), slice(number, number + 1)
+        one = Errors(every.press[part], every.mean[part], every.weight[part])
+        return by_errors(one, [sum(card) for card in cards], rule, Limit(self.cells))[0]
+
     @property
     def cells(self) -> int:
         """The number of all loadings, or of all groups of loadings."""
@@ -245,6 +273,12 @@ class Candidates:
             return bic(model, self.n, counts)
         groups = (self.groups, np.array(card)) if self.groups else None
         return ebic(model, self.n, counts, self.variables, groups)
+
+    def values(self, by: str, cards: Sequence[CardinalitySet]) -> np.ndarray:
+        """Return the errors ("cv") or another criterion of some candidates, shape (m,); smaller is better."""
+        if by == "cv":
+            return self.errors(cards).error[: len(cards)]
+        return np.array([self.criterion(by, card) for card in cards])
 
     def apparent(self, card: CardinalitySet) -> float:
         """Return the in-sample prediction error, as a share of the variance."""
@@ -288,6 +322,27 @@ def choose(
     return int(np.argmin(values)), int(np.argmin(values))
 
 
+def gains_beyond(found: Candidates, cards: Sequence[CardinalitySet], by: str, share: float) -> bool:
+    """Return whether fits with more loadings than the last candidate may be better.
+
+    With cross-validation, they may be if dense PCA predicts better by more than one standard error; by other
+    criteria, if the last candidate has the best value, or does not keep the share of the variance.
+
+    Parameters
+    ----------
+    found : Candidates
+    cards : sequence of tuples of k ints
+        In ascending order.
+    by, share
+        See :func:`choose`.
+    """
+    if by == "cv":
+        return bool(found.errors(cards[-1:]).surely(2)[0, 1])
+    if by == "variance":
+        return found.adjusted(cards[-1]) < share * (1.0 - 1e-12) * found.dense
+    return int(np.argmin(found.values(by, cards))) == len(cards) - 1
+
+
 def table(found: Candidates, cards: Sequence[CardinalitySet], keys: Sequence[Any]) -> pd.DataFrame:
     """Return a table with one row per candidate: errors, criteria and shares of variance.
 
@@ -310,9 +365,10 @@ def table(found: Candidates, cards: Sequence[CardinalitySet], keys: Sequence[Any
         columns |= {"error": errors.error[:m], "se": errors.spread(errors.relative)[:m]}
         columns |= {"excess": excess[:m], "excess_se": spread[:m]}
         explained = 1.0 - errors.error[:m]
+        most = max(explained.max(), 1.0 - errors.error[-1])  # dense PCA is the last
     else:
         explained = 1.0 - np.array([found.apparent(card) for card in cards])
-    most = explained.max()
+        most = explained.max()
     columns["kept"] = explained.clip(min=0.0) / most if most > 0 else np.full(m, np.nan)
     if found.n is not None:
         columns |= {by: [found.criterion(by, card) for card in cards] for by in ("ebic", "bic")}

@@ -1,4 +1,4 @@
-"""Draws of rows by seeds, hashes of rows, and the processes that share the work.
+"""Draws of rows by seeds, and the processes that share the work.
 
 The result of a draw depends only on its number, and therefore not on the distribution of draws among
 processes. The processes are started by joblib, so that scripts need no ``if __name__ == "__main__"``.
@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.assess.row_groups import RowGroups
 from spcastat.config import generator, is_whole, shown, whole_number
-from spcastat.errors import DataError, NoRowsError, OptionError, WeightsError
+from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.fit.inputs import Source
 from spcastat.fit.missing_values import Gaps, prepare_with_gaps
 from spcastat.linalg.accumulate import CrossProducts
@@ -36,10 +37,6 @@ from spcastat.reading.model_matrix import evaluate
 from spcastat.reading.terms import Model
 
 # --- draws ----------------------------------------------------------------------------------------
-
-
-#: Largest sum of integer weights.
-MOST_UNITS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,28 +90,27 @@ class Sampler(ABC):
     ----------
     n : int
         Number of rows; a row of weight 2 counts twice.
+    independent : int
+        Number of rows, clusters or blocks that are drawn independently of each other.
     """
 
     n: int
 
-    def prepared(self, kind: str, count: int, seed: int) -> Sampler:
-        """Return the sampler itself: only rows in chunks need preparation.
-
-        See :meth:`spcastat.assess.subsets.StreamRows.prepared`.
-        """
-        return self
+    @property
+    def independent(self) -> int:
+        return self.n
 
     @abstractmethod
     def whole(self) -> Operator:
         """Return the covariance matrix of all rows."""
 
     @abstractmethod
-    def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
-        """Return the covariance matrix of n rows drawn with replacement; `number` selects a prepared draw."""
+    def bootstrap(self, rng: np.random.Generator) -> Operator:
+        """Return the covariance matrix of n rows drawn with replacement."""
 
     @abstractmethod
-    def halves(self, rng: np.random.Generator, number: int = 0) -> tuple[Sampler, Sampler]:
-        """Divide the rows at random into two halves, n // 2 in the first; `number` as in `bootstrap`."""
+    def halves(self, rng: np.random.Generator) -> tuple[Sampler, Sampler]:
+        """Divide the rows at random into two halves, n // 2 of n independent rows in the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +121,8 @@ class RowSampler(Sampler):
     ----------
     matrix : ndarray or scipy.sparse array of shape (m, p)
         Raw values.
-    units : ndarray of int, shape (n,)
-        The row of each sampling unit; a row of weight 2 occurs twice.
+    groups : RowGroups
+        Which rows are drawn together; a row of weight 2 occurs twice.
     standard : Standardisation
         The centring and scaling of the fit.
     rules : Rules
@@ -143,7 +139,7 @@ class RowSampler(Sampler):
     """
 
     matrix: Any
-    units: np.ndarray
+    groups: RowGroups
     standard: Standardisation
     rules: Rules
     terms: Terms | None = None
@@ -153,39 +149,62 @@ class RowSampler(Sampler):
 
     @property
     def n(self) -> int:  # type: ignore[override]
-        return len(self.units)
+        return len(self.groups.rows)
+
+    @property
+    def independent(self) -> int:
+        return self.groups.count
 
     def whole(self) -> Operator:
-        return self._operator(self.units, self.left)
+        return self.operator(self.groups.rows, self.groups.weights, self.left)
 
-    def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
-        return self._operator(self.units[rng.integers(self.n, size=self.n)])
+    def bootstrap(self, rng: np.random.Generator) -> Operator:
+        return self.operator(*self.groups.bootstrap(rng))
 
-    def halves(self, rng: np.random.Generator, number: int = 0) -> tuple[RowSampler, RowSampler]:
-        order = rng.permutation(self.n)
-        first, second = np.sort(order[: self.n // 2]), np.sort(order[self.n // 2 :])
-        return replace(self, units=self.units[first]), replace(self, units=self.units[second])
+    def replicate(self, weights: np.ndarray) -> Operator:
+        """Return the covariance matrix of the rows with other weights, one for each row of the data."""
+        kept = np.flatnonzero(weights > 0)
+        return self.operator(kept, weights[kept] * (self.n / weights.sum()))
+
+    def halves(self, rng: np.random.Generator) -> tuple[RowSampler, RowSampler]:
+        first, second = self.groups.halves(rng)
+        return replace(self, groups=first), replace(self, groups=second)
 
     @cached_property
     def _by_row(self) -> Any:
         return self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix
 
-    def _operator(self, rows: np.ndarray, left: float = 1.0) -> Operator:
-        X, names = None, self.rules.names
-        if self.terms is not None:
-            X = self.terms.learnt_from(rows, names)
+    def operator(self, rows: np.ndarray, weights: np.ndarray | None = None, left: float = 1.0) -> Operator:
+        """Return the covariance matrix of some of the rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (m,)
+            Places of the rows; a row may occur several times.
+        weights : ndarray of shape (m,), optional
+        left : float
+            See the attribute; that of draws, which regress again, is 1.
+        """
+        names, w = self.rules.names, weights
+        if w is None:
+            rows = np.sort(rows)
         else:
-            X = self._by_row[np.sort(rows)]
+            order = np.argsort(rows, kind="stable")
+            rows, w = rows[order], w[order]
+        if self.terms is not None:
+            X = self.terms.learnt_from(rows, names, w)
+        else:
+            X = self._by_row[rows]
             if is_sparse(X):
                 X = X.tocsc()
         if self.covariates is not None:
-            Z, free = self.covariates[np.sort(rows)], len(rows) - 1
-            found = regress(X, Z, None, names)
+            Z, free = self.covariates[rows], (len(rows) if w is None else w.sum()) - 1.0
+            found = regress(X, Z, w, names)
             X = found.residuals(X, Z) * np.sqrt(left * free / (free - found.rank))
         if self.gaps is None:
-            return self.rules.of_rows(X, None)[1]
-        rank = min(self.gaps.told.get("rank", 1), max(1, len(rows) - 2))
-        return self.rules.of_rows(X, None, rank, self.gaps.model)[1]
+            return self.rules.of_rows(X, w)[1]
+        rank = min(self.gaps.as_record.get("rank", 1), max(1, len(rows) - 2))
+        return self.rules.of_rows(X, w, rank, self.gaps.model)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,10 +222,10 @@ class Terms:
     model: Model
     data: pd.DataFrame
 
-    def learnt_from(self, rows: np.ndarray, columns: pd.Index) -> np.ndarray:
+    def learnt_from(self, rows: np.ndarray, columns: pd.Index, weights: np.ndarray | None) -> np.ndarray:
         """Return the columns of the formula for some rows, with transforms estimated from these rows only."""
-        data = self.data.iloc[np.sort(rows)].reset_index(drop=True)
-        matrix, names, _ = evaluate(self.model, data, data.index)
+        data = self.data.iloc[rows].reset_index(drop=True)
+        matrix, names, _ = evaluate(self.model, data, data.index, weights=weights)
         if len(names) != len(columns):
             raise DataError(
                 f"The formula {self.model.text} makes {len(names)} columns of the rows of a draw and "
@@ -246,15 +265,13 @@ class CovarianceSampler(Sampler):
     def whole(self) -> Operator:
         return self._operator(self.S)
 
-    def bootstrap(self, rng: np.random.Generator, number: int = 0) -> Operator:
+    def bootstrap(self, rng: np.random.Generator) -> Operator:
         df = self.n - 1
         root = self._root
         half = root @ _wishart_root(rng, root.shape[1], df)
         return self._operator(half @ half.T / df)
 
-    def halves(
-        self, rng: np.random.Generator, number: int = 0
-    ) -> tuple[CovarianceSampler, CovarianceSampler]:
+    def halves(self, rng: np.random.Generator) -> tuple[CovarianceSampler, CovarianceSampler]:
         root = self._root
         rank, df = root.shape[1], self.n - 1
         if rank > df:
@@ -337,11 +354,10 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
     spec, terms = source.spec, None
     if frame is not None:
         terms = Terms(replace(spec.model_spec, states={}, context=spec.context or {}), frame)
-    units, matrix = _units(source, what), source.measured
     left = ((source.free or 0.0) - 1.0) / (source.weight - 1.0)
     return RowSampler(
-        matrix,
-        units,
+        source.measured,
+        RowGroups.of(source).repeated(what),
         source.standard,
         Rules.of(source, keep_rows),
         terms,
@@ -361,80 +377,6 @@ def _require_normal(source: Source, what: str) -> None:
         f"{what} draws covariance matrices of normal rows, which vary less than {why} do. Fit the rows, with "
         "spca(data, ..., scale=True, na='pairwise'), or fit spca_cov(correlation(drawn)) to draws of them."
     )
-
-
-def _units(source: Source, what: str) -> np.ndarray:
-    """Return the row of each sampling unit: rows repeated by their weights."""
-    n, w = source.matrix.shape[0], source.weights
-    if w is None:
-        return np.arange(n)
-    if (w != np.round(w)).any():
-        raise WeightsError(
-            f"{what} draws rows, and a weight says how many equal rows a row stands for: with weights that "
-            f"are not whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number of rows "
-            "to draw. Fit with whole weights, or without weights."
-        )
-    if w.sum() > MOST_UNITS:
-        raise WeightsError(
-            f"{what} draws rows, and the weights stand for {w.sum():.3g} of them, more than {MOST_UNITS:,}; "
-            "use spca_cov() with n_obs=, whose draws are those of normal rows."
-        )
-    return np.repeat(np.arange(n), w.astype(int))
-
-
-# --- hashes of rows -------------------------------------------------------------------------------
-
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def hashed_labels(X: Any, count: int, seed: int) -> np.ndarray:
-    """Return the fold of each row, shape (n,), which depends only on its values and the seed."""
-    return np.asarray(((row_keys(X, seed) >> np.uint64(33)) % np.uint64(count)).astype(np.int64))
-
-
-def row_keys(X: Any, seed: int) -> np.ndarray:
-    """Return a 64-bit hash of the values of each row and the seed, shape (n,)."""
-    multipliers = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
-    if is_sparse(X):
-        X = X.tocsr()
-        cells = _bits(X.data) * multipliers[X.indices]
-        filled = np.append(np.cumsum(cells, dtype=np.uint64), np.uint64(0))
-        ends = np.concatenate([[np.uint64(0)], filled[:-1]])[X.indptr]
-        sums = ends[1:] - ends[:-1]
-    else:
-        sums = np.zeros(len(X), dtype=np.uint64)
-        for j, multiplier in enumerate(multipliers):
-            sums += _bits(X[:, j]) * multiplier
-    sums ^= sums >> np.uint64(32)
-    sums *= GOLDEN
-    return sums
-
-
-def _bits(values: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each number; the hash of zero is zero."""
-    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
-    mixed: np.ndarray = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return mixed ^ (mixed >> np.uint64(32))
-
-
-def place_keys(X: Any, seen: int, seed: int) -> np.ndarray:
-    """Return a 64-bit hash of the values and position of each row, shape (n,), after `seen` earlier rows."""
-    place = (seen + np.arange(X.shape[0])).astype(np.uint64)
-    return _mixed(row_keys(X, seed) + (place + np.uint64(1)) * GOLDEN)
-
-
-def uniform_of(keys: np.ndarray, seed: int, number: int) -> np.ndarray:
-    """Return a uniform random number for each row, shape (n,), independent for different `number`."""
-    own = np.random.default_rng([seed, number]).integers(2**63, dtype=np.uint64)
-    return np.asarray((_mixed(keys ^ own) >> np.uint64(11)) * 2.0**-53)
-
-
-def _mixed(keys: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each key: the finaliser of splitmix64."""
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(keys ^ (keys >> np.uint64(31)))
 
 
 # --- jobs and processes ---------------------------------------------------------------------------

@@ -10,20 +10,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from spcastat.assess.batched_errors import FEW, batched_press
 from spcastat.assess.cardinalities import CardinalitySet, Fitter
-from spcastat.assess.draws import Rules, draw_generator, hashed_labels, run_jobs
+from spcastat.assess.draws import Rules, draw_generator, run_jobs
 from spcastat.assess.refit import Refit, SparseModel
+from spcastat.assess.row_groups import RowGroups
 from spcastat.config import plural
 from spcastat.errors import (
     ConstantColumnError,
     DataError,
     MissingValuesError,
-    NoRowsError,
     TooFewRowsError,
     WeightsError,
 )
@@ -36,7 +37,6 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import ReadOptions
 from spcastat.reading.missing_values import Patterns
 from spcastat.search.default import together
-from spcastat.streams.base import Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,61 +258,24 @@ def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) ->
 # --- assignment of rows to folds ------------------------------------------------------------------
 
 
-def random_labels(n: int, count: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the fold of each row, shape (repeats, n); sizes of folds differ by at most one row."""
-    return np.stack([rng.permutation(n) % count for _ in range(repeats)])
+class FoldSums:
+    """The cross-products of every fold.
 
-
-class PartSums:
-    """Accumulator of the cross-products of several subsets of the rows.
+    Parameters
+    ----------
+    p, count, repeats : int
 
     Attributes
     ----------
     parts : list of CrossProducts
     rows : list of int
-        Number of different rows in each subset.
+        Number of different rows in each fold.
     """
 
-    def __init__(self, p: int, count: int):
-        self.parts = [CrossProducts(p) for _ in range(count)]
-        self.rows = [0] * count
-
-    def merge(self, other: Self) -> None:
-        """Add the sums of another accumulator."""
-        for i, part in enumerate(other.parts):
-            self.parts[i].merge(part)
-            self.rows[i] += other.rows[i]
-
-    def pack(self) -> None:
-        """Store one triangle of each matrix; see :meth:`spcastat.linalg.accumulate.CrossProducts.pack`."""
-        for part in self.parts:
-            part.pack()
-
-    def unpack(self) -> None:
-        """Undo :meth:`pack`."""
-        for part in self.parts:
-            part.unpack()
-
-
-class FoldSums(PartSums):
-    """Accumulator of the cross-products of every fold, in one pass.
-
-    Parameters
-    ----------
-    p, count, repeats : int
-    seed : int
-        For rows in chunks, the fold of a row is a hash of its values and the seed, so that it does not depend
-        on the size and order of the chunks.
-    """
-
-    def __init__(self, p: int, count: int, repeats: int, seed: int):
-        super().__init__(p, count * repeats)
-        self.count, self.repeats, self.seed = count, repeats, seed
-
-    def add(self, X: Any, weights: np.ndarray | None) -> None:
-        """Add rows, each to the fold that a hash of its values determines."""
-        for repeat in range(self.repeats):
-            self.add_to(repeat, hashed_labels(X, self.count, self.seed + repeat), X, weights)
+    def __init__(self, p: int, count: int, repeats: int):
+        self.count, self.repeats = count, repeats
+        self.parts = [CrossProducts(p) for _ in range(count * repeats)]
+        self.rows = [0] * (count * repeats)
 
     def add_to(self, repeat: int, labels: np.ndarray, X: Any, weights: np.ndarray | None) -> None:
         """Add rows to the folds given by `labels`, shape (n,), of a repeat."""
@@ -348,8 +311,8 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
         )
     if min(rows) == 0:
         raise DataError(
-            f"A fold of {count} is empty: rows in chunks go to folds by their numbers, equal rows to the "
-            "same. Give fewer folds, or another rng."
+            f"A fold of {count} is empty: rows that belong together, and equal rows, share a fold. Give "
+            "fewer folds, or another rng."
         )
     least = n - max(rows)
     if least < k + 2:
@@ -364,15 +327,6 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
 
 #: Up to this many variables, folds are represented by their cross-products.
 MOMENTS = 1000
-
-
-def require_foldable(stream: Stream | None, p: int) -> None:
-    """Raise NoRowsError, before rows are read, for rows in chunks with too many variables for folds."""
-    if stream is not None and p > MOMENTS:
-        raise NoRowsError(
-            f"The rows of {stream.title} are never all in memory, and folds of {p} variables take too much; "
-            f"at most {MOMENTS} will do. Use by='ebic', or a sample of the rows."
-        )
 
 
 def divided(
@@ -391,14 +345,14 @@ def divided(
     Parameters
     ----------
     source : Source
-        With rows.
+        With rows in memory.
     data : object
         The data from which the source was opened, for a formula that is estimated from rows.
     described : Mapping
         The options with which it was opened: the fields of `ReadOptions`, and others, which are not used.
     folds, repeats : int
     seed : int
-        The same seed gives the same folds for all data with the same number of rows.
+        The same seed gives the same folds for the same rows, in any order.
     k : int
         Number of components that will be fitted.
     keep_rows : bool
@@ -408,24 +362,22 @@ def divided(
     ------
     TooFewRowsError, WeightsError, DataError
         If the rows outside a fold cannot be fitted.
-    NoRowsError
-        For rows in chunks with too many variables.
     """
     names: pd.Index = source.spec.columns
     rules = Rules.of(source, keep_rows)
-    if source.stream is not None:
-        begin = partial(FoldSums, len(names), folds, repeats, seed)
-        sums = source.stream.reduce(begin, "means and cross-products of the folds").result
-        require_folds(sums.rows, folds, k, source.weighted)
-        return MomentFolds(sums, rules)
     X, w = source.matrix, source.weights
-    n = X.shape[0]
-    labels = random_labels(n, min(folds, n), repeats, np.random.default_rng([seed, 2]))
+    n, rows_of = X.shape[0], RowGroups.of(source)
+    if rows_of.design is not None and rows_of.count < folds:
+        raise TooFewRowsError(
+            f"folds={folds} was given for {rows_of.count} {'blocks' if rows_of.block > 1 else 'clusters'}, "
+            "which are held out as a whole; give at most as many folds."
+        )
+    labels = rows_of.folds(min(folds, n), repeats, np.random.default_rng([seed, 2]))
     kept = np.ones(n, dtype=bool) if w is None else w > 0
     counts = [int(np.sum(kept & (one == fold))) for one in labels for fold in range(min(folds, n))]
     require_folds(counts, folds, k, source.weighted)
     columns: Any = None
-    if source.spec.learns:
+    if source.spec.learns and source.sampled_from is None:
         from spcastat.reading.read import FoldedTerms
 
         reading = [one.name for one in fields(ReadOptions) if one.name in described]
@@ -435,7 +387,7 @@ def divided(
         columns = PlainRows(rows.tocsr() if is_sparse(rows) else rows)
     if columns is not None:
         return RowFolds(columns, w, labels, rules, described.get("k_em"), k)
-    sums = FoldSums(len(names), folds, repeats, seed)
+    sums = FoldSums(len(names), folds, repeats)
     for repeat, one in enumerate(labels):
         sums.add_to(repeat, one, X, w)
     return MomentFolds(sums, rules)
@@ -521,7 +473,12 @@ class _Fold:
         fits = self.fitted([op for op, _ in parted], numbers)
         found = []
         for (op, held), loadings in zip(parted, fits, strict=True):
-            errors = held.press([SparseModel.of(V, op, self.groups) for V in loadings])
+            if isinstance(held, HeldMoments) and self.groups is None and op.p <= FEW:
+                every = np.arange(op.p)
+                moments = op.block(every)[None], held.block(every)[None]
+                errors = batched_press(np.array(loadings)[:, None], *moments)[:, 0]
+            else:
+                errors = held.press([SparseModel.of(V, op, self.groups) for V in loadings])
             found.append((errors, float(held.squares.sum()), held.weight))
         return found
 

@@ -131,12 +131,15 @@ class RowNoise(Noise):
     Parameters
     ----------
     Z : ndarray of shape (n, p)
+    groups : ndarray of int, shape (n,), optional
+        The numbers of the clusters of the rows, from 0: the signs of a variable in a cluster are flipped
+        together.
     """
 
-    def __init__(self, Z: np.ndarray, taken: np.ndarray | None = None):
+    def __init__(self, Z: np.ndarray, taken: np.ndarray | None = None, groups: np.ndarray | None = None):
         self.Z = Z
         self.rows, self.p = Z.shape
-        self.taken = taken
+        self.taken, self.groups = taken, groups
 
     @property
     def S(self) -> np.ndarray:  # type: ignore[override]
@@ -160,12 +163,15 @@ class RowNoise(Noise):
         Q, Z = self.taken, self.Z
         if Q is not None:
             Z = Z * _inflation(Q)
-        flips = rng.integers(0, 2, size=Z.shape, dtype=np.int8)
+        units = len(Z) if self.groups is None else int(self.groups.max()) + 1
+        flips = rng.integers(0, 2, size=(units, self.p), dtype=np.int8)
+        if self.groups is not None:
+            flips = flips[self.groups]
         drawn = np.where(flips, Z, -Z)
         return RowNoise(drawn if Q is None else drawn - (drawn @ Q) @ Q.T)
 
     def without(self, Q: np.ndarray) -> Noise:
-        return RowNoise(self.Z - (self.Z @ Q) @ Q.T, Q)
+        return RowNoise(self.Z - (self.Z @ Q) @ Q.T, Q, self.groups)
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         if self.p <= GRAM_LIMIT or self.p <= min(2 * len(self.Z), 2 * GRAM_LIMIT):
@@ -508,7 +514,7 @@ def default_card(p: int) -> int:
     return min(p, max(2, round(1.5 * np.log(p))))
 
 
-def standing(noise: Noise, kmax: int, card: int, draws: Draws) -> Standing:
+def standing(noise: Noise, kmax: int, card: int, draws: Draws, most: int | None = None) -> Standing:
     """Test the leading components.
 
     Parameters
@@ -516,23 +522,30 @@ def standing(noise: Noise, kmax: int, card: int, draws: Draws) -> Standing:
     noise : Noise
         The data.
     kmax : int
-        Largest number of components tested.
+        Number of components tested.
     card : int
         Cardinality of the sparse components.
     draws : Draws
+    most : int, optional
+        Up to this many components are tested if there are no two in a row, among the first `kmax`, that are
+        noise; by default `kmax`.
     """
-    values, n = noise.values, draws.n_draws
-    m = min(kmax, len(values))
-    with stage("parallel analysis", n, "draws") as advance:
-        drawn = np.empty((n, m))
-        for i in range(n):
-            drawn[i] = noise.flipped(draw_generator(draws.seed, i)).leading(m)
-            advance(1)
-    p_values = (1.0 + (drawn >= values[:m]).sum(axis=0)) / (n + 1.0)
-    bound = np.quantile(drawn, 1.0 - draws.alpha, axis=0)
-    parallel = _leading(p_values, draws.alpha)
-    deflated = _deflated(noise, p_values[0], parallel, m, draws)
-    variances, sparse, correlations = _sequential(noise, values[0], card, m, draws)
+    values = noise.values
+    most = min(most or kmax, len(values))
+    m = min(kmax, most)
+    variances, sparse, correlations = _sequential(noise, values[0], card, most, draws)
+    kept = int(np.sum(sparse <= draws.level))
+    m = max(m, min(kept + 2, most))
+    drawn = _noise_values(noise, m, draws)
+    while m < most and _leading(_p_values(values, drawn), draws.alpha) > m - 2:
+        m = min(2 * m, most)
+        drawn = _noise_values(noise, m, draws)
+    parallel = _leading(_p_values(values, drawn), draws.alpha)
+    m = max(min(kmax, most), min(max(parallel, kept) + 2, m))
+    drawn = drawn[:, :m]
+    p_values, bound = _p_values(values, drawn), np.quantile(drawn, 1.0 - draws.alpha, axis=0)
+    variances, sparse, correlations = variances[:m], sparse[:m], correlations[:m]
+    deflated = _deflated(noise, p_values[0], parallel, most, draws)[:m]
     return Standing(
         values,
         bound,
@@ -548,6 +561,22 @@ def standing(noise: Noise, kmax: int, card: int, draws: Draws) -> Standing:
         int(np.sum(sparse <= draws.level)),
         _explained(noise, min(parallel, _leading(deflated, draws.level)), m),
     )
+
+
+def _noise_values(noise: Noise, m: int, draws: Draws) -> np.ndarray:
+    """Return the m leading eigenvalues of each draw of noise, shape (n_draws, m)."""
+    drawn = np.empty((draws.n_draws, m))
+    with stage("parallel analysis", draws.n_draws, "draws") as advance:
+        for i in range(draws.n_draws):
+            drawn[i] = noise.flipped(draw_generator(draws.seed, i)).leading(m)
+            advance(1)
+    return drawn
+
+
+def _p_values(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Return the p-values of the leading eigenvalues, shape (m,), given those of draws, (n_draws, m)."""
+    n, m = drawn.shape
+    return np.asarray((1.0 + (drawn >= values[:m]).sum(axis=0)) / (n + 1.0))
 
 
 def _explained(noise: Noise, q: int, m: int) -> np.ndarray:

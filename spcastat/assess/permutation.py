@@ -3,6 +3,10 @@
 The statistic is studentised. A permutation test of a plain correlation also rejects if variable and score are
 uncorrelated but large in the same rows, as with heavy-tailed rows: DiCiccio and Romano (2017), "Robust
 permutation tests for correlation and regression coefficients", JASA 112.
+
+Rows that belong together stay together. Whole clusters (or blocks of rows in time) are permuted if all have
+equally many rows. If not, signs of the clusters' contributions to the statistic are drawn: Canay, Romano and
+Shaikh (2017), "Randomization tests under an approximate symmetry assumption", Econometrica 85.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import numpy as np
 
 from spcastat.assess.draws import RowSampler, draw_generator, run_jobs
 from spcastat.assess.refit import Refit, align
+from spcastat.assess.row_groups import RowGroups
 from spcastat.assess.samples import Resampling
 from spcastat.fit.record import Tested
 from spcastat.linalg.regression import rotated
@@ -49,12 +54,35 @@ class _Work:
     X: np.ndarray
     squares: np.ndarray
     scores: list[_Scores]
+    groups: RowGroups
     least: np.ndarray
     seed: int
 
     def __call__(self, number: int) -> np.ndarray:
-        order = draw_generator(self.seed, number + 1).permutation(len(self.X))
-        return np.abs(_studentised(self.X, self.squares, self.scores, order)) >= self.least
+        order = self.groups.permutation(draw_generator(self.seed, number + 1))
+        if self.groups.count == len(self.X):
+            found = _studentised(self.X, self.squares, self.scores, order)
+        else:
+            found = _by_group(_contributions(self.X, self.scores, self.groups, order))
+        return np.abs(found) >= self.least
+
+
+@dataclass(frozen=True, eq=False)
+class _Signs:
+    """The job of comparing the statistics after drawing the signs of the clusters' contributions.
+
+    Attributes
+    ----------
+    parts : ndarray of shape (G, p, k)
+    """
+
+    parts: np.ndarray
+    least: np.ndarray
+    seed: int
+
+    def __call__(self, number: int) -> np.ndarray:
+        signs = 1.0 - 2.0 * draw_generator(self.seed, number + 1).integers(0, 2, size=len(self.parts))
+        return np.abs(_by_group(self.parts, signs)) >= self.least
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +130,12 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     from statsmodels.stats.multitest import multipletests
 
     refit, n_jobs = given.refit, given.n_jobs
+    assert isinstance(given.sampler, RowSampler)
+    groups = given.sampler.groups.of_equal_rows()
     Y = _rows(given.sampler)
+    if len(Y) < len(groups.rows):  # rotated residuals, which are exchangeable one by one
+        rows = np.arange(len(Y))
+        groups = RowGroups(rows, rows, np.zeros(len(Y), dtype=int), rows)
     X = Y - Y.mean(axis=0)
     size = np.linalg.norm(X, axis=0)
     still = size <= CONSTANT * np.sqrt(len(X)) * np.abs(Y).max(axis=0)  # constant columns become zero
@@ -118,23 +151,36 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     scores += [_Scores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)]
     given_order, squares = np.arange(len(X)), X**2
     correlation = _against(X, scores, given_order)
-    observed = _studentised(X, squares, scores, given_order)
+    if groups.count == len(X):
+        observed = _studentised(X, squares, scores, given_order)
+    else:
+        parts = _contributions(X, scores, groups, given_order)
+        observed = _by_group(parts)
     # statistics that differ by less than 1e-10 count as equal: the order of summation affects rounding
-    permuted = _Work(X, squares, scores, np.abs(observed) - 1e-10, given.seed)
+    least = np.abs(observed) - 1e-10
+    if groups.exchangeable:
+        permuted: _Work | _Signs = _Work(X, squares, scores, groups, least, given.seed)
+    else:
+        permuted = _Signs(parts, least, given.seed)
     finished = run_jobs(permuted, n, n_jobs=n_jobs, what="permutations", unit="permutations")
     p_value = (1.0 + sum(finished.results)) / (len(finished.results) + 1.0)
     p_value[still] = np.nan
     q_value = np.full((p, k), np.nan)
     if not still.all():
         q_value[~still] = multipletests(p_value[~still].ravel(), method=fdr)[1].reshape(-1, k)
-    return Tested(correlation, p_value, q_value, len(finished.results), n, fdr)
+    signs = not groups.exchangeable
+    return Tested(correlation, p_value, q_value, len(finished.results), n, fdr, signs, given.drawn)
 
 
 def _rows(sampler: RowSampler) -> np.ndarray:
     """Return the row of each sampling unit, centred and scaled as in the fit, shape (n, p)."""
-    rows, standard = sampler.matrix[sampler.units], sampler.standard
+    groups, standard = sampler.groups, sampler.standard
+    rows = sampler.matrix.tocsr() if is_sparse(sampler.matrix) else sampler.matrix
+    rows = rows[groups.rows]
     Y = ((rows.toarray() if is_sparse(rows) else rows) - standard.mean) / standard.scale
-    return Y if sampler.covariates is None else rotated(Y, sampler.covariates[sampler.units], None)
+    if sampler.covariates is None or groups.count < len(groups.rows):  # rotation would mix clusters
+        return np.asarray(Y)
+    return rotated(Y, sampler.covariates[groups.rows], None)
 
 
 def _free(T: np.ndarray) -> np.ndarray:
@@ -176,6 +222,25 @@ def _studentised(X: np.ndarray, squares: np.ndarray, scores: list[_Scores], orde
         sizes = np.sqrt(squares[:, one.variables].T @ T**2)
         found[one.variables] = np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
     return found
+
+
+def _contributions(X: np.ndarray, scores: list[_Scores], groups: RowGroups, order: np.ndarray) -> np.ndarray:
+    """Return the sums over each group of the products of variables and permuted scores, shape (G, p, k)."""
+    k = scores[0].T.shape[1]
+    found, starts = np.zeros((groups.count, X.shape[1], k)), groups.starts
+    for one in scores:
+        T = one.T[order]
+        for c in range(k):
+            products = X[:, one.variables] * T[:, c : c + 1]
+            found[:, one.variables, c] = np.add.reduceat(products, starts, axis=0)
+    return found
+
+
+def _by_group(parts: np.ndarray, signs: np.ndarray | None = None) -> np.ndarray:
+    """Return the statistics, shape (p, k), of contributions m of groups: sum(m) / sqrt(sum(m^2))."""
+    sums = parts.sum(axis=0) if signs is None else np.tensordot(signs, parts, axes=1)
+    sizes = np.sqrt((parts**2).sum(axis=0))
+    return np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
 
 
 def _narrower(refit: Refit, p: int) -> Any:

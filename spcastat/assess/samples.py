@@ -23,11 +23,11 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 from scipy.special import stdtr
 
 from spcastat.assess.draws import CovarianceSampler, Finished, Sampler, draw_generator, run_jobs
 from spcastat.assess.refit import Aligned, Refit, align
-from spcastat.assess.subsets import StreamRows
 from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split
 from spcastat.linalg.eigenvectors import symmetric
@@ -68,19 +68,34 @@ class Resampling:
 
     Attributes
     ----------
-    sampler : Sampler, or StreamRows before it is prepared
+    sampler : Sampler
     refit : Refit
     op : Operator
         The data of the fit, on which scores are compared.
     seed : int
     n_jobs : int
+    drawn : str
+        What is drawn, if not single rows of the fit: "30 clusters of 4 to 11 rows".
+    notice : str
+        A remark on rows that may not be independent.
+    index : pandas.Index or None
+        The labels of the rows in memory.
+    replicates : ndarray of shape (n, R), or None
+        Replicate weights of a survey, which take the place of bootstrap draws.
+    factors : ndarray of shape (R,), or None
+        See :class:`spcastat.fit.record.Bootstrapped`.
     """
 
-    sampler: Any
+    sampler: Sampler
     refit: Refit
     op: Operator
     seed: int
     n_jobs: int = 1
+    drawn: str = ""
+    notice: str = ""
+    index: pd.Index | None = None
+    replicates: np.ndarray | None = None
+    factors: np.ndarray | None = None
 
     def aligned(self, V: np.ndarray) -> Aligned:
         """Return the loadings of a draw, shape (p, k), matched with those of the fit."""
@@ -142,7 +157,10 @@ def by_place(
 
 class _Draws(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
-        return [self.given.sampler.bootstrap(rng, number)]
+        if self.given.replicates is None:
+            return [self.given.sampler.bootstrap(rng)]
+        sampler: Any = self.given.sampler
+        return [sampler.replicate(self.given.replicates[:, number])]
 
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         V, k = aligned.V, aligned.V.shape[1]
@@ -168,7 +186,6 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
     Bootstrapped
         If interrupted by Ctrl-C, of the draws made so far.
     """
-    given = replace(given, sampler=given.sampler.prepared("bootstrap", n, given.seed))
     draws, again = zip(*_Draws(given).run(n, "bootstrap").results, strict=True)
     places, values, *further = zip(*(draw for (draw,) in draws), strict=True)
     variances, whole, similarity, of_fit = map(np.array, further)
@@ -182,6 +199,9 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
         again=sum(again),
         normal=isinstance(given.sampler, CovarianceSampler),
         of_fit=of_fit,
+        drawn=given.drawn,
+        notice=given.notice,
+        factors=None if given.factors is None else given.factors[: len(draws)],
     )
 
 
@@ -190,7 +210,7 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
 
 class _Halves(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
-        return [half.whole() for half in self.given.sampler.halves(rng, number)]
+        return [half.whole() for half in self.given.sampler.halves(rng)]
 
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         places = np.flatnonzero(aligned.V.T)
@@ -209,21 +229,8 @@ def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: floa
         Selection frequency above which a loading is stable.
     groups : float in (0, 1]
         Smallest absolute correlation of two variables in a group.
-
-    Notes
-    -----
-    If rows come in chunks and have too many columns to store the cross-products of all halves, only the
-    columns for which there is memory are used: see :mod:`spcastat.assess.subsets`.
     """
-    sampler, refit, op = given.sampler, given.refit, given.op
-    fewer = None
-    if isinstance(sampler, StreamRows) and not refit.plan.solver.ruled:
-        fewer = sampler.near(refit.V, 2 * n_pairs)
-    if fewer is not None:
-        own, J = fewer
-        some = replace(given, sampler=own, refit=replace(refit, V=refit.V[J]), op=own.source.op)
-        return _of_all(stability(some, n_pairs, threshold=threshold, groups=groups), J, op.p)
-    given = replace(given, sampler=given.sampler.prepared("halves", n_pairs, given.seed))
+    refit, op = given.refit, given.op
     finished = _Halves(given).run(n_pairs, "complementary halves", "pairs")
     pairs, again = zip(*finished.results, strict=True)
     kept, ones, similarity = zip(*(half for pair in pairs for half in pair), strict=True)
@@ -243,16 +250,8 @@ def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: floa
         n_pairs,
         sum(again),
         isinstance(given.sampler, CovarianceSampler),
+        drawn=given.drawn,
     )
-
-
-def _of_all(found: HalfSamples, J: np.ndarray, p: int) -> HalfSamples:
-    """Convert results on the columns J, shape (m,), to positions among all p columns."""
-    labels, associates = np.arange(p), found.associates.copy()
-    labels[J] = J[found.clusters]
-    associates[:, 1:3] = J[associates[:, 1:3].astype(int)]
-    places = found.places // len(J) * p + J[found.places % len(J)]
-    return replace(found, places=places, clusters=labels, associates=associates, considered=len(J))
 
 
 def _correlations(op: Operator, J: np.ndarray) -> np.ndarray:
@@ -323,7 +322,7 @@ class _Work:
     seed: int
 
     def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        drawn = self.half.bootstrap(draw_generator(self.seed, number + 1), number)
+        drawn = self.half.bootstrap(draw_generator(self.seed, number + 1))
         r, variances = with_others(drawn, self.W)
         return fisher(r), variances
 
@@ -364,7 +363,6 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
     and NaN for those selected without others.
     """
     rng = draw_generator(seed, 0)
-    given = replace(given, sampler=given.sampler.prepared("split", n, seed))
 
     def draw() -> tuple[tuple[Sampler, Sampler], np.ndarray, tuple[np.ndarray, np.ndarray]]:
         halves = given.sampler.halves(rng)
@@ -378,7 +376,7 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
     z = np.array([one for one, _ in done.results])
     # As in Fisher's standard error, 1 / sqrt(n - 3): the bootstrap's is that of n rows, too small by this
     # factor for few rows.
-    rows = halves[1].n
+    rows = halves[1].independent
     errors = z.std(axis=0, ddof=1) * np.sqrt(rows / max(rows - 3, 1))
     p_values = np.ones(W.shape)
     selected, tested = W != 0, np.isfinite(r)
@@ -397,12 +395,14 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
         deviations(np.array([one for _, one in done.results])),
         given.aligned(W).similarity,
         p_values,
-        (halves[0].n, rows),
+        (halves[0].n, halves[1].n),
         1,
         len(done.results),
         n,
         again,
         isinstance(given.sampler, CovarianceSampler),
+        given.drawn,
+        0 if rows == halves[1].n else rows,
     )
     return found, p_values
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.assess.batched_errors import FEW, batched_press
 from spcastat.assess.candidates import (
     BARE_MENTION,
     CRITERIA,
@@ -20,7 +21,7 @@ from spcastat.assess.candidates import (
     choose,
 )
 from spcastat.assess.cardinalities import CardinalitySet
-from spcastat.assess.folds import Errors, HeldOutRows
+from spcastat.assess.folds import Errors, HeldMoments, HeldOutRows
 from spcastat.assess.refit import SparseModel
 from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
@@ -29,7 +30,7 @@ from spcastat.search.default import GRAM_LIMIT
 #: The search ends after this many sets of cardinalities.
 MOST_SETS = 200
 #: Steps along the grid, in both directions, that are tried for a component.
-STEPS = (0, 1, 2, 4)
+STEPS = (0, 1, 2)
 
 
 class Unequal:
@@ -78,6 +79,17 @@ class Unequal:
             return []
         return [folds.split(number) for number in range(folds.count * folds.repeats)]
 
+    @cached_property
+    def _moments(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The covariance matrices outside the folds, and the cross-products inside, for few variables."""
+        p, parted = self.found.op.p, self._parted
+        complete = all(isinstance(held, HeldMoments) for _, held in parted)
+        if not parted or not complete or p > FEW or self.found.fitter.groups(p) is not None:
+            return None
+        every = np.arange(p)
+        blocks = [held.block(every) for _, held in parted if isinstance(held, HeldMoments)]
+        return np.stack([op.block(every) for op, _ in parted]), np.stack(blocks)
+
     def search(self, grid: list[int]) -> CardinalitySet:
         """Change one cardinality at a time until none changes or MOST_SETS were tried; return the result.
 
@@ -94,9 +106,7 @@ class Unequal:
         with stage("unequal cardinalities", MOST_SETS, "sets") as advance:
             while unchanged < k:
                 j, before = number % k, len(self.fits)
-                at = grid.index(self.card[j])
-                places = {at + step for step in STEPS} | {at - step for step in STEPS}
-                sizes = sorted({1, self.least, *(grid[i] for i in places if 0 <= i < len(grid))})
+                sizes = sorted({1, self.least, *near(grid, self.card[j])})
                 tried = [(*self.card[:j], card, *self.card[j + 1 :]) for card in sizes]
                 allowed = [card for card in tried if self.supports is None or self.supports.feasible(card)]
                 chosen = self._chosen(allowed, j)
@@ -117,19 +127,27 @@ class Unequal:
         if new := [card for card in tried if card not in self.fits]:
             self._fit(new, self.fits[self.card])
         if self.by == "cv":
-            place = by_errors(self.errors(tried), sizes, self.rule, self.limit)[0]
+            errors = self.errors(tried)
+            place = by_errors(errors, sizes, self.rule, self.limit)[0]
+            values = errors.error[: len(sizes)]
         else:
             for card in tried:
                 self.found.keep(card, self.fits[card][0])
-            place = by_ebic(*self._criteria(tried), sizes, self.rule, self.limit)[0]
-        return tried[max(place, sum(size < self.least for size in sizes))]
+            values, error = self._criteria(tried)
+            place = by_ebic(values, error, sizes, self.rule, self.limit)[0]
+        place = max(place, sum(size < self.least for size in sizes))
+        return tried[unless_alone(place, values, sizes)]
 
     def _fit(self, cards: Sequence[CardinalitySet], near: Sequence[np.ndarray]) -> None:
         """Fit sets of cardinalities to all rows and without each fold, starting from loadings for each."""
         groups, starts = self.found.fitter.groups(self.found.op.p), [[[V] for V in near]] * len(cards)
         every = self.found.fitter.fits(self.ops, cards, starts, ordered=True)
+        self.fits.update(zip(cards, every, strict=True))
+        if self._moments is not None:
+            press = batched_press(np.array([fits[1:] for fits in every]), *self._moments)
+            self.press.update(zip(cards, press, strict=True))
+            return
         for card, fits in zip(cards, every, strict=True):
-            self.fits[card] = fits
             folds = zip(fits[1:], self._parted, strict=True)
             errors = [held.press([SparseModel.of(V, op, groups)])[0] for V, (op, held) in folds]
             self.press[card] = np.array(errors)
@@ -158,7 +176,8 @@ class Unequal:
         sizes = [sum(card) for card in both]
         limit = replace(self.limit, nested=False)
         if self.by == "cv":
-            self.found.add([self.card], self.fits[self.card][0])
+            if self.card in self.fits:
+                self.found.add([self.card], self.fits[self.card][0])
             errors = self.found.errors(both)
             error, surely = errors.error[:2], errors.surely(2)
         else:
@@ -166,11 +185,11 @@ class Unequal:
             surely = values[:, None] - values > BARE_MENTION
         passed = limit.passed(error, surely, np.array(sizes), 0)
         if sizes[1] > sizes[0]:
-            return not passed[0]
+            return bool(passed[1] and not passed[0])
         # Unequal cardinalities that predict no better must save a tenth of the loadings
         return bool(surely[0, 1] or (passed[1] and sizes[1] <= 0.9 * sizes[0]))
 
-    def settled(self) -> CardinalitySet:
+    def final(self) -> CardinalitySet:
         """Sort the components by their variances in the final fit, and add the choice to the candidates.
 
         Components keep their places if a rule treats them differently.
@@ -184,6 +203,31 @@ class Unequal:
         found.add([self.card], V)
         found.keep(self.card, V)
         return self.card
+
+
+def near(grid: Sequence[int], card: int) -> list[int]:
+    """Return sizes of a grid: a few steps from `card`, and smaller ones at halves of its place."""
+    at = grid.index(card)
+    places = {at + step for step in STEPS} | {at - step for step in STEPS} | {at // 2, at // 4, 1}
+    return [grid[i] for i in sorted(places) if 0 <= i < len(grid)]
+
+
+def unless_alone(place: int, values: np.ndarray, sizes: Sequence[int]) -> int:
+    """Return the choice, or the next larger size if the choice is one variable that does not stand alone.
+
+    A variable stands alone if its component predicts no better with a second variable.
+
+    Parameters
+    ----------
+    place : int
+        The choice among m sizes.
+    values : ndarray of shape (m,)
+        The errors, or another criterion of which smaller values are better.
+    sizes : sequence of m ints
+        The cardinalities of one component, ascending.
+    """
+    alone = sizes[place] > 1 or place + 1 == len(sizes) or values[place + 1] >= values[place]
+    return place if alone else place + 1
 
 
 @dataclass(frozen=True)
@@ -204,6 +248,8 @@ class Selected:
         per loading.
     readings : dict
         The best equal cardinality under every available criterion.
+    by_division : tuple
+        The equal cardinality by the same rule for every division into folds; empty for other criteria.
     """
 
     keys: list[Any]
@@ -214,6 +260,7 @@ class Selected:
     tried: int
     price: float
     readings: dict[str, Any]
+    by_division: tuple[Any, ...] = ()
 
 
 def select(
@@ -238,14 +285,19 @@ def select(
         and chosen if preferred.
     """
     place, best = choose(found, cards, by, rule, share)
+    if by in ("cv", "ebic") and rule == "worth" and not any(isinstance(key, tuple) for key in keys):
+        values = found.values(by, cards)
+        place = unless_alone(place, values, [card[0] for card in cards])
     dense = 1.0
     if by in ("cv", "ebic"):
         dense = sum(cards[choose(found, cards, by, "paired", share)[0]]) / found.cells
     unknown = {"bic", *(["cv"] if found.folds is None else []), *(["ebic"] if found.n is None else [])}
     known = [one for one in CRITERIA if one not in unknown]
     readings = {one: keys[choose(found, cards, one, "min", share)[0]] for one in known}
-    equal = Selected(keys, cards, place, best, place, 0, WORTH * np.sqrt(dense), readings)
     plain = not any(isinstance(key, tuple) for key in keys)
+    divisions = found.folds.repeats if by == "cv" and plain and found.folds is not None else 0
+    alone = tuple(keys[found.of_division(cards, rule, i)] for i in range(divisions))
+    equal = Selected(keys, cards, place, best, place, 0, WORTH * np.sqrt(dense), readings, alone)
     may = by in ("cv", "ebic") and rule == "worth" and plain and len(keys) > 1
     if each == "equal" or found.fitter.k == 1 or (each == "auto" and not (may and found.op.p <= GRAM_LIMIT)):
         return equal
@@ -253,7 +305,10 @@ def select(
     unequal.search([card[0] for card in cards])
     if each == "auto" and not unequal.preferred(cards[place]):
         return replace(equal, tried=len(unequal.fits))
-    card = unequal.settled()
+    card = unequal.final()
+    # the final fit may be another one than that of the search
+    if each == "auto" and not unequal.preferred(cards[place]):
+        return replace(equal, tried=len(unequal.fits))
     if card not in cards:
         keys, cards = [*keys, card], [*cards, card]
     best = choose(found, cards, by, "min", share)[1]

@@ -1,5 +1,4 @@
-# PYTHON_ARGCOMPLETE_OK
-"""The command ``spcastat``: fit, compare and plot, and apply saved fits to new data.
+"""The command ``spcastat``: fit, choose and plot; print saved fits, and apply them to new data.
 
 Each subcommand is a `Command`: its help, the function that adds its arguments, and the function that runs
 it. To add one, write the two functions and add a line to ``COMMANDS``. Only options given by the user are
@@ -9,20 +8,27 @@ passed on, so all defaults are defined in `spcastat.api`.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shlex
 import signal
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-from spcastat.cli import fit_command, path_commands, plot_command, transform_command, verify_command
+from spcastat.cli import (
+    choose_command,
+    explore_command,
+    fit_command,
+    plot_command,
+    show_command,
+    transform_command,
+    verify_command,
+)
 from spcastat.cli.input_tables import bundled
 from spcastat.cli.output_files import discard_output, require_output, show, tell
 from spcastat.config import nearest, warnings_told
@@ -39,8 +45,8 @@ files:
 """
 _HINTS: dict[type[SpcaError], str] = {
     # Messages of the package name Python options. These hints name the corresponding options of the command.
-    ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels, --sep and "
-    "--decimal say how numbers are written, --dummy makes columns of text in a --formula.)",
+    ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels; --sep, "
+    "--decimal and --na-values say how values are written; --dummy uses text in a --formula.)",
     MissingValuesError: " (Here: --na drop or --na em.)",
 }
 
@@ -86,28 +92,17 @@ COMMANDS = {
     ),
     "choose": Command(
         "choose how many components and how sparse, and fit them",
-        path_commands.arguments,
-        path_commands.run,
-        path_commands.EXAMPLES,
-    ),
-    "path": Command(
-        "fit many cardinalities and print what each explains",
-        path_commands.path_arguments,
-        path_commands.run_path,
-        path_commands.PATH_EXAMPLES,
+        choose_command.arguments,
+        choose_command.run,
+        choose_command.EXAMPLES,
     ),
     "explore": Command(
         "write a page with a slider over the cardinalities",
-        path_commands.explore_arguments,
-        path_commands.run_explore,
-        path_commands.EXPLORE_EXAMPLES,
+        explore_command.arguments,
+        explore_command.run,
+        explore_command.EXAMPLES,
     ),
-    "compare": Command(
-        "compare fits side by side",
-        path_commands.compare_arguments,
-        path_commands.run_compare,
-        path_commands.COMPARE_EXAMPLES,
-    ),
+    "show": Command("print a saved fit", show_command.arguments, show_command.run, show_command.EXAMPLES),
     "plot": Command(
         "draw a figure of a fit", plot_command.arguments, plot_command.run, plot_command.EXAMPLES
     ),
@@ -210,7 +205,6 @@ def _terminable() -> Iterator[None]:
 
 def _run(argv: Sequence[str]) -> int:
     parser = _parser()
-    complete(parser)
     try:
         args, unknown = parser.parse_known_args(argv)
         if unknown:
@@ -226,53 +220,3 @@ def _run(argv: Sequence[str]) -> int:
     with warnings_told(partial(tell, "warning")):
         show(COMMANDS[args.command].run(args))
     return 0
-
-
-# --- completion in the shell with argcomplete: eval "$(register-python-argcomplete spcastat)" --------
-
-
-def complete(parser: argparse.ArgumentParser) -> None:
-    """If the shell asks for completions, print them and exit; otherwise do nothing."""
-    if "_ARGCOMPLETE" not in os.environ:
-        return
-    try:
-        import argcomplete
-    except ImportError:  # no message, which would appear in the middle of the user's input
-        return
-    prepare(parser)
-    argcomplete.autocomplete(parser)
-
-
-def prepare(parser: argparse.ArgumentParser) -> None:
-    """Tell argcomplete what the arguments of a parser and of its subcommands can be."""
-    from argcomplete.completers import ChoicesCompleter, FilesCompleter
-
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                prepare(command)
-        elif action.dest in (known := names()):
-            action.completer = ChoicesCompleter(tuple(known[action.dest]))  # type: ignore
-        elif action.dest in ("data", "files"):
-            action.completer = lambda prefix, **_: [  # type: ignore[attr-defined]
-                *FilesCompleter()(prefix),
-                *(name for name in bundled() if name.startswith(prefix)),
-            ]
-
-
-def names() -> dict[str, Iterable[str]]:
-    """Return the names that arguments accept."""
-    from spcastat.fit.method_table import SOLVERS
-    from spcastat.search.climbing import EFFORTS, OBJECTIVES, PROMISES
-
-    return {
-        "method": SOLVERS,
-        "methods": SOLVERS,
-        "objective": OBJECTIVES,
-        "effort": EFFORTS,
-        "promise": PROMISES,
-        "kind": plot_command.KINDS,
-        "by": ("cv", "ebic", "bic", "is", "variance"),
-        "rule": ("worth", "1se", "paired", "min"),
-        "each": ("auto", "equal", "free"),
-    }

@@ -35,11 +35,13 @@ examples:
   spcastat fit trees.csv --k 3 --card 5 --include PC1=height --exclude age --disjoint
   spcastat fit trees.csv --k 2 --card 3 --mixed --together terms
   spcastat fit trees.csv --k 2 --card 5 --bootstrap --stability --report trees.html
+  spcastat fit pupils.csv --k 2 --card 5 --clusters school --strata region --bootstrap
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
 #: Options that need rows -> how they are written, if not as they are called.
 _ROWS_ONLY = {
-    **dict.fromkeys(("scale", "weights", "na", "k_em", "formula"), ""),
+    **dict.fromkeys(("scale", "weights", "weights_are", "na", "k_em", "formula"), ""),
+    **dict.fromkeys(("clusters", "strata", "block_length"), ""),
     **{"center": "--no-center", "categorical": "--dummy"},
 }
 #: Names that --option refuses, since the command has its own option for them.
@@ -80,6 +82,15 @@ def card(text: str) -> int | list[int]:
     return cards if "," in text else cards[0]
 
 
+def rows_of_block(text: str) -> int | str:
+    """Read ``20`` as 20, and ``auto`` as it is."""
+    if text == "auto" or not text.isdecimal():
+        if text != "auto":
+            raise argparse.ArgumentTypeError(f"{text!r} was given; it takes a number of rows, or auto")
+        return text
+    return int(text[:18])
+
+
 def block(text: str) -> tuple[str, list[str]]:
     """Read ``chem=ph,salt`` as the block chem of two columns."""
     name, equals, columns = text.partition("=")
@@ -110,7 +121,14 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--blocks", type=block, action="append", metavar="NAME=COL,COL", help=about)
     add("--mixed", action="store_true", help="scale numbers and factors (text) as mixed data: FAMD")
     add("--no-center", dest="center", action="store_false", help="do not subtract the column means")
-    add("--weights", metavar="NAME", help="the column of frequency weights")
+    add("--weights", metavar="NAME", help="the column of weights")
+    about = "weights are numbers of equal rows (frequency, the default) or those of a survey (sampling)"
+    add("--weights-are", choices=("frequency", "sampling"), help=about)
+    about = "a column of labels of the rows that belong together, not fitted; draws take whole clusters"
+    add("--clusters", metavar="NAME", help=about)
+    add("--strata", metavar="NAME", help="a column of labels of the strata of the sample, not fitted")
+    about = "rows in the order of time: draws take blocks of N rows (or auto)"
+    add("--block-length", type=rows_of_block, metavar="N|auto", help=about)
     about = "missing values: refuse them (default), drop their rows, estimate them (em), or use all pairs"
     add("--na", choices=MISSING, help=about)
     add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")
@@ -166,7 +184,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     resampling_arguments(parser)
     add("--report", metavar="OUT.html", help="write a page with tables and plots; for Word with OUT.docx")
     groups_argument(parser)
-    add("--save", metavar="OUT.spca", help="store the fit in a file, for transform, compare and plot")
+    add("--save", metavar="OUT.spca", help="store the fit in a file, for show, transform and plot")
     output_arguments(parser)
     fitting_arguments(parser)
 
@@ -259,7 +277,8 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     chunked = callable(data)
     # argparse sets an option that was not given to None, and a switch to its default
     optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
-    optional += ["objective", "effort", "promise", "weights"]
+    optional += ["objective", "effort", "promise", "weights", "weights_are"]
+    optional += ["clusters", "strata", "block_length"]
     given = given_of(args, optional)
     given |= {name: True for name in ("nonneg", "scale") if getattr(args, name)}
     if args.blocks:

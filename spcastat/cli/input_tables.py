@@ -12,25 +12,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.output_files import STDIN, tell
+from spcastat.cli.output_files import STDIN, given_of
 from spcastat.config import listed, nearest, one_line
 from spcastat.errors import DuplicateNamesError, FileError, OptionError, SpcaError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spcastat.reading.textfiles import TextTable
+    from spcastat.reading.textfiles import TextOptions, TextTable
 
 DATA = (
-    "a table in a .csv, .tsv, .tab (also .gz, .bz2, .xz, .zst), .xlsx or .parquet file; - for CSV from "
-    "standard input"
+    "a table in a .csv, .tsv, .tab (also .gz, .bz2, .xz, .zst), .xlsx, .parquet, .sav (SPSS) or .dta (Stata) "
+    "file; - for CSV from standard input"
 )
 #: Rows of a chunk of a text file.
 ROWS = 20_000
 
 _PARQUET = (".parquet", ".pq")
-_TABLES = (".csv", ".tsv", ".tab", ".xlsx", *_PARQUET)
-_TEXT_OPTIONS = ("sep", "decimal", "encoding")
+_LABELLED = (".sav", ".zsav", ".dta")
+_TABLES = (".csv", ".tsv", ".tab", ".xlsx", *_PARQUET, *_LABELLED)
+_TEXT_OPTIONS = ("sep", "decimal", "encoding", "skip_rows")
 
 
 def bundled() -> dict[str, Callable[[], pd.DataFrame]]:
@@ -76,6 +77,13 @@ def _separator(text: str) -> str:
     return found
 
 
+def _count(text: str) -> int:
+    """Read a number of lines."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} was given; it takes a whole number of at least 0")
+    return int(text)
+
+
 def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> None:
     """Add the arguments for reading a file."""
     files = parser.add_argument_group("reading a file")
@@ -90,16 +98,23 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
     about = "whether the first line holds the names of the columns; without names they are x1, x2, ..."
     add("--header", action=argparse.BooleanOptionalAction, help=about)
     add("--encoding", metavar="NAME", help="encoding of the text: utf-8 (default), cp1252, utf-16, ...")
+    about = "fields that stand for missing values, in addition to empty ones, NA, NaN, NULL, ...: k.A.,999"
+    add("--na-values", type=names, metavar="A,B,...", help=about)
+    add("--skip-rows", type=_count, metavar="N", help="lines before the table, which are not read")
     add("--sheet", metavar="NAME", help="the sheet of a workbook; the first by default")
+    about = "numbers in place of the labels of values, in files of SPSS and Stata"
+    add("--codes", action="store_true", default=None, help=about)
 
 
-def as_option(option: str, value: Any) -> str:
-    """Return an option of reading as it is written on the command line: ``--sep semicolon``."""
+def as_options(**options: Any) -> str:
+    """Return options of reading as they are written on the command line: ``--sep semicolon --decimal ,``."""
     from spcastat.reading.textfiles import SEPARATORS
 
-    if option == "header":
-        return "--header" if value else "--no-header"
-    return f"--{option} {SEPARATORS.get(value, value) if option == 'sep' else value}"
+    if "header" in options:
+        return "--header" if options["header"] else "--no-header"
+    if "sep" in options:
+        options["sep"] = SEPARATORS.get(options["sep"], options["sep"])
+    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in options.items())
 
 
 # --- tables -------------------------------------------------------------------------------------
@@ -135,7 +150,7 @@ def load_table(args: argparse.Namespace) -> Any:
             f"{_no_file(args.data)}, nor a bundled data set of that name "
             f"(bundled: {listed(known)}).{_near_file(args.data, known)}"
         )
-    for_files = ("index_col", "columns", "drop", *_TEXT_OPTIONS, "header", "sheet")
+    for_files = ("index_col", "columns", "drop", *_TEXT_OPTIONS, "header", "na_values", "sheet", "codes")
     used = [f"--{name.replace('_', '-')}" for name in for_files if getattr(args, name, None) is not None]
     if used:
         raise OptionError(f"{', '.join(used)}: for files only; a bundled data set is used whole.")
@@ -195,15 +210,17 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
     _refuse_unused(args, path, suffix)
     if separator:
         table = _text_table(args, separator)
-        if chunked:
+        if chunked and not table.is_square:  # which may be a matrix, and must not be taken for rows
             return _in_chunks(args, lambda: table.chunks(ROWS))
         return _selected(table.read(), args)
+    if suffix in _LABELLED:
+        return _labelled(args)
     try:
         if suffix in _PARQUET:
             return _parquet(args, chunked)
         from spcastat.cli.excel import workbook_table
 
-        table = workbook_table(path, args.sheet, args.header, args.index_col, as_option)
+        table = workbook_table(path, args.sheet, _text_options(args, ","), args.index_col, as_options)
         return _selected(table.read(), args)
     except SpcaError:
         raise
@@ -213,19 +230,21 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
 
 
 def _text_table(args: argparse.Namespace, usual: str) -> TextTable:
-    """Open a text table, and print a note on options that were detected from its first lines."""
+    """Open a text table."""
     from spcastat.reading.textfiles import TextTable
 
-    how: dict[str, Any] = {name: getattr(args, name) for name in (*_TEXT_OPTIONS, "header")}
-    how |= {"labels": args.index_col, "say": as_option}
-    if args.data == STDIN:
-        table = TextTable("standard input", usual, content=_standard_input(), **how)
-    else:
-        table = TextTable(args.data, usual, **how)
-    if table.found:
-        found = " ".join(as_option(option, value) for option, value in table.found)
-        tell("note", f"as its first lines show, {table.name} is read with {found}")
-    return table
+    content = _standard_input() if args.data == STDIN else None
+    name = "standard input" if args.data == STDIN else args.data
+    options = _text_options(args, usual)
+    return TextTable(name, options, labels=args.index_col, say=as_options, content=content)
+
+
+def _text_options(args: argparse.Namespace, usual: str) -> TextOptions:
+    """Return the options of a text table; `usual` is the separator if none was given."""
+    from spcastat.reading.textfiles import TextOptions
+
+    given = given_of(args, (*_TEXT_OPTIONS, "header", "na_values"))
+    return TextOptions(**{"sep": usual, **given})
 
 
 def _standard_input() -> bytes:
@@ -251,16 +270,29 @@ def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
     return _in_chunks(args, lambda: (frame for _, frame in chunks.walk(needed)))
 
 
+def _labelled(args: argparse.Namespace) -> pd.DataFrame:
+    """Read a file of SPSS or Stata; only columns that the command needs must have labels for all values."""
+    from spcastat.reading.labelled import read_codes, with_labels
+
+    frame, labels = read_codes(args.data)
+    needed = needed_columns(args, list(frame.columns))
+    frame = _selected(frame if needed is None else frame[needed], args)
+    return frame if args.codes else with_labels(frame, labels, args.data, "--codes")
+
+
 def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
     """Raise OptionError for options that do not apply to files of this type."""
     unused = {} if suffix == ".xlsx" else {"sheet": "workbooks"}
     if suffix != ".csv":
         unused |= dict.fromkeys(_TEXT_OPTIONS, "tables of text")
-    if suffix in _PARQUET:
-        unused["header"] = "tables of text"
+    if suffix in _PARQUET or suffix in _LABELLED:
+        unused |= dict.fromkeys(("header", "na_values"), "tables of text")
+    if suffix not in _LABELLED:
+        unused["codes"] = "files of SPSS and Stata"
     for name, kind in unused.items():
         if getattr(args, name, None) is not None:
-            raise OptionError(f"--{name} is for {kind}, and {path} is none; leave it out.")
+            option = name.replace("_", "-")
+            raise OptionError(f"--{option} is for {kind}, and {path} is none; leave it out.")
 
 
 def is_saved_fit(path: str) -> bool:
@@ -283,24 +315,31 @@ def is_saved_fit(path: str) -> bool:
 # --- columns ------------------------------------------------------------------------------------
 
 
+#: Options that name a column of the data which is not fitted.
+_ASIDE = ("weights", "clusters", "strata")
+
+
 def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     """Return `data` with row labels and the selected columns."""
-    labels, weights = args.index_col, getattr(args, "weights", None)
+    labels = args.index_col
+    aside = {f"--{name}": getattr(args, name, None) for name in _ASIDE}
+    aside = {option: name for option, name in aside.items() if name is not None}
     keep, leave = getattr(args, "columns", None) or [], getattr(args, "drop", None) or []
-    apart = {"--index-col": labels, "--weights": weights}
-    _require_columns(data, [*(one for one in apart.values() if one is not None), *keep, *leave], args)
+    apart = {**({} if labels is None else {"--index-col": labels}), **aside}
+    _require_columns(data, [*apart.values(), *keep, *leave], args)
     for option, name in apart.items():
         if name in {*keep, *leave}:
             raise OptionError(f"{name!r} was given as {option} and among the columns; give it once.")
-    if weights is not None and weights == labels:
-        raise OptionError(f"{weights!r} was given as --index-col and as --weights; give it once.")
+    for option, name in aside.items():
+        if name == labels:
+            raise OptionError(f"{name!r} was given as --index-col and as {option}; give it once.")
     twice = [name for name, times in Counter(keep).items() if times > 1]
     if twice:
         raise DuplicateNamesError(f"--columns names {listed(twice)} more than once.")
     if labels is not None:
         data = data.set_index(labels)
     if keep:
-        data = data[[*keep, *([] if weights is None else [weights])]]
+        data = data[[*keep, *dict.fromkeys(aside.values())]]
     return data.drop(columns=leave) if leave else data
 
 
@@ -343,7 +382,7 @@ def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[s
     wanted = getattr(args, "columns", None) or _in_formula(getattr(args, "formula", None), available)
     if wanted is None or len(set(available)) < len(available):
         return None
-    others = [getattr(args, name, None) for name in ("index_col", "weights", "groups", "color")]
+    others = [getattr(args, name, None) for name in ("index_col", *_ASIDE, "groups", "color")]
     others += str(getattr(args, "partial", None) or "").split(",")
     named = {*wanted, *filter(None, others)}
     return [name for name in available if name in named] if named <= set(available) else None

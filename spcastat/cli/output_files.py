@@ -171,7 +171,7 @@ def guarded(value: Any) -> Any:
 
 
 def write_table_and_picture(args: Namespace, found: Any) -> None:
-    """Draw a choice or a path to --plot, and write its table to --out, where these are given."""
+    """Draw a choice to --plot, and write its table to --out, where these are given."""
     if args.plot:
         save_figure(args.plot, lambda ax: found.plot(ax=ax))
     if args.out:

@@ -37,7 +37,7 @@ examples:
   spcastat plot plot_loadings pitprops --k 6 --card 7,4,4,1,1,1 --set kind=heatmap --out loadings.svg
   spcastat plot screeplot trees.spca --out scree.png --size 3.5x2.6 --dpi 600
   spcastat plot stability trees.csv --k 2 --card 5 --stability --out stability.pdf
-The criterion of a choice, a path and a comparison are drawn by choose, path and compare with --plot.
+The criterion of a choice is drawn by spcastat choose --plot.
 """
 #: Options of plotting methods that cannot be given as text: axes and further data.
 NOT_WORDS = ("ax", "new", "supplement")

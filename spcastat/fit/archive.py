@@ -1,7 +1,7 @@
-"""Files of saved fits: an archive of arrays that is replaced only when it is complete.
+"""Files of saved fits: arrays and one text, in one npz file that is replaced only when it is complete.
 
-Members: ``manifest.json`` (everything except the arrays, and for each array its type, shape and SHA-256),
-``digest`` (the SHA-256 of the manifest) and ``arrays/NAME.npy``. There are no other members and no pickles.
+A file is a zip of ``manifest.json`` (everything except arrays) and one ``NAME.npy`` for each array, which
+``numpy.load`` reads too. There are no other members and no pickles. The checksums of zip detect damage.
 
 A file may come from anywhere, so the sizes in it are not trusted: members are read up to their declared size,
 and all of them together may not be much larger than the file. Data that compress better than that are stored
@@ -10,7 +10,6 @@ without compression, so that every file that is written can be read.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import math
@@ -30,15 +29,14 @@ import numpy as np
 from spcastat.config import shown
 from spcastat.errors import FileError, OptionError
 
+MANIFEST = "manifest.json"
 #: All members together may have `EXPANSION` times as many bytes as the file, plus `SMALL`. Nonzero
 #: floating-point numbers hardly compress, and about half of the numbers in a fit are nonzero.
-EXPANSION = 50
-SMALL = 16 << 20
+EXPANSION, SMALL = 50, 16 << 20
+#: The same for the manifest, whose values take up to 30 times as many bytes in memory.
+TEXT_EXPANSION, SMALL_TEXT = 5, 2 << 20
 #: Allowed types of arrays.
 DTYPES = re.compile(r"[<>|](b1|[iu][1248]|f(2|4|8|16)|[mM]8(\[(generic|Y|M|W|D|h|m|s|ms|us|ns)\])?)")
-
-_MANIFEST, _DIGEST, _ARRAYS = "manifest.json", "digest", "arrays/"
-_NAME = re.compile(r"[A-Za-z0-9_]{1,40}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +45,12 @@ class Archive:
 
     Attributes
     ----------
-    version : int
-        Version of the layout.
     writer : str
         The version of the package that wrote the file; "" if unknown.
     content : dict
     arrays : dict of str to ndarray
     """
 
-    version: int
     writer: str
     content: dict[str, Any]
     arrays: dict[str, np.ndarray]
@@ -84,22 +79,19 @@ def write_archive(
     writer : str
         The version of the package.
     content : mapping
-        Values that JSON can represent.
+        Values that JSON can represent, and numbers that are not finite.
     arrays : mapping of str to ndarray
         Arrays of numbers, booleans or times.
     """
-    described, parts = {}, {}
+    manifest = {"format": form, "version": version, "writer": writer, "content": content}
+    members = {MANIFEST: json.dumps(manifest, indent=1, default=_of_python).encode()}
     for name, values in arrays.items():
         buffer = io.BytesIO()
-        np.lib.format.write_array(buffer, values, version=(1, 0), allow_pickle=False)
-        parts[f"{_ARRAYS}{name}.npy"] = part = buffer.getvalue()
-        digest = hashlib.sha256(part).hexdigest()
-        described[name] = {"dtype": values.dtype.str, "shape": list(values.shape), "sha256": digest}
-    manifest = {"format": form, "version": version, "writer": writer, "arrays": described, "content": content}
-    written = json.dumps(manifest, ensure_ascii=False, allow_nan=False, indent=1)
-    text = written.encode("utf-8", "surrogatepass")
-    members = {_MANIFEST: text, _DIGEST: hashlib.sha256(text).hexdigest().encode(), **parts}
-    total = sum(map(len, members.values()))
+        # the type by its name, as types that older pandas restores from a pickle have metadata
+        plain = np.asarray(values, dtype=np.dtype(np.asarray(values).dtype.str))
+        np.lib.format.write_array(buffer, plain, version=(1, 0), allow_pickle=False)
+        members[f"{name}.npy"] = buffer.getvalue()
+    sizes = {name: len(part) for name, part in members.items()}
     for way in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         file.seek(0)
         file.truncate()
@@ -107,16 +99,23 @@ def write_archive(
             for name, part in members.items():
                 # a fixed time, so that equal fits make equal files
                 archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), part, way)
-        if _plausible(file.tell(), total, _values_in(text)):
+        if _plausible(file.tell(), sizes):
             break
 
 
-def _plausible(size: int, total: int, values: int) -> bool:
-    """Whether a file of `size` bytes may have members of `total` bytes and a manifest of `values` values.
+def _of_python(value: Any) -> Any:
+    """Return a number of NumPy as one of Python, for JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} of type {type(value).__qualname__} cannot be stored")
 
-    A value takes some 80 bytes in memory.
-    """
-    return total <= SMALL + EXPANSION * size and values <= 500_000 + size
+
+def _plausible(size: int, members: Mapping[str, int]) -> bool:
+    """Return whether a file of `size` bytes may have members of these sizes."""
+    return (
+        sum(members.values()) <= SMALL + EXPANSION * size
+        and members[MANIFEST] <= SMALL_TEXT + TEXT_EXPANSION * size
+    )
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -131,12 +130,12 @@ def read_archive(path: Path, form: str, version: int) -> Archive:
     form : str
         The expected kind of file.
     version : int
-        The newest layout that can be read.
+        The layout that can be read.
 
     Raises
     ------
     FileError
-        If there is no such file, or it is of another kind, damaged, of a newer layout, or would need more
+        If there is no such file, or it is of another kind, damaged, of another layout, or would need more
         memory than its size allows.
     """
     try:
@@ -146,7 +145,13 @@ def read_archive(path: Path, form: str, version: int) -> Archive:
             if file.read(2) != b"PK":
                 raise _foreign(path)
             with zipfile.ZipFile(file) as archive:
-                return _Reader(path, archive, os.fstat(file.fileno()).st_size).read(form, version)
+                members = _members(path, archive, os.fstat(file.fileno()).st_size)
+                manifest = _manifest(path, _part(archive, members.pop(MANIFEST)), form, version)
+                arrays = {
+                    name.removesuffix(".npy"): _array(name, _part(archive, member))
+                    for name, member in members.items()
+                }
+        return Archive(manifest["writer"], manifest["content"], arrays)
     except FileError:
         raise
     except MemoryError:
@@ -155,128 +160,81 @@ def read_archive(path: Path, form: str, version: int) -> Archive:
         raise FileError(f"There is no file {str(path)!r}.") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except Exception as error:  # damaged data can cause any error in zipfile, zlib and NumPy
+    except Exception as error:  # damaged data can cause any error in zipfile, zlib, json and NumPy
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise _damaged(path, reason) from error
+        raise FileError(
+            f"{path} is damaged or cut off: {reason.rstrip('.')}. Take a copy of the file from before, or "
+            "fit again and save."
+        ) from error
 
 
 def _foreign(path: Path, why: str = "") -> FileError:
     return FileError(f"{path} is not a fit that spcastat has saved{why}.")
 
 
-def _damaged(path: Path, reason: str) -> FileError:
-    return FileError(
-        f"{path} is damaged or cut off: {reason}. Take a copy of the file from before, or fit again and save."
-    )
-
-
-class _Reader:
-    """Reader of the members of a zip."""
-
-    def __init__(self, path: Path, archive: zipfile.ZipFile, size: int):
-        self.path = path
-        self.archive = archive
-        self.size = size
-        self.members = self._measured()
-
-    def read(self, form: str, version: int) -> Archive:
-        text = bytes(self._part(_MANIFEST, self.members[_MANIFEST].file_size))
-        if not _plausible(self.size, 0, _values_in(text)):
-            raise self._too_large(f"a manifest of {_values_in(text)} values")
-        sealed = _DIGEST in self.members
-        try:
-            written = text.decode("utf-8", "surrogatepass")
-            manifest = json.loads(written, parse_constant=_refuse, object_pairs_hook=_once)
-        except RecursionError:
-            raise _damaged(self.path, "its values are nested too deep") from None
-        if not isinstance(manifest, dict) or manifest.get("format") != form:
-            raise _foreign(self.path)
-        found, writer = manifest.get("version"), manifest.get("writer", "")
-        if not isinstance(writer, str) or not re.fullmatch(r"[\w.+!-]{0,40}", writer):
-            writer = ""
-        if type(found) is not int or found < 1:
-            raise _foreign(self.path, ": it does not say the version of its layout")
-        if found > version:
-            raise FileError(
-                f"{self.path} was written by a newer spcastat{f' ({writer})' if writer else ''}, in layout "
-                f"{found}; this one reads up to {version}: upgrade spcastat to read it."
-            )
-        if not sealed or self._part(_DIGEST, 64) != hashlib.sha256(text).hexdigest().encode():
-            raise _damaged(self.path, "its contents do not agree with their digest")
-        content, described = manifest.get("content"), manifest.get("arrays")
-        if not isinstance(content, dict) or not isinstance(described, dict):
-            raise _damaged(self.path, "there is no content in it")
-        wanted = {_MANIFEST, _DIGEST, *(f"{_ARRAYS}{name}.npy" for name in described)}
-        if wanted != set(self.members):
-            odd = sorted(wanted ^ set(self.members))[0]
-            raise _damaged(self.path, f"its contents and its members disagree about {odd[:60]!r}")
-        arrays = {name: self._array(name, about) for name, about in described.items()}
-        return Archive(found, writer, content, arrays)
-
-    def _measured(self) -> dict[str, zipfile.ZipInfo]:
-        """Return the members by name, after a check of their names and of their total size."""
-        every = self.archive.infolist()
-        members = {one.filename: one for one in every}
-        if len(members) != len(every):
-            raise _damaged(self.path, "a member stands in it twice")
-        if _MANIFEST not in members:
-            raise _foreign(self.path, f": there is no {_MANIFEST} in it")
+def _members(path: Path, archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+    """Return the members by name, after a check of their names and sizes in a file of `size` bytes."""
+    every = archive.infolist()
+    members = {one.filename: one for one in every}
+    if len(members) != len(every):
+        raise ValueError("a member stands in it twice")
+    if MANIFEST not in members:
+        raise _foreign(path, f": there is no {MANIFEST} in it")
+    if not _plausible(size, {name: one.file_size for name, one in members.items()}):
         total = sum(one.file_size for one in every)
-        if not _plausible(self.size, total, 0):
-            raise self._too_large(f"{total} bytes")
-        return members
-
-    def _too_large(self, what: str) -> FileError:
-        return FileError(
-            f"{self.path} cannot be read: it holds {what} in a file of {self.size} bytes, more than any fit "
+        raise FileError(
+            f"{path} cannot be read: it unpacks to {total} bytes from a file of {size}, more than any fit "
             "that spcastat saves."
         )
-
-    def _part(self, name: str, size: int) -> bytearray:
-        """Return the bytes of a member, which must be exactly `size`."""
-        part = bytearray()
-        with self.archive.open(self.members[name]) as member:
-            # members are read in chunks of one MB
-            while piece := member.read(min(1 << 20, size + 1 - len(part))):
-                part += piece
-                if len(part) > size:
-                    break
-        if len(part) != size:
-            raise _damaged(self.path, f"{name} has not the size that it should have")
-        return part
-
-    def _array(self, name: str, about: Any) -> np.ndarray:
-        """Return an array after checking its digest, type and size."""
-        if not _NAME.fullmatch(name) or not isinstance(about, dict):
-            raise _damaged(self.path, f"it has an array {name[:40]!r}")
-        member = f"{_ARRAYS}{name}.npy"
-        part = self._part(member, self.members[member].file_size)
-        if hashlib.sha256(part).hexdigest() != about.get("sha256"):
-            raise _damaged(self.path, f"array {name} does not agree with its digest")
-        head: Any = io.BytesIO(bytes(part[: (1 << 16) + 10]))  # the longest header: 16 bits for its length
-        if np.lib.format.read_magic(head) != (1, 0):
-            raise _damaged(self.path, f"array {name} has a header of another version")
-        shape, in_columns, dtype = np.lib.format.read_array_header_1_0(head)
-        if not DTYPES.fullmatch(dtype.str) or head.tell() + math.prod(shape) * dtype.itemsize != len(part):
-            raise _damaged(self.path, f"array {name} has another type, or not the size of its shape")
-        values = np.frombuffer(part, dtype, offset=head.tell())
-        return values.reshape(shape, order="F" if in_columns else "C")
+    return members
 
 
-def _values_in(text: bytes | bytearray) -> int:
-    """Return an upper bound on the number of values in a JSON text."""
-    return text.count(b",") + text.count(b"[") + text.count(b"{") + 1
+def _part(archive: zipfile.ZipFile, about: zipfile.ZipInfo) -> bytes:
+    """Return the bytes of a member, which must have their declared size and checksum."""
+    part = bytearray()
+    with archive.open(about) as member:
+        # read at once, a member would be unpacked beyond its declared size
+        while piece := member.read(1 << 20):
+            part += piece
+    if len(part) != about.file_size:
+        raise ValueError(f"{about.filename} does not have its size")
+    return bytes(part)
 
 
-def _refuse(constant: str) -> float:
-    raise ValueError(f"it holds {constant}")
+def _manifest(path: Path, text: bytes, form: str, version: int) -> dict[str, Any]:
+    """Return the manifest after a check of its format and version."""
+    try:
+        manifest = json.loads(text)
+    except RecursionError:
+        raise ValueError("its values are nested too deep") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != form:
+        raise _foreign(path)
+    found, writer = manifest.get("version"), manifest.get("writer")
+    if not isinstance(writer, str) or not re.fullmatch(r"[\w.+!-]{0,40}", writer):
+        writer = manifest["writer"] = ""
+    if type(found) is not int or found < 1:
+        raise _foreign(path, ": it does not say the version of its layout")
+    if found != version:
+        by = f" ({writer})" if writer else ""
+        newer = f"a newer spcastat{by}, in layout {found}: upgrade spcastat to read it"
+        older = f"an earlier spcastat{by}, in layout {found}, which is no longer read: fit again and save"
+        raise FileError(f"{path} was written by {newer if found > version else older}.")
+    if not isinstance(manifest.get("content"), dict):
+        raise ValueError("there is no content in it")
+    return manifest
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    held = dict(pairs)
-    if len(held) != len(pairs):
-        raise ValueError("a name stands twice in its manifest")
-    return held
+def _array(name: str, part: bytes) -> np.ndarray:
+    """Return an array after a check of its type and size."""
+    head = io.BytesIO(part)
+    if np.lib.format.read_magic(head) != (1, 0):
+        raise ValueError(f"{name} has a header of another version")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(head)
+    if not DTYPES.fullmatch(dtype.str) or head.tell() + math.prod(shape) * dtype.itemsize != len(part):
+        raise ValueError(f"{name} has another type, or not the size of its shape")
+    head.seek(0)
+    values: np.ndarray = np.lib.format.read_array(head, allow_pickle=False)
+    return values
 
 
 # --- replacement of files -------------------------------------------------------------------------

@@ -38,6 +38,7 @@ from spcastat.fit.missing_values import Gaps, prepare_with_gaps, rank_of, refuse
 from spcastat.fit.plan import Plan, require_rank
 from spcastat.fit.starts import candidates_among
 from spcastat.linalg.accumulate import CrossProducts, Nothing, Sums
+from spcastat.linalg.autocorrelation import block_length
 from spcastat.linalg.build import from_products, matrix_in_blocks, prepare, standard_of
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
 from spcastat.linalg.regression import partial_covariance
@@ -54,11 +55,12 @@ from spcastat.linalg.standardisation import (
     fits,
 )
 from spcastat.linalg.ties import is_sparse
-from spcastat.reading.checks import aligned, vector, warn_of_row_numbers
+from spcastat.reading.checks import aligned, vector, warn_of_missing_codes, warn_of_row_numbers
 from spcastat.reading.covariance import looks_like_covariance, read_covariance, refuse_covariance
 from spcastat.reading.design import Covariance, Design, Partial, ReadOptions, Spec, factor_columns
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import read_data, replay
+from spcastat.reading.row_design import RowDesign
 from spcastat.streams.base import Stream, Tally
 from spcastat.streams.opening import files_of, open_stream, read_whole, require_apart
 
@@ -102,6 +104,10 @@ class Source:
         The groups of variables by which the scale was found, for ``scale="blocks"`` and "mixed".
     files : sequence of str
         Files that the rows were read from as a whole.
+    design : RowDesign or None
+        Which of the rows belong together; None for independent rows.
+    sampled_from : int or None
+        If the rows are a sample of rows in chunks: the number of rows that it was drawn from, perhaps all.
     """
 
     op: Operator
@@ -120,6 +126,8 @@ class Source:
     covariates: np.ndarray | None = None
     groups: ScalingGroups | None = None
     files: Sequence[str] = ()
+    design: RowDesign | None = None
+    sampled_from: int | None = None
 
     @property
     def center_and_scale(self) -> tuple[bool | np.ndarray, Scale]:
@@ -216,7 +224,7 @@ def require_unchanged(data: Any, source: Source) -> None:
         The source of the fit.
     """
     if source.stream is not None:
-        source.stream.reduce(Nothing, "comparison with the fit")  # each pass is compared with the first
+        source.stream.reduce(Nothing, "comparison with the fit")  # raises if the number of rows has changed
         return
     source.require_same()
     how = "raise" if source.gaps is None else source.gaps.how
@@ -349,12 +357,21 @@ def open_rows(
         design = read_data(data, _with_levels(data, reading) if mixed else reading, defer=not mixed)
         if reading.formula is None:
             warn_of_row_numbers(design.matrix, design.columns)
+        warn_of_missing_codes(design.matrix, design.columns)
     else:
         known.require_same()
         assert known.index is not None
         design = Design(
-            known.measured, known.index, known.spec, known.weights, known.dropped, covariates=known.covariates
+            known.measured,
+            known.index,
+            known.spec,
+            known.weights,
+            known.dropped,
+            covariates=known.covariates,
+            rows=known.design,
         )
+    if design.rows is not None:
+        design.rows.require(len(design.index))
     names, partial = design.columns, design.spec.partial
     if partial is not None and center is not True:
         raise OptionError(
@@ -373,10 +390,10 @@ def open_rows(
             standard, op, X, gaps = prepare_with_gaps(
                 X, w, center, scale, names, reading.na, rank, index=design.index
             )
-            if not gaps.told.get("converged", True):
+            if not gaps.as_record.get("converged", True):
                 warn(
-                    f"na='em': the EM stopped after {plural(gaps.told['iterations'], 'iteration')}, before "
-                    "it converged; a smaller k_em= converges sooner.",
+                    f"na='em': the EM stopped after {plural(gaps.as_record['iterations'], 'iteration')}, "
+                    "before it converged; a smaller k_em= converges sooner.",
                     ConvergenceWarning,
                 )
         else:
@@ -391,6 +408,9 @@ def open_rows(
         if partial is not None:
             positive = X.shape[0] if w is None else int(np.count_nonzero(w))
             op.rank_limit = max(1, min(op.rank_limit, positive - 1 - partial.regression.rank))
+        rows = design.rows
+        if rows is not None and rows.block_length == "auto":
+            rows = replace(rows, block_length=_block_length(op, standard, X))
         checked = checksum(X) if design.shared and gaps is None else None
         return Source(
             op=op.at_unit_size(),
@@ -406,11 +426,19 @@ def open_rows(
             covariates=design.covariates,
             groups=scale if isinstance(scale, ScalingGroups) else None,
             files=files_of(data),
+            design=rows,
         )
 
     context = design.spec.context if reading.formula is not None else None
     kept = data.copy(deep=False) if isinstance(data, pd.DataFrame) else data
     return Opened(len(names), source, context, data=kept)
+
+
+def _block_length(op: Operator, standard: Standardisation, X: Any) -> int:
+    """Return the length of blocks for the scores of the first two principal components, the larger one."""
+    V = op.leading(min(2, op.p))[1]
+    scores = np.nan_to_num(standard.project(X, V))  # a missing score counts as the mean
+    return max(block_length(score) for score in scores.T)
 
 
 def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -> Opened:

@@ -27,7 +27,7 @@ class Gaps:
     ----------
     how : {"em", "pairwise"}
     missing : ndarray of bool, shape (n, p)
-    told : dict
+    as_record : dict
         The entries of the record: counts, and how the moments were estimated.
     model : PpcaModel or None
         The EM model, from which the EM for subsets of the rows starts; None for "pairwise".
@@ -37,7 +37,7 @@ class Gaps:
 
     how: str
     missing: np.ndarray
-    told: dict[str, Any]
+    as_record: dict[str, Any]
     model: PpcaModel | None = None
     filling: PpcaModel | None = None
 
@@ -110,7 +110,7 @@ def prepare_with_gaps(
             "first."
         )
     missing = np.isnan(X)
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "how": how,
         "cells": int(missing.sum()),
         "rows": int(missing.any(axis=1).sum()),
@@ -126,7 +126,7 @@ def prepare_with_gaps(
         shrunk = found.model.shrunk(float(n) if weights is None else float(weights.sum()))
         filling = _times(shrunk, units.exponents)
         matrix = np.where(missing, np.ldexp(shrunk.filled(Y), units.exponents), X)
-        told |= {
+        record |= {
             "patterns": found.patterns,
             "rank": rank,
             "iterations": found.iterations,
@@ -135,14 +135,14 @@ def prepare_with_gaps(
         mean, S = found.mean, found.covariance
     else:
         pairs = pairwise_moments(Y, weights, names=names, index=index)
-        told |= {
+        record |= {
             "fewest": pairs.fewest,
             "smallest": pairs.nearest.smallest,
             "moved": pairs.nearest.moved,
             "largest": pairs.nearest.largest,
         }
         mean, S = pairs.mean, pairs.covariance
-    gaps = Gaps(how, missing, told, model, filling)
+    gaps = Gaps(how, missing, record, model, filling)
     if not missing.any():  # exactly the moments of complete rows
         return *prepare(X, weights, center, scale, names), matrix, gaps
     products = CrossProducts(p)

@@ -63,7 +63,7 @@ class Moments:
         moments._measures = dict(measures)
         return moments
 
-    def settled(self) -> Moments:
+    def without_data(self) -> Moments:
         """Return the moments as a file would restore them: computed, and without the data."""
         if self._op is None:
             return self

@@ -137,6 +137,9 @@ class Record:
         function that writes them; see `how_chosen` and `written`.
     k_found : int or None
         Number of components that `choose_k` found on the same rows, if known.
+    row_design : dict, or None
+        Numbers of clusters, of their rows and of strata; see
+        :attr:`spcastat.reading.row_design.RowDesign.as_record`.
     matrix : dict, or None
         Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
     groups : dict, or None
@@ -182,6 +185,7 @@ class Record:
     matrix: dict[str, Any] | None = None
     groups: dict[str, Any] | None = None
     k_found: int | None = None
+    row_design: dict[str, Any] | None = None
 
     @property
     def converged(self) -> bool:
@@ -227,7 +231,9 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         centring=None if standard is None else standard.centring,
         scaling=None if standard is None else standard.scaling,
         status=solution.status,
-        advice=(ADVICE[solution.status] if solution.search is None else solution.search.told(source.op.p)),
+        advice=(
+            ADVICE[solution.status] if solution.search is None else solution.search.in_words(source.op.p)
+        ),
         n_iter=solution.n_iter,
         objective=solution.objective,
         objective_share=solution.objective / total if plan.solver.in_variance_units else None,
@@ -240,12 +246,13 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         call=call,
         versions=versions(),
         evidence=None if solution.search is None else dataclasses.asdict(solution.search),
-        missing=None if source.gaps is None else source.gaps.told,
+        missing=None if source.gaps is None else source.gaps.as_record,
         passes=None if source.stream is None else 1 + getattr(source.op, "passes", 0),
         anew=source.stream is not None and source.stream.anew,
         pca_errors=None if fit.pca_errors is None else (fit.pca_errors / source.op.total).tolist(),
         matrix=dict(source.about) or None,
-        groups=None if source.groups is None else source.groups.told,
+        groups=None if source.groups is None else source.groups.as_record,
+        row_design=None if source.design is None else source.design.as_record,
     )
 
 
@@ -343,6 +350,13 @@ class Bootstrapped:
         Whether the draws are normal rows with the covariance matrix of the fit.
     of_fit : ndarray of shape (B, k), or None
         Variances of the scores of the fit's components on the rows of each draw; None in older files.
+    drawn : str
+        What was drawn, if not single rows of the fit: "30 clusters of 4 to 11 rows".
+    notice : str
+        A remark on rows that may not be independent.
+    factors : ndarray of shape (B,), or None
+        Factors of the deviations of the draws from their mean, for replicate weights of other kinds than the
+        bootstrap's: jackknife replicates deviate too little.
     """
 
     places: np.ndarray
@@ -355,6 +369,16 @@ class Bootstrapped:
     again: int
     normal: bool
     of_fit: np.ndarray | None = None
+    drawn: str = ""
+    notice: str = ""
+    factors: np.ndarray | None = None
+
+    def spread_out(self, values: np.ndarray) -> np.ndarray:
+        """Return values of the draws, (B, m), that deviate from their means as bootstrap draws do."""
+        if self.factors is None:
+            return values
+        middle = values.mean(axis=0)
+        return np.asarray(middle + self.factors[:, None] * (values - middle))
 
     @property
     def draws(self) -> int:
@@ -382,8 +406,6 @@ class HalfSamples:
         Number of pairs of halves requested, and of pairs drawn again because no fit was possible on them.
     normal : bool
         As in `Bootstrapped`.
-    considered : int or None
-        Number of variables to which the halves were fitted, if not all.
     """
 
     places: np.ndarray
@@ -396,7 +418,7 @@ class HalfSamples:
     asked: int
     again: int
     normal: bool
-    considered: int | None = None
+    drawn: str = ""
 
     @property
     def draws(self) -> int:
@@ -438,6 +460,10 @@ class Split:
         Number of splits that were drawn again.
     normal : bool
         Whether the rows are normal ones simulated from the covariance matrix of the fit.
+    drawn : str
+        As for `Bootstrapped`.
+    independent : int
+        Number of clusters or blocks in the other half; 0 for independent rows.
     """
 
     places: np.ndarray
@@ -454,6 +480,8 @@ class Split:
     asked: int
     again: int
     normal: bool
+    drawn: str = ""
+    independent: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -471,6 +499,10 @@ class Tested:
         Number of permutations made, and number requested.
     fdr : str
         Method of controlling the false discovery rate.
+    signs : bool
+        Whether signs of the contributions of clusters were drawn, and not permutations.
+    drawn : str
+        As for `Bootstrapped`.
     """
 
     statistic: np.ndarray
@@ -479,6 +511,8 @@ class Tested:
     draws: int
     asked: int
     fdr: str
+    signs: bool = False
+    drawn: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,16 +33,17 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: st
     """
     level, kind = checked_level(level), one_of("kind", kind, KINDS)
     estimate = state.V.T.ravel()[found.places]
-    error = spread(found.values)
+    values = found.spread_out(found.values)
+    error = spread(values)
     bounds: Any
     if kind == "percentile":
-        bounds = quantiles(found.values, level)
+        bounds = quantiles(values, level)
     else:
         half = ndtri(0.5 + level / 2.0) * error
         bounds = estimate - half, estimate + half
     if kind == "hull":
         lower, upper = bounds
-        same_sign = (found.values * np.sign(estimate) > 0).mean(axis=0)
+        same_sign = (values * np.sign(estimate) > 0).mean(axis=0)
         unsure = same_sign < 0.5 + level / 2.0
         bounds = np.where(unsure, lower.clip(max=0.0), lower), np.where(unsure, upper.clip(min=0.0), upper)
     frame = _intervals(state, found.places, estimate, error, bounds)
@@ -66,21 +67,24 @@ def variance_ci(
     """
     level, kind = checked_level(level), one_of("kind", kind, KINDS[1:])
     estimate = np.diag(state.moments.scores).copy()
-    held_out = estimate - (found.variances - found.whole).mean(axis=0)
+    # the optimism is quadratic in the deviations of the draws
+    squares = np.ones(found.draws) if found.factors is None else found.factors**2
+    held_out = estimate - (squares[:, None] * (found.variances - found.whole)).mean(axis=0)
     draws = found.variances if found.of_fit is None else found.of_fit  # older files have no others
     positive = (draws > 0).all(axis=0) & (held_out > 0) & (estimate > 0)
     shrunk = np.where(positive, held_out, 1.0) / np.where(positive, estimate, 1.0)
     if kind == "normal":
-        errors = np.hypot(spread(np.log(np.where(positive, draws, 1.0))), 0.5 * np.log(shrunk))
+        logs = found.spread_out(np.log(np.where(positive, draws, 1.0)))
+        errors = np.hypot(spread(logs), 0.5 * np.log(shrunk))
         half = np.exp(ndtri(0.5 + level / 2.0) * errors)
         lower, upper = held_out / half, held_out * half
     else:
-        lower, upper = quantiles(draws, level) * shrunk
+        lower, upper = quantiles(found.spread_out(draws), level) * shrunk
     return pd.DataFrame(
         {
             "component": state.components,
             "estimate": estimate,
-            "std_error": spread(draws),
+            "std_error": spread(found.spread_out(draws)),
             "lower": np.where(positive, lower, np.nan),
             "upper": np.where(positive, upper, np.nan),
             "held_out": held_out,
@@ -101,7 +105,7 @@ def not_found(state: FitState) -> list[Any]:
 
 def q_values(state: FitState, places: np.ndarray) -> np.ndarray | None:
     """Return the q-values of the last `test_loadings` for the loadings at `places`; None without tests."""
-    return None if state.trust.tests is None else state.trust.tests.q_value.T.ravel()[places]
+    return None if state.resampled.tests is None else state.resampled.tests.q_value.T.ravel()[places]
 
 
 def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
@@ -148,7 +152,7 @@ def _counts(state: FitState, found: HalfSamples) -> tuple[np.ndarray, float]:
     """Return the mean numbers of variables selected by fits of halves, (k,), and (2 threshold - 1) p."""
     p, k = state.V.shape
     counts = np.bincount(found.places // p, weights=found.chosen.mean(axis=0), minlength=k)
-    return counts, (2.0 * found.threshold - 1.0) * (found.considered or p)
+    return counts, (2.0 * found.threshold - 1.0) * p
 
 
 def similarity(state: FitState, found: Bootstrapped | HalfSamples | Split) -> pd.Series:
@@ -199,9 +203,11 @@ def associates(state: FitState, found: HalfSamples) -> pd.DataFrame:
 def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
     """Return intervals of the correlations of the variables that the first half selected.
 
-    They are intervals of Fisher's z, with the quantile of t with m - 2 degrees of freedom for m rows.
+    They are intervals of Fisher's z, with the quantile of t with m - 2 degrees of freedom for m rows,
+    clusters or blocks.
     """
-    half = stdtrit(max(found.rows[1] - 2, 1), 0.5 + checked_level(level) / 2.0) * found.std_error
+    m = found.independent or found.rows[1]
+    half = stdtrit(max(m - 2, 1), 0.5 + checked_level(level) / 2.0) * found.std_error
     z = np.arctanh(found.correlation.clip(-1.0 + 1e-12, 1.0 - 1e-12))
     component, term = _labels(state, found.places)
     return pd.DataFrame(
@@ -264,11 +270,11 @@ def last_intervals(
     level = checked_level(level)
     if not flag("conf_int", wanted) or given is not None:
         return given
-    if state.trust.bootstrap is None:
+    if state.resampled.bootstrap is None:
         raise OptionError(
             "conf_int=True was given, but there are no intervals yet: call fit.bootstrap() first."
         )
-    return conf_int(state, state.trust.bootstrap, level)
+    return conf_int(state, state.resampled.bootstrap, level)
 
 
 def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float) -> None:
@@ -279,7 +285,7 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
     OptionError
         If nothing has been resampled.
     """
-    known = state.trust
+    known = state.resampled
     if known.bootstrap is None and known.stability is None:
         raise OptionError(
             "conf_int=True was given, but the fit was not resampled yet: call fit.bootstrap() for intervals "

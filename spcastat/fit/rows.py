@@ -207,7 +207,8 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
         )
     raise errors.NoRowsError(
         f"{what} needs rows, and this is a fit of a covariance matrix. Fit the rows with "
-        "spca(data, ...), or give mean= (and sd=) to spca_cov and use transform(rows)."
+        f"{state.function}(data, ...), or give mean= (and sd=) to {state.function}_cov and use "
+        "transform(rows)."
     )
 
 

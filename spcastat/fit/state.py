@@ -21,6 +21,7 @@ from spcastat.linalg.standardisation import Standardisation
 from spcastat.reading.covariance import OF_CODES
 from spcastat.reading.design import Spec
 from spcastat.reading.missing_values import PpcaModel
+from spcastat.reading.row_design import RowDesign
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.search.rule import SupportRule
@@ -52,6 +53,8 @@ class FitState:
         Proofs about the fit, one of each kind.
     trust : LastResults
         Results of resampling so far.
+    design : RowDesign or None
+        Which of the rows belong together.
     """
 
     V: np.ndarray
@@ -62,7 +65,8 @@ class FitState:
     scores: pd.DataFrame | None = None
     model: PpcaModel | None = None
     proofs: tuple[Proven, ...] = ()
-    trust: LastResults = field(default_factory=LastResults)
+    resampled: LastResults = field(default_factory=LastResults)
+    design: RowDesign | None = None
 
     @classmethod
     def of(cls, source: Source, plan: Plan, fit: Fit, call: str) -> FitState:
@@ -72,13 +76,18 @@ class FitState:
         model = None if source.gaps is None else source.gaps.filling
         check = source.require_same if source.checksum is not None and isinstance(source.op, Rows) else None
         moments = Moments(V, source.op, fit.pca, check)
-        return cls(V, record, moments, source.spec, source.standard, model=model)
+        return cls(V, record, moments, source.spec, source.standard, model=model, design=source.design)
 
     @property
     def components(self) -> pd.Index:
         """The labels PC1, ..., PCk, or the names given by the user."""
         names = self.record.names
         return pd.Index(list(names) if names else [f"PC{i + 1}" for i in range(self.V.shape[1])])
+
+    @property
+    def function(self) -> str:
+        """The function that fits rows like this; with _cov after its name it fits a covariance matrix."""
+        return "sparse_loadings" if self.record.method == "sparse-loadings" else "spca"
 
     def by_variable(self, values: Any) -> pd.DataFrame:
         """Return a copy of values of shape (p, k) as a frame of variables and components."""
@@ -107,7 +116,7 @@ class FitState:
         if self.standard is None:
             raise NoRowsError(
                 f"{what} needs the mean of the variables, and a covariance matrix does not have it; fit with "
-                "spca_cov(S, ..., mean=..., sd=...) (sd only for a correlation matrix)."
+                f"{self.function}_cov(S, ..., mean=..., sd=...) (sd only for a correlation matrix)."
             )
         return self.standard
 

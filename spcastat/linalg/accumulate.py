@@ -388,22 +388,22 @@ def add_packed(triangle: np.ndarray, a: np.ndarray, factor: float) -> None:
 
 
 #: Updates of matrices are made in blocks of this many numbers (a quarter of a MB of float64).
-SOME = 30_000
+BLOCK_CELLS = 30_000
 
 
 def add_outer(S: np.ndarray, a: np.ndarray, factor: float) -> None:
     """Add factor a a' to S, shape (p, p)."""
-    for rows in blocks(len(S), len(S), SOME):
+    for rows in blocks(len(S), len(S), BLOCK_CELLS):
         S[rows] += factor * np.multiply.outer(a[rows], a)
 
 
 def add_outers(S: np.ndarray, a: np.ndarray, b: np.ndarray, factor: float) -> None:
     """Add factor (a b' + b a') to S, shape (p, p)."""
-    for rows in blocks(len(S), len(S), SOME):
+    for rows in blocks(len(S), len(S), BLOCK_CELLS):
         S[rows] += factor * (np.multiply.outer(a[rows], b) + np.multiply.outer(b[rows], a))
 
 
 def scale_outer(S: np.ndarray, r: np.ndarray) -> None:
     """Multiply S, shape (p, p), elementwise by r r'."""
-    for rows in blocks(len(S), len(S), SOME):
+    for rows in blocks(len(S), len(S), BLOCK_CELLS):
         S[rows] *= np.multiply.outer(r[rows], r)

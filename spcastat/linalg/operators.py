@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spcastat.linalg.accumulate import (
-    SOME,
+    BLOCK_CELLS,
     CrossProducts,
     add_outer,
     add_outers,
@@ -259,6 +259,10 @@ class Gram(Operator):
 #: Cross-products of sparse rows are computed from dense blocks, which are centred, if a mean exceeds this
 #: many standard deviations, since raw products would lose digits.
 FAR_MEAN = 100.0
+#: Products of sparse rows are sparse by sparse if at most this share of the entries is stored.
+FEW_ZEROS = 0.08
+#: Fewer columns of S than this are products of sparse rows with dense vectors.
+MANY_COLUMNS = 20
 
 
 class Rows(Operator):
@@ -481,6 +485,24 @@ class SparseRows(Rows):
         step = max(8, self.X.nnz // (4 * max(self.n, 1)))
         return [slice(start, start + step) for start in range(0, max(V.shape[1], 1), step)]
 
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        few_zeros = self.X.nnz > FEW_ZEROS * self.n * self.p
+        if len(J) < MANY_COLUMNS or few_zeros or self.X.dtype != np.float64 or self._far_from_zero():
+            return super().columns(J)
+        # S[J] = D_J (X_J' W X - m_J l' - (l_J - w m_J) m') D, with l = X'W1, w = 1'W1 and m the means
+        weights, share = self._row_weights
+        heavy = self.X.tocsr()
+        if weights is not None:
+            heavy = heavy.multiply(weights[:, None]).tocsr()
+        linear = product(heavy.T, np.ones(self.n))
+        total = self.n if weights is None else float(weights.sum())
+        S = (self.X[:, J].T.tocsr() @ heavy).toarray()
+        S -= np.outer(self.mean[J], linear)
+        S -= np.outer(linear[J] - total * self.mean[J], self.mean)
+        S *= (share * self.multiplier[J])[:, None]
+        S *= self.multiplier
+        return S.T
+
     def block(self, J: np.ndarray) -> np.ndarray:
         if self.X.format == "csr" and len(J) <= 50:  # a copy of so few columns costs less
             return self.take(J).gram()
@@ -539,7 +561,7 @@ class SparseRows(Rows):
                 heavy = heavy.multiply(weights[:, None]).tocsr()
             linear = product(heavy.T, np.ones(self.n))
             S = np.empty((len(J), len(J)))
-            for some in blocks(len(J), len(J), SOME):
+            for some in blocks(len(J), len(J), BLOCK_CELLS):
                 S[some] = (self.X[:, J[some]].T @ heavy).toarray()
             add_outers(S, linear, mean, -1.0)
             add_outer(S, mean, self.n if weights is None else float(weights.sum()))
@@ -555,8 +577,7 @@ class SparseRows(Rows):
         """
         if self.X.dtype != np.float64 or self.X.format == "csr" or self._far_from_zero(J):
             return True
-        # few zeros: more than 8 % of the entries are stored
-        return int(np.diff(self.X.indptr)[J].sum()) > 0.08 * self.n * len(J)
+        return int(np.diff(self.X.indptr)[J].sum()) > FEW_ZEROS * self.n * len(J)
 
     def _far_from_zero(self, J: np.ndarray | None = None) -> bool:
         """Return whether raw products of the variables J lose digits that centred products keep."""

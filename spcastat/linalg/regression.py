@@ -245,17 +245,8 @@ class _Model:
     def add(self, j: int, sign: float) -> bool:
         """Add variable `j`; if it is collinear with those in the model, return False and add nothing."""
         m = self.active.size
-        row = self.columns.rows(np.array([j]))[0]
-        pivot = row[j] + self.ridge
-        border = np.empty(0)
-        if m:
-            from scipy.linalg import solve_triangular
-
-            border = solve_triangular(self.factor[:m, :m], row[self.active], lower=True)
-            pivot = pivot - border @ border
-        # a variable is collinear with those in the model if its Cholesky pivot is below 1e-11 of its diagonal
-        # entry
-        if pivot <= 1e-11 * (row[j] + self.ridge):
+        row, border, pivot = self._bordered(j)
+        if self._is_rounding(pivot, row[j]):
             return False
         if m == len(self.rows):
             self.rows = np.vstack([self.rows, np.empty_like(self.rows)])
@@ -269,6 +260,26 @@ class _Model:
         self.active = np.append(self.active, j)
         self.signs = np.append(self.signs, sign)
         return True
+
+    def determines(self, j: int) -> bool:
+        """Return whether variable `j` is collinear with those in the model."""
+        row, _, pivot = self._bordered(j)
+        return self._is_rounding(pivot, row[j])
+
+    def _bordered(self, j: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return row `j` of S, and the row and the pivot that the variable adds to the Cholesky factor."""
+        m = self.active.size
+        row = self.columns.rows(np.array([j]))[0]
+        border = np.empty(0)
+        if m:
+            from scipy.linalg import solve_triangular
+
+            border = solve_triangular(self.factor[:m, :m], row[self.active], lower=True)
+        return row, border, float(row[j] + self.ridge - border @ border)
+
+    def _is_rounding(self, pivot: float, own: float) -> bool:
+        """Return whether a pivot is below 1e-11 of its diagonal entry, as that of a collinear variable is."""
+        return pivot <= 1e-11 * (own + self.ridge)
 
     def remove(self, position: int) -> None:
         m = self.active.size - 1
@@ -346,8 +357,10 @@ def path(
         if until_zero.min() < step:
             step, entering, leaving = float(until_zero.min()), None, int(np.argmin(until_zero))
         if card is not None and active.size == card and entering is not None:
-            if step <= tie_width(np.array(level), np.array(level)):
-                outside[entering] = False  # tied with a variable in the model, which has the lower index
+            # A collinear variable keeps the correlation of those in the model, so that rounding alone decides
+            # when it would enter; of tied variables the one in the model has the lower index.
+            if step <= tie_width(np.array(level), np.array(level)) or model.determines(entering):
+                outside[entering] = False
                 barred[entering] = True
                 entering = None
                 continue

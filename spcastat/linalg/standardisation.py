@@ -48,7 +48,7 @@ class ScalingGroups:
     of: np.ndarray
 
     @property
-    def told(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, Any]:
         """The fields that a record stores."""
         return {"kind": self.kind, "names": list(self.names), "of": self.of.tolist()}
 
@@ -167,11 +167,12 @@ Scale = bool | np.ndarray | ScalingGroups
 NAMED = {**dict.fromkeys(KINDS, Blocks), "mixed": Mixed}
 
 
-def stored(told: Mapping[str, Any] | None) -> ScalingGroups | None:
-    """Return the groups of a record, if it has any; see :attr:`ScalingGroups.told`."""
-    if told is None:
+def groups_from_record(record: Mapping[str, Any] | None) -> ScalingGroups | None:
+    """Return the groups of a record, if it has any; see :attr:`ScalingGroups.as_record`."""
+    if record is None:
         return None
-    return NAMED[told["kind"]](told["kind"], tuple(told["names"]), np.array(told["of"], dtype=int))
+    kind = record["kind"]
+    return NAMED[kind](kind, tuple(record["names"]), np.array(record["of"], dtype=int))
 
 
 # --- centres and scales ---------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Plots on matplotlib axes: each takes ``ax=``, draws, and returns the Axes.
 
-They draw tables, such as those of other programs; the results of this package have methods of the same
-names. A function with ``_data`` after its name returns what the plot draws as a table.
+They draw tables, such as those of other programs; results have methods of the same names. The function with
+the suffix ``_data`` returns the plotted values as a table.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from spcastat.plots.score_plots import plot_diagnostics as plot_diagnostics
 from spcastat.plots.score_plots import plot_diagnostics_data as plot_diagnostics_data
 from spcastat.plots.score_plots import plot_scores as plot_scores
 from spcastat.plots.score_plots import plot_scores_data as plot_scores_data
+from spcastat.plots.slopes_plot import plot_slopes as plot_slopes
+from spcastat.plots.slopes_plot import plot_slopes_data as plot_slopes_data
 
 __all__ = [
     "BiplotData",
@@ -55,5 +57,6 @@ __all__ = [
     "plot_path",
     "plot_reconstruction",
     "plot_scores",
+    "plot_slopes",
     "screeplot",
 ]

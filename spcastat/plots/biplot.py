@@ -51,15 +51,15 @@ def biplot(
     """Draw rows as points and variables as arrows on two components.
 
     With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
-    loadings * s^scale, so that their inner products are those of scores and loadings whatever the scale
-    (Gabriel 1971). Singular values, s * sqrt(n - 1), in place of s would change both by a common factor
-    only; with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by one
-    common factor to reach as far as most of the points; a note below the plot says how both are scaled.
+    loadings * s^scale, so that their inner products are those of scores and loadings for any scale (Gabriel
+    1971). Singular values, s * sqrt(n - 1), in place of s would change both by a common factor only; with s,
+    ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by one common factor
+    to reach as far as most of the points; a note below the plot says how both are scaled.
 
     A variable with a loading on only one of the two components lies exactly on an axis. Such variables share
-    one arrow with a tick for each, and a list has their names and loadings, the largest first. All other
-    arrows are named at their tips. If there is no room for a name, a number stands at the tip, and the note
-    below the axes has its name.
+    one arrow with a tick for each, and a list gives their names and loadings, the largest first. All other
+    arrows are named at their tips. If there is no room for a name, a number is drawn at the tip, and the note
+    below the axes gives its name.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def biplot(
         the other in turn. None draws all. The note says how many variables with a nonzero loading are not
         drawn.
     shares : Series, optional
-        The share of each component in the total variance (adjusted variance), indexed like the columns of
-        `scores`, for the axes.
+        The share of each component in the total variance, indexed like the columns of `scores`, for the axes.
+        It is that of the adjusted variance, unless ``shares.attrs["share"]`` says what it is.
     groups : Series, Categorical or array of length n, optional
         Groups that set colours and markers of the points; at most 20. A Series is matched by its labels. The
         legend has the groups in the order of the categories, or of their values.
@@ -92,7 +92,7 @@ def biplot(
     palette : mapping, sequence of colours, or str, optional
         Colours of the groups (by group or in order), or the name of a colour map; for `color`, a colour map.
     outline : {"normal", "t", "hull"}, optional
-        Around each group, or around all points if there are no groups: the ellipse that holds the share
+        Around each group, or around all points if there are no groups: the ellipse that contains the share
         `level` of a normal distribution with the mean and covariance matrix of the group; that of a bivariate
         t distribution with 5 degrees of freedom, fitted by maximum likelihood, which is robust to outliers;
         or the convex hull. Groups of fewer than three points, or with all points on a line, have none.
@@ -104,7 +104,7 @@ def biplot(
         Which rows are named. A number: that many rows, those farthest from the centre; True: all; False:
         none. A sequence has one text for each row, "" for no name; a Series has texts by row label. By
         default the three farthest rows are named if the row labels are different texts. The note says
-        how many names had no room.
+        how many names did not fit.
     new : DataFrame, m x k, optional
         Scores of further rows, drawn as crosses on the scale of the others.
     supplementary : DataFrame, s x k, optional
@@ -161,8 +161,16 @@ def biplot(
     own = ax is None
     ax = helpers.axes_for(ax, 6.0, 6.0, bar=color is not None)
     title = helpers.title_of(groups if groups is not None else color)
-    draw_biplot(ax, data, axis_labels, title, palette, outline, level, centroids, own=own, with_note=note)
+    share = percentages(shares)
+    draw_biplot(
+        ax, data, axis_labels, title, palette, outline, level, centroids, own=own, with_note=note, share=share
+    )
     return ax
+
+
+def percentages(shares: pd.Series | None) -> str:
+    """Return what the shares of a biplot are."""
+    return "adjusted variance" if shares is None else str(shares.attrs.get("share", "adjusted variance"))
 
 
 def biplot_data(
@@ -354,11 +362,13 @@ def draw_biplot(
     *,
     own: bool,
     with_note: bool,
+    share: str = "adjusted variance",
 ) -> None:
     """Draw the biplot on the user's axes, or on those of a new figure (`own`), and set the size of that.
 
     Names and lists have their places on axes of a given size. Further axes change the size of those before
-    them, so that the names and lists of the other biplots of the figure are placed again.
+    them, so that the names and lists of the other biplots of the figure are placed again. `share` is what the
+    percentages of the axis labels are.
     """
     ax.set_xlabel(axis_labels[0], parse_math=False)
     ax.set_ylabel(axis_labels[1], parse_math=False)
@@ -390,7 +400,7 @@ def draw_biplot(
         data,
         content,
         _sentences(data, outline, level),
-        ["%: adjusted variance." * ("%" in "".join(axis_labels)), "Ticks: the listed loadings."],
+        [f"%: {share}." * ("%" in "".join(axis_labels)), "Ticks: the listed loadings."],
         np.vstack([xy, *further]),
         clouds if centroids else [],
         write,

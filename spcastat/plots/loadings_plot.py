@@ -274,7 +274,7 @@ def draw_dots(ax: Axes, data: pd.DataFrame, limits: np.ndarray | None) -> None:
     values = data.to_numpy(dtype=float)
     reach = 0.0 if limits is None else np.nanmax(np.abs(limits), initial=0.0)
     largest = float(max(np.nanmax(np.abs(values)), reach))
-    _draw_bands(ax, data, largest)
+    draw_bands(ax, data, largest)
     signs = accents(ax)
     if limits is None:
         rows, columns = np.nonzero(values)
@@ -298,7 +298,7 @@ def draw_dots(ax: Axes, data: pd.DataFrame, limits: np.ndarray | None) -> None:
             ax.plot(j + FILL * value / largest, i, "o", color=colour, markersize=line(4.5), zorder=3)
 
 
-def _draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:
+def draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:
     """Draw the zero line of each component, the lines between components, and the scale below."""
     rows, k = data.shape
     ends = (-0.6, rows - 0.4)

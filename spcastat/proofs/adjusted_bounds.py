@@ -18,13 +18,13 @@ from spcastat.proofs.relaxed import (
     BATCH,
     LEAF,
     MOST_SUPPORTS,
-    Alone,
     LeafBounds,
     Relaxed,
     Root,
     Sums,
-    alone,
+    SupportBounds,
     least_squares_frame,
+    support_bounds,
 )
 from spcastat.proofs.two_component_bounds import HALVINGS, first_component_bounds, first_two_bound
 
@@ -108,16 +108,16 @@ class Sequence(Relaxed):
         return sum(self.multiplier.thresholds[c] for c in left)
 
     @cached_property
-    def _beyond(self) -> tuple[Alone, ...]:
+    def _beyond(self) -> tuple[SupportBounds, ...]:
         """For each searched component and support T, bounds on q'(N_T - Z)q for unit q; see `multiplier`."""
         assert self.multiplier is not None
         found = {}
         for c in dict.fromkeys(self.cards):
             A = self.factor[:, self.kept[c]].transpose(1, 0, 2)
             some = blocks(len(A), self.factor.shape[0] ** 2, BATCH)
-            parts = [alone(A[part] @ A[part].mT - self.multiplier.Z) for part in some]
+            parts = [support_bounds(A[part] @ A[part].mT - self.multiplier.Z) for part in some]
             held = zip(*(vars(one).values() for one in parts), strict=True)
-            found[c] = Alone(*(np.concatenate(one) for one in held))
+            found[c] = SupportBounds(*(np.concatenate(one) for one in held))
         return tuple(found[c] for c in self.cards)
 
     @cached_property
@@ -125,7 +125,7 @@ class Sequence(Relaxed):
         """Bounds, shape (p,), on q'(ff' - Z)q over unit q, with f the column of F of each variable."""
         assert self.multiplier is not None
         columns = self.factor.T[:, :, None]
-        return np.asarray(alone(columns @ columns.mT - self.multiplier.Z).first)
+        return np.asarray(support_bounds(columns @ columns.mT - self.multiplier.Z).first)
 
     def alike(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running

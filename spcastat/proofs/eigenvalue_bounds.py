@@ -391,12 +391,12 @@ def branching_variable(T: np.ndarray, others: np.ndarray, U: np.ndarray | None, 
 
 
 #: Number of columns of S computed at a time; order of the matrices multiplied to measure the speed.
-SLAB = 256
+BLOCK_COLUMNS = 256
 #: No step should take longer than this, in seconds, so that Ctrl-C takes effect.
-STEP = 0.8
+LONGEST_STEP = 0.8
 #: Assumed cost of a pass over a matrix, per entry: the time of this many floating-point operations in a
 #: matrix product.
-PASS = 20.0
+PASS_COST = 20.0
 
 
 class Clock:
@@ -425,11 +425,11 @@ class Clock:
     def rate(self) -> float:
         """Floating-point operations per second in matrix products."""
         if self._rate is None:
-            A = np.ones((SLAB, SLAB))
+            A = np.ones((BLOCK_COLUMNS, BLOCK_COLUMNS))
             A @ A
             begun = time.perf_counter()
             A @ A
-            self._rate = 2.0 * SLAB**3 / max(time.perf_counter() - begun, 1e-6)
+            self._rate = 2.0 * BLOCK_COLUMNS**3 / max(time.perf_counter() - begun, 1e-6)
         return self._rate
 
     def until(self, deadline: float) -> Clock:
@@ -446,18 +446,18 @@ class Clock:
         if operations <= 2e8:
             return True
         seconds = operations / self.rate
-        return seconds <= self.left and seconds / steps <= STEP
+        return seconds <= self.left and seconds / steps <= LONGEST_STEP
 
 
 def formed(op: Operator, clock: Clock, share: float = 0.5) -> np.ndarray | None:
     """Return the covariance matrix; None if computing it takes longer than `share` of the time left."""
-    if op.p <= SLAB:
+    if op.p <= BLOCK_COLUMNS:
         return symmetric(op.block(np.arange(op.p)))
     part = clock.until(time.perf_counter() + share * clock.left)
     S = np.empty((op.p, op.p))
-    for begin in range(0, op.p, SLAB):
+    for begin in range(0, op.p, BLOCK_COLUMNS):
         if not part.runs():
             return None
-        stop = min(begin + SLAB, op.p)
+        stop = min(begin + BLOCK_COLUMNS, op.p)
         S[:, begin:stop] = op.columns(np.arange(begin, stop))
     return symmetric(S)

@@ -8,7 +8,7 @@ import numpy as np
 
 from spcastat.linalg.operators import Operator
 from spcastat.measures import measure_named
-from spcastat.search.criteria import held
+from spcastat.search.criteria import criterion_of_matrix
 from spcastat.search.default import joint
 from spcastat.search.moves import refined, reordered
 from spcastat.search.rule import SupportRule
@@ -31,7 +31,7 @@ class Incumbent:
         self.V = V
         self.cards = tuple(int(c) for c in np.count_nonzero(V, axis=0))
         self.measure = measure
-        self.criterion = held(S, self.cards, measure)
+        self.criterion = criterion_of_matrix(S, self.cards, measure)
         self.rng = np.random.default_rng(0)
         self.value = self._measured(V)
 

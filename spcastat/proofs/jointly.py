@@ -16,7 +16,7 @@ from spcastat.measures import best_order, measure_named
 from spcastat.proofs.adjusted_bounds import Sequence
 from spcastat.proofs.eigenvalue_bounds import (
     LANCZOS,
-    PASS,
+    PASS_COST,
     Clock,
     enlarged,
     formed,
@@ -351,7 +351,7 @@ def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> f
             found[c] = prove(S, c, time_limit=ends, max_nodes=200).bound
             continue
         found[c] = trace_bound(S, c)
-        if clock.affords(10.0 * PASS * p**2, 4):
+        if clock.affords(10.0 * PASS_COST * p**2, 4):
             found[c] = min(found[c], gershgorin_bound(S, c))
     return enlarged(sum(found[c] for c in cards), p)
 
@@ -476,7 +476,7 @@ def certify_joint(
         value,
         bound,
         max(root.pca, bound),
-        root.told if search.ruled else f"{root.told}, {UNRULED}",
+        root.description if search.ruled else f"{root.description}, {UNRULED}",
         root.nodes,
         0 if tuples is None or tuples.open is None else len(tuples.open),
         time.perf_counter() - begun,

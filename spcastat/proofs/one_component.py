@@ -17,10 +17,10 @@ from spcastat.linalg.operators import Gram, Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import Advance, stage
 from spcastat.proofs.eigenvalue_bounds import (
-    PASS,
+    LONGEST_STEP,
+    PASS_COST,
     SHARES,
     SPLIT_ORDER,
-    STEP,
     Clock,
     Node,
     eigenvalue_bound,
@@ -82,7 +82,7 @@ class Proof:
     stopped: str = ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The kind of proof, and in parentheses what ended the search."""
         return self.argument + (f" ({self.stopped})" if self.stopped else "")
 
@@ -242,12 +242,12 @@ class _Search:
         highest = trace_bound(variances / self.scale + shift, c)
         proof.lower(highest * self.scale, "sum of the largest variances")
         self.steps.check()
-        if self.clock.affords(10.0 * PASS * p**2, 4):
+        if self.clock.affords(10.0 * PASS_COST * p**2, 4):
             proof.lower(gershgorin_bound(S, c) * self.scale, "Gershgorin")
             self.steps.check()
         self._leading()
         self.steps.check()
-        seeds = SEEDS if p <= SMALL else int(min(SEEDS, STEP / 2 * self.clock.rate / (4.0 * p**2)))
+        seeds = SEEDS if p <= SMALL else int(min(SEEDS, LONGEST_STEP / 2 * self.clock.rate / (4.0 * p**2)))
         cost = 4.0 * p**2 * seeds * SWEEPS
         affordable = p <= SMALL or (seeds >= FEW and self.clock.affords(cost, 2 * SWEEPS))
         if affordable and not self.must.size:  # `best_support` has no option for required variables
@@ -598,7 +598,7 @@ class _Run:
             self.left = (view, i)
         begun = time.perf_counter()
         # for each component a p x p matrix is computed, made symmetric and scaled
-        if self.dense and not self.stopped and self.clock.affords(6.0 * PASS * view.p**2, 6):
+        if self.dense and not self.stopped and self.clock.affords(6.0 * PASS_COST * view.p**2, 6):
             proof = self._search(i, view, self.clock.left / (k - i))
         else:
             proof = self._cheap(i, view)
@@ -611,7 +611,7 @@ class _Run:
             upper_bound=bound,
             gap=float(100.0 * (bound - value) / value if value > 0.0 else nothing),
             optimal=bool(bound <= value * (1.0 + EXACT) or bound <= self.floor),
-            proof=proof.told,
+            proof=proof.description,
             nodes=proof.nodes,
             seconds=time.perf_counter() - begun,
             best_known=max(proof.value, value),

@@ -17,7 +17,7 @@ from spcastat.proofs import duals
 from spcastat.proofs.duals import ROUNDING, Bases, Running, ky_fan
 from spcastat.proofs.incumbent import Incumbent
 from spcastat.proofs.projection_bounds import Projection
-from spcastat.proofs.relaxed import Relaxed, Root, Sums, alone
+from spcastat.proofs.relaxed import Relaxed, Root, Sums, support_bounds
 from spcastat.search.default import joint
 from spcastat.search.matrices import SMALLEST
 from spcastat.search.rule import SupportRule
@@ -200,7 +200,7 @@ class Orthogonal(Projection):
         M = root.frame.M
         own = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + ROUNDING
         bases = {c: root.frame.bases(places)[0] for c, places in self.kept.items()}
-        held = {c: alone(D.mT @ M @ D, D) for c, D in bases.items()}
+        held = {c: support_bounds(D.mT @ M @ D, D) for c, D in bases.items()}
         return replace(root, taken=0, sums=Sums(own, tuple(held[c] for c in self.cards)))
 
     def within(

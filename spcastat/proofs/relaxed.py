@@ -161,7 +161,7 @@ INNER, LEAF, LAST = 60, 120, 800
 
 
 @dataclass(frozen=True, eq=False)
-class Alone:
+class SupportBounds:
     """Bounds on what a component adds for each of n supports, whatever the other components are.
 
     A component with direction q, a unit vector, adds at most q'Nq, where N is a matrix of its support, such
@@ -179,7 +179,7 @@ class Alone:
     directions: np.ndarray
 
 
-def alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Alone:
+def support_bounds(matrices: np.ndarray, bases: np.ndarray | None = None) -> SupportBounds:
     """Return the bounds for N = D A D', where A are the `matrices` (n, c, c) and D the `bases` (n, d, c).
 
     Without bases, D is the identity.
@@ -188,15 +188,15 @@ def alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Alone:
     first, u = values[:, -1], vectors[:, :, -1]
     second = values[:, -2] if values.shape[1] > 1 else np.minimum(first, 0.0)
     directions = u if bases is None else (bases @ u[:, :, None])[:, :, 0]
-    return Alone(first + ROUNDING, second + ROUNDING, directions)
+    return SupportBounds(first + ROUNDING, second + ROUNDING, directions)
 
 
-def losses(one: Alone, rows: np.ndarray, other: Alone, columns: np.ndarray) -> np.ndarray:
+def losses(one: SupportBounds, rows: np.ndarray, other: SupportBounds, columns: np.ndarray) -> np.ndarray:
     """Return the sum of the bounds of two components alone minus their joint bound, for each of B rows.
 
     Parameters
     ----------
-    one, other : Alone
+    one, other : SupportBounds
     rows : ndarray of int, shape (B,)
         Supports of `one`.
     columns : ndarray of int, shape (B, 1) or (n,)
@@ -224,7 +224,7 @@ class Sums:
     """A bound: the constant `own` plus what each component with enumerated supports adds alone."""
 
     own: float
-    parts: tuple[Alone, ...]
+    parts: tuple[SupportBounds, ...]
 
     def ceilings(self, chosen: np.ndarray, level: int, threshold: float) -> np.ndarray:
         """Return the bounds for each support of the next component, shape (B, n).

@@ -314,24 +314,24 @@ def _bounds(proof: ProofFile, values: list[float]) -> list[str]:
 def _data(proof: ProofFile, X: np.ndarray) -> list[str]:
     """Return what the bounds are about: the columns, their centre and their scale."""
     names = [short(name) for name in proof.columns]
-    told = [f"{'rows and columns' if proof.data == 'covariance' else 'columns'}: {', '.join(names)}"]
+    lines = [f"{'rows and columns' if proof.data == 'covariance' else 'columns'}: {', '.join(names)}"]
     if proof.data == "covariance":
-        return ["the data are a covariance matrix", *told, "centre and scale: none"]
+        return ["the data are a covariance matrix", *lines, "centre and scale: none"]
     unit = -int(np.frexp(np.abs(X).max())[1])  # a power of two, so that nothing is rounded
     Y, centre, scale = (np.ldexp(one, unit) for one in (X, proof.centre, proof.scale))
     spread = Y.std(axis=0, ddof=1) if len(X) > 1 else np.full(len(names), np.nan)
     near = 1e-9 * spread + 64 * EPS * np.abs(Y).max(axis=0)
     pairs = [f"{name} {number:.17g}" for name, number in zip(names, proof.centre.tolist(), strict=True)]
     if bool((np.abs(centre - Y.mean(axis=0)) <= near).all()):
-        told.append("centre: the mean of each column")
+        lines.append("centre: the mean of each column")
     else:
-        told.append(f"centre: {', '.join(pairs)}" if proof.centre.any() else "centre: none (0)")
+        lines.append(f"centre: {', '.join(pairs)}" if proof.centre.any() else "centre: none (0)")
     pairs = [f"{name} {number:.17g}" for name, number in zip(names, proof.scale.tolist(), strict=True)]
     if bool((np.abs(scale - spread) <= 1e-9 * spread).all()):
-        told.append("scale: the standard deviation of each column")
+        lines.append("scale: the standard deviation of each column")
     else:
-        told.append(f"scale: {', '.join(pairs)}" if (proof.scale != 1.0).any() else "scale: none (1)")
-    return [f"the data are {len(X)} rows", *told]
+        lines.append(f"scale: {', '.join(pairs)}" if (proof.scale != 1.0).any() else "scale: none (1)")
+    return [f"the data are {len(X)} rows", *lines]
 
 
 def short(name: str) -> str:

@@ -96,6 +96,54 @@ def _numbers_subjects(values: np.ndarray) -> bool:
     return bool(len(counts) > 1 and (balanced or (np.diff(values) >= 0.0).all()))
 
 
+# --- codes of missing values ----------------------------------------------------------------------
+
+
+#: Numbers that often stand for missing values.
+CODES = (-9999.0, -999.0, -99.0, 99.0, 999.0, 9999.0, 99999.0)
+
+
+def warn_of_missing_codes(matrix: Any, columns: pd.Index) -> None:
+    """Warn if a column holds a number such as 999 that is far from its other values.
+
+    It must be the smallest or largest value, and further from the others (at least three rows) than these are
+    from each other.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, p), or sparse array, which is not examined
+        It may have NaN.
+    columns : pandas.Index of length p
+
+    Warns
+    -----
+    DataWarning
+    """
+    if is_sparse(matrix) or not len(matrix):
+        return
+    extremes = np.fmin.reduce(matrix, axis=0), np.fmax.reduce(matrix, axis=0)
+    found = []
+    for j in np.flatnonzero(np.isin(extremes[0], CODES) | np.isin(extremes[1], CODES)).tolist():
+        values = matrix[:, j]
+        others = values[~np.isin(values, CODES) & np.isfinite(values)]
+        if len(others) < 3:
+            continue
+        low, high = float(others.min()), float(others.max())
+        for code in {float(extremes[0][j]), float(extremes[1][j])}.intersection(CODES):
+            if max(low - code, code - high) > high - low:
+                found.append((columns[j], int(code), f"{low:g} to {high:g}"))
+    if not found:
+        return
+    named = [f"{code} in {shown(label)}, whose other values are {span}" for label, code, span in found[:3]]
+    more = f" and in {len(found) - 3} more cases" if len(found) > 3 else ""
+    label, code, _ = found[0]
+    warn(
+        f"Do these numbers stand for missing values: {'; '.join(named)}{more}? If so, mark them as missing, "
+        f"e.g. data.replace({{{shown(label)}: {{{code}: np.nan}}}}).",
+        DataWarning,
+    )
+
+
 # --- values, names and weights --------------------------------------------------------------------
 
 
@@ -126,9 +174,19 @@ def kind_of(column: pd.Series) -> str:
     return "levels" if pd.api.types.is_string_dtype(dtype) else "other"
 
 
-def _is_numeric_text(column: pd.Series) -> bool:
-    some = column.dropna().head(20)
-    return len(some) > 0 and all(re.fullmatch(r"\s*[+-]?\d[\d.,]*\s*", str(value)) for value in some)
+def _about_text(name: str, column: pd.Series) -> str | None:
+    """Return a hint on text among numbers, or on numbers written as text; None for other columns."""
+    values = column[column.notna()]
+    if isinstance(column.dtype, pd.CategoricalDtype) or not len(values):
+        return None
+    numbers = pd.to_numeric(values.astype(str), errors="coerce").notna()
+    if numbers.any() and not numbers.all():
+        value = values[~numbers].iloc[0]
+        return f"{name} holds {shown(value)} among numbers: correct it, or mark it as missing"
+    if all(re.fullmatch(r"\s*[+-]?\d[\d.,]*\s*", str(value)) for value in values.head(20)):
+        first = shown(values.iloc[0])
+        return f"{name} holds numbers as text, {first}: pd.to_numeric(df[{name}]), or decimal= of read_csv"
+    return None
 
 
 def kinds_of(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> dict[int, str]:
@@ -215,11 +273,10 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
     named = [f"{shown(label)} ({column.dtype})" for label, column, _ in columns[:8]]
     text = ", ".join(named) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")
     hints = [hint for kind, hint in _HINTS.items() if kind in bad.values()]
-    for label, column, kind in columns:
-        if kind == "levels" and _is_numeric_text(column):
-            one = shown(label)
-            hints.insert(0, f"{one} holds numbers as text: pd.to_numeric(df[{one}]), or decimal= of read_csv")
-            break
+    of_text = [(shown(label), column) for label, column, kind in columns[:8] if kind in ("levels", "object")]
+    about = next(filter(None, (_about_text(one, column) for one, column in of_text)), None)
+    if about is not None:
+        hints = [about] if list(bad.values()) == ["levels"] else [about, *hints]
     if any(UNNAMED.fullmatch(str(label)) for label, _, _ in columns):
         hints.insert(0, "a column without a name usually holds row labels: pd.read_csv(path, index_col=0)")
     if len(bad) == frame.shape[1]:

@@ -174,8 +174,8 @@ def refuse_covariance(data: Any, from_file: bool = False) -> None:
         how = "data.reset_index(drop=True)"
     raise DataError(
         f"data of shape {data.shape} look like a covariance or correlation matrix, square and symmetric, and "
-        "here rows are observations: give spca_cov(S, ...), or covariance=True to choose, choose_k and "
-        f"spca_path. If the rows are observations, give {how}."
+        "here rows are observations: give spca_cov(S, ...) or sparse_loadings_cov(S, ...), or "
+        f"covariance=True to choose, choose_k and spca_path. If the rows are observations, give {how}."
     )
 
 

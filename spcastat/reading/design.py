@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any
@@ -15,6 +15,7 @@ from spcastat.config import MISSING, listed, one_of, shown, whole_number
 from spcastat.errors import ConstantColumnError, OptionError
 from spcastat.linalg.regression import Regression
 from spcastat.reading.checks import rows_to_keep
+from spcastat.reading.row_design import RowDesign, require_options
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,8 @@ class ReadOptions:
         intercept is left out and factors are coded in full. What follows a bar, as in
         ``"~ . | age + C(sex)"``, are covariates: the columns are then the residuals of regression on them.
         **Formulas run code**: do not take them from strangers. Transforms such as ``scale`` learn from the
-        rows that are not dropped; a row of weight 2 counts twice. Terms that depend on other rows without a
+        rows that are not dropped. With weights, ``center``, ``scale`` and ``standardize`` count a row of
+        weight 2 twice, and other transforms that learn are refused. Terms that depend on other rows without a
         stored state, such as ranks, are refused.
     context : Mapping or None
         Names that the formula may use in addition to the columns.
@@ -41,6 +43,12 @@ class ReadOptions:
         the matrix, and need rows in memory.
     k_em : int or None
         With "em": the rank of the model of missing values; by default that of the fit.
+    clusters, strata : str, array-like of shape (n,), or None
+        Labels of the rows that belong together, and of the strata of the sample. Text is the name of a
+        column, which is a variable only if a formula names it.
+    block_length : int, "auto" or None
+        Rows are in the order of time and dependent over about as many rows.
+    weights_are : {"frequency", "sampling"}
     categorical : {"refuse", "dummy"}
         Whether a formula may use text and categories, as one 0/1 column for each level.
 
@@ -56,9 +64,14 @@ class ReadOptions:
     na: Any = "raise"
     categorical: Any = "refuse"
     k_em: Any = None
+    clusters: Any = None
+    strata: Any = None
+    block_length: Any = None
+    weights_are: Any = "frequency"
 
     def __post_init__(self) -> None:
         one_of("na", self.na, MISSING)
+        require_options(self.clusters, self.strata, self.block_length, self.weights_are, self.weights)
         if self.k_em is not None:
             object.__setattr__(self, "k_em", whole_number("k_em", self.k_em, 1))
             if self.na != "em":
@@ -76,6 +89,18 @@ class ReadOptions:
             )
         if self.formula is None and self.context:
             raise OptionError("context was given without a formula; leave it out, or give a formula.")
+
+    @property
+    def grouping(self) -> list[str]:
+        """The names of the options that say which rows belong together, as far as they were given."""
+        given = [name for name in ("clusters", "strata", "block_length") if getattr(self, name) is not None]
+        return [*given, *["weights_are"] * (self.weights_are != "frequency")]
+
+    def on_other_rows(self, **changes: Any) -> ReadOptions:
+        """Return the options for some of the rows: without labels that were given for all rows."""
+        named = {name: getattr(self, name) for name in ("clusters", "strata")}
+        kept = {name: value if isinstance(value, str) else None for name, value in named.items()}
+        return replace(self, **{**kept, "block_length": None, "weights_are": "frequency", **changes})
 
 
 #: The defaults: every column is used unchanged, rows have equal weights, and missing values are an error.
@@ -176,6 +201,10 @@ class Design:
         Whether `matrix` shares memory with the caller's data.
     covariates : ndarray of shape (n, q) or None
         The covariates that `matrix` was adjusted for.
+    kept : ndarray of bool or None
+        Which rows of the data were kept; None if all were.
+    rows : RowDesign or None
+        Which of the rows belong together.
     """
 
     matrix: Any
@@ -185,6 +214,8 @@ class Design:
     dropped: int = 0
     shared: bool = False
     covariates: np.ndarray | None = None
+    kept: np.ndarray | None = None
+    rows: RowDesign | None = None
 
     def check(self) -> None:
         """Raise MissingValuesError or InfiniteValuesError if a value is not finite."""

@@ -1,31 +1,43 @@
-"""Evaluate an expression of a formula.
+"""Evaluate an expression of a formula, and the transforms of columns that it may use.
 
-Expressions within the safe language of :mod:`spcastat.reading.formula_safety` are interpreted by walking over
-the checked syntax tree: no code is compiled or run. Other expressions, which are allowed only in formulas
-given in Python, are compiled from the same tree.
+formulaic evaluates expressions as Python code, with the states of their transforms. With a
+:class:`spcastat.reading.formula_safety.Closed` context, only expressions whose syntax tree is in the safe
+language of that module get there.
+
+The transforms are formulaic's. With weights, a row of weight 2 counts as two rows in the means and standard
+deviations of ``center``, ``scale`` and ``standardize``; other transforms that learn are refused.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import LARGEST
 from spcastat.errors import FormulaError
-from spcastat.reading import expressions, formula_safety
-from spcastat.reading.expressions import Expression, Learning, parts_of, shortened
+from spcastat.reading import formula_safety
+from spcastat.reading.expressions import LARGEST_ROOT, Expression, shortened
 
-#: Operators whose results may overflow the range of integers.
-_GROWING = (ast.Add, ast.Sub, ast.Mult, ast.Pow)
-#: Operators that return 0 if integers are divided by 0.
-_DIVIDING = (ast.FloorDiv, ast.Mod)
+#: Transforms with states from weighted rows.
+WEIGHTED = ("center", "scale", "standardize")
+#: Transform -> its degree and number of columns, by position after the values.
+COLUMNS = {
+    "poly": ("degree",),
+    "bs": ("df", "knots", "degree"),
+    **dict.fromkeys(("cs", "cr", "cc"), ("df", "knots")),
+}
+#: Largest degrees of polynomials and of splines.
+HIGHEST = {"poly": 100, "bs": 20}
+
+
+class UnknownLevels(Exception):
+    """Raised for values that are not levels of a factor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +49,16 @@ class Given:
     data : DataFrame of n rows
     context : mapping
         Further names; if it is a :class:`Closed`, only expressions in the safe language are evaluated.
-    learning : Learning
-        The states of transforms.
+    states : dict
+        Text of a call -> the state of its transform. The state of a new call is learned and added.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows; None for equal weights.
     """
 
     data: pd.DataFrame
     context: Mapping[str, Any]
-    learning: Learning
+    states: dict[str, Any]
+    weights: np.ndarray | None = None
 
 
 def value_of(expression: Expression, given: Given) -> Any:
@@ -52,245 +67,228 @@ def value_of(expression: Expression, given: Given) -> Any:
     Raises
     ------
     FormulaError
-        If the context is closed and the expression is not in the safe language, or if it would take too long.
+        If the context is closed and the expression is not in the safe language, if a transform would make too
+        many columns, or if it learns from the rows in a way that is not defined for weights.
     Exception
         Any error of the functions that it calls.
     """
-    excess = formula_safety.excess_of(expression)
-    if excess is not None:
-        raise FormulaError(f"{shortened(expression.text, 120)} holds {excess}.")
-    closed = isinstance(given.context, formula_safety.Closed)
-    values = {name for name, value in given.context.items() if not callable(value) and value is not np}
-    problem = formula_safety.problem_of(
-        expression, {*given.data.columns, *values}, strings=True, context=given.context
-    )
-    if problem is not None and closed:
-        raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
-    read = [given.data[name] for name in expression.values if name in given.data]
-    if problem is None and (closed or all(_is_number_type(column.dtype) for column in read)):
-        return _Walk(expression, given).value(expression.tree)
-    return _run(expression, given)
+    from formulaic.utils.stateful_transforms import stateful_eval
 
-
-# --- expressions of the safe language ---------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Walk:
-    """Interpreter of a checked expression, node by node."""
-
-    expression: Expression
-    given: Given
-
-    def value(self, node: ast.expr) -> Any:
-        """Return the value of a node of the tree."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Name):
-            return self.named(self.expression.name(node))
-        if isinstance(node, (ast.List, ast.Tuple)):
-            return [_scalar(self.value(one), "a list") for one in node.elts]
-        if isinstance(node, ast.BinOp):
-            first, steps = parts_of(node)
-            made = self.value(first)
-            for step in steps:
-                made = _combined(step.op, made, self.value(step.right))
-            return made
-        if isinstance(node, ast.Compare):
-            return _combined(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
-        if isinstance(node, ast.UnaryOp):
-            return formula_safety.OPERATORS[type(node.op)](_numbers(self.value(node.operand)))
-        if isinstance(node, ast.Attribute):
-            return getattr(
-                _formulaic()["contr"], str(formula_safety.contrast_of(node)).removeprefix("contr.")
+    _require_allowed(expression, given)
+    plain = _WithoutText(expression)
+    names = {**_names(expression, given), **plain.texts}
+    pairs = zip(_calls(plain.tree), _calls(expression.tree), strict=True)
+    texts = {ast.unparse(call).replace("\n", " "): expression.show(shown) for call, shown in pairs}
+    states = {key: dict(given.states[text]) for key, text in texts.items() if given.states.get(text)}
+    known = set(states)
+    value = stateful_eval(ast.unparse(plain.tree), names, None, states, None)
+    for key, state in states.items():
+        text, name = texts[key], key.partition("(")[0]
+        weighted = name in WEIGHTED and name not in given.context
+        if given.weights is not None and state and key not in known and not weighted:
+            raise FormulaError(
+                f"{shortened(text, 120)} learns from the rows, and weights were given, which it does not "
+                "use. Use center(), scale() or standardize(), make that column in the data frame first, or "
+                "leave out the weights."
             )
-        if isinstance(node, ast.Call):
-            return self.called(node)
-        raise FormulaError(f"{self.expression.show(node)!r} is not run.")
+        given.states[text] = state
+    return value
 
-    def named(self, name: str) -> Any:
-        """Return a column, or a value of the context."""
-        if name not in self.given.data:
-            return self.given.context[name]
-        column = self.given.data[name]
-        return column.to_numpy() if _is_number_type(column.dtype) else column
 
-    def called(self, node: ast.Call) -> Any:
-        """Return the value of a call."""
-        name = formula_safety.called_name(self.expression, node.func)
-        values = [self.value(argument) for argument in node.args]
-        named = {str(word.arg): self.value(word.value) for word in node.keywords}
-        text = self.expression.show(node)
-        if name is None:
-            raise FormulaError(f"{text!r} is not run.")
-        kind, _, own = name.rpartition(".")
-        if kind == "contr":
-            options = expressions.bound(text, expressions.CONTRASTS[own], tuple(values), named)
-            coding = getattr(_formulaic()["contr"], own)
-            return coding(**{key: _option(value, text) for key, value in options.items()})
-        if own in expressions.NUMPY:
-            return expressions.plain_function(own)(*(_numbers(value) for value in values))
-        first, rest = values[0], [_option(value, text) for value in values[1:]]
-        named = {key: _option(value, text) for key, value in named.items()}
-        if own in expressions.OPTIONS:
-            function = _formulaic()[own]
-            return expressions.transformed(
-                own, function, text, self.given.learning, _column(first), *rest, **named
+class _WithoutText(ast.NodeTransformer):
+    """A tree in which names stand for text, since formulaic makes code of calls without escaping quotes.
+
+    Attributes
+    ----------
+    tree : ast.expr
+    texts : dict of str to str
+        Name -> text.
+    """
+
+    def __init__(self, expression: Expression):
+        self.stem = "_text"
+        while self.stem in expression.text:
+            self.stem += "_"
+        self.texts: dict[str, str] = {}
+        self.tree = self.visit(copy.deepcopy(expression.tree))
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        """Replace text by a name."""
+        if not isinstance(node.value, str):
+            return node
+        word = f"{self.stem}{len(self.texts)}_"
+        self.texts[word] = node.value
+        return ast.Name(word, ast.Load())
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        """Leave the text of a formatted string, which a file cannot hold, as it is."""
+        return node
+
+
+def _calls(tree: ast.expr) -> list[ast.Call]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def _require_allowed(expression: Expression, given: Given) -> None:
+    """Raise FormulaError for an expression that a closed context does not allow, or for a misleading name."""
+    if isinstance(given.context, formula_safety.Closed):
+        values = {name for name, value in given.context.items() if not callable(value)}
+        names = {*given.data.columns, *values}
+        problem = formula_safety.problem_of(expression, names, strings=True, context=given.context)
+        if problem is not None:
+            raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
+    for name in expression.calls:
+        if name in formula_safety.REASONS and name not in given.context:
+            raise FormulaError(
+                f"{shortened(expression.text, 120)} calls {name!r}{formula_safety.REASONS[name]}."
             )
-        options = expressions.bound(text, expressions.PLAIN[own], tuple(rest), named)
-        return expressions.factor(first, **options) if own == "C" else first
 
 
-def _formulaic() -> Mapping[str, Any]:
+def _names(expression: Expression, given: Given) -> dict[str, Any]:
+    """Return the values and functions that an expression uses, by their names in its tree.
+
+    As in R, a column does not hide a function of the same name.
+    """
+    words = {name: word for word, name in expression.quoted.items()}
+    functions = {**_functions(given), **given.context}
+    named = {name: functions[name] for name in expression.calls if name in functions}
+    for name in expression.values:
+        if name in given.data:
+            named[name] = given.data[name]
+        elif name in functions:
+            named[name] = functions[name]
+    return {words.get(name, name): value for name, value in named.items()}
+
+
+def _functions(given: Given) -> dict[str, Any]:
+    """Return formulaic's functions, of which some have limits, or learn from weighted rows."""
     from formulaic.transforms import TRANSFORMS
 
-    return TRANSFORMS
+    limited = {name: _limited(name, TRANSFORMS[name]) for name in COLUMNS}
+    own = {} if given.weights is None else _weighted(given.weights)
+    return {**TRANSFORMS, **limited, **own, "C": factor, "Q": given.data.__getitem__}
 
 
-def _combined(op: ast.AST, left: Any, right: Any) -> Any:
-    """Apply an operator to two numbers or columns; integers that would overflow become floats."""
-    compared = isinstance(op, (ast.Eq, ast.NotEq))
-    a, b = (_numbers(value, text=compared) for value in (left, right))
-    function = formula_safety.OPERATORS[type(op)]
-    if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
-        raise TypeError(f"values of shapes {np.shape(a)} and {np.shape(b)} do not go together")
-    kinds = [np.asarray(value).dtype.kind for value in (a, b)]
-    if isinstance(op, (*_GROWING, *_DIVIDING)) and "f" not in kinds:
-        a, b = a + 0, b + 0  # truth values count as 0 and 1
-        floats = function(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
-        if isinstance(op, ast.Pow) and np.any(np.asarray(b) < 0):
-            return floats
-        if not (np.abs(floats) < LARGEST).all():
-            return floats
-    made = function(a, b)
-    return made.to_numpy() if isinstance(made, pd.Series) else made
+def factor(data: Any, contrasts: Any = None, *, levels: Any = None, spans_intercept: bool = True) -> Any:
+    """Mark values as levels of a factor: formulaic's ``C`` with an error for unknown levels.
+
+    Whole numbers are levels without a decimal point: year[2020], not year[2020.0].
+
+    Raises
+    ------
+    UnknownLevels
+        If `levels` leave out a value.
+    """
+    from formulaic.transforms import C
+
+    kind = getattr(getattr(data, "dtype", None), "kind", "")
+    if kind == "f" and np.isfinite(data).all() and (data == np.round(data)).all():
+        data = data.astype(np.int64)
+    if levels is not None:
+        require_levels(data, levels)
+    return C(data, contrasts, levels=levels, spans_intercept=spans_intercept)
 
 
-def _is_number_type(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
+def require_levels(data: Any, levels: Any) -> None:
+    """Raise UnknownLevels if `data` hold values that are not among `levels`."""
+    unknown = set(pd.unique(pd.Series(getattr(data, "__wrapped__", data)))).difference(levels)
+    if unknown:
+        raise UnknownLevels(str(unknown))
 
 
-def _numbers(value: Any, text: bool = False) -> Any:
-    """Return a number or an array of numbers, or `text`, if allowed; raise TypeError for anything else."""
-    series = isinstance(value, pd.Series) and not _is_number_type(value.dtype)
-    if text and (series or isinstance(value, str)):
-        return value
-    value = getattr(value, "__wrapped__", value)
-    if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
-        return value
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        return value
-    raise TypeError(f"{type(value).__name__} is given where numbers are needed")
+# --- limits ---------------------------------------------------------------------------------------
 
 
-def _scalar(value: Any, where: str) -> Any:
-    if value is None or isinstance(value, (str, bool, int, float, np.generic)):
-        return value
-    raise TypeError(f"{type(value).__name__} is given where {where} holds numbers or text")
+def _limited(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a transform with limits on its degree and its number of columns."""
+
+    @functools.wraps(function)
+    def call(values: Any, *given: Any, **named: Any) -> Any:
+        options = {**dict(zip(COLUMNS[name], given, strict=False)), **named}
+        columns = _columns_of(name, options)
+        if not isinstance(values, dict):
+            require_size(name, len(values), columns, int(np.size(values)))
+        return function(values, *given, **named)
+
+    return call
 
 
-def _option(value: Any, text: str) -> Any:
-    """Check a value that follows the first argument of a transform, and return it."""
-    from formulaic.transforms.contrasts import Contrasts
-
-    if isinstance(value, Contrasts) or (isinstance(value, type) and issubclass(value, Contrasts)):
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_scalar(one, text) for one in value]
-    if isinstance(value, np.ndarray) and value.size <= expressions.LARGEST_ROOT:
-        return value.tolist()
-    return _scalar(value, f"{text} after its first argument")
-
-
-def _column(value: Any) -> Any:
-    """Check the first argument of a transform: numbers, or the dict of columns of another transform."""
-    bare = getattr(value, "__wrapped__", value)
-    if isinstance(bare, dict):
-        return bare
-    numbers = _numbers(bare)
-    if not np.ndim(numbers):
-        raise TypeError("one number is given where a column is needed")
-    return numbers
+def _columns_of(name: str, options: Mapping[str, Any]) -> int:
+    """Return about how many columns a transform makes; raise FormulaError for too many."""
+    counts = {option: options[option] for option in ("degree", "df") if options.get(option) is not None}
+    for option, value in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+            raise FormulaError(f"{name}() has {option}={value!r}; it must be a whole number of 0 or more.")
+        most = HIGHEST.get(name, LARGEST_ROOT) if option == "degree" else LARGEST_ROOT
+        if value > most:
+            raise FormulaError(f"{name}() has {option}={value}; at most {most} is allowed.")
+    knots = 0 if options.get("knots") is None else int(np.size(options["knots"]))
+    if knots > LARGEST_ROOT:
+        raise FormulaError(f"{name}() has {knots} knots; at most {LARGEST_ROOT} are allowed.")
+    return max(sum(counts.values()) + knots, 1)
 
 
-# --- other expressions, which are run ---------------------------------------------------------------
+def require_size(what: str, rows: int, columns: int, read: int) -> None:
+    """Raise FormulaError if a term would need too much memory.
+
+    Parameters
+    ----------
+    what : str
+        Its function or its text, for the message.
+    rows, columns : int
+        Shape of its values.
+    read : int
+        Number of values of the data that it reads.
+    """
+    # a term may make 5e8 numbers (4 GB), or 100 times as many as it reads if that is more
+    allowed = max(5 * 10**8, 100 * read)
+    if rows * columns > allowed:
+        raise FormulaError(
+            f"{shortened(what, 120)} makes {columns} columns of {rows} rows; {allowed} numbers are allowed."
+        )
 
 
-def _run(expression: Expression, given: Given) -> Any:
-    """Compile the tree with names replaced, and evaluate it."""
-    binder = _Binder(expression, given)
-    tree = ast.Expression(body=binder.visit(copy.deepcopy(expression.tree)))
-    code = compile(ast.fix_missing_locations(tree), "<formula>", "eval")
-    return eval(code, binder.names)
+# --- weights --------------------------------------------------------------------------------------
 
 
-class _Binder(ast.NodeTransformer):
-    """Replaces the names of an expression by generated names that are bound to the values."""
+def _weighted(w: np.ndarray) -> dict[str, Any]:
+    """Return ``center``, ``scale`` and ``standardize``, which learn from rows with weights `w`."""
+    from formulaic.transforms import stateful_transform
 
-    def __init__(self, expression: Expression, given: Given):
-        self.expression, self.given = expression, given
-        self.names: dict[str, Any] = {}
-        walk = list(ast.walk(expression.tree))
-        self.bound = {node.arg for node in walk if isinstance(node, ast.arg)}
-        self.bound |= {
-            node.id for node in walk if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-        }
+    @stateful_transform
+    def center(data: Any, _state: dict[str, Any]) -> np.ndarray:
+        return _scaled(data, True, False, 1, _state, w)
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Replace a name whose value is read."""
-        if node.id in self.bound:
-            return node
-        name = self.expression.name(node)
-        if name in self.given.data:
-            return self.word(self.given.data[name])
-        return self.function(node, name)
+    @stateful_transform
+    def scale(
+        data: Any, center: Any = True, scale: Any = True, ddof: float = 1, *, _state: dict[str, Any]
+    ) -> np.ndarray:
+        return _scaled(data, center, scale, ddof, _state, w)
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Replace the called function; a transform gets its state."""
-        text = self.expression.show(node)
-        function = self.resolved(node.func)
-        if isinstance(node.func, ast.Name) and node.func.id not in self.bound:
-            called = self.function(node.func, self.expression.name(node.func))
-        else:
-            called = self.visit(node.func)
-        if getattr(function, "__is_stateful_transform__", False) and function is not _formulaic()["Q"]:
-            name = next((own for own in expressions.OPTIONS if _formulaic()[own] is function), None)
-            called = self.word(partial(expressions.transformed, name, function, text, self.given.learning))
-        arguments = [self.visit(argument) for argument in node.args]
-        keywords = [ast.keyword(word.arg, self.visit(word.value)) for word in node.keywords]
-        return ast.Call(called, arguments, keywords)
+    @stateful_transform
+    def standardize(
+        x: Any, center: Any = True, rescale: Any = True, ddof: float = 0, *, _state: dict[str, Any]
+    ) -> np.ndarray:
+        return _scaled(x, center, rescale, ddof, _state, w)
 
-    def resolved(self, function: ast.expr) -> Any:
-        """Return the object that a (dotted) name refers to, if it is not a column; None for anything else."""
-        if isinstance(function, ast.Attribute):
-            return getattr(self.resolved(function.value), function.attr, None)
-        if isinstance(function, ast.Name) and function.id not in self.bound:
-            name = self.expression.name(function)
-            return (
-                None if name in self.given.data and name not in formula_safety.FUNCTIONS else self.known(name)
-            )
-        return None
+    return {"center": center, "scale": scale, "standardize": standardize}
 
-    def known(self, name: str) -> Any:
-        """Return the object with a name in the context or in formulaic, or None."""
-        if name in self.given.context:
-            return self.given.context[name]
-        if name in formula_safety.REASONS:
-            raise FormulaError(
-                f"{shortened(self.expression.text, 120)} calls {name!r}{formula_safety.REASONS[name]}."
-            )
-        own = {"C": expressions.factor, "Q": self.given.data.__getitem__}
-        return own.get(name, _formulaic().get(name))
 
-    def function(self, node: ast.Name, name: str) -> ast.expr:
-        """Return a generated name for an object of the context or of formulaic; builtins keep their names."""
-        known = self.known(name)
-        return node if known is None and name not in self.given.context else self.word(known)
+def _scaled(
+    data: Any, center: Any, divide: Any, ddof: float, state: dict[str, Any], w: np.ndarray
+) -> np.ndarray:
+    """Return data centred and scaled, by the weighted mean and standard deviation (divisor sum(w) - ddof).
 
-    def word(self, value: Any) -> ast.Name:
-        """Bind a value to a generated name and return the name."""
-        word = f"_value{len(self.names)}"
-        while word in self.bound:
-            word += "_"
-        self.names[word] = value
-        return ast.Name(word, ast.Load())
+    `center` and `divide` are True, False, or numbers. Means and scales in `state` are used.
+    """
+    x = np.asarray(data, dtype=float)
+    if not state:
+        state |= {"ddof": ddof, "center": None, "scale": None}
+        if center is not False:
+            state["center"] = np.average(x, axis=0, weights=w) if center is True else np.array(center)
+        if divide is not False:
+            centred = x if state["center"] is None else x - state["center"]
+            square = np.tensordot(w, centred**2, axes=(0, 0)) / (w.sum() - ddof)
+            state["scale"] = np.sqrt(square) if divide is True else np.array(divide)
+    x = x if state["center"] is None else x - state["center"]
+    return x if state["scale"] is None else x / state["scale"]

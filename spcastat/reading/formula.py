@@ -2,8 +2,7 @@
 
 A formula given in Python is code: ``"~ f(a)"`` calls ``f``. Do not evaluate formulas from people whose
 programs you would not run, unless the context is :class:`spcastat.reading.formula_safety.Closed`. Names are
-looked up in the data, then in the given context, then among formulaic's transforms. formulaic only codes
-factors and multiplies terms; it neither parses nor runs the text.
+looked up in the data, then in the given context, then among formulaic's transforms.
 """
 
 from __future__ import annotations
@@ -51,11 +50,17 @@ class Parsed:
     given: Parsed | None = None
 
 
-def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any], weights: Any = None) -> Parsed:
+def parse(
+    formula: Any,
+    columns: pd.Index,
+    context: Mapping[str, Any],
+    weights: Any = None,
+    apart: Collection[str] = (),
+) -> Parsed:
     """Parse a one-sided formula for a data frame with these columns.
 
-    ``.`` stands for all of them, except those used after a bar. If `weights` is text, it is the name of a
-    further column, which no term may read.
+    ``.`` stands for all of them, except those used after a bar and those in `apart`, which terms may name. If
+    `weights` is text, it is the name of a further column, which no term may read.
 
     Raises
     ------
@@ -83,10 +88,11 @@ def parse(formula: Any, columns: pd.Index, context: Mapping[str, Any], weights: 
     for piece in pieces:
         _require_known(piece, names, context)
     before, behind = _at_the_bar(formula, pieces)
-    given, others = None, names
+    left_out = {formula_name(name) for name in apart}
+    given, others = None, {name: place for name, place in names.items() if name not in left_out}
     if behind is not None:
-        given = _resolve(formula, behind, names, names, context)
-        others = {name: place for name, place in names.items() if name not in given.used}
+        given = _resolve(formula, behind, others, names, context)
+        others = {name: place for name, place in others.items() if name not in given.used}
     parsed = _resolve(formula, before, others, names, context)
     if given is not None and (twice := [name for name in parsed.used if name in given.used]):
         raise FormulaError(
@@ -254,18 +260,25 @@ class Inputs:
     def plain(self, names: Collection[Any] | None = None) -> pd.DataFrame:
         """Return a copy of the columns, or of those `names`, with types that formulaic understands.
 
-        They must be without missing values. Booleans become 0 and 1, text becomes objects, and unused
-        categories are removed.
+        They must be without missing values. Booleans become 0 and 1, text becomes objects, unused
+        categories are removed, and categories such as intervals become text, which files can hold.
         """
         columns: dict[Any, Any] = {}
         for name in self.used if names is None else names:
             series = self.frame.iloc[:, self.used[name]].reset_index(drop=True)
             if self.kinds[name] == "number":
-                # Integers stay integers, so that C(year) makes year[2020] and not year[2020.0].
-                whole = str(series.dtype).lower().startswith(("bool", "int", "uint8", "uint16", "uint32"))
-                columns[name] = series.to_numpy(dtype=np.int64 if whole else np.float64)
+                truth = str(series.dtype).lower().startswith("bool")
+                # other integers would overflow without an error
+                columns[name] = series.to_numpy(dtype=np.int64 if truth else np.float64)
             elif self.kinds[name] == "levels" and isinstance(series.dtype, pd.CategoricalDtype):
-                columns[name] = series.cat.remove_unused_categories()
+                columns[name] = _text_categories(series.cat.remove_unused_categories())
             else:
                 columns[name] = series.astype(object) if self.kinds[name] == "levels" else series
         return pd.DataFrame(columns, index=pd.RangeIndex(len(self.frame)))
+
+
+def _text_categories(series: pd.Series) -> pd.Series:
+    """Return a factor whose categories are text, numbers or booleans; others become text."""
+    levels = series.cat.categories
+    plain = all(isinstance(one, str | bool | int | float | np.number | np.bool_) for one in levels)
+    return series if plain else series.cat.rename_categories([str(one) for one in levels])

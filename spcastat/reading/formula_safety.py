@@ -1,15 +1,14 @@
-"""The safe language for formulas from a command line or a file, and limits for all formulas.
+"""The safe language for formulas from a command line or a file.
 
 Formulas given in Python run as code. Formulas from elsewhere may only contain names of columns, numbers,
-operators and the functions listed here, and they are not run: :mod:`spcastat.reading.evaluation` interprets
-the same syntax tree that is checked here.
+operators and the functions listed here: their syntax trees are checked by this white list before formulaic
+evaluates the same trees.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-import operator
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -19,20 +18,16 @@ from spcastat.config import LARGEST as LARGEST_NUMBER
 from spcastat.config import listed, nearest, one_line
 from spcastat.errors import FormulaError
 from spcastat.reading import expressions
-from spcastat.reading.expressions import CONTRASTS, LARGEST_ROOT, NUMPY, OPTIONS, PLAIN, takes
+from spcastat.reading.expressions import CONTRASTS, LARGEST_ROOT, LEARNING, NUMPY, PLAIN, takes
 from spcastat.reading.terms import LARGEST_EXPONENT, pieces_of
 
 #: Functions of formulaic that are allowed.
-TRANSFORMS = ("log", "log2", "log10", "exp", "exp2", *OPTIONS, *PLAIN)
-#: Operators that are allowed -> their functions.
-OPERATORS: dict[type[ast.AST], Any] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
-    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Invert: operator.invert,
-}  # fmt: skip
-
+TRANSFORMS = ("log", "log2", "log10", "exp", "exp2", *LEARNING, *PLAIN)
+#: Operators that are allowed.
+OPERATORS = (
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr,
+    ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.UAdd, ast.USub, ast.Invert,
+)  # fmt: skip
 #: Names of all functions that are allowed.
 FUNCTIONS = frozenset({*TRANSFORMS, *NUMPY})
 #: Functions of formulaic that are not allowed, and why.
@@ -108,32 +103,7 @@ def problem_of(
             expression = expressions.read_expression(text)
         except expressions.ExpressionError as error:
             return f"{expressions.shortened(text, 120)}, which cannot be read: {one_line(str(error), 300)}"
-    if expression.odd is not None:
-        return f"the character {expression.odd!r}"
-    if expressions.depth_of(expression.tree) > expressions.DEEPEST:
-        return f"brackets and operators more than {expressions.DEEPEST} levels deep"
-    return excess_of(expression) or next(_problems(expression, columns, strings, context or {}), None)
-
-
-def excess_of(expression: expressions.Expression) -> str | None:
-    """Return, as text for a message, what would take too long or too much memory in any formula; or None."""
-    for node in ast.walk(expression.tree):
-        if not isinstance(node, ast.BinOp):
-            continue
-        text = _shown(expression, node) if isinstance(node.op, (ast.Pow, ast.Mult)) else ""
-        named = any(isinstance(part, ast.Name) for part in ast.walk(node))
-        if isinstance(node.op, ast.Pow) and not named and not _small_power(node):
-            return f"the power {text}; {_POWERS}"
-        if isinstance(node.op, ast.Mult):
-            for many, times in ((node.left, node.right), (node.right, node.left)):
-                held = isinstance(many, ast.Constant) and isinstance(many.value, (str, bytes))
-                if held or isinstance(many, (ast.List, ast.Tuple)):
-                    few = isinstance(times, ast.Constant) and isinstance(times.value, (int, float))
-                    if not few or times.value > LARGEST_ROOT:  # type: ignore[attr-defined]
-                        return (
-                            f"{text}, which repeats a list or text; at most {LARGEST_ROOT} times are allowed"
-                        )
-    return None
+    return next(_problems(expression, columns, strings, context or {}), None)
 
 
 _POWERS = f"exponents are numbers up to {LARGEST_EXPONENT}"
@@ -179,12 +149,12 @@ def _problems(
             if len(node.elts) > LARGEST_ROOT:
                 yield f"a list of {len(node.elts)} values; at most {LARGEST_ROOT} are allowed"
             below = [(one, False) for one in node.elts]
-        elif isinstance(node, (ast.BinOp, ast.UnaryOp)) and type(node.op) in OPERATORS:
+        elif isinstance(node, (ast.BinOp, ast.UnaryOp)) and isinstance(node.op, OPERATORS):
             sides = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _small_power(node):
                 yield f"the power {_shown(expression, node)}; {_POWERS}"
             below = [(side, False) for side in sides]
-        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], OPERATORS):
             below = [(node.left, False), (node.comparators[0], False)]
         elif isinstance(node, (ast.Compare, ast.BoolOp)):
             yield f"{_shown(expression, node)}; write (1 < a) & (a < 2)"
@@ -211,7 +181,7 @@ def _call_problems(
         yield "'**' before an argument"
     elif most < math.inf and (node.keywords or not fewest <= len(node.args) <= most):
         yield f"{_shown(expression, node)}; {takes(name, fewest, int(most))} without names"
-    elif name in {*PLAIN, *OPTIONS} and not node.args:
+    elif name in {*PLAIN, *LEARNING} and not node.args:
         yield f"{_shown(expression, node)} without values"
 
 

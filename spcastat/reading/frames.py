@@ -25,7 +25,7 @@ from spcastat.reading.checks import kind_of, require_exact, require_numbers, rou
 # --- sparse matrices ------------------------------------------------------------------------------
 
 
-def sound(data: Any) -> Any:
+def checked_sparse(data: Any) -> Any:
     """Check the structure of a two-dimensional sparse matrix or array with scipy's checks, and return it.
 
     Every index is checked once; values are not checked, and the large arrays are not copied. Unsorted and
@@ -258,7 +258,7 @@ def numbers(table: Table) -> tuple[Any, bool]:
     return frame_numbers(frame)
 
 
-def own(matrix: Any, shared: bool) -> Any:
+def unshared(matrix: Any, shared: bool) -> Any:
     """Return a copy of `matrix` if it is `shared` and not above COPY_LIMIT, else `matrix` itself.
 
     A dense matrix is returned as a read-only view.
@@ -332,7 +332,7 @@ def _open_sparse(data: Any) -> Any:
         )
     _refuse_dtype(data.dtype, "A sparse matrix")
     dtype = np.float32 if data.dtype == np.float32 else np.float64
-    data = sound(data)
+    data = checked_sparse(data)
     if data.dtype.kind in "iu" and data.dtype.itemsize >= 8:
         entries = data.tocoo()
         if (found := first_rounded(entries.data)) is not None:

@@ -1,6 +1,6 @@
 """The columns that the terms of a formula make, and a test that terms transform each row by itself.
 
-formulaic only codes factors and multiplies terms; :mod:`spcastat.reading.evaluation` evaluates their factors.
+formulaic evaluates expressions (:mod:`spcastat.reading.evaluation`), codes factors and multiplies terms.
 """
 
 from __future__ import annotations
@@ -16,16 +16,8 @@ import pandas as pd
 from spcastat.config import listed, plural, shown
 from spcastat.errors import FormulaError, MissingValuesError, SpcaError
 from spcastat.reading.design import Spec
-from spcastat.reading.evaluation import Given, value_of
-from spcastat.reading.expressions import (
-    Learning,
-    UnknownLevels,
-    cut,
-    read_expression,
-    require_levels,
-    require_size,
-    shortened,
-)
+from spcastat.reading.evaluation import Given, UnknownLevels, require_levels, require_size, value_of
+from spcastat.reading.expressions import cut, read_expression, shortened
 from spcastat.reading.formula import Inputs, Parsed
 from spcastat.reading.formula_safety import problem_of
 from spcastat.reading.frames import require_unique
@@ -132,9 +124,9 @@ def evaluate(
     """
     text = model.text
     unweighted = weights is None or bool((weights == 1).all())
-    learning = Learning(dict(model.states), None if unweighted else weights)
+    states = dict(model.states)
     encodings = {name: (kind, dict(state)) for name, (kind, state) in model.encodings.items()}
-    given = Given(data, model.context, learning)
+    given = Given(data, model.context, states, None if unweighted else weights)
     try:
         with np.errstate(all="ignore"):
             values = _values_of(model, given, encodings)
@@ -167,7 +159,7 @@ def evaluate(
     }
     widths = tuple(len(term.columns) for term in made.model_spec.structure)
     names = [re.sub(r"`column ([0-9.]+)`", r"`\1`", name) for name in names]  # see expressions.formula_name
-    return matrix, names, replace(model, states=learning.states, encodings=learnt, widths=widths)
+    return matrix, names, replace(model, states=states, encodings=learnt, widths=widths)
 
 
 def _values_of(model: Model, given: Given, encodings: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,9 +189,7 @@ def _value_of(part: Part, given: Given) -> Any:
         return value_of(read_expression(part.text), given)
     if part.text not in given.data:
         return given.context[part.text]
-    column = given.data[part.text]
-    # Products of integers would overflow without an error.
-    return column.astype(np.float64) if column.dtype.kind in "biu" else column
+    return given.data[part.text]
 
 
 def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataFrame) -> None:

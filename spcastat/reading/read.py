@@ -30,6 +30,7 @@ from spcastat.reading.design import PLAIN, Design, Partial, ReadOptions, Spec
 from spcastat.reading.expressions import formula_name
 from spcastat.reading.frames import Table, frame_numbers, numbers, open_table
 from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
+from spcastat.reading.row_design import RowDesign, take_labels
 
 # --- new rows, read as those of the fit -----------------------------------------------------------
 
@@ -309,12 +310,30 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
     FormulaError
         For a formula that cannot be parsed or evaluated.
     """
-    formula, na = reading.formula, reading.na
+    formula = reading.formula
     table = frames.open_table(data)
     frames.require_unique(table.columns)
     require_rows(len(table.index))
     table, weights = frames.take_weights(table, reading.weights)
     w = None if weights is None else read_weights(weights, table.index, table.labelled)
+    if not reading.grouping:
+        return _read_rows(table, reading, w, defer)
+    table, clusters = take_labels(table, reading.clusters, "clusters", formula is not None)
+    if reading.strata is not None and reading.strata is not reading.clusters:
+        table, strata = take_labels(table, reading.strata, "strata", formula is not None)
+    else:
+        strata = None if reading.strata is None else clusters
+    sampling = reading.weights_are == "sampling"
+    if sampling and w is not None and w.any():  # mean one, as variances are divided by sum(w) - 1
+        w = w * (np.count_nonzero(w) / w.sum())
+    design = _read_rows(table, reading, w, defer)
+    rows = RowDesign(clusters, strata, reading.block_length, sampling)
+    return replace(design, rows=rows.rows(design.kept))
+
+
+def _read_rows(table: frames.Table, reading: ReadOptions, w: np.ndarray | None, defer: bool) -> Design:
+    """Read the columns of the table, or the terms of a formula."""
+    formula, na = reading.formula, reading.na
     if formula is None:
         return _read_columns(table, None, w, na, defer)
     if not isinstance(table.values, pd.DataFrame):
@@ -325,7 +344,8 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
         raise FormulaError(
             f"formula={shown(formula)} was given with {kind}, whose columns have no names; use {hint}."
         )
-    parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights)
+    apart = [name for name in (reading.clusters, reading.strata) if isinstance(name, str)]
+    parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights, apart)
     kinds = formulas.kinds_of(table.values, parsed, reading.categorical)
     if parsed.given is None:
         return _read_formula(table, parsed, kinds, w, na, defer)
@@ -353,9 +373,9 @@ def _read_partial(
     covariates = _read_formula(table, given, others, w, "raise", False)
     Y, Z = np.asarray(design.matrix, dtype=float), np.array(covariates.matrix, dtype=float)
     partial = Partial(covariates.spec, regress(Y, Z, w, design.columns))
-    adjusted = frames.own(partial.regression.residuals(Y, Z), False)
+    adjusted = frames.unshared(partial.regression.residuals(Y, Z), False)
     spec = replace(design.spec, partial=partial)
-    return replace(design, matrix=adjusted, spec=spec, dropped=dropped, shared=False, covariates=Z)
+    return replace(design, matrix=adjusted, spec=spec, dropped=dropped, shared=False, covariates=Z, kept=keep)
 
 
 def _read_columns(
@@ -378,9 +398,9 @@ def _read_columns(
     if keep is not None:
         matrix, shared = matrix[np.flatnonzero(keep)], False
     index, w, dropped = _rows(table.index, w, keep)
-    held = frames.own(matrix, shared)
+    held = frames.unshared(matrix, shared)
     shared = shared and frames.size_of(held) > frames.COPY_LIMIT
-    return Design(held, index, spec, w, dropped, shared=shared)
+    return Design(held, index, spec, w, dropped, shared=shared, kept=keep)
 
 
 def _read_formula(
@@ -395,7 +415,7 @@ def _read_formula(
         keep, missing = inputs.complete_rows(na), {}
     index, w, dropped = _rows(table.index, w, keep)
     matrix, spec = learnt(parsed, inputs.rows(keep), table.columns, index, w, missing)
-    return Design(frames.own(matrix, False), index, spec, w, dropped)
+    return Design(frames.unshared(matrix, False), index, spec, w, dropped, kept=keep)
 
 
 def _rows(
@@ -434,8 +454,8 @@ class FoldedTerms:
             weights = weights.reindex(table.index)
         weights = None if weights is None else np.asarray(weights, dtype=float)
         na = reading.na if reading.na in GAPS else "raise"
-        self.reading = replace(reading, na=na, weights=None)
-        whole = read_data(frame, replace(reading, weights=weights))
+        self.reading = reading.on_other_rows(na=na, weights=None)
+        whole = read_data(frame, reading.on_other_rows(weights=weights))
         kept = whole.index.to_numpy()
         self.frame = frame.iloc[kept].reset_index(drop=True)
         self.weights = None if weights is None else weights[kept]

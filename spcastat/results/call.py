@@ -26,10 +26,11 @@ from spcastat.fit.missing_values import prepare_with_gaps
 from spcastat.fit.plan import choose_method
 from spcastat.fit.state import FitState
 from spcastat.linalg.build import prepare
-from spcastat.linalg.standardisation import stored
+from spcastat.linalg.standardisation import groups_from_record
 from spcastat.reading.design import Covariance, ReadOptions, Spec
 from spcastat.reading.frames import COPY_LIMIT, open_table
 from spcastat.reading.read import formula_inputs, replay, replay_both, replay_table
+from spcastat.reading.row_design import order_mark
 from spcastat.streams.opening import read_whole
 
 # --- pickling -------------------------------------------------------------------------------------
@@ -68,7 +69,7 @@ class Picklable:
         if _local_stream(self) is not None:
             kept |= {"_source": None, "_call": None}
             if "_state" in kept:
-                kept["_state"] = replace(kept["_state"], moments=kept["_state"].moments.settled())
+                kept["_state"] = replace(kept["_state"], moments=kept["_state"].moments.without_data())
         if "_state" in kept:  # how the numbers were chosen is pickled as text
             kept["_state"] = replace(kept["_state"], record=kept["_state"].record.written())
         for name in _SPECS:
@@ -312,6 +313,8 @@ def names_for(state: FitState, components: pd.Index) -> list[str]:
 
 #: Relative tolerance for moments of the same data, since sums may be computed in another order.
 SAME = 1e-6
+#: Variances this close to one are those of a correlation matrix.
+UNIT = 1e-8
 #: Rounding of a mean, relative to its size.
 ROUNDING = 1e-12
 
@@ -351,13 +354,17 @@ def source_for(
             f"{record.call}."
         )
     if not record.from_rows:
-        partial, scale = state.spec.partial, stored(record.groups)
+        partial = state.spec.partial
+        scale: Any = groups_from_record(record.groups)
+        if scale is None and (np.abs(state.moments.variances - 1.0) <= UNIT).all():
+            scale = True  # the fit was one of correlations, which may have been made by scale=True
         given = None if partial is None else list(partial.spec.columns)
         nearest = record.matrix is not None
         found = open_covariance(data, n_obs=record.n, nearest=nearest, given=given, scale=scale).source("")
     else:
-        found = _rows_again(state, data)
+        found = replace(_rows_again(state, data), design=state.design)
     _require_same(state, found)
+    _require_same_order(state, found, what)
     return found, None
 
 
@@ -370,7 +377,7 @@ def _rows_again(state: FitState, data: Any) -> Source:
         raise DataError(
             f"data has {len(index)} rows, and the fit had {record.n}: give the data that were fitted."
         )
-    groups = stored(record.groups)
+    groups = groups_from_record(record.groups)
     center, scale = center_and_scale(standard, groups)
     if how is not None:
         rank = (record.missing or {}).get("rank", 1)
@@ -416,6 +423,19 @@ def _require_same(state: FitState, found: Source) -> None:
     apart = np.abs(coupling - state.moments.coupling)
     if (apart > bound).any():
         raise _other_data("covariances of data with the scores are", state, (apart - bound).max(axis=1))
+
+
+def _require_same_order(state: FitState, found: Source, what: str) -> None:
+    """Raise DataError if labels of rows, or blocks, belong to the rows in another order."""
+    design = state.design
+    if design is None or design.mark is None or found.standard is None:
+        return
+    now = order_mark(np.nan_to_num(found.standard.project(found.matrix, state.V[:, :1])[:, 0]))
+    if abs(now - design.mark) > SAME:
+        raise DataError(
+            f"{what} draws the clusters or blocks of the fit, which are stored by the position of the rows, "
+            "and the rows of data are in another order: give them in the order of the fit."
+        )
 
 
 def _other_data(what: str, state: FitState, difference: np.ndarray) -> DataError:

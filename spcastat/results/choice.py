@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import linear_sum_assignment
 
 from spcastat import plots
 from spcastat.assess.candidates import CRITERIA
 from spcastat.assess.noise_tests import LEAST_CORRELATION, LEAST_OF_WHOLE, Standing, broken_stick
 from spcastat.assess.unequal_cardinalities import Selected
-from spcastat.config import plural
-from spcastat.errors import OptionError
+from spcastat.config import plural, whole_number
+from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, rule_of
-from spcastat.labels import some_of
+from spcastat.labels import full_names, some_of
 from spcastat.results.fit import SpcaResult
 from spcastat.search.default import GRAM_LIMIT
 from spcastat.show.chapters import Chapter, chapter_of
@@ -58,7 +60,7 @@ class Tested:
 
 @dataclass(frozen=True, eq=False)
 class LargeRows:
-    """Rows that were pulled in before the tests.
+    """Rows that were shrunk before the tests.
 
     Attributes
     ----------
@@ -96,14 +98,25 @@ class ComponentChoice(Summary):
         most: int,
         tested: Tested | None = None,
         large: LargeRows | None = None,
+        drawn: str = "",
+        remarks: Sequence[str] = (),
+        sampled: bool = False,
     ) -> None:
         self._found, self._most, self._p, self._tested, self._large = found, most, p, tested, large
+        self._drawn, self._remarks, self._sampled = drawn, remarks, sampled
         self._spectrum = _spectrum_of(found, p, unit)
         self._table = _table_of(found, self._spectrum, unit)
 
     def _document(self) -> Document:
         title = f"Number of components: {self.k}   ({self._by_test}; {self.n_draws} sign flips)"
-        return Document(title, (), (self._lines(len(self._table)),), (*self._reasons(), self._key()))
+        notes = (self._levels(), *self._reasons(), self._key())
+        facts = (("Draws", self._drawn),) if self._drawn else ()
+        return Document(title, facts, (self._lines(len(self._table)),), notes)
+
+    def _levels(self) -> str:
+        """The level of each test."""
+        level = percent(self._found.draws.level, 1 - (self._found.draws.level >= 0.01))
+        return f"Levels of the tests: p {percent(self.alpha, 0)} %, deflated p and sparse p {level} %."
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -182,7 +195,7 @@ class ComponentChoice(Summary):
     def spectrum(self) -> pd.DataFrame:
         """All eigenvalues, their shares, and the shares of a broken stick.
 
-        They are those of the tested variables, with large rows pulled in (see `choose_k`).
+        They are those of the tested variables, with large rows shrunk (see `choose_k`).
         """
         return deep_copy(self._spectrum)
 
@@ -237,7 +250,7 @@ class ComponentChoice(Summary):
     def _require_data_of(self, spectrum: np.ndarray, argument: str) -> None:
         """Check that the data are those of a fit, given all eigenvalues of its data.
 
-        Tests of some of the variables cannot be checked.
+        Tests of some of the variables, and of a sample of the rows, cannot be checked.
 
         Raises
         ------
@@ -246,8 +259,10 @@ class ComponentChoice(Summary):
         """
         own_values = self._spectrum["eigenvalue"].to_numpy() if self._large is None else self._large.values
         both = min(len(own_values), len(spectrum))
-        if self._tested is not None or np.allclose(
-            own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0]
+        if (
+            self._tested is not None
+            or self._sampled
+            or np.allclose(own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0])
         ):
             return
         raise OptionError(
@@ -310,6 +325,7 @@ class ComponentChoice(Summary):
     def _cautions(self) -> Iterator[str]:
         """Yield warnings: rows that change the number, the last component stands out, untested variables."""
         found, m = self._found, len(self._table)
+        yield from self._remarks
         large = self._large
         if large is not None and large.labels:
             one = len(large.labels) == 1
@@ -407,7 +423,7 @@ SCALED = "choose(data, scale=True)"
 NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
 #: rule -> description of the fit that it chooses.
 RULES = {
-    "worth": "the sparsest fit to which no further {unit}s are worth adding",
+    "worth": "the sparsest fit that further {unit}s improve too little to be worth adding",
     "1se": "the sparsest fit within one standard error of the smallest",
     "paired": "the sparsest fit within one standard error of the difference, paired by fold",
     "min": "the best value",
@@ -431,12 +447,14 @@ class Chosen:
     selected : Selected
     dense : float or None
         The error of dense PCA.
-    among : int or None
-        The number of variables considered, if not all.
     call : str
         The call that reproduces the fit.
     groups : int or None
         The number of groups of variables, if cardinalities count these.
+    drawn : str
+        What folds and tests draw, if not single rows of the data.
+    remarks : sequence of str
+        Remarks on rows that may not be independent.
     """
 
     table: pd.DataFrame
@@ -449,9 +467,10 @@ class Chosen:
     repeats: int
     selected: Selected
     dense: float | None
-    among: int | None
     call: str
     groups: int | None = None
+    drawn: str = ""
+    remarks: Sequence[str] = ()
 
     @property
     def unit(self) -> str:
@@ -494,7 +513,8 @@ class Chosen:
         compared |= {i for i in table.index if table["card"][i] in selected.readings.values()}
         shown = table.index[sorted(compared)]
         columns = self._columns(True)
-        notes = [self._verdict(), *self._about_components(), *self._about_density(), *self._cautions()]
+        notes = [self._verdict(), *self._about_components(), *self._about_folds()]
+        notes += [*self._about_density(), *self._cautions()]
         ends = [f"All {len(table)} candidates: choice.table."] if len(shown) < len(table) else []
         facts, tables = [], []
         if components is not None:
@@ -502,6 +522,7 @@ class Chosen:
             facts.append(("k", components._brief()))
             tables.append(components._lines(components.k + 1))  # up to the first one that was not chosen
             ends.append("The tests of k: choice.k_choice.")
+            notes.insert(0, components._levels())
         notes.append(" ".join([self._key(columns), *ends]))
         tables.append(self._grid(columns, shown))
         return self._document(facts, tables, notes)
@@ -516,6 +537,8 @@ class Chosen:
         for note in unequal_variances(self.state.record, self.state.moments.variances, SCALED):
             yield "Scale", note
         yield "Data", describe_data(self.state.record)
+        if self.drawn:
+            yield "Draws", self.drawn
         yield from between
         yield "Rule", self._rule_text()
         yield "Fit", self.call
@@ -529,6 +552,7 @@ class Chosen:
         if self.worth and line["card"] != self._best["card"]:
             yield self._unworthy()
         yield from self._about_components()
+        yield from self._about_folds()
         yield from self._about_density()
         yield from self._cautions()
         if self.by == "cv" and "ebic" in table:
@@ -561,6 +585,7 @@ class Chosen:
     def _cautions(self) -> Iterator[str]:
         """Yield warnings: no prediction, few rows, the end of the grid, screened variables."""
         record, counts = self.state.record, self.table[self._counted]
+        yield from self.remarks
         if self.by == "cv" and self._best["error"] >= 1.0:
             yield (
                 "No candidate predicts better than the column means: interpret these components with caution."
@@ -571,18 +596,23 @@ class Chosen:
                 f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few; "
                 "rule='worth' and rule='paired' compare by fold and take more."
             )
+        yield from self._alone()
         rule, most = rule_of(record), record.k * (self.groups or record.p)
         largest = isinstance(self.card, int) and self._line[self._counted] == counts.max() < most
         if largest and rule is not None:
             largest = rule.feasible([self.card + 1] * record.k)
         if largest and len(counts) > 1:
             yield "It is the largest that was tried: cards= takes larger ones."
-        if self.among is not None:
-            yield (
-                f"Chosen among {self.among:,} of {record.p:,} variables: those of the largest fit, then "
-                "those that vary most with its components, or at all; the others were not considered, and "
-                "the table is about these."
-            )
+
+    def _alone(self) -> Iterator[str]:
+        """Yield a sentence for every component of one variable that was chosen among others."""
+        if not self.worth or len(self.table) == 1:
+            return
+        V, record = self.state.V, self.state.record
+        for j in np.flatnonzero(np.count_nonzero(V, axis=0) == 1):
+            name = full_names(self.state.spec.columns)[int(np.flatnonzero(V[:, j])[0])]
+            if self.table[self._counted].max() > record.k:
+                yield f"PC{j + 1} is one variable that stands alone, {name}: a second one predicts no better."
 
     def method_sentences(self) -> Iterator[str]:
         """Yield sentences for a methods section on how cardinalities were chosen."""
@@ -591,7 +621,9 @@ class Chosen:
         numbers = "numbers of groups" if self.groups else "numbers of nonzero loadings"
         yield f"The {numbers} were chosen by {NAMES[by]}: {self._rule_text()}{cells}."
         if self.worth:
-            yield f"The fit keeps {percent(self._line['kept'], 0)} % of the best prediction."
+            yield (
+                f"The fit explains {percent(self._line['kept'], 0)} % of what the best prediction explains."
+            )
             yield self._unworthy()
         if isinstance(self.card, list):
             yield "Each component has a number of its own: one at a time was changed, until none changed."
@@ -615,8 +647,9 @@ class Chosen:
         at = card_text(best["card"])
         if rule == "worth":
             return (
-                f"this fit of {line[self._counted]} {self.unit}s keeps {percent(line['kept'], 0)} % of the "
-                f"best prediction, which takes {best[self._counted]} (card={at})"
+                f"with {line[self._counted]} {self.unit}s, this fit explains {percent(line['kept'], 0)} % of "
+                f"what the best prediction explains; the best candidate (card={at}) has "
+                f"{best[self._counted]}"
             )
         if self.by == "ebic":
             return f"the sparsest whose EBIC exceeds the smallest (at {at}) by less than 2"
@@ -643,6 +676,16 @@ class Chosen:
         elif self.worth and self.state.record.k > 1 and self.state.record.p > GRAM_LIMIT:
             yield f"With more than {GRAM_LIMIT} variables only each='free' tries unequal cardinalities."
 
+    def _about_folds(self) -> Iterator[str]:
+        """Yield a sentence if single divisions into folds lead to other choices."""
+        cards = sorted(set(self.selected.by_division))
+        if len(cards) > 1:
+            yield (
+                f"Errors are means over {self.repeats} divisions into folds, from which an equal cardinality "
+                f"of {card_text(self.selected.keys[self.selected.equal])} is chosen; other folds choose "
+                f"{card_text(cards[0])} to {card_text(cards[-1])}."
+            )
+
     def _about_density(self) -> Iterator[str]:
         """Yield a remark if the best fit has most of the loadings and has predictive value."""
         record, best = self.state.record, self._best
@@ -652,9 +695,9 @@ class Chosen:
         if predicts and best["nonzeros"] > 0.6 * everything:
             pca = "This fit is not sparse: it is PCA. " if self._line["nonzeros"] == everything else ""
             yield (
-                f"{pca}The best value needs {fixed(best['nonzeros'] / record.k, 0)} of {record.p} variables "
-                "in each component: these data are not exactly sparse, and each card= of the table is a "
-                "reading of them."
+                f"{pca}Prediction is best with {fixed(best['nonzeros'] / record.k, 0)} of {record.p} "
+                "variables in each component. So the data do not determine how many loadings are zero: fewer "
+                "loadings are easier to interpret and predict less."
             )
 
     # --- tables -------------------------------------------------------------------------------------
@@ -664,7 +707,7 @@ class Chosen:
         cells = {
             "error": lambda line: fixed(line["error"], 3),
             "se": lambda line: fixed(line["se"], 3),
-            "kept": lambda line: percent(line["kept"], 0),
+            "of best %": lambda line: percent(line["kept"], 0),
             "EBIC": lambda line: fixed(line["ebic"] - self.table["ebic"].min(), 1),
             "BIC": lambda line: fixed(line["bic"], 4),
             "IS": lambda line: fixed(line["is"], 3),
@@ -675,7 +718,7 @@ class Chosen:
             Row(card_text(line["card"]), (*(cells[name](line) for name in columns), self._mark(line)))
             for _, line in self.table.loc[shown].iterrows()
         ]
-        return Table("card", (*columns, "best by"), tuple(rows), "r" * len(columns) + "l")
+        return Table("card", (*columns, ""), tuple(rows), "r" * len(columns) + "l")
 
     def _mark(self, line: pd.Series) -> str:
         """Return the mark of a candidate: the criteria by which it is best, and whether it is chosen."""
@@ -683,12 +726,14 @@ class Chosen:
             **CRITERIA,
             "cv": "prediction",
             "is": "IS",
-            "variance": f"{percent(self.share, 0)} % of PCA",
         }
-        if line["relative_adjusted"] < self.share * (1.0 - 1e-12):  # no candidate reaches the share
-            best_by.pop("variance")
-        readings = self.selected.readings.items()
-        marks = [best_by[by] for by, card in readings if card == line["card"] and by in best_by]
+        best_by.pop("variance")
+        readings = self.selected.readings
+        best = [best_by[by] for by, card in readings.items() if card == line["card"] and by in best_by]
+        marks = [f"best {' and '.join(best)}"] if best else []
+        enough = line["relative_adjusted"] >= self.share * (1.0 - 1e-12)
+        if enough and readings.get("variance") == line["card"]:
+            marks.append(f"sparsest with {percent(self.share, 0)} % of PCA")
         return ", ".join([*["<- chosen"][: line["chosen"]], *marks])
 
     def _columns(self, brief: bool) -> tuple[str, ...]:
@@ -697,7 +742,7 @@ class Chosen:
         known = {
             "error": "error" in table,
             "se": "error" in table,
-            "kept": "error" in table or by == "ebic",
+            "of best %": "error" in table or by == "ebic",
             "EBIC": "ebic" in table and not (brief and by != "ebic"),
             "BIC": by == "bic",
             "IS": not (brief and by != "is"),
@@ -716,7 +761,7 @@ class Chosen:
         if (self.by, self.rule) == ("ebic", "1se"):
             text = "the sparsest fit within 2 of the smallest"
         if self.by == "cv":
-            repeats = f", {self.repeats} repeats" if self.repeats > 1 else ""
+            repeats = f", {self.repeats} divisions" if self.repeats > 1 else ""
             text = f"{text}; {self.folds} folds{repeats}"
         return text
 
@@ -728,7 +773,10 @@ class Chosen:
                 f"error: of held-out cells by the other{' group' * bool(self.groups)}s of their row (column "
                 f"means 1{dense}); se: over folds"
             ),
-            "kept": f"kept: 1 - error{'' if 'error' in columns else ' in these data'}, in % of the largest",
+            "of best %": (
+                f"of best %: the explained share, 1 - error{'' if 'error' in columns else ' in these data'}, "
+                "relative to the largest"
+            ),
             "EBIC": "EBIC: less the smallest",
             "PEV": "PEV: % of the total variance",
         }
@@ -742,6 +790,72 @@ def card_text(card: Any) -> str:
 # --- the result ----------------------------------------------------------------------------------
 
 
+class ChoiceStability(Summary):
+    """How much a choice varies between random halves of the rows; the result of `Choice.stability`.
+
+    It prints as the shares of each number of components, and the ranges of the cardinalities.
+    """
+
+    def __init__(self, draws: pd.DataFrame, pairs: float, chosen_k: int, chosen_nonzeros: int) -> None:
+        self._draws, self._pairs, self._k, self._nonzeros = draws, pairs, chosen_k, chosen_nonzeros
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables "k" (`table`) and "draws"."""
+        return {"k": self.table, "draws": self.draws}
+
+    @property
+    def draws(self) -> pd.DataFrame:
+        """One row per half: "k", "nonzeros", "smallest card", "largest card", and "overlap" with the choice.
+
+        With no component that stands out from noise, k is 0.
+        """
+        return self._draws.copy()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per number of components: "share" of the halves, and the range of "nonzeros" in them."""
+        groups = self._draws.groupby("k")
+        return pd.DataFrame(
+            {
+                "share": groups.size() / len(self._draws),
+                "fewest nonzeros": groups["nonzeros"].min(),
+                "median nonzeros": groups["nonzeros"].median(),
+                "most nonzeros": groups["nonzeros"].max(),
+                "smallest card": groups["smallest card"].min(),
+                "largest card": groups["largest card"].max(),
+                "overlap": groups["overlap"].mean(),
+            }
+        )
+
+    @property
+    def overlap(self) -> float:
+        """Mean overlap of the supports of two halves, from 0 to 1.
+
+        Of two sets of supports with a and b loadings, of which c are the same, it is 2 c / (a + b);
+        components are matched so that c is as large as possible.
+        """
+        return self._pairs
+
+    def _document(self) -> Document:
+        n = len(self._draws)
+        title = f"The choice in {n} random halves of the rows"
+        facts = (("Choice", f"{plural(self._k, 'component')}, {plural(self._nonzeros, 'nonzero loading')}"),)
+        rows = []
+        for k, line in self.table.iterrows():
+            few, most = int(line["smallest card"]), int(line["largest card"])
+            loadings = f"{int(line['fewest nonzeros'])} to {int(line['most nonzeros'])}"
+            cells = (percent(line["share"], 0), loadings, f"{few} to {most}", fixed(line["overlap"], 2))
+            rows.append(Row(str(k), cells))
+        table = Table("k", ("% of halves", "loadings", "cardinality", "overlap"), tuple(rows))
+        mean = fixed(self._draws["overlap"].mean(), 2)
+        notes = (
+            f"The loadings that are not zero agree to {mean} with the choice on average, and to "
+            f"{fixed(self._pairs, 2)} between two halves (1: the same loadings; 0: none in common).",
+        )
+        return Document(title, facts, (table,), notes)
+
+
 class Choice(Summary):
     """The result of `choose`: the numbers of components and loadings, the fit with them, and the reasons.
 
@@ -750,8 +864,14 @@ class Choice(Summary):
     number of components.
     """
 
-    def __init__(self, fit: SpcaResult, chosen: Chosen, k_choice: ComponentChoice | None) -> None:
-        self._fit, self._how, self._k_choice = fit, chosen, k_choice
+    def __init__(
+        self,
+        fit: SpcaResult,
+        chosen: Chosen,
+        k_choice: ComponentChoice | None,
+        halves: Callable[[int, int], list[np.ndarray]] | None = None,
+    ) -> None:
+        self._fit, self._how, self._k_choice, self._halves = fit, chosen, k_choice, halves
         found = None if k_choice is None else k_choice.k
         record = replace(
             fit._state.record, chosen=partial(_method_sentences, k_choice, chosen), k_found=found
@@ -820,6 +940,56 @@ class Choice(Summary):
     def method_text(self) -> str:
         """Text for a methods section on how the numbers of loadings were chosen."""
         return " ".join(self._how.method_sentences())
+
+    def stability(self, n: int = 20, *, rng: int | None = None) -> ChoiceStability:
+        """Repeat the choice on random halves of the rows, and report how much it varies.
+
+        Parameters
+        ----------
+        n : int
+            Number of halves.
+        rng : int, optional
+            Seed of the halves; a fixed one by default.
+
+        Returns
+        -------
+        ChoiceStability
+            ``.table``, shares of the numbers of components and ranges of cardinalities; ``.overlap``, the
+            agreement of supports; ``.draws``, every half.
+
+        Raises
+        ------
+        NoRowsError
+            If the data are a covariance matrix, or not a frame, an array or a sparse matrix in memory, or if
+            rows with missing values were dropped.
+
+        Notes
+        -----
+        Every half is a random sample of half of the rows (of clusters or blocks, if the call named them),
+        without replacement, for which :func:`choose` is called with the same arguments. It takes about as
+        long as `n` choices.
+        """
+        n = whole_number("n", n, 2, 10_000)
+        if self._halves is None:
+            raise NoRowsError(
+                "stability() draws halves of the rows, and this choice is not from rows in memory (a frame, "
+                "an array or a sparse matrix without dropped rows); give choose() such rows."
+            )
+        found = self._halves(n, 0 if rng is None else whole_number("rng", rng, 0))
+        chosen = self._fit.loadings.to_numpy()
+        counts = [np.count_nonzero(V, axis=0) for V in found]
+        draws = pd.DataFrame(
+            {
+                "k": [V.shape[1] for V in found],
+                "nonzeros": [int(count.sum()) for count in counts],
+                "smallest card": [int(count.min()) if count.size else 0 for count in counts],
+                "largest card": [int(count.max(initial=0)) for count in counts],
+                "overlap": [support_overlap(chosen, V) for V in found],
+            },
+            index=pd.RangeIndex(1, n + 1, name="half"),
+        )
+        pairs = float(np.mean([support_overlap(A, B) for A, B in combinations(found, 2)]))
+        return ChoiceStability(draws, pairs, chosen.shape[1], int(np.count_nonzero(chosen)))
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the criterion against the number of nonzero loadings, and mark the choice.
@@ -926,6 +1096,21 @@ class Choice(Summary):
             "one above it need not mean anything."
         )
         return chapter_of("How many components", number._document(), number.plot, what, unsaid), sparse
+
+
+def support_overlap(A: np.ndarray, B: np.ndarray) -> float:
+    """Return the overlap 2 c / (a + b) of the supports of loadings, under the best matching of components.
+
+    Parameters
+    ----------
+    A, B : ndarray of shape (p, k) and (p, m)
+        With a and b nonzero loadings, of which c are in the same component and variable; 1 for a = b = 0.
+    """
+    one, other = (A != 0).astype(float), (B != 0).astype(float)
+    total = one.sum() + other.sum()
+    common = one.T @ other
+    pairs = linear_sum_assignment(-common)
+    return float(2.0 * common[pairs].sum() / total) if total else 1.0
 
 
 def _method_sentences(k_choice: ComponentChoice | None, chosen: Chosen) -> list[str]:

@@ -13,8 +13,9 @@ from scipy.linalg import subspace_angles
 
 from spcastat import plots
 from spcastat.assess.draws import seed_of, workers
-from spcastat.assess.folds import Errors, divided, held_out, require_foldable
+from spcastat.assess.folds import Errors, divided, held_out
 from spcastat.assess.refit import plan_of, refit_of
+from spcastat.assess.subsets import in_memory
 from spcastat.config import flag, listed, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
 from spcastat.fit.frames import facts
@@ -453,7 +454,7 @@ def _errors(
 ) -> Errors:
     """Return the errors of one fit."""
     state = fit._state
-    p, k = state.V.shape
+    k = state.V.shape[1]
     plan = plan_of(state, None if call is None else call.arguments)
     if call is None and source.spec.learns:
         raise FormulaError(
@@ -462,12 +463,11 @@ def _errors(
         )
     names = [one.name for one in fields(ReadOptions)]
     described = {} if call is None else {one: call.arguments[one] for one in names if one in call.arguments}
-    if source.stream is not None:
-        require_foldable(source.stream, p)
     if source.gaps is not None:
-        described["k_em"] = source.gaps.told.get("rank")
+        described["k_em"] = source.gaps.as_record.get("rank")
     rows = None if call is None else call.data
-    if source.spec.learns:
+    source = in_memory(source, seed)
+    if source.spec.learns and source.sampled_from is None:
         require_unchanged(rows, source)
     parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=bool(plan.rows_for))
     return held_out(parts, refit_of(state, plan), seed=seed, n_jobs=n_jobs)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import MISSING, one_of
-from spcastat.fit import frames, rows
+from spcastat.fit import frames, rows, unit_weights
 from spcastat.fit.frames import variance as variance_table
 from spcastat.fit.proof_sentences import with_proof
 from spcastat.fit.record import deep_copy
@@ -28,6 +28,7 @@ from spcastat.results.call import Call, Picklable, call_text, card_by_number, na
 from spcastat.results.interpretation import Supplement
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, LoadingTest, Resampled, SplitInference, Stability
+from spcastat.results.scales import Scales
 from spcastat.show.methods_text import Description
 from spcastat.show.methods_text import describe as described
 from spcastat.show.methods_text import equations as written_equations
@@ -37,6 +38,7 @@ from spcastat.show.summary import NOTEBOOK, SCREEN, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from spcastat.argument_types import (
         ArrowTable,
@@ -87,7 +89,8 @@ class SpcaResult(Picklable, Shown):
     - Inference and proofs: `stability`, `bootstrap`, `certify`; also `split_inference`, `test_loadings`,
       `resampled`, `adopt`.
     - Rows: `diagnostics`, `residuals`, `limits`, `inverse_transform`, `imputed`.
-    - Supplementary data, names, new fits: `supplement`, `describe_components`, `rename`, `refit`.
+    - Supplementary data, names, new fits: `supplement`, `describe_components`, `scales`, `rename`,
+      `refit`.
     - How it was fitted: `call`, `method`, `options`, `status`, `converged`, `details`, `optima`.
 
     Fits are returned by :func:`spcastat.spca`, :func:`spcastat.spca_cov` and :func:`spcastat.load`. All
@@ -349,6 +352,35 @@ class SpcaResult(Picklable, Shown):
         """
         return interpretation.supplement(self._state, self._source, self._row_scores, rows, variables, na)
 
+    def scales(self) -> Scales:
+        """Return the components as scales: sums of their variables with the signs of the loadings.
+
+        Sums are of the variables in the units of the analysis: standardised with ``scale=True``, as measured
+        otherwise. For each component there are Cronbach's alpha, raw and standardised, omega, the mean
+        correlation of its variables, and the correlation of the sum with the component; for each variable the
+        correlation with the sum of the others, and the largest with the sum of another component.
+
+        Returns
+        -------
+        Scales
+            `table`, `items`, and `kept`, the share of the adjusted variance that unit weights keep.
+
+        Raises
+        ------
+        NoRowsError
+            For a fit from a file, which has no data; a covariance matrix is enough.
+
+        Notes
+        -----
+        Omega is (sum l)^2 / 1'R1, where l are the loadings of one common factor by minimum residuals
+        (McDonald, 1999). Alpha, mean and item-rest correlations are those of the R package psych. They
+        describe the rows by which the variables were chosen, and so are optimistic.
+        """
+        if self._source is None:
+            raise self._state.no_data("scales()")
+        self._source.require_same()
+        return Scales(unit_weights.numbers(self._state, self._source))
+
     def rename(self, names: Mapping[str, str] | Mapping[int, str] | list[str] | tuple[str, ...]) -> Self:
         """Return the same fit with new names of its components, which are used in all output.
 
@@ -394,7 +426,7 @@ class SpcaResult(Picklable, Shown):
         Parameters
         ----------
         new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
-            Must hold the columns that the fit used; further columns of a frame are ignored. The sources of
+            Must contain the columns that the fit used; other columns of a frame are ignored. The sources of
             chunks are those of :func:`spcastat.spca`.
         na : {"raise", "drop", "em", "pairwise"}
             How to treat rows with missing values: raise an error; leave them out; return the scores expected
@@ -610,6 +642,9 @@ class SpcaResult(Picklable, Shown):
         *,
         select: bool = True,
         choice: ParallelAnalysis | None = None,
+        replicate_weights: pd.DataFrame | NDArray[Any] | None = None,
+        replicate_type: Literal["bootstrap", "brr", "jk1"] = "bootstrap",
+        replicate_scale: float | Vector | None = None,
         data: Rows | None = None,
         rng: Rng = None,
         n_jobs: int = 1,
@@ -629,9 +664,20 @@ class SpcaResult(Picklable, Shown):
         select : bool
             Whether variables are selected again in each draw. False keeps those of the fit, which is not
             valid if they were selected with the same data.
-        choice : ComponentChoice, optional
-            The result of :func:`spcastat.choose_k` for the data of the fit: components beyond its number are
-            marked where their intervals are printed. The fit of :func:`spcastat.choose` has it already.
+        choice : ComponentChoice or Choice, optional
+            The result of :func:`spcastat.choose_k`, or of :func:`spcastat.choose` without `k`, for the data
+            of the fit: components beyond its number are marked where their intervals are printed. The fit of
+            :func:`spcastat.choose` already includes it.
+        replicate_weights : DataFrame or array of shape (n, R), optional
+            Replicate weights of a survey (the weights of the sample included), which take the place of the
+            draws; `n` is then R. The rows of a frame are matched by label.
+        replicate_type : {"bootstrap", "brr", "jk1"}
+            How they were made. The variance of an estimate is the sum of squared deviations of its replicates
+            from their mean times 1 / (R - 1), 1 / R or (R - 1) / R. Shares of draws ("selected") are those of
+            the replicates, and say little for a jackknife, whose replicates hardly differ.
+        replicate_scale : float or array-like of shape (R,), optional
+            Another factor of the squared deviations, or one for each: 1 / (R (1 - rho)^2) for Fay's method,
+            the products of scale and rscales for the design objects of R's survey package.
         data : optional
             The data of the fit, for a fit from a file.
         rng : None, int or numpy Generator
@@ -649,9 +695,11 @@ class SpcaResult(Picklable, Shown):
         Raises
         ------
         NoRowsError
-            For a covariance matrix without `n_obs`, or too many draws for the memory with rows in chunks.
+            For a covariance matrix without `n_obs`.
         WeightsError
-            For weights that are not whole numbers; a row of weight 2 counts as two rows.
+            For frequency weights that are not whole numbers; a row of weight 2 counts as two rows.
+        RowGroupsError
+            For replicate weights that do not match the rows, or are negative.
         TooFewRowsError
             If there are fewer than three rows.
         DataError
@@ -662,9 +710,10 @@ class SpcaResult(Picklable, Shown):
         -----
         A full joint search in every draw would be too slow; sweeps and exchanges of single variables start
         from the loadings of the fit and from PCA. For a covariance matrix with `n_obs`, draws are Wishart
-        matrices, scaled to unit variances if the matrix has these. Rows in chunks are drawn in one pass that
-        accumulates the cross-products of all draws (at most half a GB), where the number of times a row
-        enters a draw is a Poisson variable with mean one.
+        matrices, scaled to unit variances if the matrix has these. Of rows in chunks a sample of at most
+        50,000 is drawn in one pass (64 million values, if these are fewer); the intervals are then those of a
+        fit of so many rows, as the print says. Clusters, strata, blocks and sampling weights of the fit are
+        used: see the Notes of :func:`spcastat.spca`.
         """
         if choice is not None:
             self._state = resampling.with_number_found(self._state, choice)
@@ -674,6 +723,9 @@ class SpcaResult(Picklable, Shown):
             self._call,
             n,
             select=select,
+            replicate_weights=replicate_weights,
+            replicate_type=replicate_type,
+            replicate_scale=replicate_scale,
             data=data,
             rng=rng,
             n_jobs=n_jobs,
@@ -695,8 +747,8 @@ class SpcaResult(Picklable, Shown):
     ) -> Stability:
         """Return how often fits of complementary halves of the rows select each loading.
 
-        Halves are fitted by the method of the fit, with the same cardinalities if it has these. The fit
-        stores the result for its summary and files.
+        Each half is fitted by the method of the fit, with its cardinalities if any. The fit stores the result
+        for its summary and files.
 
         Parameters
         ----------
@@ -750,7 +802,7 @@ class SpcaResult(Picklable, Shown):
         n_jobs: int = 1,
         progress: Progress = None,
     ) -> SplitInference:
-        """Select variables on one half of the rows, and estimate on the other whether they go together.
+        """Select variables on one half of the rows, and estimate their association on the other.
 
         The weights are those of the first half. On the second half, each selected variable has a correlation
         with the score of the other selected variables, and an interval for it. The variables may differ from
@@ -779,11 +831,11 @@ class SpcaResult(Picklable, Shown):
         Notes
         -----
         The correlation is a smooth function of the moments of the second half, whatever the first half
-        selected, so that its intervals hold in noise, too, where eigenvectors are not identified: Rinaldo,
+        selected, so its intervals are also valid in noise, where eigenvectors are not identified: Rinaldo,
         Wasserman and G'Sell (2019), Annals of Statistics 47. The standard error of Fisher's z is that of the
         draws, times sqrt(m / (m - 3)) for m rows, and quantiles are those of t with m - 2 degrees of freedom.
-        Combination of p-values over splits: Meinshausen, Meier and
-        Buehlmann (2009), JASA 104, with the search for the quantile from .05 to 1.
+        Combination of p-values over splits: Meinshausen, Meier and Buehlmann (2009), JASA 104, with the
+        search for the quantile from .05 to 1.
         """
         found = resampling.split_inference(
             self._state,
@@ -813,9 +865,9 @@ class SpcaResult(Picklable, Shown):
 
         The null hypothesis is that the variable is independent of all others. The statistic is its
         correlation with the score of the component in a fit without the variable, after regressing out the
-        scores of the other components; it is studentised, so that the tests hold for rows of unequal size,
-        too, with which uncorrelated variables are not independent. All variables are tested, whether selected
-        by the fit or not: the q-values, computed over all variables and components, account for the
+        scores of the other components; it is studentised, so that the tests are also valid for rows of
+        unequal size, in which uncorrelated variables are not independent. All variables are tested, whether
+        selected by the fit or not: the q-values, computed over all variables and components, account for the
         selection, while the p-values of selected variables alone are small even in noise. The fit stores the
         result for its files.
 
@@ -836,8 +888,10 @@ class SpcaResult(Picklable, Shown):
         Raises
         ------
         NoRowsError
-            For a covariance matrix, which has no rows to permute, and rows in chunks.
-        WeightsError, DataError
+            For a covariance matrix, which has no rows to permute.
+        WeightsError
+            Also for sampling weights.
+        DataError
             As for `bootstrap`.
         ComponentsError
             If there are as many components as variables.
@@ -879,7 +933,7 @@ class SpcaResult(Picklable, Shown):
         joint: bool | None = None,
         objective: Objective | None = None,
         orthogonal: bool = False,
-        time_limit: float = 60.0,
+        time_limit: float | None = None,
         max_nodes: int | None = None,
         progress: Progress = None,
     ) -> Certificate:
@@ -895,12 +949,12 @@ class SpcaResult(Picklable, Shown):
         joint proof (`together`, and a forced variable with a loading of zero).
 
         A bound may be loose but is never wrong, and is valid whenever the search is stopped. For nonnegative
-        loadings the bound is that without the sign constraint. Under a rule for the supports (`include`,
-        `exclude`, `disjoint`), each component is compared with supports that the rule allows (for disjoint
-        components, those that share no variable with earlier ones); a joint bound applies to loadings under
-        the rule, or is reported as a bound without it. If the search chose the groups (`disjoint` without
-        `card`), the joint bound covers all partitions of the variables into as many groups, of any sizes; for
-        more than 16 variables it is that of dense PCA. The fit stores the proof for its summary and files.
+        loadings the bound ignores the sign constraint. Under a rule for the supports (`include`, `exclude`,
+        `disjoint`), each component is compared with supports that the rule allows (for disjoint components,
+        those that share no variable with earlier ones); a joint bound applies to loadings under the rule, or
+        is reported as a bound without it. If the search chose the groups (`disjoint` without `card`), the
+        joint bound covers all partitions of the variables into the same number of groups of any sizes; for
+        more than 16 variables it is dense PCA. The fit stores the proof for its summary and files.
 
         Parameters
         ----------
@@ -913,8 +967,9 @@ class SpcaResult(Picklable, Shown):
         orthogonal : bool
             Compare a fit with orthogonal loadings only with fits with orthogonal loadings, by PEV; the bound
             is tighter.
-        time_limit : float
-            Limit in seconds for all components together; Ctrl-C also ends the search with the bounds so far.
+        time_limit : float, optional
+            Limit in seconds for all components together; by default 10 for a joint proof, and 60 for proofs
+            of single components. Ctrl-C also ends the search with the bounds so far.
         max_nodes : int, optional
             Largest number of branch-and-bound nodes, per component or for the joint search.
         progress : bool or callable
@@ -1016,7 +1071,7 @@ class SpcaResult(Picklable, Shown):
         cut : float
             Loadings smaller than this in absolute value are printed as "."; a note gives their number.
         contributions : bool
-            Whether to show squared loadings in percent in place of the loadings; they go without `conf_int`,
+            Whether to show squared loadings in percent in place of the loadings; this excludes `conf_int`,
             `dense` and `stars`.
         communality, complexity : bool
             Add a column: the share of the variable's variance explained by regression on all scores;
@@ -1160,8 +1215,8 @@ class SpcaResult(Picklable, Shown):
         """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
 
         The page is self-contained, has no scripts, works on phones, in dark mode, with screen readers and in
-        print, and offers each figure as SVG. A Word file has real tables, whose headings are repeated on
-        every page, and figures of 300 dpi with captions and text alternatives.
+        print, and offers each figure as SVG. A Word file contains native tables, whose headers are repeated
+        on every page, and figures of 300 dpi with captions and text alternatives.
 
         Parameters
         ----------
@@ -1244,11 +1299,17 @@ class SpcaResult(Picklable, Shown):
         Raises
         ------
         FileError
-            If the file cannot be written, or something cannot be stored in it: a user's function in a
-            formula, or labels of unusual types.
+            If the file cannot be written, or something cannot be stored in it, such as a user's function in
+            a formula.
         OptionError
             For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of
             the fit are read from.
+
+        Notes
+        -----
+        The file is an npz file with the member ``manifest.json``. Labels of rows and columns that JSON cannot
+        hold, such as periods, intervals and times with a zone, become text, with a DataWarning; data for
+        `transform` then need columns with the same text.
         """
         save_fit(self._state, self._source, path, scores)
 
@@ -1354,16 +1415,16 @@ class SpcaResult(Picklable, Shown):
         """Draw rows as points and variables as arrows on two components.
 
         With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
-        loadings * s^scale, so that their inner products are those of scores and loadings whatever the scale
+        loadings * s^scale, so that their inner products are those of scores and loadings for any scale
         (Gabriel 1971). Singular values, s * sqrt(n - 1), in place of s would change both by a common factor
         only; with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by
         one common factor to reach as far as most of the points; a note below the plot says how both are
         scaled.
 
         A variable with a loading on only one of the two components lies exactly on an axis. Such variables
-        share one arrow with a tick for each, and a list has their names and loadings, the largest first. All
-        other arrows are named at their tips. If there is no room for a name, a number stands at the tip, and
-        the note below the axes has its name.
+        share one arrow with a tick for each, and a list gives their names and loadings, the largest first.
+        All other arrows are named at their tips. If there is no room for a name, a number is drawn at the
+        tip, and the note below the axes gives its name.
 
         Parameters
         ----------
@@ -1382,17 +1443,16 @@ class SpcaResult(Picklable, Shown):
             not drawn.
         groups : Series, Categorical or array of length n, optional
             Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
-            The legend has the groups in the order of the categories, or of their values. The name of a column
-            of the fitted data stands for its values.
+            The legend has the groups in the order of the categories, or of their values. A string names a
+            column of the fitted data.
         color : Series or array of length n, optional
-            Numbers to show as colours, with a colour bar. The name of a column of the fitted data stands for
-            its values.
+            Numbers to show as colours, with a colour bar. A string names a column of the fitted data.
         palette : mapping, sequence of colours, or str, optional
             Colours of the groups (by group or in order), or the name of a colour map; for `color`, a colour
             map.
         outline : {"normal", "t", "hull"}, optional
-            Around each group, or around all points if there are no groups: the ellipse that holds the share
-            `level` of a normal distribution with the mean and covariance matrix of the group; that of a
+            Around each group, or around all points if there are no groups: the ellipse that contains the
+            share `level` of a normal distribution with the mean and covariance matrix of the group; that of a
             bivariate t distribution with 5 degrees of freedom, fitted by maximum likelihood, which is robust
             to outliers; or the convex hull. Groups of fewer than three points, or with all points on a line,
             have none.
@@ -1404,7 +1464,7 @@ class SpcaResult(Picklable, Shown):
             Which rows are named. A number: that many rows, those farthest from the centre; True: all; False:
             none. A sequence has one text for each row, "" for no name; a Series has texts by row label. By
             default the three farthest rows are named if the row labels are different texts. The note says
-            how many names had no room.
+            how many names did not fit.
         new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
             Further rows as for `transform`, drawn as crosses on the scale of the others.
         supplement : Supplement, optional
@@ -1598,7 +1658,7 @@ class SpcaResult(Picklable, Shown):
             shown.
         groups : Series, Categorical or array of length n, optional
             Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
-            The name of a column of the fitted data stands for its values.
+            A string names a column of the fitted data.
         palette : mapping, sequence of colours, or str, optional
             The colours of the groups, as for the biplot.
         densities : bool
@@ -1746,7 +1806,7 @@ class SpcaResult(Picklable, Shown):
             Rows as for `diagnostics`; by default those of the fit.
         groups : Series, Categorical or array of length n, optional
             Groups that set colours and markers of the points; at most 20. Without groups, rows beyond a limit
-            are marked. The name of a column of the fitted data stands for its values.
+            are marked. A string names a column of the fitted data.
         labels : int
             How many of the rows beyond a limit are labelled, those that exceed it most first.
         level : float in (0, 1)
@@ -1853,7 +1913,7 @@ class SpcaResult(Picklable, Shown):
     def _without_data(self) -> SpcaResult:
         """Return the fit without its data, as if it had been saved with its scores and loaded."""
         has_scores = self._state.scores is not None or self._source is not None
-        scores, moments = self._scores if has_scores else None, self._state.moments.settled()
+        scores, moments = self._scores if has_scores else None, self._state.moments.without_data()
         return SpcaResult(replace(self._state, moments=moments, scores=scores))
 
 

@@ -17,7 +17,7 @@ from spcastat.measures import MEASURES, measures_of
 from spcastat.results.fit import SpcaResult
 from spcastat.show.grid import Document, Row, Table, fixed, percent
 from spcastat.show.renderings import Summary
-from spcastat.show.summary import describe_data
+from spcastat.show.summary import describe_data, method_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,10 +54,10 @@ class SpcaPath(Summary):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per fit.
+        """Cardinality, nonzeros, shares of variance and objective of each fit, one row per fit.
 
-        The columns are "card", "nonzeros", all measures, "pca" (the share of dense PCA with as many
-        components), "objective", "score_correlation" and "converged".
+        The columns are "card", "nonzeros", the shares of variance by every measure, "pca" (the share of dense
+        PCA with as many components), "objective", "score_correlation" and "converged".
         """
         return deep_copy(self._table)
 
@@ -192,7 +192,7 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
     if not table["converged"].all():
         missed = table.loc[~table["converged"], "card"]
         notes.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
-    header = [("Method", f"{record.method}: {record.title}; {record.paper}"), ("Data", describe_data(record))]
+    header = [("Method", method_words(record)), ("Data", describe_data(record))]
     if words := rule_words(first._state):
         header.append(("Rule", words))
     title = f"Path of {plural(len(table), 'fit')} with {components}"

@@ -174,6 +174,10 @@ def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
         proofs = {text: table["proof"] == text for text in table["proof"]}
         names = {text: ", ".join(full_names(table.index[those])) for text, those in proofs.items()}
         facts = [("Proof", f"{those}: {text}") for text, those in names.items()]
+    if any("(time limit" in text for text in table["proof"]):
+        seconds = float(table["seconds"].sum())
+        spent = f"{seconds:.0f}" if seconds >= 10.0 else f"{seconds:.2g}"
+        facts.append(("Stopped", f"after {spent} s; give time_limit= for more"))
     title = "Joint proof" if joint else "Proof of the adjusted variance of each component"
     headings = (f"value{unit}", f"bound{unit}", "gap, %", "optimal")
     return Document(title, tuple(facts), (Table("", headings, tuple(rows)),), (sentence,))
@@ -189,6 +193,8 @@ def _named(places: Any, columns: pd.Index) -> list[Any]:
 # --- certify and adopt ---------------------------------------------------------------------------
 
 
+#: Seconds that a joint proof, and proofs of single components, may take if no time limit is given.
+JOINT_SECONDS, SINGLE_SECONDS = 10.0, 60.0
 #: Loadings count as orthogonal if their inner products are below this.
 ORTHOGONAL = 1e-6
 
@@ -208,20 +214,23 @@ def prove(
     joint: bool | None,
     objective: str | None,
     orthogonal: bool,
-    time_limit: float,
+    time_limit: float | None,
     max_nodes: int | None,
     progress: Progress,
 ) -> tuple[Proven, np.ndarray]:
     """Return a proof about a fit, and the best loadings found, p x k; see `SpcaResult.certify`."""
     joint = None if joint is None else flag("joint", joint)
-    limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
+    limit = None
+    if time_limit is not None:
+        limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
     nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
     orthogonal = flag("orthogonal", orthogonal)
     together, measure = _compared(state, source.op, joint, objective, orthogonal)
     with listening(progress):
         if together:
-            return _all_together(state, source.op, measure, orthogonal, limit, nodes)
-        return _each(state, source.op, limit, nodes)
+            seconds = JOINT_SECONDS if limit is None else limit
+            return _all_together(state, source.op, measure, orthogonal, seconds, nodes)
+        return _each(state, source.op, SINGLE_SECONDS if limit is None else limit, nodes)
 
 
 def better_fit(state: FitState, source: Source, certificate: Certificate) -> FitState | None:

@@ -9,12 +9,13 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import flag, one_of, real_number, shown, whole_number
-from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError
+from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.fit import resampling_frames
 from spcastat.fit.frames import loadings, spectrum
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState, rule_of
 from spcastat.progress import listening
+from spcastat.reading.row_design import REPLICATES, read_replicates, replicate_factors
 from spcastat.results.call import Call, Picklable, frame_of, source_for
 from spcastat.show.renderings import Summary
 from spcastat.show.resampling_tables import (
@@ -26,8 +27,9 @@ from spcastat.show.resampling_tables import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
-    from spcastat.argument_types import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several
+    from spcastat.argument_types import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several, Vector
     from spcastat.assess.samples import Resampling
     from spcastat.fit.inputs import Source
     from spcastat.show.grid import Document
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 #: Upper limits on the numbers of permutations, and of draws or pairs. At these limits the Monte Carlo error
 #: of a probability is below 0.2 %.
 MOST_PERMUTATIONS, MOST_DRAWS = 1_000_000, 100_000
+#: The number of draws by default.
+DRAWS = 999
 #: Upper limit on the number of splits.
 MOST_REPEATS = 10_000
 
@@ -343,8 +347,9 @@ class SplitInference(Picklable, Summary):
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Return an interval for the correlation of each variable that the first half selected.
 
-        It is the correlation, on the second half, with the score that the other selected variables make of
-        the component with the weights of the first half. Zero means that the variable does not go with them.
+        It is the correlation, on the second half, with the score of the component computed from the other
+        selected variables and the weights of the first half. Zero means that the variable is unrelated to
+        them.
 
         Parameters
         ----------
@@ -443,7 +448,7 @@ class Resampled(TypedDict, total=False):
 
 def resampled(state: FitState) -> Resampled:
     """Return the results of resampling that a fit stores."""
-    known, found = state.trust, Resampled()
+    known, found = state.resampled, Resampled()
     if known.bootstrap is not None:
         found["bootstrap"] = Bootstrap(state, known.bootstrap)
     if known.stability is not None:
@@ -465,6 +470,9 @@ def bootstrap(
     n: int,
     *,
     select: bool,
+    replicate_weights: pd.DataFrame | NDArray[Any] | None,
+    replicate_type: str,
+    replicate_scale: float | Vector | None,
     data: Rows | None,
     rng: Rng,
     n_jobs: int,
@@ -474,6 +482,12 @@ def bootstrap(
     from spcastat.assess.samples import bootstrap as draws_of
 
     n = whole_number("n", n, 2, MOST_DRAWS)
+    one_of("replicate_type", replicate_type, REPLICATES)
+    if replicate_weights is None and (replicate_type != "bootstrap" or replicate_scale is not None):
+        raise OptionError(
+            "replicate_type and replicate_scale are for replicate_weights=, which was not given; leave them "
+            "out."
+        )
     fixed = not flag("select", select)
     with listening(progress):
         given = _resampling(state, source, call, "bootstrap()", data, rng, n_jobs, fixed=fixed)
@@ -481,7 +495,33 @@ def bootstrap(
             raise TooFewRowsError(
                 f"bootstrap() resamples rows, and {given.sampler.n} are too few: it needs 3 or more."
             )
+        if replicate_weights is not None:
+            given = _with_replicates(given, replicate_weights, replicate_type, replicate_scale)
+            assert given.replicates is not None
+            if n not in (DRAWS, given.replicates.shape[1]):
+                raise OptionError(
+                    f"n={n} was given with replicate_weights of {given.replicates.shape[1]} columns, which "
+                    "are the draws; leave n out."
+                )
+            n = given.replicates.shape[1]
         return draws_of(given, n)
+
+
+def _with_replicates(given: Resampling, values: Any, kind: str, scale: Any) -> Resampling:
+    """Return the resampling with replicate weights in place of draws."""
+    from spcastat.assess.draws import RowSampler
+
+    if not isinstance(given.sampler, RowSampler) or given.index is None:
+        raise NoRowsError(
+            "replicate_weights was given, and the fit has no rows in memory that they would weight; fit rows "
+            "with spca(data, ...)."
+        )
+    weights = read_replicates(values, given.index)
+    R = weights.shape[1]
+    factors = replicate_factors(kind, scale, R)
+    return replace(
+        given, replicates=weights, factors=factors, drawn=f"{R} replicate weights ({kind})", notice=""
+    )
 
 
 def stability(
@@ -563,11 +603,14 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
     from spcastat.assess.draws import RowSampler
 
     if not isinstance(given.sampler, RowSampler):
-        none = "rows in chunks are not all in memory"
         raise NoRowsError(
-            "test_loadings() permutes rows, and "
-            f"{none if state.record.from_rows else 'a covariance matrix has none'}; "
-            "fit rows that fit into memory with spca(data, ...), or use bootstrap() or stability()."
+            "test_loadings() permutes rows, and a covariance matrix has none; fit rows with spca(data, ...), "
+            "or use bootstrap() or stability()."
+        )
+    if given.sampler.groups.weights is not None:
+        raise WeightsError(
+            "test_loadings() permutes rows, and rows with sampling weights are not alike in any order; use "
+            "bootstrap() or stability()."
         )
     if given.sampler.gaps is not None and given.sampler.gaps.missing.any():
         raise OptionError(
@@ -589,18 +632,21 @@ def with_number_found(state: FitState, choice: ParallelAnalysis) -> FitState:
     Raises
     ------
     OptionError
-        If `choice` is not what choose_k() returned, or is one of other data.
+        If `choice` is not what choose_k(), or choose() without `k`, returned, or is one of other data.
     """
-    check = getattr(type(choice), "_require_data_of", None)
+    tests: Any = getattr(choice, "k_choice", choice)  # of choose(), None if the call gave k
+    check = getattr(type(tests), "_require_data_of", None)
     if check is None:
-        raise OptionError(f"choice={shown(choice)} was given; it must be what choose_k() returned.")
-    check(choice, spectrum(state), "choice=")
-    return replace(state, record=replace(state.record, k_found=choice.k))
+        raise OptionError(
+            f"choice={shown(choice)} was given; it must be what choose_k() returned, or choose() without k=."
+        )
+    check(tests, spectrum(state), "choice=")
+    return replace(state, record=replace(state.record, k_found=tests.k))
 
 
 def with_result(state: FitState, **found: Bootstrapped | HalfSamples | Split | Tested) -> FitState:
     """Return the state with a result of resampling; `found` has the name of a field of `LastResults`."""
-    return replace(state, trust=replace(state.trust, **found))  # type: ignore[arg-type]
+    return replace(state, resampled=replace(state.resampled, **found))  # type: ignore[arg-type]
 
 
 def _resampling(
@@ -616,19 +662,22 @@ def _resampling(
     """Return what resampling needs to draw rows and refit; `what` is the name of the call in messages."""
     from spcastat.assess.draws import sampler_of, seed_of, workers
     from spcastat.assess.refit import plan_of, refit_of
+    from spcastat.assess.row_groups import drawn_text
+    from spcastat.assess.row_notices import notice
     from spcastat.assess.samples import Resampling
-    from spcastat.assess.subsets import StreamRows
+    from spcastat.assess.subsets import in_memory
 
     seed, jobs = seed_of(rng), workers(n_jobs)
     source, call = source_for(state, source, call, data, what)
     plan = plan_of(state, None if call is None else call.arguments)
-    frame = frame_of(source, None if call is None else call.data, data)
-    sampler: Any
-    if source.stream is not None:
-        sampler = StreamRows(source, what)
-    else:
-        sampler = sampler_of(source, bool(plan.rows_for), frame, what)
-    return Resampling(sampler, refit_of(state, plan, **how), source.op, seed, jobs)
+    fitted = None if call is None else call.data
+    frame = None if source.stream is not None else frame_of(source, fitted, data)
+    source = in_memory(source, seed)
+    sampler = sampler_of(source, bool(plan.rows_for), frame, what)
+    refit = refit_of(state, plan, **how)
+    noticed = notice(source, fitted if data is None else data) if source.from_rows else ""
+    index = source.index if source.stream is None and source.sampled_from is None else None
+    return Resampling(sampler, refit, source.op, seed, jobs, drawn_text(source), noticed, index)
 
 
 def _halved(

@@ -160,7 +160,7 @@ class SpcoResult(Picklable, Shown):
         new : DataFrame, array, sparse matrix, polars or pyarrow table, m x p
             The variables of the fit, found by name.
         na : {"raise", "drop"}
-            Rows with missing values are refused, or left out.
+            Whether rows with missing values raise an error, or are left out.
 
         Returns
         -------

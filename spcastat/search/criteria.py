@@ -38,7 +38,7 @@ from spcastat.linalg.operators import Operator
 from spcastat.search.matrices import (
     DEPENDENT,
     JITTER,
-    NOTHING,
+    TINY,
     Dense,
     Identity,
     Model,
@@ -389,7 +389,7 @@ class Adjusted(Criterion):
         own = np.einsum("bii->bi", L) * size * present
         u = (root @ G[:, others, i, None])[:, :, 0]
         y = G[:, i, i, None] - np.cumsum(u**2, axis=1) + u**2
-        later = (others > i) & (y > NOTHING)
+        later = (others > i) & (y > TINY)
         y = divisor(y, later)
         share = worth[:, others] * later / y
         c = share * (own * u) ** 2 / y
@@ -592,14 +592,14 @@ def inverse_root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
 CRITERIA = ("adjusted", "pev", "least_squares")
 
 
-def held(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
+def criterion_of_matrix(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion for a covariance matrix of total variance one, or for several, shape (D, m, m)."""
     if objective == "least_squares":
         return Projected(Dense(S), Dense(S @ S), card)
     return of_moments(Dense(S), card, objective)
 
 
-def products(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
+def criterion_of_operator(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion for an operator whose covariance matrix is not kept in memory."""
     if objective == "least_squares":
         return Projected(Products(op), Products(op, 2), card)

@@ -23,7 +23,14 @@ from spcastat.search.chains import (
     search,
 )
 from spcastat.search.climbing import EFFORTS, LONG, Effort, Evidence, climb, exchange_until_optimal, sweep
-from spcastat.search.criteria import CRITERIA, Criterion, Fits, held, joined, products
+from spcastat.search.criteria import (
+    CRITERIA,
+    Criterion,
+    Fits,
+    criterion_of_matrix,
+    criterion_of_operator,
+    joined,
+)
 from spcastat.search.moves import refined, reordered
 from spcastat.search.rule import SupportRule
 from spcastat.search.working_set import SearchResult, directly, found_of, restricted
@@ -97,7 +104,7 @@ def joint(
         starts = (*starts, less.V)
     if op.p <= GRAM_LIMIT:
         S = op.block(np.arange(op.p)) / op.total
-        criterion = held(symmetric(S), card, objective).under(rule)
+        criterion = criterion_of_matrix(symmetric(S), card, objective).under(rule)
         if rule is None and k == 1:
             fit, evidence = best_predictor(criterion)
             return found_of(op, criterion, fit, evidence, objective, True)
@@ -222,7 +229,7 @@ def along_path(
             near: list[np.ndarray] = []
             for i in reversed(range(m)) if left % 2 else range(m):
                 advance(1)
-                rng, criterion = generators[i], held(S, cards[i], objective)
+                rng, criterion = generators[i], criterion_of_matrix(S, cards[i], objective)
                 known = from_directions(criterion, best[i]) if best[i] else None
                 if min(cards[i]) >= op.p:
                     ends = from_directions(criterion, [vectors[:, :k]])
@@ -244,7 +251,7 @@ def along_path(
         if min(card) >= op.p:
             results.append(joint(op, k, card, objective))
             continue
-        criterion = held(S, card, objective)
+        criterion = criterion_of_matrix(S, card, objective)
         fit = from_directions(criterion, best[i][:1])
         evidence[i].chains = fit.value.tolist()
         results.append(found_of(op, criterion, fit, evidence[i], objective, settings.deep or None))
@@ -290,7 +297,10 @@ def near(
     large = ops[0].p > GRAM_LIMIT
     if large and len(ops) > 1:
         return [near([op], card, objective, [own], fixed)[0] for op, own in zip(ops, starts, strict=True)]
-    criterion = products(ops[0], card, objective) if large else several(ops, card, objective).under(rule)
+    if large:
+        criterion = criterion_of_operator(ops[0], card, objective)
+    else:
+        criterion = several(ops, card, objective).under(rule)
     fits = fits_at_starts(criterion, starts)
     if not fixed:
         fits = reordered(criterion, sweep(criterion, fits, 4))
@@ -303,7 +313,7 @@ def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> C
     every = np.arange(ops[0].p)
     S = np.stack([op.block(every) / op.total for op in ops])
     S = 0.5 * (S + S.mT)
-    return held(S if len(ops) > 1 else S[0], card, objective)
+    return criterion_of_matrix(S if len(ops) > 1 else S[0], card, objective)
 
 
 def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]]) -> Fits:

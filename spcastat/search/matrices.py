@@ -21,7 +21,7 @@ JITTER = 1e-12
 #: A column counts as dependent if less than this share of it remains given the earlier columns.
 DEPENDENT = 1e-9
 #: Squared lengths below this count as zero; the total variance is one.
-NOTHING = 1e-14
+TINY = 1e-14
 #: Smallest divisor.
 SMALLEST = float(np.finfo(float).tiny / np.finfo(float).eps)
 
@@ -33,8 +33,8 @@ def divisor(x: np.ndarray, sound: np.ndarray) -> np.ndarray:
 
 def well_apart(G: np.ndarray) -> bool:
     """Return whether the columns V of G = V'MV, shape (k, k), are clearly linearly independent."""
-    size = np.sqrt(np.maximum(np.diag(G), NOTHING))
-    return bool(np.diag(G).min() > NOTHING and np.linalg.eigvalsh(G / np.outer(size, size))[0] > DEPENDENT)
+    size = np.sqrt(np.maximum(np.diag(G), TINY))
+    return bool(np.diag(G).min() > TINY and np.linalg.eigvalsh(G / np.outer(size, size))[0] > DEPENDENT)
 
 
 def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -43,7 +43,7 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
     The shapes are (..., k, k), (..., k) and (..., k). Singular matrices are allowed.
     """
     diagonal = np.einsum("...ii->...i", G)
-    present = diagonal > NOTHING
+    present = diagonal > TINY
     size = np.sqrt(divisor(diagonal, present))
     K = G / (size[..., :, None] * size[..., None, :])
     k = G.shape[-1]
@@ -62,7 +62,7 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
 
 
 #: Entries that differ by less than this share tie; the lowest index wins.
-TIE = 1e-10
+TIE_TOLERANCE = 1e-10
 #: Added to the diagonal of B, scaled to correlations, before it is factored.
 RIDGE = 1e-9
 
@@ -88,14 +88,14 @@ def largest(keys: np.ndarray, count: int) -> np.ndarray:
     m = keys.shape[-1]
     if count >= m:
         return np.broadcast_to(np.arange(m), keys.shape).copy()
-    levelled = keys * (1.0 - TIE * np.arange(m) / m)
+    levelled = keys * (1.0 - TIE_TOLERANCE * np.arange(m) / m)
     return np.sort(np.argpartition(-levelled, count - 1, axis=-1)[..., :count], axis=-1)
 
 
 def ranked_entries(keys: np.ndarray, count: int) -> np.ndarray:
     """Return the indices of the `count` largest entries of each row, shape (B, count), the largest first."""
     m = keys.shape[1]
-    tilt = TIE * np.abs(keys).max(axis=1, keepdims=True, initial=0.0)
+    tilt = TIE_TOLERANCE * np.abs(keys).max(axis=1, keepdims=True, initial=0.0)
     levelled = keys - tilt * np.arange(m) / m
     count = min(count, m)
     if count < m:

@@ -22,8 +22,8 @@ from spcastat.search.grouped import GroupRule
 from spcastat.search.matrices import (
     DEPENDENT,
     GATHERED,
-    NOTHING,
     SMALLEST,
+    TINY,
     Bordered,
     Model,
     after_bordering,
@@ -122,7 +122,7 @@ def promising(criterion: Criterion, fits: Fits, i: int, model: Model, width: int
     """Return the variables that may enter component i, ascending: those of steepest slope, shape (B, w)."""
     support = fits.places[:, criterion.parts[i]]
     w = min(width, criterion.m - support.shape[1])
-    corner = np.maximum(model.corners(), NOTHING)
+    corner = np.maximum(model.corners(), TINY)
     keys = criterion.pull(fits, i)[0] ** 2 / corner
     if criterion.rule is not None:
         keys = criterion.rule.keys(keys, i, criterion.used(fits, i))
@@ -286,7 +286,7 @@ def exchange_values(parts: Bordered, spectrum: tuple[np.ndarray, np.ndarray]) ->
     corners = parts.corner, parts.corner_M
     added, sound = enlarged_ratio(values, a, r, *corners)
     now = values[:, -1:]
-    added = np.maximum(added, now + UNSURE**2 * np.abs(now) + NOTHING)
+    added = np.maximum(added, now + UNSURE**2 * np.abs(now) + TINY)
     y, f, slope = _complement(added, values, a, r, *corners)
     inverse = 1.0 / (added[:, None] - values[..., None])
     g, free = U @ y, U**2 @ inverse
@@ -301,7 +301,7 @@ def exchange_values(parts: Bordered, spectrum: tuple[np.ndarray, np.ndarray]) ->
     lead = divisor(lead, known)
     rest = values[:, :-1], a[:, :-1], r[:, :-1]
     y, f, slope = _complement(now, *rest, *corners)
-    inverse = 1.0 / np.maximum(now[:, None] - values[:, :-1, None], UNSURE * np.abs(now[:, None]) + NOTHING)
+    inverse = 1.0 / np.maximum(now[:, None] - values[:, :-1, None], UNSURE * np.abs(now[:, None]) + TINY)
     W = U[:, :, :-1]
     g, free = W @ y, W**2 @ inverse
     t = (a[:, -1:] - now[:, None] * r[:, -1:]) / lead
@@ -318,7 +318,7 @@ def _complement(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return N m in the basis of eigenvectors, f, and the derivative of f; see `exchange_values`."""
     m = x[:, None] * r - a
-    y = m / np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + NOTHING)
+    y = m / np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + TINY)
     f = x * corner_M - corner - (m * y).sum(axis=1)
     return y, f, corner_M - 2.0 * (y * r).sum(axis=1) + (y**2).sum(axis=1)
 
@@ -505,7 +505,7 @@ def _of_variables(
     """
     rule, owner, B = criterion.rule, criterion.owner, len(fits)
     assert rule is not None
-    there = W**2 / np.maximum(scale, NOTHING)[:, :, None]
+    there = W**2 / np.maximum(scale, TINY)[:, :, None]
     # worth[b, e, f]: gain from giving the variable of entry f to the component of entry e
     worth = np.take_along_axis(there, fits.places[:, None], axis=2)[:, owner]
     free = (rule.may[:, fits.places] & ~rule.must[owner, fits.places]).transpose(1, 0, 2)[:, owner]
@@ -597,7 +597,7 @@ def iterated(
     criterion: Criterion, model: Model, seeds: np.ndarray, i: int, used: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns that truncated power iterations reach: places and loadings, shape (b, R, c)."""
-    corner = np.maximum(model.corners(), NOTHING)[:, None]
+    corner = np.maximum(model.corners(), TINY)[:, None]
     W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
     steps = POWER if model.M.m <= MANY else FEWER
     for step in range(steps):
@@ -641,7 +641,7 @@ def largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
         open_[every, chosen] = False
         row = left[every, chosen]
         largest = variance[every, chosen]
-        share = row / divisor(largest, largest > NOTHING)[:, None] * (largest > NOTHING)[:, None]
+        share = row / divisor(largest, largest > TINY)[:, None] * (largest > TINY)[:, None]
         left = left - share[:, :, None] * row[:, None, :]
     return order
 

@@ -24,7 +24,7 @@ from spcastat.linalg.operators import Operator
 from spcastat.search.chains import distinct, perturb
 from spcastat.search.climbing import LONG, SHORT, Effort, climb, sweep
 from spcastat.search.criteria import Adjusted, Fits, joined, triangle
-from spcastat.search.matrices import NOTHING, TIE, Moments
+from spcastat.search.matrices import TIE_TOLERANCE, TINY, Moments
 from spcastat.search.moves import refined, reordered, stationary
 from spcastat.search.rule import SupportRule
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
@@ -33,7 +33,7 @@ from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 
 
 @dataclass(eq=False)
-class Loaded:
+class WithProducts:
     """Loadings and their products.
 
     Attributes
@@ -55,10 +55,10 @@ class Loaded:
         return int(np.count_nonzero(self.V))
 
 
-def loaded(op: Operator, V: np.ndarray, total: float) -> Loaded:
+def with_products(op: Operator, V: np.ndarray, total: float) -> WithProducts:
     """Return unit loadings with their products; `total` is the total variance of all variables."""
     F = op.dot(V) / total
-    return Loaded(V, F, triangle(_gram(V, F))[1])
+    return WithProducts(V, F, triangle(_gram(V, F))[1])
 
 
 def _gram(V: np.ndarray, F: np.ndarray) -> np.ndarray:
@@ -68,20 +68,20 @@ def _gram(V: np.ndarray, F: np.ndarray) -> np.ndarray:
 
 def penalised(
     op: Operator,
-    start: Loaded,
+    start: WithProducts,
     penalty: float,
     target: VarianceTarget,
     total: float,
     sweeps: int,
     extend: bool = True,
     rule: SupportRule | None = None,
-) -> Loaded:
+) -> WithProducts:
     """Return loadings after sweeps at one penalty.
 
     Parameters
     ----------
     op : Operator
-    start : Loaded
+    start : WithProducts
     penalty : float
         The penalty, as a share of the total variance.
     target : VarianceTarget
@@ -101,7 +101,7 @@ def penalised(
             _update(op, V, F, i, penalty, target, total, extend, rule)
         if (before == (V != 0)).all():
             break
-    return Loaded(V, F, triangle(_gram(V, F))[1])
+    return WithProducts(V, F, triangle(_gram(V, F))[1])
 
 
 def _update(
@@ -118,7 +118,7 @@ def _update(
     """Replace component i of V and F in place, by the rule in the module's docstring."""
     C, added = triangle(_gram(V, F))
     alone = F @ C[:, i]
-    size = max(float(added[i]), NOTHING)
+    size = max(float(added[i]), TINY)
     w = target.weights(added)
     pull = F @ (C @ (w * C[i])) / w[i]
     gain = pull**2 / size
@@ -127,7 +127,7 @@ def _update(
     if rule is not None:
         gain = np.where(rule.must[i], np.inf, np.where(rule.may[i], gain, 0.0))
     count = int(np.count_nonzero(gain > penalty))
-    order = np.argsort(-gain * (1.0 - TIE * np.arange(op.p) / op.p), kind="stable")
+    order = np.argsort(-gain * (1.0 - TIE_TOLERANCE * np.arange(op.p) / op.p), kind="stable")
     if extend:
         need = target.goals[i] - float(added[:i].sum())
         reached = np.cumsum(alone[order] ** 2) / size
@@ -140,7 +140,9 @@ def _update(
     F[:, i] = op.dot(v) / total
 
 
-def polished(op: Operator, start: Loaded, target: VarianceTarget, total: float, sweeps: int) -> Loaded:
+def polished(
+    op: Operator, start: WithProducts, target: VarianceTarget, total: float, sweeps: int
+) -> WithProducts:
     """Optimise the loadings on the supports; return those of the sweep with the largest margin (`room`)."""
     V, F = start.V.copy(), start.F.copy()
     supports = V != 0
@@ -153,13 +155,13 @@ def polished(op: Operator, start: Loaded, target: VarianceTarget, total: float, 
             if pull.any():
                 V[:, i] = pull / np.linalg.norm(pull)
                 F[:, i] = op.dot(V[:, i]) / total
-        found = Loaded(V.copy(), F.copy(), triangle(_gram(V, F))[1])
+        found = WithProducts(V.copy(), F.copy(), triangle(_gram(V, F))[1])
         if room(target, found) > room(target, best):
             best = found
     return best
 
 
-def room(target: VarianceTarget, fit: Loaded) -> float:
+def room(target: VarianceTarget, fit: WithProducts) -> float:
     """Return the smallest margin over all targets, relative to the target; negative if one is missed."""
     over = target.kept(fit.added) / target.share - 1.0
     return float(over.min() if target.every else over[-1])
@@ -170,14 +172,14 @@ FIRST = 0.1
 
 
 def trimmed(
-    op: Operator, fit: Loaded, target: VarianceTarget, total: float, rule: SupportRule | None = None
-) -> Loaded:
+    op: Operator, fit: WithProducts, target: VarianceTarget, total: float, rule: SupportRule | None = None
+) -> WithProducts:
     """Return the fit after removing loadings, first from all components together, then from each.
 
     Parameters
     ----------
     op : Operator
-    fit : Loaded
+    fit : WithProducts
         Must reach the target.
     target : VarianceTarget
     total : float
@@ -195,12 +197,12 @@ def trimmed(
 
 def _cut(
     op: Operator,
-    fit: Loaded,
+    fit: WithProducts,
     target: VarianceTarget,
     total: float,
     which: np.ndarray,
     fixed: np.ndarray | None,
-) -> Loaded:
+) -> WithProducts:
     """Remove loadings of some components until removing a single one misses the target."""
     count = max(1, int(FIRST * np.count_nonzero(fit.V[:, which])))
     for _ in range(60):
@@ -220,13 +222,18 @@ def _cut(
 
 
 def _without(
-    op: Operator, fit: Loaded, total: float, which: np.ndarray, count: int, fixed: np.ndarray | None = None
-) -> Loaded | None:
+    op: Operator,
+    fit: WithProducts,
+    total: float,
+    which: np.ndarray,
+    count: int,
+    fixed: np.ndarray | None = None,
+) -> WithProducts | None:
     """Return the fit without the `count` loadings that contribute least.
 
     Each component keeps its largest loading and those that are `fixed`, shape (p, k).
     """
-    size = np.sqrt(np.maximum(fit.added, NOTHING))
+    size = np.sqrt(np.maximum(fit.added, TINY))
     brings = np.abs(fit.V) * size
     brings[fit.V == 0] = np.inf
     if fixed is not None:
@@ -242,7 +249,7 @@ def _without(
     V = fit.V.copy()
     V.ravel()[smallest] = 0.0
     V /= np.linalg.norm(V, axis=0)
-    return loaded(op, V, total)
+    return with_products(op, V, total)
 
 
 # --- one nonzero less -----------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from spcastat.search.criteria import Adjusted, triangle
 from spcastat.search.default import GRAM_LIMIT
 from spcastat.search.matrices import SMALLEST, Dense, ranked_entries
 from spcastat.search.partition import Climber, as_mask, members
-from spcastat.search.penalty import Loaded, Shrinking, loaded, penalised, polished, trimmed
+from spcastat.search.penalty import Shrinking, WithProducts, penalised, polished, trimmed, with_products
 from spcastat.search.rule import SupportRule
 from spcastat.search.variance_target import REACHED, VarianceTarget
 from spcastat.solvers.solver import Sparser
@@ -40,7 +40,7 @@ def common_penalty(
     target: VarianceTarget,
     total: float,
     rule: SupportRule | None = None,
-) -> Loaded | None:
+) -> WithProducts | None:
     """Return the sparsest loadings found with one penalty for all components, or None.
 
     Parameters
@@ -55,8 +55,8 @@ def common_penalty(
     rule : SupportRule, optional
         Which variables components must and may have; components cannot be required to be disjoint.
     """
-    fit = loaded(op, vectors.copy(), total)
-    tried: list[tuple[float, Loaded, bool]] = []
+    fit = with_products(op, vectors.copy(), total)
+    tried: list[tuple[float, WithProducts, bool]] = []
     settled = 0
     for penalty in _penalties(fit):
         fit = penalised(op, fit, penalty, target, total, SWEEPS, target.every, rule)
@@ -79,7 +79,7 @@ def common_penalty(
     return None if best is None else tried[best][1]
 
 
-def _penalties(fit: Loaded) -> np.ndarray:
+def _penalties(fit: WithProducts) -> np.ndarray:
     """Return increasing penalties: a dense fit keeps nearly all loadings at the first, few at the last."""
     gains = np.sort((fit.F**2 / np.maximum(fit.added, SMALLEST)).ravel())[::-1]
     counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), 12)
@@ -88,7 +88,7 @@ def _penalties(fit: Loaded) -> np.ndarray:
     return np.unique(penalties[penalties > 0])
 
 
-def _fewest(tried: list[tuple[float, Loaded, bool]]) -> int | None:
+def _fewest(tried: list[tuple[float, WithProducts, bool]]) -> int | None:
     """Return the index of the sparsest fit that reaches the target; of ties, that of the largest margin."""
     some = [i for i, (_, _, kept) in enumerate(tried) if kept]
     if not some:
@@ -97,8 +97,8 @@ def _fewest(tried: list[tuple[float, Loaded, bool]]) -> int | None:
 
 
 def _between(
-    tried: list[tuple[float, Loaded, bool]], best: int, both: bool
-) -> Iterator[tuple[float, Loaded]]:
+    tried: list[tuple[float, WithProducts, bool]], best: int, both: bool
+) -> Iterator[tuple[float, WithProducts]]:
     """Yield penalties between the best and its neighbours, each with the fit at the lower of the two."""
     if best + 1 < len(tried):
         yield float(np.sqrt(tried[best][0] * tried[best + 1][0])), tried[best][1]
@@ -106,7 +106,7 @@ def _between(
         yield float(np.sqrt(tried[best][0] * tried[best - 1][0])), tried[best - 1][1]
 
 
-def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None = None) -> Loaded | None:
+def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None = None) -> WithProducts | None:
     """Return components found one after another, each of the smallest cardinality that reaches the target.
 
     Parameters
@@ -138,7 +138,7 @@ def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None =
             left -= np.outer(image, image / value)
     F = S @ V
     G = V.T @ F
-    found = Loaded(V, F, triangle(symmetric(G))[1])
+    found = WithProducts(V, F, triangle(symmetric(G))[1])
     return found if target.holds(found.added) else None
 
 
@@ -182,7 +182,7 @@ def _single(
     return float(fit.value[0]), criterion.dense(fit)[0, :, 0]
 
 
-def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: SupportRule) -> Loaded:
+def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: SupportRule) -> WithProducts:
     """Return components of all the variables that a rule allows; each variable is in one if disjoint.
 
     Parameters
@@ -219,14 +219,14 @@ def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: Su
     return fit
 
 
-def _on_supports(S: np.ndarray, supports: list[np.ndarray], target: VarianceTarget) -> Loaded:
+def _on_supports(S: np.ndarray, supports: list[np.ndarray], target: VarianceTarget) -> WithProducts:
     V, left = np.zeros((len(S), len(supports))), S
     for i, J in enumerate(supports):
         V[J, i] = Gram(symmetric(left[np.ix_(J, J)])).leading(1)[1][:, 0]
         image = left @ V[:, i]
         left = left - np.outer(image, image / max(float(V[:, i] @ image), SMALLEST))
     op = Gram(S)
-    return polished(op, loaded(op, V, 1.0), target, 1.0, POLISHED)
+    return polished(op, with_products(op, V, 1.0), target, 1.0, POLISHED)
 
 
 # --- the search -----------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def sparsest(
         if not search.found and rule is not None:
             raise OptionError(search.missed(promise))
         if not search.found:
-            search.propose("PCA", loaded(search.work, search.vectors, search.total))
+            search.propose("PCA", with_products(search.work, search.vectors, search.total))
         V, winner, searched = search.result()
     card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
     kept = goal.measured(V, op)
@@ -367,7 +367,7 @@ class _Search:
         self.variables: np.ndarray | None = None
         self.work = self._working(vectors)
         self.vectors = vectors if self.variables is None else vectors[self.variables]
-        self.found: dict[str, Loaded] = {}
+        self.found: dict[str, WithProducts] = {}
         self.pca = vectors
         self.most = 0.0
 
@@ -402,7 +402,7 @@ class _Search:
             size *= 2
         return op
 
-    def proposals(self) -> Iterator[tuple[str, Loaded | None]]:
+    def proposals(self) -> Iterator[tuple[str, WithProducts | None]]:
         """Yield the name and the fit of each proposal; the fit is None if none was found."""
         work, goal, rule, total = self.work, self.goal, self.rule, self.total
         if rule is not None:
@@ -420,7 +420,7 @@ class _Search:
         if work.p <= ONE_BY_ONE:
             yield "one by one", one_by_one(work.block(np.arange(work.p)) / total, goal, rule)
 
-    def propose(self, name: str, fit: Loaded | None) -> None:
+    def propose(self, name: str, fit: WithProducts | None) -> None:
         """Trim and store a fit if it reaches the target."""
         if fit is not None:
             kept = self.goal.kept(fit.added)
@@ -448,7 +448,7 @@ class _Search:
             found.append(order)
         return found
 
-    def _reordered(self, V: np.ndarray, order: np.ndarray) -> Loaded | None:
+    def _reordered(self, V: np.ndarray, order: np.ndarray) -> WithProducts | None:
         """Return a fit under the rule with the components of V in another order, if it reaches the target."""
         assert self.rule is not None
         V = np.where(self.rule.may.T, V[:, order], 0.0)
@@ -456,7 +456,7 @@ class _Search:
             V[np.any(self.rule.must, axis=0)[:, None] & ~self.rule.must.T] = 0.0
         if not V.any(axis=0).all():
             return None
-        fit = loaded(self.work, V / np.linalg.norm(V, axis=0), self.total)
+        fit = with_products(self.work, V / np.linalg.norm(V, axis=0), self.total)
         fit = polished(self.work, fit, self.goal, self.total, POLISHED)
         return fit if self.goal.holds(fit.added) else None
 
@@ -507,7 +507,7 @@ class _Search:
         whole[self.variables] = V
         return whole
 
-    def _shrunk(self, fit: Loaded, V: np.ndarray, effort: str) -> np.ndarray:
+    def _shrunk(self, fit: WithProducts, V: np.ndarray, effort: str) -> np.ndarray:
         """Return loadings with as few nonzeros as a joint search finds from V, which came from `fit`."""
         size = max(4 * int(np.count_nonzero(V)), ONE_BY_ONE)
         strength = (fit.F**2 / np.maximum(fit.added, SMALLEST)).max(axis=1)

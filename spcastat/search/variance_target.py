@@ -9,7 +9,7 @@ import numpy as np
 from spcastat.linalg.operators import Operator
 from spcastat.measures import MEASURES
 from spcastat.search.criteria import Adjusted, Fits
-from spcastat.search.matrices import NOTHING, Moments
+from spcastat.search.matrices import TINY, Moments
 
 #: A shortfall of the share up to this counts as rounding.
 REACHED = 1e-10
@@ -60,7 +60,7 @@ class VarianceTarget:
         (1 - a) mean of min(f_i / g_i, 1) + a f_k / g_k. The first term is largest where all targets are
         reached; the second then increases the margin. With a target for the total only, it is f_k / g_k.
         """
-        parts = np.cumsum(added, axis=-1) / np.maximum(self.goals, NOTHING)
+        parts = np.cumsum(added, axis=-1) / np.maximum(self.goals, TINY)
         if not self.every:
             return np.asarray(parts[..., -1])
         return np.asarray((1.0 - SLACK) * np.minimum(parts, 1.0).mean(axis=-1) + SLACK * parts[..., -1])
@@ -95,7 +95,7 @@ class TargetCriterion(Adjusted):
     def __init__(self, S: Moments, cards: tuple[int, ...], target: VarianceTarget):
         super().__init__(S, cards)
         self.target = target
-        self.goals = np.maximum(target.goals, NOTHING)
+        self.goals = np.maximum(target.goals, TINY)
 
     def holds(self, fits: Fits) -> np.ndarray:
         """Return which of the fits reach the target, shape (B,)."""

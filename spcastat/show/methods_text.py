@@ -22,6 +22,7 @@ from spcastat.fit.record import Record
 from spcastat.fit.state import FitState, rule_words
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.standardisation import Standardisation
+from spcastat.reading.row_design import design_text
 from spcastat.search.climbing import OBJECTIVES
 from spcastat.show.grid import percent
 from spcastat.show.resampling_tables import component_notes, interval_meaning
@@ -149,6 +150,20 @@ def _data(state: FitState, cited: list[str]) -> Iterator[str]:
     yield from _groups(record, cited)
     if record.weighted:
         yield f"Rows were weighted (sum of the weights {record.effective_n:.6g})."
+    yield from _rows_together(record, cited)
+
+
+def _rows_together(record: Record, cited: list[str]) -> Iterator[str]:
+    """Yield a sentence on rows that belong together."""
+    text = design_text(record.row_design)
+    if not text:
+        return
+    if (record.row_design or {}).get("block_length"):
+        cited.append("kunsch1989")
+        yield f"Draws, folds and tests took the rows as {text} (Künsch, 1989)."
+        return
+    cited.append("rao1992")
+    yield f"Draws, folds and tests took the rows as {text} (Rao, Wu and Yue, 1992)."
 
 
 def _adjusted(state: FitState) -> Iterator[str]:
@@ -260,7 +275,7 @@ def _explained(state: FitState, cited: list[str]) -> Iterator[str]:
 
 
 def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
-    known = state.trust
+    known = state.resampled
     selected = state.V != 0
     if known.stability is not None:
         cited.append("shah2013")

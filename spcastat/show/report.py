@@ -6,10 +6,11 @@ import base64
 import hashlib
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from importlib.resources import files
+from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from spcastat.show.fit_tables import Arrangement
 from spcastat.show.grid import Document, Layout, Table, blocks
 from spcastat.show.html import STYLE
 from spcastat.show.renderings import render
-from spcastat.show.summary import summarise
+from spcastat.show.summary import OURS, summarise
 from spcastat.show.word_file import ENDING, write_word
 from spcastat.show.workbook import fit_sheets, write_workbook
 
@@ -208,23 +209,51 @@ def write_report(
     row_groups = by_row(row_groups, "groups")
     arrangement = Arrangement(sort, max_rows, groups, cut)
     digits = whole_number("digits", digits, 0, 10)
+    record = state.record
+    call = None if call is None else text("call", call)
+    kind = "Sparse principal component analysis" if record.sparse else "Principal component analysis"
+    heading = f"{kind}{'' if record.paper == OURS else f' by the method {record.method}'}"
+    drawn = chapters(state, source, call or record.call, arrangement, digits, row_groups)
+    title = heading if title is None else text("title", title) or heading
+    write_chapters(path, title, record.versions, source, chain(before, drawn), full_names)
+
+
+def write_chapters(
+    path: str | PathLike[str],
+    title: str,
+    versions: Mapping[str, str],
+    source: Source | None,
+    parts: Iterable[Chapter],
+    full_names: bool = True,
+) -> None:
+    """Write chapters as one HTML page or a Word file, as the extension of `path` says.
+
+    Parameters
+    ----------
+    path : str or path
+    title : str
+    versions : mapping
+        Versions of the packages.
+    source : Source or None
+        The data, whose files are not overwritten.
+    parts : iterable of Chapter
+    full_names : bool
+        Whether the tables have long names in full.
+    """
     target = file_path(path, (*ENDINGS, ENDING))
     if source is not None:
         source.spare(target)
-    record = state.record
-    title = None if title is None else text("title", title)
-    call = None if call is None else text("call", call)
     word = target.suffix.lower() == ENDING
     if word:
         require_extra("docx", "docx", "report() for Word", "python-docx")
-    heading = title or f"{'Sparse PCA' if record.sparse else 'PCA'} by {record.method}"
-    parts = [*before, *chapters(state, source, call or record.call, arrangement, digits, row_groups)]
-    if not flag("full_names", full_names):
+    full_names = flag("full_names", full_names)
+    parts = list(parts)
+    if not full_names:
         parts = list(map(_shortened, parts))
     if word:
-        _write_word(target, heading, parts)
+        _write_word(target, title, parts)
     else:
-        page = chapters_page(heading, record.versions.get("spcastat", ""), parts)
+        page = chapters_page(title, versions.get("spcastat", ""), parts)
         write_bytes(target, page.encode("utf-8", "xmlcharrefreplace"))
 
 

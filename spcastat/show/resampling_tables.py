@@ -13,6 +13,7 @@ from spcastat.fit import resampling_frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text, some_of
+from spcastat.reading.row_design import few_clusters
 from spcastat.show.fit_tables import UNSORTED, Arrangement
 from spcastat.show.grid import Document, Row, Table, alike, each, fixed, percent
 
@@ -92,9 +93,10 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     table, rest = _intervals(state, found, level, screen)
     variances = _variances(resampling_frames.variance_ci(state, found, level), "held out")
     how = "variables selected again in each" if found.select else "given these variables"
-    draws = _draws(found.draws, found.asked, found.again, found.normal, "draw")
-    facts = [("Similarity", _similar(resampling_frames.similarity(state, found)))]
+    draws, similar = bootstrap_facts(state, found)
+    facts = [*_drawn(found.drawn), *similar]
     notes = [interval_meaning(found.select, level), *component_notes(state), *rest]
+    notes += [one for one in (few_clusters(state.record.row_design), found.notice) if one]
     notes += [UNSAID["selected"]] * found.select
     if screen:
         cells = [(row.label, row.cells) for row in variances.rows]
@@ -109,6 +111,12 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
         tables=(table,) if screen else (table, variances),
         notes=tuple(notes),
     )
+
+
+def bootstrap_facts(state: FitState, found: Bootstrapped) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return the number of draws in words, and the line of the header on their similarity to the fit."""
+    draws = _draws(found.draws, found.asked, found.again, found.normal, "draw")
+    return draws, (("Similarity", _similar(resampling_frames.similarity(state, found))),)
 
 
 def stability_document(state: FitState, found: HalfSamples, screen: bool = False) -> Document:
@@ -128,24 +136,15 @@ def stability_document(state: FitState, found: HalfSamples, screen: bool = False
         groups = groups[(groups["frequency"] >= found.threshold) & (groups["largest"] < found.threshold)]
     return Document(
         title=f"Stability: {halves} fits of half of the rows ({draws}), threshold {found.threshold:g}",
-        facts=tuple(_considered(state, found)),
+        facts=tuple(_drawn(found.drawn)),
         tables=(_frequencies(state, found), *_groups(groups, found), *(() if screen else _associates(pairs))),
         notes=tuple(notes),
     )
 
 
-def _considered(state: FitState, found: HalfSamples) -> Iterator[tuple[str, str]]:
-    if found.considered is not None:
-        yield (
-            "Screened",
-            f"{found.considered:,} of {len(state.V):,} variables: those of the fit, then those that vary "
-            "most with its components, or at all; the others were not considered",
-        )
-
-
 def split_document(state: FitState, found: Split, level: float) -> Document:
     """Return the intervals estimated on the half that did not choose the variables."""
-    table, many = _loadings(resampling_frames.split_conf_int(state, found, level), "conf_int()", 5)
+    table, many = loading_rows(resampling_frames.split_conf_int(state, found, level), "conf_int()", 5)
     tables, notes = (
         [table, _variances(resampling_frames.split_variance_ci(state, found, level))],
         [UNSAID["split"]],
@@ -159,12 +158,13 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
         )
     first, second = found.rows
     again = f"; drawn again {found.again} times" if found.again else ""
+    of = f"; {found.drawn}" if found.drawn else ""
     normal = "; halves of normal rows with this covariance matrix" if found.normal else ""
     return Document(
         title=f"Split inference: {100 * level:g} % intervals",
         facts=(
             ("Rows", f"{first} chose the variables, {second} estimate{again}{normal}"),
-            ("Draws", _done(found.draws, found.asked, "bootstrap sample", " of the second half")),
+            ("Draws", _done(found.draws, found.asked, "bootstrap sample", " of the second half") + of),
             ("Similarity", _similar(resampling_frames.similarity(state, found))),
         ),
         tables=tuple(tables),
@@ -190,28 +190,47 @@ def test_document(state: FitState, found: Tested) -> Document:
     frame = resampling_frames.tests(state, found)
     shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
     hidden = len(frame) - len(shown)
-    table, many = _loadings(shown, "`table`", 4)
+    table, many = loading_rows(shown, "`table`", 4)
     notes = [UNSAID["test"], *many]
     if hidden:
         notes.append(f"{hidden} zero loadings with q > .05 are not shown.")
     notes += _few_permutations(state, found)
     ended = "" if found.draws == found.asked else f" of {found.asked}: interrupted"
+    kind = "draws of signs" if found.signs else "permutations"
     return Document(
         title="Permutation tests of loadings",
         facts=(
-            ("Null", "the variable is independent of all other variables, its rows in any order alike"),
+            *_drawn(found.drawn),
+            ("Null", _null(found)),
             (
                 "Statistic",
                 "its correlation with the score that the others make of the component, that "
                 "score free of the other components'; fitted without the variable, and studentised "
                 "(DiCiccio and Romano, 2017)",
             ),
-            ("p", f"two-sided, {found.draws}{ended} permutations; the least is {1 / (found.draws + 1):.2g}"),
+            ("p", f"two-sided, {found.draws}{ended} {kind}; the least is {1 / (found.draws + 1):.2g}"),
             ("q", f"false discovery rate over all variables and components ({FDR[found.fdr]})"),
         ),
         tables=(table,),
         notes=tuple(notes),
     )
+
+
+def _null(found: Tested) -> str:
+    """Return the null hypothesis, and what is permuted."""
+    if found.signs:
+        return (
+            "the variable is not associated with the other variables; signs of the contributions of groups "
+            "of rows are drawn, as the groups have unequal numbers of rows"
+        )
+    if found.drawn and not found.drawn.startswith("a sample"):
+        return "the variable is independent of all other variables; whole groups of rows are permuted"
+    return "the variable is independent of all other variables, its rows in any order alike"
+
+
+def _drawn(text: str) -> list[tuple[str, str]]:
+    """Return the line that says what was drawn, if not single rows of the fit."""
+    return [("Draws", text)] if text else []
 
 
 def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
@@ -240,7 +259,7 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
     intervals : bool
         Whether the table of loadings already shows intervals.
     """
-    known = state.trust
+    known = state.resampled
     if known.bootstrap is None and known.stability is None:
         return [], []
     p, notes = len(state.V), []
@@ -269,7 +288,7 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
     frame.insert(0, "term", state.spec.columns.to_flat_index()[places % p])
     frame.insert(0, "component", state.components[places // p])
     marked = resampling_frames.not_found(state) if known.bootstrap is not None else []
-    table, many = _loadings(frame, "tidy(conf_int=True)", len(columns), "How sure", " here", marked)
+    table, many = loading_rows(frame, "tidy(conf_int=True)", len(columns), "How sure", " here", marked)
     return [table], [*notes, *many]
 
 
@@ -285,14 +304,14 @@ def _intervals(state: FitState, found: Bootstrapped, level: float, screen: bool)
     if q_value is not None:
         shown = shown.assign(q_value=q_value[shown.index])
     width = 5 if q_value is None else 6
-    table, notes = _loadings(shown, "conf_int()", width, marked=resampling_frames.not_found(state))
+    table, notes = loading_rows(shown, "conf_int()", width, marked=resampling_frames.not_found(state))
     if len(left):
         count, most = plural(len(left), "zero loading"), percent(left.max(), 0)
         notes.append(f"Not shown: {count} that up to {most} % of draws select; see conf_int().")
     return table, notes
 
 
-def _loadings(
+def loading_rows(
     frame: pd.DataFrame,
     all_of_them: str,
     width: int = 4,

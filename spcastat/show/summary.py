@@ -17,9 +17,10 @@ from spcastat.fit.proof_sentences import proof_sentences
 from spcastat.fit.record import CENTRING, SCALING, Record, deep_copy
 from spcastat.fit.state import NEXT_TO_NOTHING, FitState, forced, groups_of, rule_words, shares
 from spcastat.labels import full_names, name_text, some_of
-from spcastat.linalg.standardisation import stored
+from spcastat.linalg.standardisation import groups_from_record
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial
+from spcastat.reading.row_design import design_text
 from spcastat.show.renderings import Summary
 from spcastat.show.resampling_tables import (
     FDR,
@@ -125,7 +126,7 @@ def dense_loadings(state: FitState, source: Source | None) -> pd.DataFrame:
 
 def _intervals(state: FitState, level: float) -> tuple[list[pd.DataFrame], list[str]]:
     """Return lower and upper bounds of the loadings, and notes on them."""
-    found = state.trust.bootstrap
+    found = state.resampled.bootstrap
     if found is None:
         raise OptionError(
             "conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first."
@@ -141,7 +142,7 @@ def _intervals(state: FitState, level: float) -> tuple[list[pd.DataFrame], list[
 
 def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
     """Return the stars of the loadings, and notes on them."""
-    found = state.trust.tests
+    found = state.resampled.tests
     if found is None:
         raise OptionError(
             "stars=True was given, and the loadings were not tested yet: call fit.test_loadings() first."
@@ -162,6 +163,8 @@ def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
 FEW_NAMES = 4
 #: The largest numbers of variables shown when a fit is printed, and in a notebook.
 SCREEN, NOTEBOOK = ROWS, 1000
+#: Which sense of sparse PCA this is.
+WEIGHTS = "Sparse weights: scores are X V. For sparse loadings, X about T P', see sparse_loadings()."
 #: What a summary may show.
 TABLES = ("all", "loadings", "variance")
 
@@ -193,7 +196,7 @@ def summarise(
 
     digits = whole_number("digits", digits, 0, 10)
     tables = one_of("tables", tables, TABLES)
-    factors = stored(state.record.groups)
+    factors = groups_from_record(state.record.groups)
     if groups is None and factors is not None and factors.kind == "mixed":
         groups = [*factors.names, "numbers"]
         groups = [groups[number] for number in factors.of]
@@ -274,15 +277,27 @@ def _title(record: Record, card: pd.Series) -> str:
     return f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {loadings} not zero"
 
 
+#: What the table of methods has in place of a paper for methods of this package.
+OURS = "of this package"
+
+
+def method_words(record: Record, further: str = "") -> str:
+    """Return the name of a method, what it is, and its paper if it has one."""
+    paper = "" if record.paper == OURS else f"; {record.paper}"
+    return f"{record.method}: {record.title}{further}{paper}"
+
+
 def _facts(state: FitState) -> Iterator[tuple[str, str]]:
     record = state.record
     nonneg = ", nonnegative" if record.options.get("nonneg") else ""
     for note in unequal_variances(record, state.moments.variances):
         yield "Scale", note
-    yield "Method", f"{record.method}: {record.title}{nonneg}; {record.paper}"
+    yield "Method", method_words(record, nonneg)
     yield "Data", describe_data(record)
     if state.spec.partial is not None:
         yield "Partial", _adjustment(state, state.spec.partial)
+    if text := design_text(record.row_design):
+        yield "Draws", text
     if record.missing is not None:
         yield "Missing", describe_missing(record)
     if record.matrix is not None and "moved" in record.matrix:
@@ -309,7 +324,7 @@ def _facts(state: FitState) -> Iterator[tuple[str, str]]:
 
 def _groups(state: FitState) -> Iterator[tuple[str, str]]:
     """Yield the share of the variance of each group of variables, for a fit that is scaled by groups."""
-    groups = stored(state.record.groups)
+    groups = groups_from_record(state.record.groups)
     if groups is None:
         return
     mixed, shares = groups.kind == "mixed", groups.shares(state.moments.variances)
@@ -336,7 +351,7 @@ def _tables_of_groups(state: FitState, loadings: pd.DataFrame) -> Iterator[Table
         note += "variable, so there is more than one direction in it."
         rows = (Row("First eigenvalue", each(first, 3)), Row("Second", each(second, 3)))
         yield Table("Groups", headings, rows, notes=(note,) if more else ())
-    blocks = stored(state.record.groups)
+    blocks = groups_from_record(state.record.groups)
     if blocks is not None and blocks.kind != "mixed":
         squares = 100.0 * state.V**2
         parts = [(name, squares[blocks.of == number].sum(axis=0)) for number, name in enumerate(blocks.names)]
@@ -349,7 +364,7 @@ def _tables_of_groups(state: FitState, loadings: pd.DataFrame) -> Iterator[Table
 
 def _split_factors(state: FitState) -> Iterator[str]:
     """Yield a sentence on factors with some, not all, of their levels in a component, for mixed data."""
-    factors = stored(state.record.groups)
+    factors = groups_from_record(state.record.groups)
     if factors is None or factors.kind != "mixed":
         return
     split = []
@@ -493,6 +508,8 @@ def _notes(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[str
     if missed:
         more = "; see details" if record.details else ""
         yield f"Cardinality missed: {', '.join(missed)}{more}."
+    if record.sparse:
+        yield WEIGHTS
     if largest.max() > 0.1:
         yield (
             "The scores are correlated, so their variances overlap; the adjusted variance counts what each "

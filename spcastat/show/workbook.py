@@ -1,11 +1,10 @@
-"""Excel workbooks, written with openpyxl: one sheet per table, with numeric cells."""
+"""Excel workbooks, written by pandas with openpyxl: one sheet per table, with numeric cells."""
 
 from __future__ import annotations
 
 import datetime as dt
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -66,30 +65,23 @@ def write_workbook(
                 f"The table of {name} has {height:,} rows and {columns:,} columns with its labels; a sheet "
                 f"holds {MOST_ROWS:,} and {MOST_COLUMNS:,}. DataFrame.to_csv and transform_to write any size."
             )
-    from openpyxl import Workbook
-
-    book = Workbook(write_only=True)
-    first = book.create_sheet("about")
-    first.column_dimensions["A"].width, first.column_dimensions["B"].width = 16, 110
-    for label, text in about:
-        for start in range(0, max(len(text), 1), MOST_TEXT):
-            first.append(_cells(first, [label if start == 0 else "", text[start : start + MOST_TEXT]]))
-    for name, frame in sheets.items():
-        sheet = book.create_sheet(name)
-        levels = _levels(frame)
-        sheet.freeze_panes = f"{_letters(levels)}2"
-        labels = [name_text(one) if one is not None else "" for one in frame.index.names]
-        heads = [*labels[:levels], *(name_text(column) for column in frame.columns)]
-        for place, column in enumerate(zip(heads, *islice(_lines(frame), 1000), strict=True)):
-            longest = max(
-                10 if isinstance(one, (int, float, np.number)) else len(name_text(one)) for one in column
-            )
-            sheet.column_dimensions[_letters(place)].width = min(max(longest, 8) + 2, 60)
-        sheet.append(_cells(sheet, heads, bold=True))
-        for values in _lines(frame):
-            sheet.append(_cells(sheet, values))
+    pieces = [
+        (label if start == 0 else "", text[start : start + MOST_TEXT])
+        for label, text in about
+        for start in range(0, max(len(text), 1), MOST_TEXT)
+    ]
     buffer = io.BytesIO()
-    book.save(buffer)
+    with pd.ExcelWriter(buffer, engine="openpyxl") as book:
+        first = pd.DataFrame(pieces, columns=["", ""]).map(_plain)
+        first.to_excel(book, sheet_name="about", header=False, index=False)
+        for name, frame in sheets.items():
+            levels = _levels(frame)
+            labels = ["" if one is None else name_text(one) for one in frame.index.names][:levels]
+            heads = labels + [name_text(column) for column in frame.columns]
+            cells = _cells(frame)
+            cells.to_excel(book, sheet_name=name, header=heads, index=False, freeze_panes=(1, levels))
+        for sheet in book.book:
+            _finish(sheet)
     write_bytes(target, buffer.getvalue())
 
 
@@ -99,36 +91,23 @@ def _levels(frame: pd.DataFrame) -> int:
     return 0 if numbered else frame.index.nlevels
 
 
-def _letters(place: int) -> str:
-    from openpyxl.utils import get_column_letter
-
-    return str(get_column_letter(place + 1))
-
-
-def _lines(frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """Yield labels and values of each row."""
-    values = frame.reset_index(drop=True).itertuples(index=False, name=None)
-    for label, line in zip(frame.index, values, strict=True):
-        parts = label if isinstance(frame.index, pd.MultiIndex) else (label,)
-        yield [*parts[: _levels(frame)], *line]
+def _cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return labels and values of each row as values for cells."""
+    labels = [frame.index.get_level_values(i) for i in range(_levels(frame))]
+    columns = [*labels, *(frame.iloc[:, j] for j in range(frame.shape[1]))]
+    plain = [pd.Series([_plain(one) for one in column], dtype=object) for column in columns]
+    return pd.DataFrame(dict(enumerate(plain)))
 
 
-def _cells(sheet: Any, values: Iterable[Any], bold: bool = False) -> list[Any]:
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.styles import Font
-
-    cells = []
-    for value in map(_plain, values):
-        if not isinstance(value, str) and not bold:
-            cells.append(value)
-            continue
-        cell = WriteOnlyCell(sheet, value=value)
-        if isinstance(value, str):
-            cell.data_type = "s"  # otherwise a leading = makes it a formula
-        if bold:
-            cell.font = Font(bold=True)
-        cells.append(cell)
-    return cells
+def _finish(sheet: Any) -> None:
+    """Set the widths of the columns of a sheet, and keep text that looks like a formula as text."""
+    for column in sheet.iter_cols():
+        values = [cell.value for cell in column[:1000]]
+        longest = max(10 if isinstance(one, int | float) else len(str(one or "")) for one in values)
+        sheet.column_dimensions[column[0].column_letter].width = min(max(longest, 8) + 2, 60)
+        for cell in column:
+            if cell.data_type == "f":
+                cell.data_type = "s"
 
 
 def _plain(value: Any) -> Any:
@@ -163,7 +142,7 @@ def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame
     if state.spec.partial is not None:
         given, found = state.spec.partial.spec.columns, state.spec.partial.regression
         sheets["covariates"] = pd.DataFrame(found.coefficients.T, index=loadings.index, columns=given)
-    known = state.trust
+    known = state.resampled
     if known.bootstrap is not None:
         sheets["bootstrap"] = resampling_frames.conf_int(state, known.bootstrap)
         sheets["bootstrap variance"] = resampling_frames.variance_ci(state, known.bootstrap)

@@ -48,15 +48,13 @@ class Searched:
     variables: int | None = None
     sufficient: bool | None = None
 
-    def told(self, p: int) -> str:
+    def in_words(self, p: int) -> str:
         """Return a sentence on the search; `p` is the number of variables."""
         if self.proven:
             return "proven: no other loadings of these cardinalities are better"
         parts = []
         if self.starts > 1:
-            often = "once" if self.hits == 1 else plural(self.hits, "time")
-            agree = f", by {self.agreeing} of {self.chains} independent searches" if self.chains > 1 else ""
-            parts.append(f"best of {self.starts} starts, met {often}{agree}")
+            parts.append(f"reached from {self.hits} of {self.starts} starts{self._agreement()}")
         if self.variables is not None:
             parts.append(f"searched among {self.variables} of {p} variables")
         if self.sufficient is False:
@@ -64,6 +62,14 @@ class Searched:
         else:
             parts.append("no single exchange improves it" if self.settled else "not all exchanges were tried")
         return "; ".join(parts)
+
+    def _agreement(self) -> str:
+        """How many of the independent searches ended in the fit, if there were several."""
+        if self.chains < 2:
+            return ""
+        if self.agreeing == self.chains:
+            return f" and by {'both' if self.chains == 2 else f'all {self.chains}'} searches"
+        return f" and by {self.agreeing} of {self.chains} searches"
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class Grouping:
     settled: bool
     proven: bool
 
-    def told(self, p: int) -> str:
+    def in_words(self, p: int) -> str:
         """Return a sentence on the search; `p` is the number of variables."""
         groups = plural(self.groups, "group")
         if self.proven:
@@ -104,8 +110,7 @@ class Grouping:
                 f"best of all partitions into {groups}: {self.fitted} were fitted, no other can be better; "
                 "the loadings of each are the best of a few climbs"
             )
-        often = "once" if self.hits == 1 else plural(self.hits, "time")
-        parts = [f"best of {self.starts} starts, met {often}"] if self.starts > 1 else []
+        parts = [f"reached from {self.hits} of {self.starts} starts"] if self.starts > 1 else []
         if self.fitted > 1:
             parts.append(f"then the best of {self.fitted} partitions with fitted loadings")
         parts.append("no move of a variable improves it" if self.settled else "not all moves were tried")
@@ -139,7 +144,7 @@ class Sparser:
     dense: bool
     proven: bool
 
-    def told(self, p: int) -> str:
+    def in_words(self, p: int) -> str:
         """Return a sentence on the search; `p` is the number of variables."""
         if self.proven:
             return "proven: there cannot be fewer nonzeros than one for each component"

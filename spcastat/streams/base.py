@@ -1,11 +1,7 @@
-"""Streams of chunks: one pass over them, and fingerprints by which a changed source is noticed.
+"""Streams of chunks, and passes over them.
 
-Rows that this process reads are compared bit by bit, by a hash (`RowHash`) of all numbers and their positions
-that does not depend on how the rows are split into chunks. Rows that workers compute again may come in
-another order within a partition, or differ in the last digits; for partitions, the number of rows and the
-sums of their columns are compared (`PartitionSums`).
-
-A stream may be derived from another one: with some of its columns, or with its columns in other units.
+A source must give the same rows in every pass; the numbers of rows are compared. A stream may be derived from
+another one: with some of its columns, or with its columns in other units.
 """
 
 from __future__ import annotations
@@ -13,7 +9,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any, Generic, Self, TypeVar
@@ -24,114 +20,9 @@ import pandas as pd
 from spcastat.config import plural
 from spcastat.errors import NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.linalg.accumulate import Accumulator
-from spcastat.linalg.scales import blocks
 from spcastat.linalg.standardisation import Standardisation, divided
-from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import Spec
 from spcastat.streams.sources import holds_no_rows
-
-# --- fingerprints ---------------------------------------------------------------------------------
-
-
-#: Number of sums that are stored: columns beyond these are added to the sums of others, with alternating
-#: signs.
-GROUPS = 64
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_MORE = np.uint64(0xD6E8FEB86659FD93)
-_HALF = np.uint64(32)
-
-
-def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each of `numbers`: a bijection modulo 2**64."""
-    x = (numbers + np.uint64(1)) * _ODD
-    x ^= x >> _HALF
-    x *= _MORE
-    x ^= x >> _HALF
-    return x
-
-
-def _row_sums(values: Any) -> np.ndarray:
-    """Return for every row the sum of its numbers' bits times a factor for the column, modulo 2**64."""
-    factors = _mixed(np.arange(values.shape[1], dtype=np.uint64))
-    if not is_sparse(values):
-        if values.dtype.itemsize == 8:
-            return np.asarray(values.view(np.uint64) @ factors)
-        return np.einsum("ij,j->i", values.view(np.uint32), factors)
-    held = values.tocsr()
-    bits = held.data.view(np.uint64 if held.dtype.itemsize == 8 else np.uint32)
-    running = np.zeros(len(bits) + 1, dtype=np.uint64)
-    np.cumsum(bits * factors[held.indices], out=running[1:])
-    return np.asarray(np.diff(running[held.indptr]))
-
-
-@dataclass
-class RowHash:
-    """A hash of the rows so far, and its values after each chunk.
-
-    Attributes
-    ----------
-    total : int
-        The hash, modulo 2**64. It is equal for equal rows in the same order, in any chunks, dense or sparse.
-    kept : int
-        Number of rows hashed.
-    marks : dict of int to int
-        Number of rows read at the end of a chunk, including dropped rows -> `total`.
-    """
-
-    total: int = 0
-    kept: int = 0
-    marks: dict[int, int] = field(default_factory=dict)
-
-    def add(self, values: Any, read: int) -> None:
-        """Add a chunk after which `read` rows have been read; `values` has shape (m, p)."""
-        m = values.shape[0]
-        if m:
-            places = _mixed(np.arange(self.kept, self.kept + m, dtype=np.uint64))
-            found = _mixed(_row_sums(values) + places)
-            self.total = (self.total + int(np.add.reduce(found))) % 2**64
-            self.kept += m
-        self.marks[read] = self.total
-
-    def agrees(self, first: RowHash, read: int) -> bool:
-        """Return whether `first` had the same hash after `read` rows; also True if it has no mark there."""
-        return first.marks.get(read, self.total) == self.total
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionSums:
-    """Number of rows of a partition, and sums of (groups of) its columns and of their absolute values."""
-
-    rows: int
-    sums: np.ndarray
-    sizes: np.ndarray
-
-    @classmethod
-    def of(cls, values: Any) -> PartitionSums:
-        m, p = values.shape
-        sums, sizes = np.zeros(p), np.zeros(p)
-        if is_sparse(values):
-            if m:
-                sums += np.asarray(values.sum(axis=0, dtype=float)).ravel()
-                sizes += np.asarray(abs(values).sum(axis=0, dtype=float)).ravel()
-        else:
-            for rows in blocks(m, p):
-                sums += values[rows].sum(axis=0, dtype=float)
-                sizes += np.abs(values[rows]).sum(axis=0, dtype=float)
-        if p > GROUPS:
-            group = np.arange(p) % GROUPS
-            signs = 1.0 - 2.0 * (np.arange(p) // GROUPS % 2)
-            sums, sizes = np.bincount(group, sums * signs, GROUPS), np.bincount(group, sizes, GROUPS)
-        return cls(m, sums, sizes)
-
-    def agrees(self, other: PartitionSums) -> bool:
-        """Whether both may come from the same rows, apart from order and rounding."""
-        if self.rows != other.rows:
-            return False
-        away = np.abs(self.sums - other.sums)
-        # sums of a partition must agree to 1e-12 of the sums of absolute values
-        return bool((away <= 1e-12 * np.maximum(self.sizes, other.sizes)).all())
-
 
 A = TypeVar("A", bound=Accumulator)
 
@@ -153,15 +44,12 @@ class Tally:
         Number of rows used whose weight is not zero.
     weight : float
         The sum of the weights; without weights, the number of rows.
-    prints : dict of int to PartitionSums
-        Number of a partition of a distributed stream -> its fingerprint, to detect changed rows.
     """
 
     rows: int = 0
     dropped: int = 0
     positive: int = 0
     weight: float = 0.0
-    prints: dict[int, PartitionSums] = field(default_factory=dict, compare=False)
 
     def count(self, block: Block) -> None:
         """Count a block."""
@@ -177,7 +65,11 @@ class Tally:
         self.dropped += other.dropped
         self.positive += other.positive
         self.weight += other.weight
-        self.prints |= other.prints
+
+    def counts(self) -> str:
+        """Return the number of rows read for messages: ``"30 rows (2 dropped)"``."""
+        dropped = f" ({self.dropped} dropped)" if self.dropped else ""
+        return plural(self.rows + self.dropped, "row") + dropped
 
     def require_enough(self, title: str) -> None:
         """Raise TooFewRowsError or WeightsError if the stream `title` has too few rows for variances."""
@@ -221,22 +113,6 @@ class Pass(Generic[A]):
 
     result: A
     tally: Tally
-
-    def __sizeof__(self) -> int:
-        """Size in bytes including arrays; dask's scheduler uses it to decide what to move between workers."""
-        return object.__sizeof__(self) + _bytes_of(self.result)
-
-
-def _bytes_of(accumulator: Any) -> int:
-    """Return the total size in bytes of the arrays of an accumulator and of accumulators inside it."""
-    size = 0
-    for value in vars(accumulator).values():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, np.ndarray):
-                size += one.nbytes
-            elif hasattr(one, "merge"):
-                size += _bytes_of(one)
-    return size
 
 
 class Stream(ABC):

@@ -1,18 +1,17 @@
-"""Dask collections: their inputs, the tasks for their workers, and their streams.
+"""Dask collections as streams: each partition is summed up where it is, and only sums are sent on.
 
-Every task is a pure function of its arguments and does not change them, so that it can run again on another
-worker. A task sums up the partitions that a worker has, and returns only an accumulator. Accumulators are
-merged in a tree on the cluster, in the order of the partitions, so that the same partitions give the same
-bits whichever task ends first. Only the root of the tree is sent to the client.
+Tasks are pure functions of their arguments, so that they can run again on another worker. Sums are merged in
+a tree, in the order of the partitions, so that the same partitions give the same bits whichever task ends
+first.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Generic, Self
-from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -34,115 +33,74 @@ from spcastat.progress import stage
 from spcastat.reading import formula as formulas
 from spcastat.reading.checks import kind_of, read_weights
 from spcastat.reading.design import PLAIN, ReadOptions, Spec
-from spcastat.reading.frames import open_table, require_unique, take_weights
 from spcastat.reading.model_matrix import TRIED
-from spcastat.streams.base import A, Block, PartitionSums, Pass, Stream, Tally, sums_of
+from spcastat.streams.base import A, Block, Pass, Stream, Tally, sums_of
 from spcastat.streams.read import named, read_block, spec_of
 
-# --- inputs ---------------------------------------------------------------------------------------
+#: Number of rows on which a formula is tested.
+HEAD = 100
+#: If the columns of an array are in several chunks, they are joined in blocks of rows of at most this many
+#: bytes (128 MB, dask's default).
+BLOCK_BYTES = 128 * 1024 * 1024
+#: Largest number of sums that one task merges, and their largest total size in bytes (64 MB); two may exceed
+#: it.
+MERGED, LARGEST_MERGE = 8, 64 * 1024 * 1024
+#: Arguments up to this many bytes (1 MB) are sent with the task of each partition.
+LARGEST_SENT = 1024 * 1024
+
+# --- weights --------------------------------------------------------------------------------------
 
 
-def array_weights(weights: Any, data: Any) -> Any:
-    """Return weights as a dask array of shape (n, 1) with the blocks of `data`, or None.
+def weight_parts(weights: Any, data: Any) -> list[Any] | None:
+    """Return the weights of each partition of `data` as a list of delayed vectors, or None.
 
-    Values in a dask collection are checked later, block by block.
+    The values are checked later, partition by partition.
 
     Parameters
     ----------
-    weights : dask array or dask Series of shape (n,), array-like of shape (n,), or None
-    data : dask.array.Array of shape (n, p)
+    weights : dask array or dask Series of shape (n,), or None
+        If the numbers of rows of an array are known, also array-like of shape (n,).
+    data : dask.array.Array or dask.dataframe.DataFrame, with n rows
 
     Raises
     ------
     WeightsError
-        If the weights are not in the same blocks as the data, or if they are in memory and the numbers of
-        rows are unknown.
+        If the weights are not in the same partitions as the data, or if they are in memory and the numbers of
+        rows are not known.
     """
-    import dask.array as da
-
     if weights is None:
         return None
-    rows = data.chunks[0]
-    unknown = bool(np.isnan(rows).any())
+    framed = not _is_array(data)
+    rows = (np.nan,) * data.npartitions if framed else data.chunks[0]
+    known = not np.isnan(rows).any()
     if library_of(weights) != "dask":
-        if unknown:
+        if not known:
             raise WeightsError(
-                f"weights of type {type(weights).__name__} were given with a dask array of unknown numbers "
-                "of rows. Call x.compute_chunk_sizes() first, or give a dask array in the same chunks."
+                f"weights of type {type(weights).__name__} were given with dask rows of unknown numbers. "
+                "Give the name of a column of a data frame, weights='w', or a dask Series or array in the "
+                "same partitions; x.compute_chunk_sizes() makes the numbers of rows of an array known."
             )
-        w = read_weights(weights, pd.RangeIndex(int(data.shape[0])), labelled=False)
-        return da.from_array(w[:, None], chunks=(rows, (1,)))
-    w = _one_axis(weights)
-    if not unknown and not np.isnan(w.shape[0]):
-        if w.shape[0] != data.shape[0]:
-            raise WeightsError(
-                f"weights has {int(w.shape[0])} values for {int(data.shape[0])} rows; one each is needed."
-            )
-        return w.rechunk((rows,))[:, None]
-    if w.numblocks[0] != len(rows):
+        import dask.array as da
+
+        weights = da.from_array(read_weights(weights, pd.RangeIndex(data.shape[0]), labelled=False))
+    labelled = framed and _is_series(weights)
+    weights = weights if labelled else _one_axis(weights)
+    if known and not np.isnan(weights.shape[0]):
+        given, n = int(weights.shape[0]), int(data.shape[0])
+        if given != n:
+            raise WeightsError(f"weights has {given} values for {n} rows; one each is needed.")
+        weights = weights.rechunk((rows,))
+    parts = list(weights.to_delayed())
+    if len(parts) != len(rows):
         raise WeightsError(
-            f"weights are in {w.numblocks[0]} blocks, the rows in {len(rows)}: make both from one collection."
-        )
-    # Declare the chunks of the data, so that dask aligns the blocks; their lengths are checked block by
-    # block.
-    return da.Array(w.dask, w.name, chunks=(rows,), meta=w._meta, dtype=w.dtype)[:, None]
-
-
-def frame_weights(weights: Any, data: Any) -> tuple[Any, bool]:
-    """Return weights as a dask Series with the partitions of `data`, and whether they are aligned by label.
-
-    Parameters
-    ----------
-    weights : dask Series or dask array of shape (n,), or None
-    data : dask.dataframe.DataFrame
-
-    Raises
-    ------
-    WeightsError
-        If the weights are in memory or not in the same partitions as the data.
-    """
-    if weights is None:
-        return None, False
-    if library_of(weights) != "dask":
-        raise WeightsError(
-            f"weights of type {type(weights).__name__} were given with a dask data frame. Give the name of a "
-            "column, weights='w', or a dask Series in the same partitions."
-        )
-    labelled = _is_series(weights)
-    if not labelled:
-        from dask.dataframe import from_dask_array
-
-        weights = from_dask_array(_one_axis(weights))
-    if weights.npartitions != data.npartitions:
-        raise WeightsError(
-            f"weights are in {weights.npartitions} partitions, the rows in {data.npartitions}; they must be "
-            "in the same. Make both from one collection, or use weights.repartition(divisions=df.divisions)."
+            f"weights are in {len(parts)} partitions, the rows in {len(rows)}; they must be in the same. "
+            "Make both from one collection, or use weights.repartition(divisions=df.divisions)."
         )
     if labelled and weights.known_divisions and data.known_divisions and weights.divisions != data.divisions:
         raise WeightsError(
             "weights and rows have other divisions: use weights.repartition(divisions=df.divisions)."
         )
-    return weights, labelled
-
-
-def with_series(data: Any, reading: ReadOptions) -> tuple[Any, ReadOptions]:
-    """Return a data frame without the column that `reading` names as weights, and that column as weights.
-
-    Raises
-    ------
-    WeightsError
-        If there is no such column, or it does not hold real numbers.
-    """
-    if not isinstance(reading.weights, str):
-        return data, reading
-    with named("The dask data frame"):
-        table = open_table(data._meta)
-        require_unique(table.columns)
-        take_weights(table, reading.weights)
-    left = data.drop(columns=[reading.weights])
-    if reading.formula is not None:  # raises if the formula uses the column of weights
-        formulas.parse(reading.formula, left._meta.columns, reading.context or {}, reading.weights)
-    return left, replace(reading, weights=data[reading.weights])
+    return parts
 
 
 def _is_series(weights: Any) -> bool:
@@ -151,17 +109,18 @@ def _is_series(weights: Any) -> bool:
 
 def _one_axis(weights: Any) -> Any:
     """Return a dask array or Series as a dask array with one axis."""
-    import dask.array as da
-
     if _is_series(weights):
         return weights.to_dask_array()
-    if not isinstance(weights, da.Array):
+    if not _is_array(weights):
         raise WeightsError(
             f"weights of type dask {type(weights).__name__} were given; give a dask array or Series."
         )
     if weights.ndim != 1:
         raise WeightsError(f"weights is a dask array with {weights.ndim} axes; it must have one.")
     return weights
+
+
+# --- factors --------------------------------------------------------------------------------------
 
 
 def with_levels(head: pd.DataFrame, data: Any, reading: ReadOptions) -> pd.DataFrame:
@@ -183,7 +142,7 @@ def with_levels(head: pd.DataFrame, data: Any, reading: ReadOptions) -> pd.DataF
         If no row is complete.
     """
     with named("The dask data frame"):
-        parsed = formulas.parse(reading.formula, head.columns, reading.context or {}, None)
+        parsed = formulas.parse(reading.formula, head.columns, reading.context or {}, reading.weights)
     kinds = {name: kind_of(data._meta.iloc[:, position]) for name, position in parsed.used.items()}
     places = [position for name, position in parsed.used.items() if kinds[name] == "levels"]
     levels = {position: _levels(data, head.columns[position]) for position in places}
@@ -246,6 +205,8 @@ class Reading:
         Whether a partition may have only the columns of `spec`.
     starts : tuple of int, or None
         The number of rows before each partition and, as the last element, of all rows; None if unknown.
+    column : str or None
+        The column of weights.
     labelled : bool
         Whether the weights of a partition are aligned with its rows by label.
     """
@@ -255,6 +216,7 @@ class Reading:
     title: str
     exact: bool = True
     starts: tuple[int, ...] | None = None
+    column: str | None = None
     labelled: bool = False
 
     def name(self, number: int) -> str:
@@ -264,13 +226,6 @@ class Reading:
             return name
         return f"{name} (rows {self.starts[number]} to {self.starts[number + 1] - 1})"
 
-    def changed(self, number: int) -> DataError:
-        """Return the error for a partition whose rows have changed since the first pass."""
-        return DataError(
-            f"{self.name(number)} has other rows than when it was first computed. A {self.title} is computed "
-            "again in each pass, and must give the same rows; persist() it, or write it to a file first."
-        )
-
     def block(self, chunk: Any, weights: Any, number: int) -> Block:
         """Check a partition and its weights; see :func:`spcastat.streams.read.read_block`."""
         name = self.name(number)
@@ -278,79 +233,40 @@ class Reading:
         if weights is not None and self.labelled:
             with named(name):
                 weights = read_weights(weights, chunk.index, labelled=True)
+        weights = self.column if weights is None else weights
         return read_block(
             self.spec, chunk, weights=weights, na=self.na, name=name, first=first, exact=self.exact
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
-    """The information that all tasks of one pass share.
-
-    Attributes
-    ----------
-    reading : Reading
-    token : str
-        Unique for each pass; part of the names of its tasks.
-    """
-
-    reading: Reading
-    token: str = field(default_factory=lambda: uuid4().hex, kw_only=True)
-
-    def __dask_tokenize__(self) -> str:
-        return self.token
-
-
-@dataclass(frozen=True, eq=False)
-class Summing(Work, Generic[A]):
+class Summing(Generic[A]):
     """How partitions are summed up: read by `reading`, into an accumulator that `begin` creates."""
 
-    begin: Callable[[], A]
+    def __init__(self, reading: Reading, begin: Callable[[], A]):
+        self.reading, self.begin = reading, begin
 
-    def part(self, chunk: Any, weights: Any, number: int) -> Pass[A]:
-        """Sum up one partition."""
+    def part(self, chunk: Any, weights: Any, number: int) -> list[Pass[A]]:
+        """Sum up partition `number`, as a list of one, since partitions of a dask bag are lists."""
         found = Pass(self.begin(), Tally())
         block = self.reading.block(chunk, weights, number)
         if block.values.shape[0]:
             found.result.add(_compact(block.values), block.weights)
         found.tally.count(block)
-        found.tally.prints[number] = PartitionSums.of(block.values)
-        return _packed(found)
-
-    def merged(self, parts: Sequence[Pass[A]]) -> Pass[A]:
-        """Merge parts in their order; they are not changed."""
-        found = Pass(self.begin(), Tally())
-        for part in parts:
-            found.result.merge(part.result)
-            found.tally.merge(part.tally)
-        return _packed(found)
+        return [_packed(found)]
 
 
-@dataclass(frozen=True, eq=False)
-class Scoring(Work):
-    """How the scores of a partition are computed: k columns called `names`.
-
-    `prints` are the fingerprints of the partitions that the fit was made from; changed partitions are
-    refused.
-    """
-
-    standard: Standardisation
-    V: np.ndarray
-    names: pd.Index
-    prints: Mapping[int, PartitionSums] = field(default_factory=dict)
-
-    def part(self, chunk: Any, number: int) -> tuple[np.ndarray, pd.Index]:
-        """Return the scores of one partition, shape (m, k), and the labels of its rows."""
-        block = self.reading.block(chunk, None, number)
-        if number in self.prints and not self.prints[number].agrees(PartitionSums.of(block.values)):
-            raise self.reading.changed(number)
-        if not block.values.shape[0]:
-            return np.empty((0, self.V.shape[1])), block.index
-        return np.asarray(self.standard.project(block.values, self.V), dtype=float), block.index
+def merged(parts: Iterable[Pass[A]]) -> Pass[A]:
+    """Merge sums in their order; they are not changed."""
+    first, *others = parts
+    found = deepcopy(first)
+    for part in others:
+        found.result.merge(part.result)
+        found.tally.merge(part.tally)
+    return _packed(found)
 
 
 def _packed(found: Pass[A]) -> Pass[A]:
-    """Return a part with its accumulator packed, if it can be, to save memory and transfer."""
+    """Return sums with their accumulator packed, if it can be, to save memory and transfer."""
     pack = getattr(sums_of(found.result), "pack", None)
     if pack is not None:
         pack()
@@ -370,33 +286,31 @@ def _compact(values: Any) -> Any:
     return values if whole else np.array(values, order="K")
 
 
-# dask recognises two arguments of these functions by name: it sets `block_id` and `partition_info` to the
-# position of a partition among the others.
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """How the scores of a partition are computed: k columns called `names`."""
 
+    reading: Reading
+    standard: Standardisation
+    V: np.ndarray
+    names: pd.Index
 
-def sum_block(
-    chunk: Any, weights: Any = None, *, work: Summing[A], block_id: tuple[int, int] = (0, 0)
-) -> Pass[A]:
-    """Sum up a block of rows of an array; `weights` has shape (m, 1)."""
-    return work.part(chunk, None if weights is None else np.asarray(weights)[:, 0], block_id[0])
+    # dask recognises the arguments `block_id` and `partition_info` of a function by their names, and sets
+    # them to the position of a partition.
 
+    def of_block(self, chunk: Any, block_id: tuple[int, int] = (0, 0)) -> np.ndarray:
+        """Return the scores of a block of rows of an array, shape (m, k)."""
+        return self._scores(self.reading.block(chunk, None, block_id[0]))
 
-def sum_partition(
-    chunk: Any, weights: Any = None, *, work: Summing[A], partition_info: Any = None
-) -> Pass[A]:
-    """Sum up a partition of a data frame."""
-    return work.part(chunk, weights, partition_info["number"])
+    def of_partition(self, chunk: Any, partition_info: Any = None) -> pd.DataFrame:
+        """Return the scores of a partition of a data frame, labelled."""
+        block = self.reading.block(chunk, None, partition_info["number"])
+        return pd.DataFrame(self._scores(block), index=block.index, columns=self.names)
 
-
-def score_block(chunk: Any, *, work: Scoring, block_id: tuple[int, int] = (0, 0)) -> np.ndarray:
-    """Return the scores of a block of rows of an array, shape (m, k)."""
-    return work.part(chunk, block_id[0])[0]
-
-
-def score_partition(chunk: Any, *, work: Scoring, partition_info: Any = None) -> pd.DataFrame:
-    """Return the scores of a partition of a data frame, labelled."""
-    values, index = work.part(chunk, partition_info["number"])
-    return pd.DataFrame(values, index=index, columns=work.names)
+    def _scores(self, block: Block) -> np.ndarray:
+        if not block.values.shape[0]:
+            return np.empty((0, self.V.shape[1]))
+        return np.asarray(self.standard.project(block.values, self.V), dtype=float)
 
 
 def first_rows(chunk: pd.DataFrame, count: int) -> pd.DataFrame:
@@ -404,206 +318,40 @@ def first_rows(chunk: pd.DataFrame, count: int) -> pd.DataFrame:
     return chunk.iloc[:count].copy()
 
 
-#: Largest number of parts that one task merges.
-FAN_IN = 8
-#: Largest total size, in bytes (64 MB), of the parts that one task merges; two parts may exceed it.
-LARGEST_MERGE = 64 * 1024 * 1024
-#: Arguments up to this many bytes (1 MB) are sent with the task of each partition.
-LARGEST_SENT = 1024 * 1024
+def fan_in(begin: Callable[[], Any]) -> int:
+    """Return how many sums one task merges; fewer if they are large."""
+    size = getattr(sums_of(begin()), "nbytes", 0)
+    return max(2, min(MERGED, LARGEST_MERGE // max(size, 1)))
 
 
-def fan_in(work: Summing[Any]) -> int:
-    """Return how many parts one task merges; fewer if they are large."""
-    size = getattr(sums_of(work.begin()), "nbytes", 0)
-    return FAN_IN if size == 0 else max(2, min(FAN_IN, LARGEST_MERGE // size))
-
-
-def tree(parts: list[Any], work: Summing[Any], common: Any) -> Any:
-    """Return the delayed merge of all delayed `parts` by a tree, in their order whichever ends first.
-
-    `common` is `work` as :func:`shared` returns it.
-    """
-    from dask import annotate
-    from dask.delayed import delayed
-
-    many = fan_in(work)
-    merge = delayed(Summing.merged, pure=False)
-    level = 0
-    while level == 0 or len(parts) > 1:
-        groups = [parts[start : start + many] for start in range(0, len(parts), many)]
-        with annotate(priority=level + 1):  # merge first, so that sums of partitions do not pile up
-            parts = [
-                merge(common, group, dask_key_name=f"spcastat-merge-{work.token}-{level}-{place}")
-                for place, group in enumerate(groups)
-            ]
-        level += 1
-    return parts[0]
-
-
-def carried(work: Work, common: Any = None) -> Any:
-    """Return `work` as an argument for the tasks of partitions.
-
-    `work` is sent with each task, so that dask can fuse reading and summing into one task, and partitions are
-    never sent between workers. If it is larger than LARGEST_SENT, it is sent once to each worker instead;
-    `common` is the result of :func:`shared` for it, if there is one.
-    """
+def is_large(work: Summing[Any]) -> bool:
+    """Whether `work` should be sent once to each worker, and not with the task of each partition."""
     import cloudpickle
 
-    return (
-        work if len(cloudpickle.dumps(work)) <= LARGEST_SENT else shared(work) if common is None else common
-    )
-
-
-def shared(work: Work) -> Any:
-    """Return `work` as an argument that all tasks have in common."""
-    import cloudpickle
-    from dask.delayed import delayed
-
-    client = current_client()
-    if client is not None and len(cloudpickle.dumps(work)) > 4 * LARGEST_SENT and client.ncores():
-        # In the graph it would make dask warn of its size, with advice that does not apply.
-        return client.scatter(work, hash=False, broadcast=True)
-    return delayed(work, name=f"spcastat-work-{work.token}")
-
-
-def run(parts: list[Any], root: Any, work: Summing[A], what: str) -> Pass[A]:
-    """Compute the root of a tree on the user's scheduler, and report progress in partitions.
-
-    Parameters
-    ----------
-    parts : list of Delayed
-        The sum of each partition.
-    root : Delayed
-        From :func:`tree`.
-    work : Summing
-    what : str
-        The purpose of the pass, for the progress display.
-
-    Raises
-    ------
-    SpcaError
-        The error of a partition, with its name. FileError or DataError if a partition cannot be computed for
-        another reason.
-    """
-    with stage(what, len(parts), "partitions") as advance:
-        client = current_client()
-        if client is None:
-            return _locally(parts, root, work, advance)
-        return _on_cluster(client, parts, root, work, advance)
+    return len(cloudpickle.dumps(work)) > LARGEST_SENT
 
 
 def compute(collection: Any, name: str) -> Any:
-    """Compute a small collection; `name` describes it in messages.
+    """Compute a small collection on the user's scheduler; `name` describes it in messages.
 
     Raises
     ------
     SpcaError
-        As :func:`run`.
+        The error of a partition, with its name. FileError or DataError if it cannot be computed for another
+        reason.
     """
     try:
         return collection.compute()
     except (SpcaError, MemoryError):
         raise
     except Exception as error:
-        raise failure(error, name) from error
-
-
-def current_client() -> Any:
-    """Return the client of dask.distributed that computes by default, or None.
-
-    Also None inside a task on a worker, where dask's own compute() must be used so that other tasks can run.
-    """
-    from dask.base import get_scheduler
-
-    distributed = sys.modules.get("distributed")
-    owner = getattr(get_scheduler(), "__self__", None)
-    if distributed is None or not isinstance(owner, distributed.Client):
-        return None
-    try:
-        distributed.get_worker()
-    except ValueError:
-        return owner
-    return None
-
-
-def _on_cluster(
-    client: Any, parts: list[Any], root: Any, work: Summing[A], advance: Callable[[int], None]
-) -> Pass[A]:
-    from distributed import as_completed
-
-    *waiting, last = client.compute([*parts, root])
-    numbers = {future.key: number for number, future in enumerate(waiting)}
-    try:
-        for future in as_completed(waiting):
-            if future.status != "finished":
-                _raise(future, work.reading.name(numbers[future.key]))
-            # Only the merge needs this sum from here on; it is computed again if its worker is lost.
-            future.release()
-            advance(1)
-        try:
-            return last.result()
-        except (SpcaError, MemoryError):
-            raise
-        except Exception as error:
-            raise failure(error, f"The sum over the {work.reading.title}") from error
-    finally:
-        for future in [*waiting, last]:
-            future.release()
-
-
-def _raise(future: Any, name: str) -> None:
-    """Raise the error of a failed future of the partition called `name`."""
-    if future.status != "error":
-        raise DataError(f"{name} cannot be computed: its task is {future.status} on the cluster.")
-    error = future.exception()
-    found = failure(error, name)
-    raise found from (None if found is error else error)
-
-
-def _locally(parts: list[Any], root: Any, work: Summing[A], advance: Callable[[int], None]) -> Pass[A]:
-    from dask.callbacks import Callback
-
-    sums = {part.key for part in parts}
-    raised: list[BaseException] = []
-
-    def posttask(key: Any, *_: Any) -> None:
-        if key in sums:
-            try:
-                advance(1)
-            except BaseException as error:
-                raised.append(error)
-                raise
-
-    try:
-        with Callback(posttask=posttask):
-            return root.compute()
-    except (SpcaError, MemoryError):
-        raise
-    except Exception as error:
-        if raised:  # an error of the user's progress function
-            raise
-        raise failure(error, f"A partition of the {work.reading.title}") from error
-
-
-def failure(error: BaseException, name: str) -> Exception:
-    """Return an error of the package for an `error` in the computation of the partition called `name`."""
-    if isinstance(error, (SpcaError, MemoryError)):
-        return error
-    distributed = library_of(error) == "distributed"
-    lost = distributed or isinstance(error, (ConnectionError, TimeoutError))
-    family = FileError if isinstance(error, OSError) and not lost else DataError
-    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return family(f"{name} cannot be computed: {reason}")
+        lost = library_of(error) == "distributed" or isinstance(error, ConnectionError | TimeoutError)
+        family = FileError if isinstance(error, OSError) and not lost else DataError
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise family(f"{name} cannot be computed: {reason}") from error
 
 
 # --- the stream -----------------------------------------------------------------------------------
-
-
-#: Number of rows on which a formula is tested.
-HEAD = 100
-#: If the columns of an array are in several chunks, they are joined in blocks of rows of at most this many
-#: bytes (128 MB, dask's default).
-BLOCK_BYTES = 128 * 1024 * 1024
 
 
 class DaskStream(Stream):
@@ -615,8 +363,8 @@ class DaskStream(Stream):
     ----------
     data : dask.array.Array or dask.dataframe.DataFrame
         Each block of an array must have all columns.
-    weights : dask.array.Array of shape (n, 1), dask.dataframe.Series, or None
-        With the same partitions as the data.
+    weights : list of Delayed, or None
+        The weights of each partition.
     spec : Spec
     reading : Reading
         What tasks need to read a partition. Its `spec` may match columns by name where `spec` uses positions.
@@ -624,19 +372,15 @@ class DaskStream(Stream):
 
     local = False
 
-    def __init__(self, data: Any, weights: Any, spec: Spec, reading: Reading):
+    def __init__(self, data: Any, weights: list[Any] | None, spec: Spec, reading: Reading):
         self.spec = spec
         self.title = reading.title
-        self.weighted = weights is not None
+        self.weighted = weights is not None or reading.column is not None
         self._data = data
         self._weights = weights
         self._reading = reading
         self.rows = None if reading.starts is None else reading.starts[-1]
-        self._framed = isinstance(data._meta, pd.DataFrame)
-        self._rows: int | None = None
-        self._prints: dict[int, PartitionSums] | None = (
-            None  # of the first pass; later passes are compared with them
-        )
+        self._rows: int | None = None  # of the first pass; later passes are compared with them
 
     @property
     def anew(self) -> bool:  # type: ignore[override]  # the graph shows what has been persisted
@@ -680,7 +424,6 @@ class DaskStream(Stream):
     def _open_frame(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
         title = "dask data frame"
         exact = spec is None
-        data, reading = with_series(data, reading)
         if spec is None:
             # Columns of objects may hold numbers or text: some rows must be read.
             known = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
@@ -700,10 +443,14 @@ class DaskStream(Stream):
             # Raises the error now rather than when the scores are computed.
             wanted = Spec("frame", pd.Index(needed, tupleize_cols=False))
             read_block(wanted, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
-        elif len(needed) < len(data.columns):
+        by_column = isinstance(reading.weights, str)
+        column, weights = (reading.weights, None) if by_column else (None, reading.weights)
+        needed = needed if column is None else [*needed, column]
+        if set(needed) < set(data.columns):
             data = data[needed]
-        w, labelled = frame_weights(reading.weights, data)
-        return cls(data, w, spec, Reading(by_name, reading.na, title, exact, labelled=labelled))
+        w = weight_parts(weights, data)
+        labelled = _is_series(weights)
+        return cls(data, w, spec, Reading(by_name, reading.na, title, exact, None, column, labelled))
 
     @classmethod
     def _open_array(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
@@ -723,7 +470,7 @@ class DaskStream(Stream):
         starts = None
         if not np.isnan(rows).any():
             starts = tuple(int(start) for start in np.cumsum([0, *rows]))
-        w = array_weights(reading.weights, data)
+        w = weight_parts(reading.weights, data)
         return cls(data, w, spec, Reading(by_position, reading.na, title, exact, starts))
 
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
@@ -735,10 +482,21 @@ class DaskStream(Stream):
             The error of a partition, with its name. FileError or DataError if a partition cannot be computed
             for another reason; DataError if the number of rows is not that of the first pass.
         """
-        work = Summing(self._reading, begin)
-        common = shared(work)
-        parts = self._sums(work, common)
-        found = run(parts, tree(parts, work, common), work, what)
+        from dask import bag, delayed
+
+        chunks = np.ravel(self._data.to_delayed())
+        weights = self._weights or [None] * len(chunks)
+        work: Any = Summing(self._reading, begin)
+        if is_large(work):
+            work = delayed(work, traverse=False)
+        part = delayed(Summing.part)
+        pairs = enumerate(zip(chunks, weights, strict=True))
+        parts = bag.from_delayed([part(work, chunk, w, number) for number, (chunk, w) in pairs])
+        # a bag reads and sums up a partition in one task, so that the rows are not sent between workers
+        total = parts.reduction(itemgetter(0), merged, split_every=fan_in(begin)).to_delayed()
+        with stage(what, len(chunks), "partitions") as advance:
+            found: Pass[A] = compute(total, f"A partition of the {self.title}")
+            advance(len(chunks))
         unpack = getattr(sums_of(found.result), "unpack", None)
         if unpack is not None:
             unpack()
@@ -749,11 +507,6 @@ class DaskStream(Stream):
                 "computed in each pass and must give the same rows; persist() it, or write it to a file."
             )
         self._rows = rows
-        if self._prints is None:
-            self._prints = found.tally.prints
-        for number, one in found.tally.prints.items():
-            if not self._prints[number].agrees(one):
-                raise self._reading.changed(number)
         return found
 
     def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
@@ -772,54 +525,16 @@ class DaskStream(Stream):
             and divisions of the data; an array has shape (n, k), with unknown numbers of rows if rows may be
             dropped.
         """
-        scoring = Scoring(self._reading, standard, V, names, prints=self._prints or {})
-        work = carried(scoring)
-        if self._framed:
+        scoring = Scoring(self._reading, standard, V, names)
+        if not _is_array(self._data):
             index = self._data._meta.index
             meta = pd.DataFrame(np.empty((0, len(names))), index=index[:0], columns=names)
-            return self._data.map_partitions(
-                score_partition, work=work, meta=meta, enforce_metadata=False, token="spcastat-scores"
-            )
+            return self._data.map_partitions(scoring.of_partition, meta=meta, enforce_metadata=False)
         rows = self._data.chunks[0]
         if self._reading.na == "drop":
             rows = (np.nan,) * len(rows)
-        return self._data.map_blocks(
-            score_block,
-            work=work,
-            chunks=(rows, (len(names),)),
-            dtype=np.float64,
-            meta=np.array(()),
-            name=f"spcastat-scores-{scoring.token}",
-        )
-
-    def _sums(self, work: Summing[Any], common: Any) -> list[Any]:
-        """Return the delayed sum of each partition."""
-        data = [self._data] if self._weights is None else [self._data, self._weights]
-        sent = carried(work, common)
-        if self._framed:
-            from dask.dataframe import map_partitions
-
-            sums = map_partitions(
-                sum_partition,
-                *data,
-                meta=self._data._meta.iloc[:, :0],
-                enforce_metadata=False,
-                token="spcastat-sum",
-                work=sent,
-            )
-            return list(sums.to_delayed())
-        from dask.array import map_blocks
-
-        sums = map_blocks(
-            sum_block,
-            *data,
-            chunks=(self._data.chunks[0], (1,)),
-            dtype=object,
-            meta=np.array((), dtype=object),
-            name=f"spcastat-sum-{work.token}",
-            work=sent,
-        )
-        return list(sums.to_delayed().ravel())
+        chunks = rows, (len(names),)
+        return self._data.map_blocks(scoring.of_block, chunks=chunks, dtype=np.float64, meta=np.array(()))
 
 
 _ALLOWED = (

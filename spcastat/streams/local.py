@@ -15,7 +15,7 @@ from spcastat.linalg.standardisation import Standardisation
 from spcastat.progress import stage
 from spcastat.reading.checks import read_weights, require_weight
 from spcastat.reading.design import PLAIN, ReadOptions, Spec
-from spcastat.streams.base import Block, Pass, RowHash, Stream, Tally
+from spcastat.streams.base import Block, Pass, Stream, Tally
 from spcastat.streams.read import read_block, spec_of
 from spcastat.streams.sources import Chunks
 
@@ -50,7 +50,6 @@ class LocalStream(Stream):
         self._weights = None if named or reading.weights is None else _by_position(reading.weights, chunks)
         self.weighted = reading.weights is not None
         self._tally: Tally | None = None
-        self._trail: RowHash | None = None  # of the first pass; later passes are compared with it
         self.spec = spec or self._learn(reading)
 
     def _learn(self, reading: ReadOptions) -> Spec:
@@ -72,19 +71,13 @@ class LocalStream(Stream):
         return None if self._tally is None else self._tally.rows
 
     def blocks(self, what: str) -> Iterator[Block]:
-        tally, trail, first, agreed = Tally(), RowHash(), 0, 0
+        tally, first = Tally(), 0
         with stage(what, self.chunks.total, "rows") as advance:
             for name, chunk in self.chunks.walk(self._needed()):
                 block = self._read(chunk, name, first)
                 rows = block.values.shape[0] + block.dropped
                 first += rows
                 tally.count(block)
-                trail.add(block.values, first)
-                if self._trail is not None:
-                    if not trail.agrees(self._trail, first):
-                        raise self._changed(name, agreed, first)
-                    if first in self._trail.marks:
-                        agreed = first
                 yield block
                 advance(rows)
         if self._weights is not None and len(self._weights) != first:
@@ -93,20 +86,10 @@ class LocalStream(Stream):
             self._tally = tally
         elif (tally.rows, tally.dropped) != (self._tally.rows, self._tally.dropped):
             raise DataError(
-                f"{self._start()} gave {self._tally.rows + self._tally.dropped} rows at first and "
-                f"{tally.rows + tally.dropped} when it was walked over again. It must give the same chunks: "
-                "functions open their source again, e.g. lambda: pd.read_csv(path, chunksize=100_000)."
+                f"{self._start()} gave {self._tally.counts()} at first and {tally.counts()} when it was read "
+                "again. It must give the same chunks: functions open their source again, e.g. "
+                "lambda: pd.read_csv(path, chunksize=100_000)."
             )
-        if self._trail is None:
-            self._trail = trail
-
-    def _changed(self, name: str, start: int, stop: int) -> DataError:
-        return DataError(
-            f"{name} ({_range(start, stop)}) has other numbers than when it was first read. {self._start()} "
-            "must give the same rows in the same order every time, as long as the fit is in use: leave files "
-            "unchanged, let functions open their source again, and draw from a fixed seed. Fit "
-            "again for the new numbers."
-        )
 
     def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
         result, tally = begin(), Tally()

@@ -18,10 +18,10 @@ from spcastat.reading.design import PLAIN, ReadOptions, Spec
 from spcastat.reading.frames import (
     Table,
     array_labels,
+    checked_sparse,
     numbers,
     open_table,
     require_unique,
-    sound,
     take_weights,
 )
 from spcastat.reading.model_matrix import TRIED, learnt
@@ -144,7 +144,7 @@ def _open(chunk: Any) -> Table:
     ):
         from scipy.sparse import csr_array
 
-        matrix = csr_array(sound(chunk))
+        matrix = csr_array(checked_sparse(chunk))
         n, p = matrix.shape
         if p and matrix.has_canonical_format:
             return Table(matrix, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)

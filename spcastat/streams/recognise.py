@@ -65,6 +65,13 @@ def open_chunks(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
             f"na={reading.na!r} was given with rows that come in chunks; it needs them in memory. Give a "
             "table that fits into memory, such as a sample, or na='drop'."
         )
+    if reading.grouping:
+        name = reading.grouping[0]
+        raise OptionError(
+            f"{name}={shown(getattr(reading, name))} was given with rows that come in chunks; draws of them "
+            "are of a sample of single rows. Give a table that fits into memory, such as a sample of whole "
+            "clusters."
+        )
     if chunks is not None:
         return LocalStream(chunks, reading, spec)
     from spcastat.streams.dask import DaskStream
@@ -146,8 +153,9 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
     raise DataError(
         f"Data of type {type(data).__name__} were given, {shown(str(data))}"
         f"{'' if there else ', and there is no such file'}; a path must be to a Parquet file, to a folder of "
-        "these, or to a table of text whose name ends in .csv, .tsv or .tab. Read another file first, with "
-        "pd.read_excel(path), or give what reads chunks: lambda: pd.read_csv(path, chunksize=100_000)."
+        "these, to a table of text whose name ends in .csv, .tsv or .tab, or to a file of SPSS (.sav) or "
+        "Stata (.dta). Read another file first, with pd.read_excel(path), or give what reads chunks: "
+        "lambda: pd.read_csv(path, chunksize=100_000)."
     )
 
 

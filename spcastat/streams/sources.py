@@ -17,7 +17,7 @@ from spcastat.config import library_of, offers, one_line
 from spcastat.errors import DataError, FileError, SpcaError
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.frames import axes_of, column_labels, frame_of, in_memory
-from spcastat.reading.textfiles import TextTable, usual_separator
+from spcastat.reading.textfiles import TextOptions, TextTable, usual_separator
 
 #: A block of rows has about this many numbers (4 MB of float64).
 BLOCK_SIZE = 500_000
@@ -225,7 +225,7 @@ def text_chunks(path: str | os.PathLike[str]) -> Chunks:
         As :class:`spcastat.reading.textfiles.TextTable` does.
     """
     file = Path(path).absolute()  # the working directory may change before the next pass
-    table = TextTable(str(file), usual_separator(path) or ",")
+    table = TextTable(str(file), TextOptions(usual_separator(path) or ","))
     read = partial(table.chunks, rows_at_once(len(table.columns)))
     return Chunks(f"text file {one_line(file.name, 100)}", read, table.rows, [file], article="")
 

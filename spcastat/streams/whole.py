@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.reading.textfiles import FILES, TextTable, holds_at_most, usual_separator
+from spcastat.reading.labelled import is_labelled_file, read_labelled
+from spcastat.reading.textfiles import (
+    FILES,
+    TextOptions,
+    TextTable,
+    holds_at_most,
+    may_be_matrix,
+    usual_separator,
+)
 from spcastat.streams.recognise import chunks_of_path
 from spcastat.streams.sources import Chunks
 
@@ -26,7 +34,8 @@ def read_whole(data: Any) -> Any:
     Parameters
     ----------
     data : object
-        A path to a text table or to a Parquet file, a folder of Parquet files, a pattern, or a list of paths.
+        A path to a text table, to a file of Parquet, SPSS or Stata, to a folder of Parquet files, a pattern,
+        or a list of paths.
 
     Returns
     -------
@@ -37,12 +46,16 @@ def read_whole(data: Any) -> Any:
     ------
     DataError, FileError, OptionError, DuplicateNamesError
         As :func:`spcastat.streams.recognise.open_chunks` does.
+    FileError, OptionError, ColumnTypeError
+        As :func:`spcastat.reading.labelled.read_labelled` does.
     """
+    if isinstance(data, str | os.PathLike) and is_labelled_file(data) and os.path.isfile(data):
+        return _marked(read_labelled(data), [Path(data).absolute()])
     if isinstance(data, str | os.PathLike) and usual_separator(data) is not None and os.path.isfile(data):
-        if not holds_at_most(data, LARGEST_TEXT):
+        if not fits_in_memory(data):
             return data
         file = Path(data).absolute()
-        return _marked(TextTable(str(file), usual_separator(data) or ",").read(), [file])
+        return _marked(TextTable(str(file), TextOptions(usual_separator(data) or ",")).read(), [file])
     found = chunks_of_path(data)
     if found is None or found.size is None or found.size > LARGEST_PARQUET:
         return data
@@ -51,9 +64,12 @@ def read_whole(data: Any) -> Any:
 
 
 def fits_in_memory(path: str | os.PathLike[str]) -> bool:
-    """Whether a text table or a Parquet file is small enough to be read as a whole."""
+    """Whether a text table or a Parquet file is small enough to be read as a whole.
+
+    So is any text table with as many rows as columns, to see whether it is a covariance matrix.
+    """
     if usual_separator(path) is not None:
-        return holds_at_most(path, LARGEST_TEXT)
+        return holds_at_most(path, LARGEST_TEXT) or may_be_matrix(path)
     found = chunks_of_path(path)
     return found is not None and found.size is not None and found.size <= LARGEST_PARQUET
 

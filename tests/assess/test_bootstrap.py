@@ -185,6 +185,10 @@ def test_components_that_are_not_found_are_marked(planted):
         assert unsaid not in plain(text)
     with pytest.raises(OptionError, match=r"choice= is an analysis of other data"):
         fit.bootstrap(20, choice=sp.choose_k(planted.iloc[:60]))
+    whole = sp.choose(planted, cards=[3, 4], effort="quick", n_draws=99)
+    assert fit.bootstrap(20, choice=whole)._state.record.k_found == whole.k
+    with pytest.raises(OptionError, match="it must be what choose_k"):
+        fit.bootstrap(20, choice=sp.choose(planted, k=2, cards=[3, 4], effort="quick"))
     with pytest.raises(OptionError, match=r"choice=2 was given; it must be what choose_k\(\) returned"):
         fit.bootstrap(20, choice=2)
     chosen = sp.choose(planted).fit

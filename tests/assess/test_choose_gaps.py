@@ -8,9 +8,11 @@ import pytest
 
 import spcastat as sp
 from spcastat.assess.draws import Rules, seed_of
-from spcastat.assess.folds import PlainRows, RowFolds, measured_cells, random_labels
+from spcastat.assess.folds import PlainRows, RowFolds, measured_cells
 from spcastat.assess.refit import SparseModel
+from spcastat.assess.row_groups import RowGroups
 from spcastat.errors import ConstantColumnError, MissingValuesError, OptionError
+from spcastat.fit.inputs import opened
 from spcastat.linalg.operators import Gram
 from spcastat.reading.missing_values import em_moments
 
@@ -95,7 +97,8 @@ def moments(na: str, training: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def test_the_error_is_that_of_a_plain_loop_over_folds_and_cells(X, na, scale):
     """One component with every variable is the first eigenvector: nothing of the search is in doubt."""
     choice = sp.choose(X, k=1, cards=[10], by="cv", na=na, scale=scale, folds=3, rng=SEED, **CHEAP)
-    labels = random_labels(len(X), 3, 1, np.random.default_rng([seed_of(SEED), 2]))[0]
+    source = opened(X, None, {"na": na, "scale": scale}, None)[0].source("")
+    labels = RowGroups.of(source).folds(3, 1, np.random.default_rng([seed_of(SEED), 2]))[0]
     press = total = 0.0
     for fold in range(3):
         mean, S = moments(na, X[labels != fold])
@@ -167,15 +170,18 @@ def test_what_a_formula_learns_it_learns_without_the_fold_and_its_gaps(X):
 
 @pytest.mark.parametrize("na", ["em", "pairwise"])
 def test_a_column_that_a_fold_takes_away_is_named(X, na):
-    labels = random_labels(len(X), 5, 1, np.random.default_rng([seed_of(SEED), 2]))[0]
+    labels = np.arange(len(X)) % 5
     rare = pd.Series(np.nan, X.index)
     rare[np.flatnonzero(labels == 2)] = np.arange((labels == 2).sum()) * 1.0
-    with pytest.raises(MissingValuesError, match=r"Without fold 3 of 5: 1 column without any value: 'rare'"):
-        sp.choose(X.assign(rare=rare), k=2, cards=[2], na=na, rng=SEED)
     still = X["v0"].where(labels == 2, 1.0)
-    words = "Without fold 3 of 5: The values measured in 1 column do not vary: 'still'"
-    with pytest.raises(ConstantColumnError, match=words):
-        sp.choose(X.assign(still=still), k=2, cards=[2], na=na, rng=SEED)
+    for data, error, words in (
+        (X.assign(rare=rare), MissingValuesError, "1 column without any value: 'rare'"),
+        (X.assign(still=still), ConstantColumnError, "The values measured in 1 column do not vary: 'still'"),
+    ):
+        rules = Rules(True, False, data.columns, how=na)
+        folds = RowFolds(PlainRows(data.to_numpy()), None, labels[None], rules, k=2)
+        with pytest.raises(error, match=f"Without fold 3 of 5: {words}"):
+            folds.split(2)
 
 
 def test_other_refusals(X):

@@ -33,8 +33,8 @@ def test_the_default_grid_of_wide_rows_ends_at_their_rank_and_has_all_variables(
     # n nonzeros give any scores; between them and all variables each fit would cost more and say nothing
     X = np.random.default_rng(0).standard_normal((16, 40))
     X = scipy.sparse.csr_array(X) if sparse else X
-    assert list(sp.spca_path(X, 1)) == [*range(1, 16), 40]
-    assert list(sp.spca_path(X, 1, center=False)) == [*range(1, 17), 40]
+    assert list(sp.spca_path(X, 1, effort="quick")) == [*range(1, 16), 40]
+    assert list(sp.spca_path(X, 1, center=False, effort="quick")) == [*range(1, 17), 40]
 
 
 def test_cardinalities_are_sorted_and_taken_once():
@@ -107,7 +107,7 @@ def test_a_path_is_as_good_as_the_same_calls_and_never_falls(R, objective, effor
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "k"), [("wine", 3), ("wine", 5), ("diabetes", 3), ("pitprops", 6)])
+@pytest.mark.parametrize(("name", "k"), [("wine", 3), ("diabetes", 3)])
 def test_default_paths_of_small_tables_are_as_good_as_their_calls(R, name, k):
     S = R
     if name != "pitprops":

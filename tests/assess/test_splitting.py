@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
 
 import spcastat as sp
-from spcastat.assess.draws import draw_generator
+from spcastat.assess.draws import draw_generator, sampler_of
 from spcastat.assess.samples import combined_p_values, with_others
-from spcastat.errors import DataWarning, OptionError
+from spcastat.errors import OptionError
 from spcastat.linalg.operators import Gram
+from tests.conftest import source_of
 
 
 def rows_of(kind, seed):
@@ -68,8 +67,8 @@ def test_intervals_cover_the_true_correlation(kind):
 def test_correlations_are_those_of_scores_of_the_other_variables(fit, planted):
     X = planted.to_numpy()
     frame = fit.split_inference(50).conf_int()
-    order = draw_generator(0, 0).permutation(len(X))
-    second = X[np.sort(order[len(X) // 2 :])]
+    half = sampler_of(source_of(planted), False, None, "a test").halves(draw_generator(0, 0))[1]
+    second = X[half.groups.rows]
     for _, part in frame.groupby("component"):
         columns = planted.columns.get_indexer(part["term"])
         w = part["loading"].to_numpy()
@@ -142,24 +141,6 @@ def test_a_component_of_one_variable_is_blank(planted, tmp_path):
     loaded = sp.load(tmp_path / "a.spca").resampled["split_inference"]
     pd.testing.assert_frame_equal(loaded.conf_int(), found.conf_int(), check_exact=True)
     pd.testing.assert_frame_equal(loaded.p_values, found.p_values, check_exact=True)
-
-
-def test_intervals_of_earlier_versions_are_left_out_with_a_warning(planted, tmp_path):
-    fit = sp.spca(planted, 2, 4)
-    fit.split_inference(5)
-    split = fit._state.trust.split
-
-    @dataclasses.dataclass
-    class Earlier:
-        places: np.ndarray = dataclasses.field(default_factory=split.places.copy)
-        estimate: np.ndarray = dataclasses.field(default_factory=split.loadings.copy)
-
-    trust = dataclasses.replace(fit._state.trust, split=Earlier())
-    fit._state = dataclasses.replace(fit._state, trust=trust)
-    fit.save(tmp_path / "a.spca")
-    with pytest.warns(DataWarning, match=r"intervals of split_inference\(\) of an earlier version"):
-        loaded = sp.load(tmp_path / "a.spca")
-    assert "split_inference" not in loaded.resampled
 
 
 @pytest.mark.parametrize("repeats", [0, 1.5, 10**6])

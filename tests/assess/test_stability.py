@@ -18,7 +18,7 @@ def test_halves_are_complementary(planted):
     sampler = sampler_of(source_of(planted), False, None, "a test")
     first, second = sampler.halves(np.random.default_rng(0))
     assert (first.n, second.n) == (60, 60)
-    assert sorted([*first.units, *second.units]) == list(range(120))
+    assert sorted([*first.groups.rows, *second.groups.rows]) == list(range(120))
 
 
 def test_halves_of_a_covariance_matrix_add_up_to_it():

@@ -1,14 +1,16 @@
-"""Draws of rows that are never all in memory: one pass, and the distributions that draws in memory have."""
+"""Draws of rows that are never all in memory: those of a sample of the rows, which the print states."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse, stats
 
 import spcastat as sp
-from spcastat.assess.subsets import DrawSums
-from spcastat.errors import NoRowsError, WeightsError
+from spcastat.assess import subsets
+from spcastat.assess.subsets import SampledRows
+from spcastat.errors import OptionError, WeightsError
 
 N = 240
 
@@ -27,51 +29,72 @@ def pieces(rows):
     return sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3)
 
 
-def test_counts_are_poisson_and_halves_complete_one_another():
-    """4 standard errors: of the mean and variance of 40 x 500 Poisson counts, of halves of 500 rows."""
-    X = np.random.default_rng(0).normal(size=(500, 2))
-    sums = DrawSums(2, 0, 40, 7)
-    sums.add(X, None)
-    weights = np.array([part.weight for part in sums.parts])
-    assert abs(weights.mean() / 500 - 1) < 4 / np.sqrt(40 * 500)
-    assert abs(weights.var(ddof=1) / 500 - 1) < 4 * np.sqrt(2 / 39)
-    different = np.mean(sums.rows) / 500
-    assert abs(different - (1 - np.exp(-1))) < 4 * np.sqrt(0.2325 / (40 * 500))
-    halves = DrawSums(2, 10, 0, 7)
-    halves.add(X, None)
-    for first, second in zip(halves.parts[::2], halves.parts[1::2], strict=True):
-        assert first.weight + second.weight == 500
-        assert abs(first.weight - 250) < 4 * np.sqrt(125)
-        total = (first.weight * first.mean + second.weight * second.mean) / 500
-        np.testing.assert_allclose(total, X.mean(axis=0), atol=1e-12)
-
-
-def test_equal_rows_are_drawn_each_for_itself():
-    X = np.ones((400, 2))
-    sums = DrawSums(2, 0, 30, 0)
-    sums.add(X, None)
-    weights = np.array([part.weight for part in sums.parts])
-    # 400 times one Poisson variable would have a standard deviation of 400 instead of 20
-    assert 10 < weights.std() < 30
-
-
-def test_standard_errors_are_those_of_draws_in_memory(rows, pieces):
-    inside = sp.spca(rows, 2, 3).bootstrap(600).conf_int().set_index("term")
-    outside = pieces.bootstrap(600).conf_int().set_index("term")
-    strong = inside.index[inside["estimate"] != 0]
-    # two estimates of a standard error from 600 draws each: 4 times sqrt(2 / (2 x 600))
-    np.testing.assert_allclose(outside.loc[strong, "std_error"], inside.loc[strong, "std_error"], rtol=0.17)
-    np.testing.assert_allclose(outside.loc[strong, "estimate"], inside.loc[strong, "estimate"], atol=1e-8)
-
-
-def test_draws_do_not_depend_on_the_size_of_chunks(rows, pieces):
-    other = sp.spca([rows.iloc[:7], rows.iloc[7:180], rows.iloc[180:]], 2, 3)
+def test_few_rows_are_drawn_as_in_memory(rows, pieces):
+    inside = sp.spca(rows, 2, 3)
     for one, two in (
-        (pieces.bootstrap(12).conf_int(), other.bootstrap(12).conf_int()),
-        (pieces.split_inference(12).conf_int(), other.split_inference(12).conf_int()),
+        (pieces.bootstrap(12).conf_int(), inside.bootstrap(12).conf_int()),
+        (pieces.bootstrap(12).variance_ci(), inside.bootstrap(12).variance_ci()),
+        (pieces.split_inference(12).conf_int(), inside.split_inference(12).conf_int()),
+        (pieces.test_loadings(19).table, inside.test_loadings(19).table),
     ):
-        pd.testing.assert_frame_equal(one, two, rtol=1e-6)
-    pd.testing.assert_frame_equal(pieces.stability(6).frequency, other.stability(6).frequency)
+        pd.testing.assert_frame_equal(one, two, rtol=1e-7, atol=1e-9)
+    pd.testing.assert_frame_equal(pieces.stability(6).frequency, inside.stability(6).frequency)
+    assert "sample" not in str(pieces.bootstrap(12))
+
+
+def test_a_choice_for_few_rows_is_that_in_memory(rows):
+    inside, outside = (sp.choose(data, cards=[2, 3, 4]) for data in (rows, [rows.iloc[:7], rows.iloc[7:]]))
+    pd.testing.assert_frame_equal(inside.table, outside.table, rtol=1e-7)
+    pd.testing.assert_frame_equal(inside.k_choice.table, outside.k_choice.table, rtol=1e-7)
+
+
+def test_every_row_is_drawn_with_equal_probability(rows):
+    """Chi-squared test of how often each of 240 rows is in 200 samples of 60."""
+    X, counts = rows.to_numpy(), np.zeros(N)
+    place = pd.Series(range(N), index=X[:, 0])
+    for seed in range(200):
+        sample = SampledRows(60, seed)
+        for part in np.split(X, [50, 130]):
+            sample.add(part, None)
+        counts[place[sample.X[:, 0]]] += 1
+    assert counts.sum() == 200 * 60
+    statistic = ((counts - 50.0) ** 2 / (200 * 0.25 * 0.75)).sum() * (N - 1) / N
+    assert 1e-4 < stats.chi2(N - 1).sf(statistic) < 1 - 1e-4
+
+
+def test_the_sample_does_not_depend_on_the_chunks_nor_on_zeros_being_stored(rows):
+    X = rows.where(rows > 0.5, 0.0).to_numpy()
+    w = np.random.default_rng(1).integers(0, 3, N).astype(float)
+    found = []
+    for cuts, kind in (([100], np.asarray), ([7, 180], np.asarray), ([7, 180], sparse.csr_array)):
+        parts = [SampledRows(50, 3) for _ in range(2)]
+        for number, (part, weight) in enumerate(zip(np.split(X, cuts), np.split(w, cuts), strict=True)):
+            parts[0].add(kind(part), weight)
+            assert number < 3
+        parts[0].merge(parts[1])
+        drawn = parts[0].X.toarray() if sparse.issparse(parts[0].X) else parts[0].X
+        found.append((drawn, parts[0].weights))
+    for drawn, weights in found:
+        np.testing.assert_array_equal(drawn, found[0][0])
+        np.testing.assert_array_equal(weights, found[0][1])
+        assert (weights > 0).all()
+
+
+def test_a_sample_says_so_also_in_files(rows, monkeypatch, tmp_path):
+    monkeypatch.setattr(subsets, "MOST_ROWS", 150)
+    data = [rows.iloc[:100], rows.iloc[100:]]
+    fit = sp.spca(data, 2, 3)
+    said = "a sample of 150 of 240 rows"
+    for result in (fit.bootstrap(9), fit.stability(3), fit.split_inference(9), fit.test_loadings(9)):
+        assert said in " ".join(str(result).split())
+    choice = sp.choose(data, cards=[3])
+    assert said in str(choice)
+    assert said in str(sp.choose_k(data))
+    assert choice.fit._state.record.n == N  # the fit has all rows
+    np.testing.assert_allclose(choice.fit.loadings, sp.spca(rows, choice.k, 3).loadings, atol=1e-7)
+    fit.save(tmp_path / "fit.spca")
+    assert said in str(sp.load(tmp_path / "fit.spca").resampled["bootstrap"])
+    assert "held" in str(sp.compare({"a": fit, "b": sp.spca(data, 2, 4)}, held_out=True)).lower()
 
 
 @pytest.mark.slow  # processes are started as for intervals: test_bootstrap.py
@@ -84,38 +107,22 @@ def test_weights_are_numbers_of_equal_rows(rows):
     w = np.random.default_rng(1).integers(0, 3, N)
     weighted = sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3, weights=w)
     repeated = sp.spca(rows.iloc[np.repeat(np.arange(N), w)], 2, 3)
-    a, b = (fit.bootstrap(400).conf_int() for fit in (weighted, repeated))
-    np.testing.assert_allclose(a["std_error"][:6], b["std_error"][:6], rtol=4 * np.sqrt(1 / 400))
-    assert weighted.stability(10).similarity.min() > 0.9
+    a, b = (fit.bootstrap(20).conf_int() for fit in (weighted, repeated))
+    pd.testing.assert_frame_equal(a, b, rtol=1e-7, atol=1e-9)
     parts = sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3, weights=np.full(N, 1.5))
     with pytest.raises(WeightsError, match="whole"):
         parts.bootstrap(9)
 
 
-def test_scaled_draws_are_scaled_anew(rows):
-    scaled = sp.spca([rows.iloc[:100], rows.iloc[100:]], 1, 8, scale=True).bootstrap(20)
-    # every variable in one component: correlation matrices of trace 8, whose first eigenvalue varies
-    assert scaled.variance_ci()["upper"].iloc[0] < 8.0
-    inside = sp.spca(rows, 1, 8, scale=True).bootstrap(400).variance_ci()["std_error"].iloc[0]
-    outside = sp.spca([rows], 1, 8, scale=True).bootstrap(400).variance_ci()["std_error"].iloc[0]
-    assert outside == pytest.approx(inside, rel=4 * np.sqrt(1 / 400))
-
-
-def test_what_takes_too_much_is_refused_with_what_would_do(pieces):
-    wide = sp.spca([np.random.default_rng(0).normal(size=(30, 300))], 1, 3)
-    with pytest.raises(NoRowsError, match=r"800 of 300 variables would take 0.576 GB.*that is 711. Ask for"):
-        wide.bootstrap(800)
-    with pytest.raises(NoRowsError, match="in chunks are not all in memory"):
-        pieces.test_loadings(9)
+def test_clusters_of_rows_in_chunks_are_refused(rows):
+    data = [rows.iloc[:100], rows.iloc[100:]]
+    for name, value in (("clusters", np.arange(N)), ("strata", np.arange(N)), ("block_length", 5)):
+        with pytest.raises(OptionError, match=f"{name}=.* in chunks"):
+            sp.spca(data, 2, 3, **{name: value})
 
 
 def test_partitions_of_dask_are_drawn_where_they_lie(rows):
     dd = pytest.importorskip("dask.dataframe")
     fit = sp.spca(dd.from_pandas(rows, npartitions=3), 2, 3)
-    found = fit.bootstrap(300).conf_int().set_index("term")
-    inside = sp.spca(rows, 2, 3).bootstrap(300).conf_int().set_index("term")
-    strong = inside.index[inside["estimate"] != 0]
-    np.testing.assert_allclose(
-        found.loc[strong, "std_error"], inside.loc[strong, "std_error"], rtol=4 * np.sqrt(1 / 300)
-    )
-    assert (fit.stability(8).similarity > 0.9).all()
+    found = fit.bootstrap(12).conf_int()
+    pd.testing.assert_frame_equal(found, sp.spca(rows, 2, 3).bootstrap(12).conf_int(), rtol=1e-6, atol=1e-8)

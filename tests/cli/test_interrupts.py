@@ -45,9 +45,15 @@ def _started(folder, *options: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("jobs", [(), ("--jobs", "2")], ids=["one process", "two workers"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_end_before_all_draws(tmp_path, jobs, number, code):
+@pytest.mark.parametrize(
+    ("number", "code", "jobs"),
+    [
+        (signal.SIGINT, 130, ()),
+        pytest.param(signal.SIGINT, 130, ("--jobs", "2"), marks=pytest.mark.slow),
+        (signal.SIGTERM, 143, ("--jobs", "2")),
+    ],
+)
+def test_an_end_before_all_draws(tmp_path, number, code, jobs):
     process = _started(tmp_path, *jobs)
     process.send_signal(number)
     # communicate() returns when every process that holds the pipes has ended

@@ -1,9 +1,8 @@
-"""What ``spcastat fit`` prints in every format, ``spcastat plot``, and completion in the shell."""
+"""What ``spcastat fit`` and ``spcastat show`` print in every format, and ``spcastat plot``."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,8 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
-from spcastat.cli import names
 from spcastat.cli.fit_command import named_value
 from spcastat.cli.plot_command import KINDS
-from spcastat.errors import OptionError
 from spcastat.results.fit import SpcaResult
 
 FIT = ["fit", "pitprops", "--k", "2", "--card", "4", "--method", "greedy"]
@@ -40,6 +37,22 @@ def summary():
 def test_every_format_is_that_of_the_summary(capsys, summary, kind):
     found = out_of(capsys, *FIT, "--format", kind)
     assert found.strip() == getattr(summary, f"as_{kind}")().strip()
+
+
+@pytest.mark.parametrize("kind", ["text", "html", "latex", "markdown", "json"])
+def test_a_saved_fit_is_shown_as_it_was_printed(capsys, tmp_path, kind):
+    path = tmp_path / "fit.spca"
+    printed = out_of(capsys, *FIT, "--format", kind, "--save", path)
+    assert out_of(capsys, "show", path, "--format", kind) == printed
+
+
+def test_a_saved_fit_is_shown_with_the_results_of_resampling(capsys, tmp_path):
+    path = tmp_path / "fit.spca"
+    fit = sp.spca(sp.datasets.load_wine(), 2, 4, scale=True, method="greedy")
+    stability = fit.stability(4)
+    fit.save(path)
+    found = out_of(capsys, "show", path)
+    assert found == f"{fit}\n\n{stability}\n"
 
 
 def test_options_of_tables(capsys, summary):
@@ -190,39 +203,7 @@ def test_a_size_that_is_none(capsys, tmp_path):
     assert "it takes inches" in capsys.readouterr().err
 
 
-# --- completion ---------------------------------------------------------------------------------
-
-
-def test_the_shell_is_given_names(monkeypatch, tmp_path):
-    """The words that argcomplete writes where the shell has asked in its way."""
-    pytest.importorskip("argcomplete")
-    from argcomplete import CompletionFinder
-
-    from spcastat.cli import prepare
-
-    parser = cli._parser()
-    prepare(parser)
-    finder = CompletionFinder(parser)
-    assert {"fit", "plot", "choose"} <= set(finder._get_completions([], "", "", None))
-    methods = finder._get_completions(["spcastat", "fit", "pitprops", "--method"], "gr", "", None)
-    assert [one.strip() for one in methods] == ["greedy"]
-    kinds = finder._get_completions(["spcastat", "plot"], "plot_s", "", None)
-    assert [one.strip() for one in kinds] == ["plot_scores"]
-
-
-def test_completed_names_are_those_that_are_taken():
-    assert "joint" in set(names()["method"])
-    assert {"adjusted", "pev"} <= set(names()["objective"])
-    assert all(map(list, names().values()))
-
-
-@pytest.mark.parametrize("name", ["by", "rule", "each"])
-def test_completed_names_of_a_choice_are_all_that_it_takes(name, pitprops):
-    """The message that refuses another name lists those that are allowed."""
-    with pytest.raises(OptionError) as found:
-        sp.choose(pitprops, k=2, **{name: "nothing"})
-    allowed = re.findall("'([a-z0-9]+)'", str(found.value).partition("allowed are")[2])
-    assert set(names()[name]) == set(allowed)
+# --- values on the command line -------------------------------------------------------------------
 
 
 def test_true_and_false_of_a_shell():

@@ -13,10 +13,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import spcastat as sp
 from spcastat.cli import main
 from spcastat.cli.input_tables import read_new
-from spcastat.errors import DuplicateNamesError, FileError
-from spcastat.reading.textfiles import TextTable, column_names, in_python
+from spcastat.errors import DataError, DuplicateNamesError, FileError
+from spcastat.reading.textfiles import TextOptions, TextTable, column_names, in_python
+from spcastat.streams import whole
 
 from .calls import TABLE, TEXTS, make_workbooks
 
@@ -27,7 +29,7 @@ TRUE = pd.DataFrame(
 
 def read(path, **given):
     """Read a file as the command does."""
-    names = ("index_col", "sep", "decimal", "header", "encoding", "sheet")
+    names = ("index_col", "sep", "decimal", "header", "encoding", "sheet", "na_values", "skip_rows", "codes")
     return read_new(argparse.Namespace(data=str(path), **(dict.fromkeys(names) | given)))
 
 
@@ -45,7 +47,7 @@ def written(tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        *("ok.csv", "ok.tsv", "tabs.csv", "bars.csv", "crlf.csv", "cr.csv", "blanklines.csv"),
+        *("ok.csv", "ok.tsv", "crlf.csv", "cr.csv", "blanklines.csv"),
         *("ok.csv.gz", "ok.csv.bz2", "ok.tsv.xz", "bom.csv", "utf16.csv", "utf16be.csv", "utf32.csv"),
     ],
 )
@@ -54,32 +56,49 @@ def test_every_notation_of_a_table_gives_its_numbers(written, name):
 
 
 @pytest.mark.parametrize("name", ["semicolon.csv", "semicolon.tsv"])
-def test_decimal_commas_are_decimals(written, name, capsys):
+def test_decimal_commas_are_decimals(written, name):
     expected = TRUE.copy()
     expected.loc[1, "a"], expected.loc[3, "a"] = 2.5, 4.25
-    pd.testing.assert_frame_equal(read(written(name)), expected, check_dtype=False)
-    assert "--sep semicolon --decimal ," in capsys.readouterr().err
     pd.testing.assert_frame_equal(read(written(name), sep=";", decimal=","), expected, check_dtype=False)
-    assert capsys.readouterr().err == ""
 
 
-def test_a_separator_that_alone_makes_lines_even_is_recognised(tmp_path, capsys):
-    """A name may hold a comma; the usual separator is kept where it fits, or where nothing does."""
+@pytest.mark.parametrize(("name", "sep"), [("tabs.csv", "\t"), ("bars.csv", "|"), ("spaces.csv", " ")])
+def test_separators_are_options(written, name, sep):
+    pd.testing.assert_frame_equal(read(written(name), sep=sep), TRUE, check_dtype=False)
+
+
+def test_lines_before_the_table_are_skipped_and_counted(written):
+    pd.testing.assert_frame_equal(read(written("titled.csv"), skip_rows=2), TRUE, check_dtype=False)
+    with pytest.raises(FileError, match="line 8 has 5 fields"):
+        read(written("titledlong.csv"), skip_rows=2)
+
+
+def test_further_spellings_of_missing_values(written):
+    data = read(written("answers.csv"), na_values=["k.A.", "99"])
+    assert data["a"].isna().tolist() == [i in (4, 6) for i in range(12)]
+    assert data["a"].dtype == float
+
+
+def test_a_file_that_shows_another_separator_is_refused_with_the_options_that_read_it(tmp_path, capsys):
+    """A name may hold a comma; the given separator is kept where it fits."""
     path = tmp_path / "dust.csv"
     path.write_text("PM2,5;NO2;SO2\n1,5;2,1;3\n2,5;1,25;1\n4,5;2,5;2,5\n0,5;2,75;4,5\n", encoding="utf-8")
-    assert main(["fit", str(path), "--k", "1", "--card", "1"]) == 0
-    shown = capsys.readouterr()
-    assert "--sep semicolon --decimal ," in shown.err
-    assert "PM2,5" in shown.out
+    command = ["fit", str(path), "--k", "1", "--card", "1"]
+    assert main(command) == 1
+    told = capsys.readouterr().err
+    assert "line 2 has 3 fields, and the first line names 2 columns" in told
+    assert told.endswith("; give --sep semicolon --decimal ,.\n")
+    assert main([*command, "--sep", "semicolon", "--decimal", ","]) == 0
+    assert "PM2,5" in capsys.readouterr().out
     path.write_text("a;b,c\n1,2\n3,5\n4,1\n", encoding="utf-8")
-    assert main(["fit", str(path), "--k", "1", "--card", "1"]) == 0
+    assert main(command) == 0
     assert "a;b" in capsys.readouterr().out
 
 
 def test_separators_inside_quotation_marks_separate_nothing(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text('"height, m";"sd, m";n\n1,5;2,5;3\n2,5;3,5;4\n', encoding="utf-8")
-    data = read(path)
+    data = read(path, sep=";", decimal=",")
     assert data.columns.tolist() == ["height, m", "sd, m", "n"]
     assert data.to_numpy().tolist() == [[1.5, 2.5, 3.0], [2.5, 3.5, 4.0]]
     path.write_text('id,"a;b"\n"x;y",1.5\n"z;w",2.5\n', encoding="utf-8")
@@ -149,9 +168,9 @@ def test_a_workbook_that_claims_to_be_as_large_as_can_be(tmp_path):
 def test_columns_are_compared_in_one_go():
     # In quadratic time this would take hours.
     many = [f"g{i}" for i in range(500_000)]
-    assert column_names("x.csv", many, True, in_python) == many
+    assert column_names("x.csv", many, in_python) == many
     with pytest.raises(DuplicateNamesError, match="'g7'"):
-        column_names("x.csv", [*many, "g7"], True, in_python)
+        column_names("x.csv", [*many, "g7"], in_python)
 
 
 @pytest.mark.slow
@@ -183,7 +202,7 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, values, words, separa
     frame = pd.DataFrame(values, columns=["a", "b c", "d"], index=labels)
     path = tmp_path_factory.getbasetemp() / "written.csv"
     frame.to_csv(path, sep=separator, decimal=decimal, encoding=encoding, lineterminator=end)
-    found = TextTable(str(path), sep=separator, decimal=decimal).read()
+    found = TextTable(str(path), TextOptions(separator, decimal)).read()
     assert found.index.tolist() == [label.strip() for label in labels]
     # pandas reads decimals to within one unit in the last place
     pd.testing.assert_frame_equal(found.astype(float), frame.set_axis(found.index), rtol=1e-14)
@@ -213,9 +232,7 @@ def test_any_bytes_are_a_table_or_refused(tmp_path_factory, content):
     [
         ("fit", "--k", "1", "--card", "2"),
         ("choose", "--k", "1"),
-        ("path", "--k", "1"),
         ("explore", "--k", "1", "--out", "page.html"),
-        ("compare", "--k", "1", "--cards", "2;3"),
     ],
     ids=lambda command: command[0],
 )
@@ -229,3 +246,26 @@ def test_a_correlation_matrix_is_not_taken_for_rows(tmp_path, monkeypatch, capsy
     assert "R.csv looks like a covariance or correlation matrix" in (told := capsys.readouterr().err)
     assert told.rstrip().endswith("give --covariance.")
     assert main([first, "R.csv", *options, "--covariance", "--n-obs", "40", "--no-progress"]) == 0
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_matrix_in_a_large_file_is_not_taken_for_rows_either(tmp_path, monkeypatch, capsys, labelled):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(whole, "LARGEST_TEXT", 0)
+    data = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5)), columns=list("abcde"))
+    data.corr().to_csv("R.csv", index=labelled)
+    data.to_csv("rows.csv", index=False)
+    assert main(["fit", "R.csv", "--k", "1", "--card", "2"]) == 1
+    assert "R.csv looks like a covariance or correlation matrix" in capsys.readouterr().err
+    with pytest.raises(DataError, match="look like a covariance or correlation matrix"):
+        sp.spca("R.csv", 1, 2)
+    assert main(["fit", "rows.csv", "--k", "1", "--card", "2"]) == 0
+    assert "(the function that reads rows.csv)" in capsys.readouterr().out
+    assert "(text file rows.csv)" in str(sp.spca("rows.csv", 1, 2))
+
+
+def test_more_lines_can_be_skipped_than_there_are(tmp_path, capsys):
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n3,5\n", encoding="utf-8")
+    arguments = ["fit", str(tmp_path / "rows.csv"), "--k", "1", "--card", "1", "--skip-rows", "9" * 20]
+    assert main(arguments) == 1
+    assert capsys.readouterr().err.count("\n") == 1

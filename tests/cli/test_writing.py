@@ -102,7 +102,7 @@ def test_transform_guards_labels_unless_asked_not_to(table, tmp_path, capsys):
 
 
 def test_a_picture_that_cannot_be_drawn_leaves_the_one_that_was_there(table, tmp_path, capsys, monkeypatch):
-    picture = tmp_path / "path.png"
+    picture = tmp_path / "scree.png"
     picture.write_bytes(b"what was there")
 
     def half(self, file, **how):
@@ -110,8 +110,8 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_one_that_was_there(table, tmp
         raise ValueError("no more")
 
     monkeypatch.setattr(Figure, "savefig", half)
-    arguments = ["path", table, "--index-col", "id", "--cards", "1-2", "--plot", picture]
-    assert "path.png cannot be drawn: no more" in error(capsys, *arguments)
+    arguments = ["plot", "screeplot", table, "--index-col", "id", "--k", 1, "--card", 2, "--out", picture]
+    assert "scree.png cannot be drawn: no more" in error(capsys, *arguments)
     assert picture.read_bytes() == b"what was there"
     assert not list(tmp_path.glob(".*"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import subprocess
@@ -12,7 +11,6 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import spcastat as sp
@@ -39,13 +37,12 @@ def put(path: Path, members: list[tuple[str, bytes]], way: int = zipfile.ZIP_DEF
 
 
 def seal(path: Path, change, more: dict[str, bytes] | None = None) -> None:
-    """Change the manifest and make its digest right; `change` may give the text itself."""
+    """Change the manifest; `change` may return the text itself."""
     members = parts_of(path)
     manifest = json.loads(members["manifest.json"])
     text = change(manifest)
     text = text if isinstance(text, bytes) else json.dumps(manifest).encode()
-    members |= {"manifest.json": text, "digest": hashlib.sha256(text).hexdigest().encode()} | (more or {})
-    put(path, list(members.items()))
+    put(path, list((members | {"manifest.json": text} | (more or {})).items()))
 
 
 def loaded_in_a_process(path: Path) -> tuple[str, float]:
@@ -68,7 +65,7 @@ def loaded_in_a_process(path: Path) -> tuple[str, float]:
     return said, float(more)
 
 
-GOOD = Path(__file__).resolve().parents[1] / "data" / "fits" / "rows-1.spca"
+GOOD = Path(__file__).resolve().parents[1] / "data" / "fits" / "rows-3.spca"
 
 
 def array_bytes(values: np.ndarray) -> bytes:
@@ -77,18 +74,10 @@ def array_bytes(values: np.ndarray) -> bytes:
     return held.getvalue()
 
 
-@pytest.mark.slow  # a member that says it is small is tried always
-@pytest.mark.parametrize("described", [True, False], ids=["with its shape", "with a small shape"])
-def test_an_array_of_zeros_that_would_fill_the_memory(fit, path, described):
+def test_an_array_of_zeros_that_would_fill_the_memory(fit, path):
     # 100 MB of zeros deflate to 0.1 MB
     fit.save(path)
-    bomb = array_bytes(np.zeros(12_500_000))
-    about = {
-        "dtype": "<f8",
-        "shape": [12_500_000] if described else [6],
-        "sha256": hashlib.sha256(bomb).hexdigest(),
-    }
-    seal(path, lambda manifest: manifest["arrays"].update(a0=about), {"arrays/a0.npy": bomb})
+    seal(path, lambda manifest: None, {"loadings.npy": array_bytes(np.zeros(12_500_000))})
     assert path.stat().st_size < 200_000
     said, more = loaded_in_a_process(path)
     assert said.startswith("refused")
@@ -100,8 +89,7 @@ def test_a_member_that_says_it_is_small(fit, path):
     # the sizes in both headers are forged: what is read stops at the size that is declared
     fit.save(path)
     bomb = array_bytes(np.zeros(10_000_000))
-    about = {"dtype": "<f8", "shape": [10_000_000], "sha256": hashlib.sha256(bomb).hexdigest()}
-    seal(path, lambda manifest: manifest["arrays"].update(a0=about), {"arrays/a0.npy": bomb})
+    seal(path, lambda manifest: None, {"loadings.npy": bomb})
     whole = path.read_bytes().replace(len(bomb).to_bytes(4, "little"), (1000).to_bytes(4, "little"))
     path.write_bytes(whole)
     said, more = loaded_in_a_process(path)
@@ -109,12 +97,10 @@ def test_a_member_that_says_it_is_small(fit, path):
     assert more < 50
 
 
-@pytest.mark.slow
-def test_a_manifest_of_many_values(fit, path):
+@pytest.mark.parametrize("size", [1_000_000, 20_000_000])
+def test_a_manifest_of_many_values(fit, path, size):
     fit.save(path)
-    many = (
-        b'{"format": "spcastat fit", "version": 2, "arrays": {}, "content": [' + b"[]," * 20_000_000 + b"0]}"
-    )
+    many = b'{"format": "spcastat fit", "version": 3, "content": [' + b"[]," * size + b"0]}"
     seal(path, lambda manifest: many)
     said, more = loaded_in_a_process(path)
     assert said.startswith("refused")
@@ -139,9 +125,7 @@ def test_sizes_of_the_record(fit, path, name, value):
     fit.save(path)
 
     def change(manifest):
-        for pair in manifest["content"]["record"]["map"]:
-            if pair[0] == name:
-                pair[1] = value
+        manifest["content"]["record"][name] = value
 
     seal(path, change)
     with pytest.raises(FileError, match="cannot be used"):
@@ -151,40 +135,38 @@ def test_sizes_of_the_record(fit, path, name, value):
 @pytest.mark.parametrize(
     "index",
     [
-        {"kind": "range", "range": [0, 10**12, 1], "name": None},
-        {"kind": "range", "range": [0, 10**30, 1], "name": None},
-        {"kind": "range", "range": [0, 180, 0], "name": None},
-        {"kind": "range", "range": [0, 180, 1], "name": []},
-        {"kind": "nothing", "name": None},
-        {"kind": "values", "dtype": "category", "values": ["a"] * 180, "name": None},
-        {"kind": "values", "dtype": "datetime64[ns, Europe/Berlin]", "values": ["2020"] * 180, "name": None},
-        {"kind": "values", "dtype": "object", "values": [[1]] * 180, "name": None},
-        {"kind": "values", "dtype": "object", "values": [{"map": []}] * 180, "name": None},
-        {
-            "kind": "multi",
-            "names": [None],
-            "levels": [{"kind": "range", "range": [0, 10**11, 1], "name": None}],
-            "codes": [{"array": "a0"}],
-        },
+        {"range": [0, 10**12, 1], "name": None},
+        {"range": [0, 10**30, 1], "name": None},
+        {"range": [0, 180, 0], "name": None},
+        {"range": [0, 180, 1], "name": {}},
+        {"range": [0, 180, 1]},
+        {"name": None},
+        {"labels": [{}] * 180, "mixed": True, "name": None},
+        {"labels": ["a"] * 179, "mixed": False, "name": None},
+        {"array": "nowhere", "name": None},
+        {"array": "loadings", "name": None},
+        {"levels": [{"range": [0, 10**11, 1], "name": None}]},
+        {"levels": [{"range": [0, 180, 1], "name": None}] * 101},
     ],
 )
 def test_labels_that_would_fill_the_memory_or_are_none(fit, path, index):
     fit.save(path)
-    seal(path, lambda manifest: manifest["content"]["scores"].update(index=index))
+    seal(path, lambda manifest: manifest["content"].update(rows=index))
     with pytest.raises(FileError, match="cannot be used"):
         sp.load(path)
 
 
-def test_depth(fit, path):
-    def change(manifest, depth):
-        manifest["content"]["record"] = "@"
+@pytest.mark.parametrize("depth", [50, 200_000])
+def test_depth(fit, path, depth):
+    def change(manifest):
+        manifest["content"]["record"]["options"]["tol"] = "@"
+        manifest["content"]["rows"]["labels"] = "@"
         return json.dumps(manifest).encode().replace(b'"@"', b"[" * depth + b"]" * depth)
 
-    for depth in (50, 200_000):
-        fit.save(path)
-        seal(path, lambda manifest, depth=depth: change(manifest, depth))
-        with pytest.raises(FileError, match="nested too deep"):
-            sp.load(path)
+    fit.save(path)
+    seal(path, change)
+    with pytest.raises(FileError, match="nested too deep" if depth > 1000 else "1 labels for 180 rows"):
+        sp.load(path)
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999", "1" * 5000])
@@ -201,27 +183,14 @@ def test_numbers_that_are_none(fit, path, word):
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_members_that_stand_twice_or_belong_to_nothing(fit, path):
+def test_members_that_stand_twice_or_are_no_arrays(fit, path):
     fit.save(path)
     members = list(parts_of(path).items())
     put(path, [*members, members[0]])
     with pytest.raises(FileError, match="stands in it twice"):
         sp.load(path)
-    put(path, [*members, ("arrays/more.npy", b"")])
-    with pytest.raises(FileError, match=r"disagree about 'arrays/more\.npy'"):
-        sp.load(path)
-    put(path, [*members, *((f"m{i}", b"") for i in range(10_000))])
-    with pytest.raises(FileError, match="members"):
-        sp.load(path)
-
-
-def test_a_name_that_stands_twice_in_the_manifest(fit, path):
-    fit.save(path)
-    seal(
-        path,
-        lambda manifest: json.dumps(manifest).replace('"version": 2', '"version": 2, "version": 1').encode(),
-    )
-    with pytest.raises(FileError, match="a name stands twice"):
+    put(path, [*members, ("more.npy", b"")])
+    with pytest.raises(FileError, match="damaged"):
         sp.load(path)
 
 
@@ -232,18 +201,25 @@ def test_a_name_that_stands_twice_in_the_manifest(fit, path):
 )
 def test_types_of_arrays(fit, path, values):
     fit.save(path)
-    whole = array_bytes(values)
-    about = {"sha256": hashlib.sha256(whole).hexdigest()}
-    seal(path, lambda manifest: manifest["arrays"]["a0"].update(about), {"arrays/a0.npy": whole})
-    with pytest.raises(FileError, match="array a0 has another type"):
+    seal(path, lambda manifest: None, {"loadings.npy": array_bytes(values)})
+    with pytest.raises(FileError, match=r"loadings\.npy has another type"):
         sp.load(path)
 
 
-def test_arrays_that_disagree_with_their_digest(fit, path):
+def test_pickles_are_not_read(fit, path):
     fit.save(path)
-    seal(path, lambda manifest: manifest["arrays"]["a0"].update(sha256=7))
-    with pytest.raises(FileError, match="array a0 does not agree"):
+    held = io.BytesIO()
+    np.save(held, np.array([{}], dtype=object), allow_pickle=True)
+    seal(path, lambda manifest: None, {"loadings.npy": held.getvalue()})
+    with pytest.raises(FileError, match=r"loadings\.npy has another type"):
         sp.load(path)
+
+
+def test_numpy_reads_the_arrays_of_a_file(fit, path):
+    fit.save(path)
+    with np.load(path, allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["loadings"], fit.loadings.to_numpy())
+        np.testing.assert_array_equal(file["scores"], fit.scores.to_numpy())
 
 
 def test_what_compresses_well_is_written_so_that_it_can_be_read(path):
@@ -278,21 +254,20 @@ ARCHIVED = GOOD.parent
 EXPECTED = {
     "rows": (0.8047254817805444, [7, 4, 4, 1, 1, 1]),
     "covariance": (0.6048835978907057, [5, 5, 5]),
-    "formula": (0.2673588130696598, [4, 4]),
+    "formula": (0.2673588130709927, [4, 4]),
     "labels": (0.79794713555933, [3, 3]),
 }
 
 
-@pytest.mark.parametrize("layout", [1, 2])
 @pytest.mark.parametrize("name", EXPECTED)
-def test_archived_files_load_for_ever(name, layout, mixed, pitprops):
-    fit = sp.load(ARCHIVED / f"{name}-{layout}.spca")
+def test_archived_files_load_for_ever(name, mixed, pitprops):
+    fit = sp.load(ARCHIVED / f"{name}-3.spca")
     pev, card = EXPECTED[name]
     assert fit.measure("pev") == pev
     assert fit.card.tolist() == card
     new = {"rows": pitprops, "covariance": pitprops, "formula": mixed}.get(name)
     if new is None:
-        assert fit.loadings.index.tolist() == [("a", 1), 7, "β", None, pd.Timestamp("2020")]
+        assert fit.loadings.index.tolist() == [("a", 1), 7, "β", None, "2020-01-01 00:00:00"]
         assert fit.scores.index.names == ["t", None]
         return
     found = fit.transform(new)
@@ -310,8 +285,8 @@ def test_an_unknown_field_and_an_unknown_measure_are_ignored(fit, path):
     fit.save(path)
 
     def change(manifest):
-        manifest["content"]["record"]["map"].append(["mood", {"map": [["of", "the fit"]]}])
-        manifest["content"]["measures"]["beauty"] = manifest["content"]["measures"]["pev"]
+        manifest["content"]["record"]["mood"] = {"of": "the fit"}
+        manifest["content"]["measures"]["beauty"] = 1
         manifest["content"]["something"] = [1, 2]
 
     seal(path, change)
@@ -321,7 +296,7 @@ def test_an_unknown_field_and_an_unknown_measure_are_ignored(fit, path):
 def test_a_measure_that_the_file_does_not_have_is_absent(fit, path, monkeypatch):
     beauty = Measure("beauty", lambda V, op: np.ones(V.shape[1]), "beauty", "b", "beauty", "total", 9)
     monkeypatch.setitem(sp.measures.MEASURES, "beauty", beauty)
-    old = sp.load(ARCHIVED / "rows-1.spca")
+    old = sp.load(ARCHIVED / "rows-3.spca")
     with pytest.raises(sp.errors.NoRowsError, match="'beauty' is not in the file"):
         old.measure("beauty")
     assert np.isnan(old.glance()["beauty"].iloc[0])
@@ -332,14 +307,8 @@ def test_a_measure_that_the_file_does_not_have_is_absent(fit, path, monkeypatch)
 
 
 def test_a_new_field_of_the_record_has_its_default(fit, path):
-    # a field of layout 1 that has a default, left out
     fit.save(path)
-
-    def change(manifest):
-        pairs = manifest["content"]["record"]["map"]
-        pairs[:] = [pair for pair in pairs if pair[0] != "screening"]
-
-    seal(path, change)
+    seal(path, lambda manifest: manifest["content"]["record"].pop("screening") and None)
     assert str(sp.load(path)) == str(fit)
 
 
@@ -348,17 +317,20 @@ def test_advice_can_be_followed(fit, path):
 
     def change(manifest):
         manifest["writer"] = "9.9"
-        manifest["content"]["record"]["map"].pop(0)
+        del manifest["content"]["record"]["method"]
 
     seal(path, change)
     with pytest.raises(
         FileError, match=r"lacks method\. .* read it with spcastat 9\.9, .* or fit again .*card=\[7"
     ):
         sp.load(path)
-    seal(path, lambda manifest: manifest.update(version=3))
+    seal(path, lambda manifest: manifest.update(version=4))
     with pytest.raises(
-        FileError, match=r"newer spcastat \(9\.9\), in layout 3; .* upgrade spcastat to read it"
+        FileError, match=r"newer spcastat \(9\.9\), in layout 4: upgrade spcastat to read it"
     ):
+        sp.load(path)
+    seal(path, lambda manifest: manifest.update(version=2, writer="0.0.1"))
+    with pytest.raises(FileError, match=r"earlier spcastat \(0\.0\.1\), in layout 2, .* fit again and save"):
         sp.load(path)
 
 
@@ -368,9 +340,8 @@ def test_half_a_character_in_the_record_is_refused(fit, path, name):
     fit.save(path)
 
     def change(manifest):
-        pairs = manifest["content"]["record"]["map"]
-        next(pair for pair in pairs if pair[0] == name)[1] = "\ud800"
+        manifest["content"]["record"][name] = "\ud800"
 
     seal(path, change)
-    with pytest.raises(FileError, match=f"its record: {name}: it is not text"):
+    with pytest.raises(FileError, match=f"its record: {name} is not of its type"):
         sp.load(path)

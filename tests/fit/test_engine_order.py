@@ -149,7 +149,7 @@ def all_orders(S, cards, **options):
     }
 
 
-@pytest.mark.parametrize("cards", [(3, 5), (2, 4, 8)])
+@pytest.mark.parametrize("cards", [(3, 5), pytest.param((2, 4, 8), marks=pytest.mark.slow)])
 def test_the_best_order_is_the_best_of_all(cards):
     # Figures of the pitprops data: .4069 in the order (3, 5), .4092 in (5, 3); .5632, and .5814.
     R = sp.datasets.load_pitprops()

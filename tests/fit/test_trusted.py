@@ -86,10 +86,10 @@ def cases():
 
 @pytest.mark.parametrize(("part", "name", "change"), list(cases()))
 def test_other_kinds_shapes_and_sizes_are_refused(resampled, part, name, change):
-    found = vars(getattr(resampled._state.trust, part))
+    found = vars(getattr(resampled._state.resampled, part))
     if part == "tests":  # the variable without variance has no test
         found = {key: one if isinstance(one, int | str) else np.nan_to_num(one) for key, one in found.items()}
-    sizes = sizes_of(vars(resampled._state.record))
+    sizes = sizes_of(resampled._state.record)
     require_resampled({part: found}, sizes)
     with pytest.raises(FileError, match=f"its {part}: "):
         require_resampled({part: {**found, name: change(found[name])}}, sizes)

@@ -184,6 +184,28 @@ def test_single_precision_is_computed_in_double():
         assert op.dot(np.eye(6)).dtype == float
 
 
+@pytest.mark.parametrize("kind", [sps.csr_array, sps.csc_array])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("scale", [True, False])
+def test_many_columns_of_sparse_rows_take_no_dense_products(kind, weighted, center, scale, monkeypatch):
+    rng = np.random.default_rng(4)
+    X = rng.poisson(1.0, (90, 70)) * (rng.random((90, 70)) < 0.05).astype(float)
+    X[0] = 1.0  # so that no column is constant
+    w = rng.integers(1, 4, 90).astype(float) if weighted else None
+    op = prepare(kind(X), w, center, scale, range(70), True)[1]
+    S = explicit(X, None if w is None else w.astype(int), center, scale)
+    J = rng.permutation(70)[:40]
+
+    def no_dense_products(*_: Any) -> np.ndarray:
+        raise AssertionError
+
+    monkeypatch.setattr(operators.SparseRows, "forward", no_dense_products)
+    np.testing.assert_allclose(op.columns(J) * op.unit**2, S[:, J], atol=1e-13 * S.max())
+    monkeypatch.undo()
+    np.testing.assert_allclose(op.columns(J[:5]) * op.unit**2, S[:, J[:5]], atol=1e-13 * S.max())
+
+
 def test_data_are_not_changed():
     X = data(30, 5)
     X.flags.writeable = False

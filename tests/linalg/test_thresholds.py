@@ -1,4 +1,4 @@
-"""Closed-form updates of a loading vector against brute force."""
+"""Thresholds against the problems that they solve."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
-from spcastat.linalg.ties import hard, l1_bounded, positive_part, soft, unit
+from spcastat.linalg.thresholds import OrthogonalSoft, half, lp
+from spcastat.linalg.ties import hard, l1_bounded, positive_part, soft, soft_at, unit
 
 # Integers over eight make ties and zeros frequent, and exact.
 vectors = (
@@ -226,3 +228,193 @@ def test_l1_bounds_at_which_a_value_just_vanishes_are_met():
         found = one(l1_bounded, w, float(v.sum()))
         # A last bit of the bound moves the threshold by its square root, where the norm is stationary.
         np.testing.assert_allclose(found, v, rtol=0, atol=1e-6)
+
+
+# --- lp penalties ---------------------------------------------------------------------------------------
+
+
+def brute(w, card, power):
+    """Minimise (u - |w_i|)^2 / 2 + lambda u^p on a fine grid, entry by entry, lambda as in Theorem 2."""
+    theta = np.sort(np.abs(w))[::-1][card - 1]
+    level = (2 * (1 - power)) ** (1 - power) / (2 - power) ** (2 - power) * theta ** (2 - power)
+    out = np.zeros(len(w))
+    for i, size in enumerate(np.abs(w)):
+        low = 2 * (1 - power) / (2 - power) * theta
+
+        def cost(u, size=size):
+            return 0.5 * (u - size) ** 2 + level * u**power
+
+        if size > low:
+            # At the threshold itself zero and the other minimum tie; the paper keeps it.
+            best = minimize_scalar(
+                cost, bounds=(0.999 * low, size), method="bounded", options={"xatol": 1e-12}
+            )
+            if best.fun <= cost(0.0) + 1e-9 * size**2:
+                out[i] = best.x
+    return np.sign(w) * out / np.linalg.norm(out)
+
+
+@pytest.mark.parametrize("power", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("card", [1, 3, 8])
+def test_lp_minimises_the_penalised_distance(power, card):
+    w = np.random.default_rng(7).standard_normal(8)
+    # The bounded minimiser finds a minimum to about the root of the machine precision.
+    np.testing.assert_allclose(lp(w[:, None], card, power)[:, 0], brute(w, card, power), atol=1e-6)
+
+
+def test_lp_solves_the_equation_of_theorem_2_to_rounding():
+    w, card, p = np.array([3.0, -1.0, 0.2, 0.0]), 2, 0.3
+    u = np.abs(lp(w[:, None], card, p)[:2, 0])
+    level = (2 * (1 - p)) ** (1 - p) / (2 - p) ** (2 - p)  # theta = 1
+    # u is proportional to b; b_2 = 2(1-p)/(2-p) exactly, which gives the factor.
+    b = u / u[1] * 2 * (1 - p) / (2 - p)
+    np.testing.assert_allclose(b + level * p * b ** (p - 1), [3.0, 1.0], rtol=1e-13)
+
+
+def test_half_is_lp_at_one_half_and_keeps_two_thirds_at_the_threshold():
+    W = np.random.default_rng(1).standard_normal((9, 4))
+    np.testing.assert_allclose(half(W, 4), lp(W, 4, 0.5), atol=1e-14)
+    v = half(np.array([[4.0], [4.0], [4.0], [1.0]]), 4)[:, 0]
+    phi = np.arccos(np.sqrt(0.5) * 0.25**1.5)
+    big = 2 / 3 * 4 * (1 + np.cos(2 * np.pi / 3 - 2 * phi / 3))
+    assert v[3] / v[0] == pytest.approx((2 / 3) / big, rel=1e-13)
+
+
+@pytest.mark.parametrize("rule", [half, lambda W, card: lp(W, card, 0.2)])
+def test_exactly_card_entries_stay_of_unit_length(rule):
+    W = np.random.default_rng(2).standard_normal((20, 6)) * 1e-200  # no underflow
+    W[:, 5] = 0.0
+    for card in (1, 7, 20):
+        V = rule(W, card)
+        assert (np.count_nonzero(V[:, :5], axis=0) == card).all()
+        np.testing.assert_allclose(np.linalg.norm(V[:, :5], axis=0), 1.0, rtol=1e-14)
+        assert not V[:, 5].any()
+
+
+def test_ties_keep_the_lowest_index_and_zeros_stay_zero():
+    assert np.flatnonzero(half(np.array([[1.0], [1.0], [1.0]]), 2)[:, 0]).tolist() == [0, 1]
+    assert lp(np.array([[2.0], [0.0], [0.0]]), 2, 0.5)[:, 0].tolist() == [1.0, 0.0, 0.0]
+    np.testing.assert_allclose(half(np.array([[2.0], [1.0], [0.0]]), 3)[:, 0], np.array([2, 1, 0]) / 5**0.5)
+
+
+def test_small_exponents_tend_to_hard_thresholding():
+    W = np.random.default_rng(3).standard_normal((9, 2))
+    np.testing.assert_allclose(lp(W, 4, 1e-9), hard(W, 4), atol=1e-7)
+
+
+def test_half_thresholding_is_equation_13():
+    # Two thirds of a value at the threshold stay, and nearly all of a large one.
+    found = half(np.array([[1.0], [2.0], [50.0], [0.5]]), 3)[:, 0]
+    phi = np.arccos(np.sqrt(0.5) * 0.5**1.5)
+    wanted = np.array([2 / 3, 4 / 3 * (1 + np.cos(2 * np.pi / 3 - 2 * phi / 3))])
+    np.testing.assert_allclose(found[:2] / found[0], wanted / wanted[0], rtol=1e-13)
+    assert found[2] / found[0] == pytest.approx(50.0 * 1.5, rel=1e-3)
+    assert found[3] == 0
+    # There the derivative of (u - w)^2 / 2 + lambda u^(1/2) vanishes, with the lambda of Theorem 2, p = 1/2.
+    u = found[:2] / found[0] * (2 / 3)
+    np.testing.assert_allclose(u + 0.5 / 1.5**1.5 * u**-0.5, [1.0, 2.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [half, lambda W, card: lp(W, card, 0.3)])
+def test_entries_that_are_rounding_become_zero(rule):
+    w = np.array([1.0, -0.5, 3e-15, 0.25, -2e-16])
+    found = rule(w[:, None], 5)[:, 0]
+    assert np.flatnonzero(found).tolist() == [0, 1, 3]
+
+
+# --- soft thresholds with orthogonality -----------------------------------------------------------------
+
+
+def problem(seed: int, p: int = 8, m: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(p), np.linalg.qr(rng.standard_normal((p, m)))[0]
+
+
+@pytest.mark.parametrize("level", [0.0, 0.1, 0.4, 0.8])
+def test_a_threshold_solves_the_problem(level):
+    # |x - g|^2 / 2 + level |x|_1 with Q'x = 0: x is soft(g - Q nu, level) for multipliers nu, and feasible.
+    for seed in range(12):
+        g, Q = problem(seed)
+        x = OrthogonalSoft(Q).threshold(g, level)
+        assert np.abs(Q.T @ x).max() <= 1e-12 * max(np.linalg.norm(x), 1e-3)
+        if level == 0.0:
+            np.testing.assert_allclose(x, g - Q @ (Q.T @ g), atol=1e-12)
+        on = x != 0
+        if on.any():
+            nu = np.linalg.lstsq(Q[on], (g - level * np.sign(x) - x)[on], rcond=None)[0]
+            np.testing.assert_allclose(soft_at(g - Q @ nu, level)[on], x[on], atol=1e-10)
+        dual = scipy.optimize.minimize(
+            lambda nu, g=g, Q=Q: 0.5 * (soft_at(g - Q @ nu, level) ** 2).sum(), np.zeros(2), tol=1e-14
+        )
+        assert 0.5 * x @ x <= dual.fun * (1 + 1e-8) + 1e-12  # the least of the dual, to what BFGS reaches
+
+
+def test_zeros_stay_zero():
+    g, Q = problem(2)
+    soft_one = OrthogonalSoft(Q)
+    for level in (0.0, 0.5):
+        assert not soft_one.threshold(np.zeros(8), level).any()
+    inside = Q @ np.array([2.0, -3.0])
+    assert not soft_one.threshold(inside, 0.0).any()
+    assert not soft_one.bounded(inside, 1.5).any()
+    assert not soft_one.threshold(g, np.abs(g).max()).any()
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
+def test_bounds_are_met_in_any_unit(unit):
+    for seed in range(12):
+        g, Q = problem(seed)
+        soft_one = OrthogonalSoft(Q)
+        plain = g - Q @ (Q.T @ g)
+        widest = np.abs(plain).sum() / np.linalg.norm(plain)
+        for bound in (2.7, 2.2, 1.9, 1.7, 2.4):  # in an order in which the last level is of no use
+            x = soft_one.bounded(g * unit, bound)
+            assert np.linalg.norm(x) == pytest.approx(1.0, rel=1e-14)
+            size = np.abs(x).sum()
+            if size > bound * (1 + 1e-11):  # no threshold comes down to it
+                for level in np.linspace(0, 0.95, 39) * np.abs(g).max():
+                    y = OrthogonalSoft(Q).threshold(g, level)
+                    assert not y.any() or np.abs(y).sum() / np.linalg.norm(y) > bound * (1 - 1e-9)
+                continue
+            assert np.abs(Q.T @ x).max() < 1e-11
+            assert size == pytest.approx(min(bound, widest), rel=1e-11)
+            np.testing.assert_allclose(x, OrthogonalSoft(Q).bounded(g, bound), atol=1e-9)
+
+
+def test_a_cardinality_has_the_smallest_threshold_that_leaves_it():
+    for seed in range(12):
+        g, Q = problem(seed)
+        for card in (3, 4, 6, 8):
+            x = OrthogonalSoft(Q).sparse(g, card)
+            assert np.linalg.norm(x) == pytest.approx(1.0, rel=1e-14)
+            assert np.abs(Q.T @ x).max() < 1e-6  # found by bisection, where values are about to vanish
+            assert np.count_nonzero(x) <= card
+            if card == 8:
+                plain = g - Q @ (Q.T @ g)
+                np.testing.assert_allclose(x, plain / np.linalg.norm(plain), atol=1e-12)
+                continue
+            levels = np.linspace(0, 1, 400) * np.abs(g).max()
+            for level in levels:  # the first on a grid that leaves no more
+                y = OrthogonalSoft(Q).threshold(g, level)
+                if np.count_nonzero(y) <= card:
+                    break
+            if y.any() and np.count_nonzero(y) == card:
+                np.testing.assert_allclose(x, y / np.linalg.norm(y), atol=0.05)
+
+
+def test_without_components_before_it_is_the_plain_threshold():
+    g = problem(3)[0]
+    empty = OrthogonalSoft(np.zeros((8, 0)))
+    np.testing.assert_array_equal(empty.bounded(g, 1.7), l1_bounded(g[:, None], 1.7)[:, 0])
+    np.testing.assert_array_equal(empty.sparse(g, 3), soft(g[:, None], 3)[:, 0])
+    np.testing.assert_array_equal(empty.threshold(g, 0.3), soft_at(g, 0.3))
+
+
+def test_of_ties_as_many_stay_as_can_be_made_orthogonal():
+    # Every threshold leaves all four or nothing. Of the first three (1, 1, -1) less their mean remains, which
+    # is orthogonal to equal loadings; of the first two nothing would, so that all four stay.
+    Q = np.full((4, 1), 0.5)
+    g = np.array([1.0, 1.0, -1.0, -1.0])
+    three = OrthogonalSoft(Q).sparse(g, 3)
+    np.testing.assert_allclose(three, np.array([1.0, 1.0, -2.0, 0.0]) / np.sqrt(6.0), atol=1e-12)
+    np.testing.assert_allclose(OrthogonalSoft(Q).sparse(g, 2), g / 2.0, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Selection where values differ by rounding only."""
+"""Selection where values differ by rounding only, and quotients by columns of which some are zero."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from spcastat.linalg.ties import (
     l1_bounded,
     level_for,
     levelled,
+    quotients,
     ranked,
     soft,
     soft_at,
@@ -226,3 +227,14 @@ def test_two_loadings_within_an_l1_norm_lie_on_a_circle(bound):
 def test_as_many_tied_values_as_the_squared_bound_share_it_evenly():
     w = np.array([[-2.0, 1.0, 2.0, 2.0, 2.0, 1.0]]).T
     np.testing.assert_array_equal(l1_bounded(w, 2.0)[:, 0], [-0.5, 0.0, 0.5, 0.5, 0.5, 0.0])
+
+
+# --- quotients ------------------------------------------------------------------------------------------
+
+
+def test_quotients_are_zero_where_nothing_divides():
+    W = np.array([[3.0, 0.0, -1.0], [6.0, 0.0, 0.5]])
+    np.testing.assert_array_equal(quotients(W, np.array([3.0, 0.0, 0.5])), [[1, 0, -2], [2, 0, 1]])
+    np.testing.assert_array_equal(quotients(W, np.array([[3.0], [0.0]])), [[1, 0, -1 / 3], [0, 0, 0]])
+    smallest = np.array([5e-324, np.inf])
+    np.testing.assert_array_equal(quotients(np.array([1e-323, 1.0]), smallest), [2.0, 0.0])

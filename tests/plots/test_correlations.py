@@ -50,7 +50,7 @@ def test_supplementary_variables_are_drawn_in_another_colour(correlations, loadi
 
 def test_the_note_says_that_arrows_may_leave_the_circle():
     X = np.random.default_rng(0).normal(size=(60, 2)) @ [[1, 1, 1, 0.5], [0, 0.3, -0.5, 1]]
-    fit = sp.spca(pd.DataFrame(X), 2, 2, scale=True)
+    fit = sp.spca(pd.DataFrame(X), 2, 2, scale=True, effort="quick")
     r = np.corrcoef(fit.scores.T)[0, 1]
     assert abs(r) > 0.1
     assert f"(r = {r:.2f}): arrows may leave the circle".replace("-", "−") in note_of(fit.plot_correlations())

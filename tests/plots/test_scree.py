@@ -114,7 +114,7 @@ def test_the_legend_names_what_was_fitted():
 def test_the_biplot_of_vignette_1_has_a_note():
     """Its scores have the correlation .03, which needs no word; others have more."""
     df = sp.datasets.pitprops_sample()
-    first, other = sp.spca(df, 2, [7, 4]), sp.spca(df, 3, [7, 4, 4], method="bcd-l0")
+    first, other = sp.spca(df, 2, [7, 4], effort="quick"), sp.spca(df, 3, [7, 4, 4], method="bcd-l0")
     assert first.biplot_data().correlation == pytest.approx(0.03, abs=0.005)
     assert "Correlated scores" not in note_of(first.biplot())
     assert other.biplot_data(components=(1, 3)).correlation > 0.1

@@ -19,12 +19,12 @@ def write_valid(folder: Path) -> None:
     """Write a proof and its data for every kind of proof, each in a folder."""
     rows, R = sp.datasets.pitprops_sample(), sp.datasets.load_pitprops()
     fits = {
-        "component": (sp.spca(rows.iloc[:, :8], 2, 3, effort="quick"), {"joint": False}),
-        "adjusted": (sp.spca(rows.iloc[:, :7], 2, 3, effort="quick"), {"joint": True}),
-        "pev": (sp.spca(rows.iloc[:, :7], 2, [2, 3], objective="pev", effort="quick"), {"joint": True}),
+        "component": (sp.spca(rows.iloc[:, :7], 2, 3, effort="quick"), {"joint": False}),
+        "adjusted": (sp.spca(rows.iloc[:, :6], 2, 3, effort="quick"), {"joint": True}),
+        "pev": (sp.spca(rows.iloc[:, :6], 2, [2, 3], objective="pev", effort="quick"), {"joint": True}),
         "least_squares": (sp.spca(rows.iloc[:, :7], 1, 3, objective="least_squares"), {}),
         "covariance": (sp.spca_cov(R.iloc[:7, :7], 2, 3, effort="quick"), {"joint": False}),
-        "covariance-adjusted": (sp.spca_cov(R.iloc[6:, 6:], 2, 3, effort="quick"), {}),
+        "covariance-adjusted": (sp.spca_cov(R.iloc[7:, 7:], 2, 3, effort="quick"), {}),
     }
     for name, (fit, options) in fits.items():
         (folder / name).mkdir()

@@ -44,7 +44,7 @@ def split_bound_of(S: np.ndarray, c: int, rng: np.random.Generator) -> float:
 
 
 def test_no_bound_lies_below_the_optimum(rng):
-    for kind, S in matrices(rng, 240, 10):
+    for kind, S in matrices(rng, 80, 9):
         shift = shift_to_definite(S)
         for c in range(1, len(S) + 1):
             best = max(values_of_supports(S, c).values())

@@ -38,7 +38,7 @@ def noise() -> tuple[np.ndarray, float]:
 
 
 def test_every_optimum_is_found_and_proven(rng):
-    for kind, S in matrices(rng, 96, 10):
+    for kind, S in matrices(rng, 48, 9):
         for c in rng.choice(np.arange(1, len(S) + 1), size=2, replace=False).tolist():
             best = max(values_of_supports(S, c).values())
             proof = prove(S, c)
@@ -61,7 +61,7 @@ def test_pitprops(card):
 
 
 def test_best_support_is_the_proven_optimum(rng):
-    for _, S in matrices(rng, 64, 12):
+    for _, S in matrices(rng, 32, 11):
         c = int(rng.integers(1, len(S) + 1))
         best = max(values_of_supports(S, c).values())
         value, support = best_support(S, c)

@@ -51,8 +51,11 @@ def saved(folder, fit, data, index=False, **options):
     return verify(folder / "proof.json", folder / "data.csv")
 
 
-@pytest.mark.parametrize("joint", [True, False])
-@pytest.mark.parametrize("what", DATA)
+#: Data and kinds of proof. What is read of the data does not depend on the kind.
+KINDS = [*((what, False) for what in DATA), ("years", True), ("units of 1e100", True), ("row labels", True)]
+
+
+@pytest.mark.parametrize(("what", "joint"), KINDS)
 def test_saved_proofs_hold_for_a_csv_file_of_the_data(tmp_path, what, joint):
     data = DATA[what]()
     fit = sp.spca(data, 2, 2, scale="units" not in what, effort="quick")
@@ -73,8 +76,7 @@ def test_saved_proofs_hold_with_a_scale_by_blocks(tmp_path):
     assert saved(tmp_path, sp.spca(ROWS, 2, 2, scale="blocks", blocks=blocks, effort="quick"), ROWS)
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e200, 1e-200])
-@pytest.mark.parametrize("index", [True, False])
+@pytest.mark.parametrize(("unit", "index"), [(1.0, True), (1.0, False), (1e200, True), (1e-200, False)])
 def test_saved_proofs_hold_for_covariance_matrices(tmp_path, unit, index):
     assert saved(tmp_path, sp.spca_cov(R * unit, 2, 2, effort="quick"), R * unit, index)
 

@@ -77,6 +77,7 @@ def test_no_bound_is_below_the_best_orthogonal_loadings_of_all_supports():
         assert proofs.violations(case, "orthogonal", number) == []
 
 
+@pytest.mark.slow
 def test_orthogonal_loadings_have_a_tighter_bound():
     """Three components of three variables of pitprops: closed long before that for all loadings.
 

@@ -289,8 +289,8 @@ def test_as_many_ones_as_entries_need_no_rounding():
 def test_a_batch_of_nodes_is_bounded_as_each_by_itself(measure, steps):
     problem = relaxed(covariance(3, 7), (1, 3, 3, 2), measure)
     rng = np.random.default_rng(0)
-    roots = [problem.root(np.array([rng.integers(7)])) for _ in range(12)]
-    chosen = np.stack([rng.integers(len(supports), size=12) for supports in problem.supports], axis=1)
+    roots = [problem.root(np.array([rng.integers(7)])) for _ in range(5)]
+    chosen = np.stack([rng.integers(len(supports), size=5) for supports in problem.supports], axis=1)
     batch = problem.bounds(roots, chosen, 0.78, steps, lambda: True)
     alone = [
         problem.bounds([root], rows[None], 0.78, steps, lambda: True)[0]

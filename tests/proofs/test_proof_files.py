@@ -157,12 +157,12 @@ def _mutated(found, rng):
 
 
 def test_no_bound_below_the_best_is_accepted():
-    assert _sound(4, 0) > 2
+    assert _sound(2, 0) > 1
 
 
 @pytest.mark.slow
 def test_no_bound_below_the_best_is_accepted_in_many_problems():
-    assert _sound(120, 1) > 60
+    assert _sound(15, 1) > 7
 
 
 def test_multipliers_of_any_size_prove_nothing_that_is_not_true():

@@ -92,7 +92,7 @@ def test_speed_is_that_of_a_product_of_matrices_and_is_measured_once(now):
     """2 n^3 operations."""
     now.tick = 0.5
     watch = Clock(103.0)
-    assert watch.rate == watch.rate == 2.0 * clock.SLAB**3 / 0.5
+    assert watch.rate == watch.rate == 2.0 * clock.BLOCK_COLUMNS**3 / 0.5
     now.tick = 0.1
     assert [watch.until(at).deadline for at in (101.0, 104.0)] == [101.0, 103.0]
     assert watch.until(101.0).rate == watch.rate

@@ -14,7 +14,7 @@ import pytest
 
 from spcastat.proofs.jointly import Open, Tuples
 from spcastat.proofs.one_component import Stopped
-from spcastat.proofs.relaxed import Alone, Relaxed, Root, Sums, reaches
+from spcastat.proofs.relaxed import Relaxed, Root, Sums, SupportBounds, reaches
 
 #: Large enough for bounds that are closed between the best value and the threshold.
 TOLERANCE = 0.03
@@ -71,7 +71,7 @@ class Toy(Relaxed):
     @staticmethod
     def without_pairs(values):
         """Components whose two largest eigenvalues are the same: pairs of them lose nothing."""
-        return Alone(values, values, np.zeros((len(values), 1)))
+        return SupportBounds(values, values, np.zeros((len(values), 1)))
 
     def reach(self, key):
         """The bound of the union of the supports and of any others that the rest may have."""

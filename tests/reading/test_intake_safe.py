@@ -7,11 +7,9 @@ import pandas as pd
 import pytest
 
 from spcastat.errors import FormulaError
-from spcastat.reading import evaluation
 from spcastat.reading.design import ReadOptions
-from spcastat.reading.expressions import Learning, read_expression
 from spcastat.reading.formula_safety import Closed, problem_of, require_safe, safe_context
-from spcastat.reading.read import read_data
+from spcastat.reading.read import read_data, replay
 
 COLUMNS = {"a", "b", "my x", "column 7", "kind"}
 
@@ -99,26 +97,24 @@ def test_expressions_that_cannot_be_read():
     [
         "a + 2 * b - 3", "a / b ** 2", "-a + +b", "a // 2 + n % 3", "n * n - n", "n ** 3", "10 // 3 * a",
         "(a > 1) & (n < 3) | ~(b > 2)", "(a == b) * 1.0", "n != 2", "a <= b", "1 - a * (2 - (3 - b))",
-        "log(a) + np.sqrt(b)", "np.clip(a, 0.5, 2)", "np.maximum(a, n)", "np.round(a, 1)", "np.power(a, -2)",
-        "I(`my x` ** 2) + `column 7`", "poly(a, 2)", "scale(log(a), ddof=0)", "bs(b, df=5)", "abs(a - b)",
-        "center(center(a) + b)",
+        "np.log(a) + np.sqrt(b)", "np.clip(a, 0.5, 2)", "np.maximum(a, n)", "np.round(a, 1)",
+        "np.power(a, -2)", "abs(a - b)",
     ],
 )  # fmt: skip
-def test_interpreted_expressions_have_the_values_of_python(expression):
-    """Two ways to one value: node by node, and compiled from the same tree."""
+def test_safe_expressions_have_the_values_of_python(expression):
     rng = np.random.default_rng(1)
-    data = pd.DataFrame(rng.gamma(3, 1, (30, 4)), columns=["a", "b", "my x", "column 7"])
-    data["n"] = rng.integers(0, 5, 30)
-    read = read_expression(expression)
-    alone = evaluation.value_of(read, evaluation.Given(data, Closed(), Learning({})))
-    run = evaluation._run(read, evaluation.Given(data, {}, Learning({})))
-    for one, other in zip(columns_of(alone), columns_of(run), strict=True):
-        np.testing.assert_allclose(np.asarray(one, float), np.asarray(other, float), rtol=1e-15)
+    data = pd.DataFrame(rng.gamma(3, 1, (30, 2)), columns=["a", "b"]).assign(n=rng.integers(0, 5, 30))
+    found = read_data(data, ReadOptions(f"~ {{{expression}}} + a", context=safe_context())).matrix[:, 0]
+    expected = eval(expression, {"np": np, **{name: data[name].to_numpy() for name in data}})
+    np.testing.assert_allclose(found, np.asarray(expected, dtype=float), rtol=1e-15)
 
 
-def columns_of(value):
-    bare = getattr(value, "__wrapped__", value)
-    return list(bare.values()) if isinstance(bare, dict) else [bare]
+def test_columns_with_names_that_differ_in_signs_only():
+    data = pd.DataFrame({"my x": [1.0, 2.0, 4.0], "my_x": [3.0, 1.0, 2.0], "x²": [0.0, 1.0, 5.0]})
+    design = read_data(data, ReadOptions("~ scale(`my x`) + scale(my_x) + center(`x²`)"))
+    centred = data - data.mean()
+    np.testing.assert_allclose(design.matrix, centred / [*data.iloc[:, :2].std(), 1.0], rtol=1e-15)
+    np.testing.assert_array_equal(replay(design.spec, data.iloc[1:])[0], design.matrix[1:])
 
 
 def test_an_empty_closed_context_stays_closed():

@@ -18,7 +18,7 @@ import pytest
 from scipy import sparse
 
 from spcastat.errors import MissingValuesError, SparseStructureError
-from spcastat.reading.frames import open_table, require_sound_columns, sound
+from spcastat.reading.frames import checked_sparse, open_table, require_sound_columns
 from spcastat.reading.read import read_data
 from spcastat.streams.read import read_block, spec_of
 
@@ -75,14 +75,14 @@ def damaged(format, change, dtype=np.int32, kind=sparse.csr_array):
 @pytest.mark.parametrize("what", COMPRESSED)
 def test_a_damaged_matrix_is_refused_by_name(what, format, dtype, kind):
     with pytest.raises(SparseStructureError, match=f"{format.upper()}, shape .12, 7.. is damaged: "):
-        sound(damaged(format, COMPRESSED[what], dtype, kind))
+        checked_sparse(damaged(format, COMPRESSED[what], dtype, kind))
 
 
 def test_the_message_says_what_is_wrong():
     with pytest.raises(SparseStructureError, match=r"(indices|index values) must be < 7"):
-        sound(damaged("csr", COMPRESSED["index too large"]))
+        checked_sparse(damaged("csr", COMPRESSED["index too large"]))
     with pytest.raises(SparseStructureError, match=r"indptr|index pointer"):
-        sound(damaged("csr", COMPRESSED["pointer negative"]))
+        checked_sparse(damaged("csr", COMPRESSED["pointer negative"]))
 
 
 def test_a_falling_pointer_is_found_everywhere():
@@ -90,8 +90,8 @@ def test_a_falling_pointer_is_found_everywhere():
         matrix = sparse.csr_array(np.ones((N, P)))
         matrix.indptr[at] = matrix.indptr[at + 1] + 1
         with pytest.raises(SparseStructureError, match="is damaged"):
-            sound(matrix)
-    sound(sparse.csr_array(np.ones((N, P))))
+            checked_sparse(matrix)
+    checked_sparse(sparse.csr_array(np.ones((N, P))))
 
 
 def _coo(name, change):
@@ -146,7 +146,7 @@ OTHERS |= {
 @pytest.mark.parametrize("what", OTHERS)
 def test_damage_in_every_other_format_is_refused(what):
     with pytest.raises(SparseStructureError, match="is damaged"):
-        sound(OTHERS[what]())
+        checked_sparse(OTHERS[what]())
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])

@@ -19,7 +19,7 @@ def df() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def fit(df) -> sp.SpcaResult:
-    return sp.spca(df, k=2, card=3, formula="~ a + b + c + d")
+    return sp.spca(df, k=2, card=3, formula="~ a + b + c + d", effort="quick")
 
 
 def test_a_text_names_a_column_that_took_part_or_not(fit, df):
@@ -36,7 +36,7 @@ def test_a_text_names_a_column_that_took_part_or_not(fit, df):
 def test_rows_that_were_left_out_have_no_group(df):
     holes = df.copy()
     holes.loc[[2, 5], "a"] = np.nan
-    fit = sp.spca(holes, k=2, card=3, formula="~ a + b + c + d", na="drop")
+    fit = sp.spca(holes, k=2, card=3, formula="~ a + b + c + d", na="drop", effort="quick")
     assert fit.biplot_data(groups="site").points["group"].tolist() == df["site"].drop([2, 5]).tolist()
     twice = sp.spca(holes.set_axis([0] * 24), k=2, card=3, formula="~ a + b + c + d", na="drop")
     with pytest.raises(ShapeError, match="row labels are not unique"):

@@ -149,7 +149,7 @@ def press_by_hand(X, k, card, scale, labels):
         train, test = X[labels != fold], X[labels == fold]
         centre, unit = train.mean(axis=0), train.std(axis=0, ddof=1) if scale else 1.0
         Z, S = (test - centre) / unit, np.cov(((train - centre) / unit).T)
-        V = sp.spca_cov(S, k, card).loadings.to_numpy()
+        V = sp.spca_cov(S, k, card, effort="quick").loadings.to_numpy()
         Q = np.linalg.qr(V)[0]
         s2 = (np.trace(S) - np.trace(Q.T @ S @ Q)) / (len(S) - k)
         Omega = np.linalg.inv(Q @ Q.T @ S @ Q @ Q.T + s2 * (np.eye(len(S)) - Q @ Q.T))
@@ -160,12 +160,14 @@ def press_by_hand(X, k, card, scale, labels):
 
 @pytest.mark.parametrize("scale", [False, True])
 def test_held_out_errors_are_those_of_conditional_means(rows, scale):
-    from spcastat.assess.folds import random_labels
+    from spcastat.assess.row_groups import RowGroups
+    from spcastat.fit.inputs import opened
 
     fits = {"true": sp.spca(rows, 2, [4, 3], scale=scale), "few": sp.spca(rows, 1, 1, scale=scale)}
     both = sp.compare(fits, held_out=True, rng=3)
     found = both.frames["measures"]
-    labels = random_labels(60, 5, 1, np.random.default_rng([3, 2]))[0]
+    source = opened(rows, None, {}, None)[0].source("")
+    labels = RowGroups.of(source).folds(5, 1, np.random.default_rng([3, 2]))[0]
     # the searches without a fold start otherwise here and there: the same loadings to their tolerance
     assert found.loc["true", "held_out"] == pytest.approx(
         press_by_hand(rows.to_numpy(), 2, [4, 3], scale, labels), abs=1e-6
@@ -180,7 +182,7 @@ def test_held_out_errors_are_those_of_conditional_means(rows, scale):
 
 
 def test_held_out_errors_of_equal_fits_are_equal_and_the_same_for_any_number_of_processes(rows):
-    fits = {"one": sp.spca(rows, 2, 3), "again": sp.spca(rows, 2, 3)}
+    fits = {"one": sp.spca(rows, 2, 3, effort="quick"), "again": sp.spca(rows, 2, 3, effort="quick")}
     fits["greedy"] = sp.spca(rows, 2, 3, method="greedy")
     one = sp.compare(fits, held_out=True, repeats=2).frames["measures"]
     assert one.loc["one", "held_out"] == one.loc["again", "held_out"]
@@ -189,7 +191,7 @@ def test_held_out_errors_of_equal_fits_are_equal_and_the_same_for_any_number_of_
 
 
 def test_fits_from_files_have_held_out_errors_with_their_rows(rows, tmp_path):
-    fits = {"four": sp.spca(rows, 2, 4), "two": sp.spca(rows, 2, 2)}
+    fits = {"four": sp.spca(rows, 2, 4, effort="quick"), "two": sp.spca(rows, 2, 2, effort="quick")}
     for name, fit in fits.items():
         fit.save(tmp_path / f"{name}.spca")
     loaded = {name: sp.load(tmp_path / f"{name}.spca") for name in fits}
@@ -201,7 +203,7 @@ def test_fits_from_files_have_held_out_errors_with_their_rows(rows, tmp_path):
 
 
 def test_held_out_errors_are_paired_by_row(rows):
-    first = sp.spca(rows[:30], 2, 3)
+    first = sp.spca(rows[:30], 2, 3, effort="quick")
     half = rows[:30]
     for other, options in (
         (rows[30:], {}),
@@ -211,7 +213,7 @@ def test_held_out_errors_are_paired_by_row(rows):
     ):
         with pytest.raises(ShapeError, match="rows"):
             sp.compare({"a": first, "b": sp.spca(other, 2, 2, **options)}, held_out=True)
-    turned = sp.spca(half[half.columns[::-1]], 2, 3)
+    turned = sp.spca(half[half.columns[::-1]], 2, 3, effort="quick")
     errors = sp.compare({"a": first, "b": turned}, held_out=True).frames["measures"]["held_out"]
     assert errors["a"] == pytest.approx(errors["b"], rel=1e-9)  # sums of products in another order
 
@@ -219,7 +221,7 @@ def test_held_out_errors_are_paired_by_row(rows):
 def test_what_has_no_held_out_error(rows, fits):
     with pytest.raises(NoRowsError, match="'l0' is of a covariance matrix"):
         sp.compare(fits, held_out=True)
-    short = {"all": sp.spca(rows, 2, 3), "few": sp.spca(rows.head(40), 2, 3)}
+    short = {"all": sp.spca(rows, 2, 3, effort="quick"), "few": sp.spca(rows.head(40), 2, 3, effort="quick")}
     with pytest.raises(ShapeError, match="60 and 40 rows"):
         sp.compare(short, held_out=True)
     with pytest.raises(ComponentsError, match="8 components of 8 variables"):

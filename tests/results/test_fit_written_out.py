@@ -63,7 +63,7 @@ def test_every_level_is_between_zero_and_one(fit, level):
 
 
 def test_printing_builds_the_rule_of_a_fit_once(monkeypatch):
-    fit = sp.spca_cov(sp.datasets.load_pitprops(), 2, 4)
+    fit = sp.spca_cov(sp.datasets.load_pitprops(), 2, 4, effort="quick")
     made = []
     rule = Joint.rule
 

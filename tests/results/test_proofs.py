@@ -54,7 +54,7 @@ def test_a_certificate_prints_in_eighty_columns_and_says_what_was_proven(fit, pr
 
 def test_a_joint_proof_knows_fits_with_the_cardinalities_in_another_order(R, tmp_path):
     """Its bound holds for every order; (5, 3) keeps .40921 of the adjusted variance, (3, 5) .40692."""
-    fit = sp.spca_cov(R, 2, [3, 5])
+    fit = sp.spca_cov(R, 2, [3, 5], effort="quick")
     proof = fit.certify(joint=True, max_nodes=50)
     assert proof.table["best_known"].iloc[0] == pytest.approx(0.409212, abs=1e-6)
     assert [len(one) for one in proof.table["supports"].iloc[0]] == [5, 3]
@@ -107,7 +107,7 @@ def test_a_looser_proof_does_not_replace_a_tighter_one(fit, proof):
 
 def test_comparisons_have_a_row_of_proven_gaps(R):
     fit = sp.spca_cov(R, 2, card=3, method="greedy")
-    other = sp.spca_cov(R, 2, card=3)
+    other = sp.spca_cov(R, 2, card=3, effort="quick")
     assert "Gap to the proven" not in str(sp.compare({"a": fit, "b": other}))
     proof = fit.certify(joint=True, objective="least_squares", max_nodes=5)
     both = sp.compare({"a": fit, "b": other})
@@ -170,11 +170,7 @@ def test_a_proof_of_other_kinds_and_sizes_is_refused(fit, proof, change, tmp_pat
 
     def changed(manifest):
         (kept,) = manifest["content"]["proofs"]
-        row = dict(kept["map"])["rows"][0]["map"]
-        for pair in row:
-            if pair[0] in change:
-                pair[1] = change[pair[0]]
-        row += [[name, value] for name, value in change.items() if name not in dict(row)]
+        kept["rows"][0].update(change)
 
     seal(tmp_path / "fit.spca", lambda manifest: None)
     sp.load(tmp_path / "fit.spca")
@@ -194,7 +190,7 @@ def test_a_certificate_has_its_table_and_the_best_loadings(proof):
 
 
 def test_what_was_proven_names_the_components_as_the_fit_does(R):
-    fit = sp.spca_cov(R, 2, card=5).rename({"PC1": "size", "PC2": "moisture"})
+    fit = sp.spca_cov(R, 2, card=5, effort="quick").rename({"PC1": "size", "PC2": "moisture"})
     found = fit.certify(joint=False)
     for text in (found.as_text(), str(fit)):
         assert "size" in text
@@ -237,7 +233,7 @@ def test_a_fit_is_certified_for_its_objective(R, card, objective, gap):
 
     The gaps, in percent, are those of the joint proof of the objective: 0.01 is its tolerance.
     """
-    fit = sp.spca_cov(R, len(card), card, objective=objective)
+    fit = sp.spca_cov(R, len(card), card, objective=objective, effort="quick")
     proof = fit.certify()
     assert proof.table["measure"].tolist() == [objective]
     assert proof.table["value"].item() == pytest.approx(fit.measure(objective), rel=1e-12)
@@ -266,7 +262,7 @@ def test_the_proof_of_a_default_fit_is_about_the_fit_as_a_whole(R):
 
 def test_single_components_are_certified_where_nothing_is_maximised_jointly(R):
     greedy = sp.spca_cov(R, 2, 4, method="greedy").certify()
-    one = sp.spca_cov(R, 1, 4, objective="pev").certify()
+    one = sp.spca_cov(R, 1, 4, objective="pev", effort="quick").certify()
     for proof in (greedy, one):
         assert str(proof).startswith("Proof of the adjusted variance of each component")
         assert "upper_bound" in proof.table
@@ -276,7 +272,7 @@ def test_single_components_are_certified_where_nothing_is_maximised_jointly(R):
 
 def test_a_component_that_adds_nothing_has_the_value_zero():
     """Both components are the first variable, of variance 1; the second adds nothing."""
-    fit = sp.spca_cov(np.array([[1, 0.5], [0.5, 1]]), 2, [1, 1], include=["x1"])
+    fit = sp.spca_cov(np.array([[1, 0.5], [0.5, 1]]), 2, [1, 1], include=["x1"], effort="quick")
     proof = fit.certify()
     assert proof.table["value"].tolist() == [1.0, 0.0]
     assert proof.table["upper_bound"].tolist() == pytest.approx([1.0, 0.0], abs=1e-12)
@@ -287,9 +283,19 @@ def test_a_component_that_adds_nothing_has_the_value_zero():
 
 def test_a_joint_proof_of_single_variables_under_a_rule_says_that_its_bound_is_without_it():
     """Without the rule both variables together have .875 of the variance: 1, and 1 - .5^2, of 2."""
-    fit = sp.spca_cov(np.array([[1, 0.5], [0.5, 1]]), 2, [1, 1], include=["x1"])
+    fit = sp.spca_cov(np.array([[1, 0.5], [0.5, 1]]), 2, [1, 1], include=["x1"], effort="quick")
     proof = fit.certify(joint=True)
     assert proof.table["upper_bound"].item() == pytest.approx(0.875, rel=1e-4)
     assert proof.table["best_known"].item() == proof.table["value"].item() == 0.5
     assert "without the rule" in " ".join(proof.sentence.split())
     assert fit.adopt(proof) is fit
+
+
+def test_a_joint_proof_ends_after_its_default_time_and_says_so(R, monkeypatch):
+    fit = sp.spca_cov(R, 3, card=4)
+    monkeypatch.setattr("spcastat.results.proofs.JOINT_SECONDS", 1e-9)
+    text = " ".join(str(fit.certify()).split())
+    assert "(time limit)" in text
+    assert "s; give time_limit= for more" in text
+    assert "time_limit=" not in str(fit.certify(joint=False))  # has its own default
+    assert "time_limit=" not in str(fit.certify(max_nodes=3, time_limit=60.0))  # ended by another limit

@@ -97,9 +97,25 @@ def test_a_column_of_small_variance_is_compared(tmp_path):
 def test_covariance_matrices_are_compared_by_their_covariances(tmp_path):
     """The same variances, and the sign of one variable changed."""
     S = _frame().corr()
-    sp.spca_cov(S, 2, 3, n_obs=60).save(tmp_path / "fit.spca")
+    sp.spca_cov(S, 2, 3, n_obs=60, effort="quick").save(tmp_path / "fit.spca")
     loaded = sp.load(tmp_path / "fit.spca")
     sign = np.array([1.0, 1.0, 1.0, 1.0, -1.0, 1.0])
     with pytest.raises(DataError, match="not those of the fit"):
         loaded.bootstrap(4, data=S * np.outer(sign, sign))
     assert "(4 draws" in str(loaded.bootstrap(4, data=S))
+
+
+def test_a_fit_that_scaled_its_covariance_matrix_takes_this_matrix_or_its_correlations(tmp_path):
+    S = _frame().cov()
+    fit = sp.spca_cov(S, 2, 3, n_obs=60, scale=True)
+    fit.save(tmp_path / "fit.spca")
+    loaded = sp.load(tmp_path / "fit.spca")
+    wanted = fit.stability(4, rng=1).frequency
+    for data in (S, _frame().corr()):
+        pd.testing.assert_frame_equal(loaded.stability(4, data=data, rng=1).frequency, wanted)
+    assert "(4 draws" in str(loaded.bootstrap(4, data=S, rng=1))
+    with pytest.raises(DataError, match="not those of the fit"):
+        loaded.stability(4, data=_drawn(_frame(), "d").cov())
+    sp.spca_cov(S, 2, 3, n_obs=60, scale=False).save(tmp_path / "other.spca")
+    with pytest.raises(DataError, match="variances of data are not those of the fit"):
+        sp.load(tmp_path / "other.spca").stability(4, data=_frame().corr())

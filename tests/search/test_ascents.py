@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spcastat.search.criteria import CRITERIA, Fits, held
+from spcastat.search.criteria import CRITERIA, Fits, criterion_of_matrix
 from spcastat.search.moves import refined
 from tests.search.conftest import draw
 
@@ -100,7 +100,7 @@ def test_steps_of_a_batch_are_those_of_limited_memory_bfgs(steps):
 def test_loadings_on_fixed_supports_take_these_steps(objective, steps):
     cards, p = (4, 3, 3), 9
     S = draw(p, 5)
-    criterion = held(S / np.trace(S), cards, objective)
+    criterion = criterion_of_matrix(S / np.trace(S), cards, objective)
     rng = np.random.default_rng(0)
     places = np.array([np.concatenate([np.sort(rng.permutation(p)[:c]) for c in cards]) for _ in range(5)])
     fits = criterion.fits(places, rng.standard_normal(places.shape))

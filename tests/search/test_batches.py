@@ -11,7 +11,7 @@ from spcastat.measures import MEASURES
 from spcastat.search import matrices as columns
 from spcastat.search.chains import interchanged
 from spcastat.search.climbing import climb, deepen, sweep
-from spcastat.search.criteria import CRITERIA, held, joined
+from spcastat.search.criteria import CRITERIA, criterion_of_matrix, joined
 from spcastat.search.moves import exchange, falling, promising, refined, reordered, trials
 from tests.search.conftest import draw
 
@@ -22,7 +22,7 @@ def problem(objective, cards=CARDS, p=P, seed=3, count=B):
     """A criterion, its covariance matrix, and random fits."""
     S = draw(p, seed)
     S /= np.trace(S)
-    criterion = held(S, cards, objective)
+    criterion = criterion_of_matrix(S, cards, objective)
     rng = np.random.default_rng(seed)
     places = np.array(
         [np.concatenate([np.sort(rng.permutation(p)[:c]) for c in cards]) for _ in range(count)]
@@ -199,7 +199,7 @@ def test_a_deep_climb_follows_the_two_best_exchanges_of_every_component(objectiv
 
 def test_components_of_equal_cardinality_are_sorted_by_variance_if_the_value_stays():
     S = np.diag([3.0, 5.0, 4.0, 1.0, 4.0, 2.0, 9.0, 8.0]) / 36.0
-    criterion = held(S, (1, 2, 1, 1, 3), "adjusted")
+    criterion = criterion_of_matrix(S, (1, 2, 1, 1, 3), "adjusted")
     fits = criterion.fits(np.array([[4, 0, 3, 2, 1, 5, 6, 7]]), np.ones((1, 8)))
     # uncorrelated scores: every order is as good; of the variances 4, 4 and 5 of the single variables
     expected = [1, 0, 3, 2, 4, 5, 6, 7]

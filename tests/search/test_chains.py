@@ -9,7 +9,7 @@ import pytest
 
 from spcastat.search import chains
 from spcastat.search.climbing import EFFORTS, SAME, Evidence
-from spcastat.search.criteria import CRITERIA, held
+from spcastat.search.criteria import CRITERIA, criterion_of_matrix
 from tests.search.conftest import draw
 
 P, CARDS = 10, (4, 3, 2)
@@ -33,7 +33,7 @@ def test_the_largest_distinct_values_are_taken_and_the_first_of_equals():
 @pytest.mark.parametrize("kicks", [0, 3])
 @pytest.mark.parametrize("objective", CRITERIA)
 def test_a_chain_keeps_up_to_three_distinct_fits_within_two_percent_of_its_best(objective, kicks):
-    criterion = held(S, CARDS, objective)
+    criterion = criterion_of_matrix(S, CARDS, objective)
     effort = replace(EFFORTS["auto"], kicks=kicks)
     parts = [random_fits(criterion, 12), random_fits(criterion, 12, 1)]
     evidence = Evidence()
@@ -54,7 +54,7 @@ def test_a_chain_keeps_up_to_three_distinct_fits_within_two_percent_of_its_best(
 @pytest.mark.parametrize("objective", CRITERIA)
 @pytest.mark.parametrize("effort", ["quick", "auto"])
 def test_the_best_of_all_chains_is_returned_and_no_chain_is_better(objective, effort):
-    criterion = held(S, CARDS, objective)
+    criterion = criterion_of_matrix(S, CARDS, objective)
     fit, evidence = chains.search(criterion, VECTORS, EFFORTS[effort], np.random.default_rng(0))
     assert len(evidence.chains) == EFFORTS[effort].chains
     assert fit.value[0] >= max(evidence.chains) * (1 - 1e-12)
@@ -65,7 +65,7 @@ def test_the_best_of_all_chains_is_returned_and_no_chain_is_better(objective, ef
 
 @pytest.mark.parametrize("objective", CRITERIA)
 def test_a_start_that_is_given_is_never_lost(objective):
-    criterion = held(S, CARDS, objective)
+    criterion = criterion_of_matrix(S, CARDS, objective)
     best, _ = chains.search(criterion, VECTORS, EFFORTS["auto"], np.random.default_rng(0))
     poor = np.eye(P)[:, ::-1][:, :6]
     short = replace(EFFORTS["quick"], chains=1, starts=3, sweeps=0, rounds=0)

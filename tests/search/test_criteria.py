@@ -12,7 +12,7 @@ import pytest
 from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
 from spcastat.search.climbing import sweep
-from spcastat.search.criteria import CRITERIA, held
+from spcastat.search.criteria import CRITERIA, criterion_of_matrix
 from spcastat.search.moves import SECULAR, columns_after, exchange_values, refined, reordered, trials
 from tests.search.conftest import draw
 
@@ -25,7 +25,7 @@ def problem(request):
     """A criterion, its operator, and a batch of six random fits."""
     S = draw(P, 3)
     S /= np.trace(S)
-    criterion = held(S, CARDS, request.param)
+    criterion = criterion_of_matrix(S, CARDS, request.param)
     rng = np.random.default_rng(1)
     places = np.array([np.concatenate([np.sort(rng.permutation(P)[:c]) for c in CARDS]) for _ in range(6)])
     fits = criterion.fits(places, rng.standard_normal(places.shape))
@@ -136,7 +136,7 @@ def test_exchange_values_are_lower_bounds_that_tell_which_exchanges_rise(problem
 def large_supports(name: str):
     """Return a criterion with components of 45 of 100 variables, and a batch of three fits."""
     S = draw(100, 3)
-    criterion = held(S / np.trace(S), (45, 45), name)
+    criterion = criterion_of_matrix(S / np.trace(S), (45, 45), name)
     rng = np.random.default_rng(2)
     places = [np.concatenate([np.sort(rng.permutation(100)[:45]) for _ in range(2)]) for _ in range(3)]
     fits = criterion.fits(np.array(places), rng.standard_normal((3, 90)))
@@ -194,7 +194,7 @@ def test_an_ascent_on_fixed_supports_ends_where_the_slope_is_zero(problem):
 def test_no_two_neighbours_change_places_for_the_better():
     S = draw(P, 9)
     cards = (3, 2, 3, 3, 2, 3, 3, 2, 3)
-    criterion = held(S / np.trace(S), cards, "adjusted")
+    criterion = criterion_of_matrix(S / np.trace(S), cards, "adjusted")
     rng = np.random.default_rng(2)
     places = np.array([np.concatenate([np.sort(rng.permutation(P)[:c]) for c in cards])] * 5)
     fits = criterion.fits(places, rng.standard_normal(places.shape))
@@ -225,7 +225,7 @@ def test_rounding_does_not_add_to_the_least_squares_share():
         X = rng.standard_normal((8, 5)) * 10.0 ** rng.uniform(-8.0, 0.0, size=5)
         S = X.T @ X
         S /= np.trace(S)
-        criterion = held(S, CARDS, "least_squares")
+        criterion = criterion_of_matrix(S, CARDS, "least_squares")
         places = np.array(
             [np.concatenate([np.sort(rng.permutation(5)[:c]) for c in CARDS]) for _ in range(10)]
         )

@@ -15,7 +15,7 @@ from spcastat.search import chains as pool
 from spcastat.search import default
 from spcastat.search.chains import best_predictor, from_directions
 from spcastat.search.climbing import EFFORTS, Evidence
-from spcastat.search.criteria import CRITERIA, held, products
+from spcastat.search.criteria import CRITERIA, criterion_of_matrix, criterion_of_operator
 from spcastat.search.default import near
 from spcastat.search.matrices import Dense, Identity, Products, whitening
 from spcastat.search.moves import rebuild, refined
@@ -98,7 +98,8 @@ def test_a_matrix_that_rounding_made_indefinite_is_whitened():
 def test_criteria_by_products_are_those_of_the_matrix(objective):
     op = gram()
     V = op.leading(3)[1]
-    one, other = products(op, (4, 2, 3), objective), held(op.S / op.total, (4, 2, 3), objective)
+    one = criterion_of_operator(op, (4, 2, 3), objective)
+    other = criterion_of_matrix(op.S / op.total, (4, 2, 3), objective)
     fits = [from_directions(criterion, [V, V[::-1]]) for criterion in (one, other)]
     np.testing.assert_allclose(fits[0].value, fits[1].value, rtol=1e-9)
     for i in range(3):
@@ -128,7 +129,7 @@ def test_a_component_of_up_to_two_hundred_variables_may_be_proven():
 @pytest.mark.parametrize("objective", CRITERIA)
 def test_a_pool_has_the_directions_of_pca(objective):
     op = gram()
-    criterion = held(op.S / op.total, (3, 2), objective)
+    criterion = criterion_of_matrix(op.S / op.total, (3, 2), objective)
     vectors = op.leading(4)[1]
     fits = pool.pool(criterion, vectors, 12, np.random.default_rng(0), True)
     cut = from_directions(criterion, [vectors[:, :2]])
@@ -143,7 +144,8 @@ def test_greedy_fits_of_many_variables_start_from_those_of_largest_variance(seed
     """Of 400 variables three have a larger variance and go together; few random rows would miss them."""
     S = np.eye(400)
     S[:3, :3] = 1.8 + 0.2 * np.eye(3)
-    found = pool.greedy(held(S / np.trace(S), (3,), "pev"), 1, np.random.default_rng(seed), plain=True)
+    criterion = criterion_of_matrix(S / np.trace(S), (3,), "pev")
+    found = pool.greedy(criterion, 1, np.random.default_rng(seed), plain=True)
     assert found.places.tolist() == [[0, 1, 2]]
 
 
@@ -170,7 +172,7 @@ def test_bases_span_the_directions_they_are_made_of():
 def test_a_rebuilt_component_has_the_best_loadings_on_its_support(objective):
     """The leading generalised eigenvalue; and the second best component is not better than the best."""
     op = gram()
-    criterion = held(op.S / op.total, (3, 4), objective)
+    criterion = criterion_of_matrix(op.S / op.total, (3, 4), objective)
     fits = from_directions(criterion, [op.leading(2)[1]] * 5)
     criterion.empty(fits, np.arange(5), 1)
     model = criterion.model_given_others(fits)
@@ -201,7 +203,7 @@ def test_more_effort_is_more_of_everything():
 @pytest.mark.parametrize("objective", CRITERIA)
 def test_a_component_that_is_taken_out_leaves_no_trace(objective):
     op = gram()
-    criterion = held(op.S / op.total, (3, 2, 4), objective)
+    criterion = criterion_of_matrix(op.S / op.total, (3, 2, 4), objective)
     fits = from_directions(criterion, [op.leading(3)[1], op.leading(3)[1][::-1], op.leading(3)[1] ** 2])
     before = fits.some(slice(None))
     criterion.empty(fits, np.array([0, 2]), 1)
@@ -225,7 +227,7 @@ def test_a_component_that_is_taken_out_leaves_no_trace(objective):
 def test_nearby_fits_keep_their_supports_if_asked(objective):
     op = gram()
     start = np.roll(np.eye(12)[:, :2], 4, axis=0) + 1e-3 * op.leading(2)[1]
-    criterion = held(op.S / op.total, (3, 2), objective)
+    criterion = criterion_of_matrix(op.S / op.total, (3, 2), objective)
     cut = from_directions(criterion, [start])
     kept, free = (near([op], (3, 2), objective, [[start]], fixed)[0] for fixed in (True, False))
     expected = criterion.dense(refined(criterion, cut, 300))[0]
@@ -235,7 +237,7 @@ def test_nearby_fits_keep_their_supports_if_asked(objective):
 
 def test_the_best_predictor_is_reported_with_the_climbs_that_led_to_it():
     op = gram(8)
-    fit, evidence = best_predictor(held(op.S / op.total, (3,), "least_squares"))
+    fit, evidence = best_predictor(criterion_of_matrix(op.S / op.total, (3,), "least_squares"))
     S = op.S / op.total
     ratios = []
     for J in map(list, combinations(range(8), 3)):
@@ -251,7 +253,7 @@ def test_chains_that_ended_in_the_best_fit_agree():
     found = default.joint(op, 2, (3, 2), "pev")
     assert found.chains == EFFORTS["auto"].chains
     assert EFFORTS["auto"].agree <= found.agreeing <= found.chains
-    criterion = held(op.S / op.total, (3, 2), "pev")
+    criterion = criterion_of_matrix(op.S / op.total, (3, 2), "pev")
     fit = from_directions(criterion, [op.leading(2)[1]])
     evidence = Evidence([0.4, 0.5, 0.4], [0.5, 0.5 * (1 - 0.9e-6), 0.5 * (1 - 1.1e-6)])
     assert found_of(op, criterion, fit, evidence, "pev", True).agreeing == 2

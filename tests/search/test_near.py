@@ -8,7 +8,7 @@ import pytest
 from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
 from spcastat.search.chains import from_directions
-from spcastat.search.criteria import CRITERIA, held
+from spcastat.search.criteria import CRITERIA, criterion_of_matrix
 from spcastat.search.default import near, together
 from spcastat.search.moves import refined
 from tests.search.conftest import draw
@@ -39,12 +39,12 @@ def test_fits_of_several_matrices_have_the_figures_of_their_own(objective):
     """Values, slopes and exchanges by the criterion of one matrix are what those of the stack have to be."""
     ops, starts = problems(3)
     S = np.stack([op.block(np.arange(P)) / op.total for op in ops])
-    stack = held(S, CARD, objective)
+    stack = criterion_of_matrix(S, CARD, objective)
     of = np.array([2, 0, 1, 2])
     fits = from_directions(stack, [starts[d][1] for d in of], of)
     fits = refined(stack, fits, 5)
     for b, d in enumerate(of):
-        single = held(S[d], CARD, objective)
+        single = criterion_of_matrix(S[d], CARD, objective)
         own = single.fits(fits.places[b : b + 1], fits.x[b : b + 1])
         np.testing.assert_allclose(fits.value[b], own.value[0], rtol=1e-12)
         for i in range(K):

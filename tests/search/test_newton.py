@@ -10,7 +10,7 @@ from scipy import sparse
 import spcastat as sp
 from spcastat.linalg.build import prepare
 from spcastat.linalg.operators import Gram, Operator
-from spcastat.search.criteria import CRITERIA, held
+from spcastat.search.criteria import CRITERIA, criterion_of_matrix
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense
 from spcastat.search.moves import stationary
@@ -26,7 +26,7 @@ def criterion_of(name: str):
     S /= np.trace(S)
     if name == "promised":
         return TargetCriterion(Dense(S), CARDS, VarianceTarget(0.9, True, np.linalg.eigvalsh(S)[::-1][:3]))
-    return held(S, CARDS, name)
+    return criterion_of_matrix(S, CARDS, name)
 
 
 def slope(S: np.ndarray, V: np.ndarray, name: str) -> np.ndarray:
@@ -111,7 +111,7 @@ def test_wide_rows_end_at_rest():
 @pytest.mark.parametrize("name", CRITERIA)
 def test_flat_and_dependent_components_are_left_in_peace(name):
     twice = np.kron(draw(4, 1), np.ones((2, 2)))
-    criterion = held(twice / np.trace(twice), (8, 8, 8), name)
+    criterion = criterion_of_matrix(twice / np.trace(twice), (8, 8, 8), name)
     flat = joint(Gram(twice), 3, (8, 8, 8), name)
     assert np.isfinite(flat.V).all()
     np.testing.assert_allclose(np.linalg.norm(flat.V, axis=0), 1.0, rtol=1e-14)
@@ -123,7 +123,7 @@ def test_flat_and_dependent_components_are_left_in_peace(name):
 def test_from_a_saddle_the_way_leads_up():
     # the second eigenvector of the support: at rest, but not the best there
     S = np.diag([3.0, 2.0, 1.0]) / 6.0
-    criterion = held(S, (2,), "adjusted")
+    criterion = criterion_of_matrix(S, (2,), "adjusted")
     fit = criterion.fits(np.array([[0, 1]]), np.array([[1e-3, 1.0]]))
     found = stationary(criterion, fit)
     assert found.value[0] == pytest.approx(0.5, rel=1e-14)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 
 from spcastat.linalg.operators import Gram
-from spcastat.search.chains import from_directions
+from spcastat.search.chains import empty, from_directions, grow_predictor
 from spcastat.search.climbing import EFFORTS
+from spcastat.search.criteria import criterion_of_matrix
 from spcastat.search.matrices import Dense
-from spcastat.search.penalty import Shrinking, loaded, penalised, polished, room, trimmed
+from spcastat.search.penalty import Shrinking, penalised, polished, room, trimmed, with_products
 from spcastat.search.rule import SupportRule
 from spcastat.search.sparsest import common_penalty, one_by_one, sparsest
 from spcastat.search.variance_target import TargetCriterion, VarianceTarget
@@ -69,7 +70,7 @@ def swept(S, V, penalty, promise, extend, sweeps):
 def test_sweeps_keep_variables_above_the_penalty_and_as_many_as_the_target_needs(every, extend, penalty):
     op, _, vectors, promise = given(k=3, every=every)
     for sweeps in (1, 2, 8):
-        found = penalised(op, loaded(op, vectors, 1.0), penalty, promise, 1.0, sweeps, extend)
+        found = penalised(op, with_products(op, vectors, 1.0), penalty, promise, 1.0, sweeps, extend)
         expected = swept(op.S, vectors, penalty, promise, extend, sweeps)
         # the ridge of 1e-12 on correlations
         np.testing.assert_allclose(found.V, expected, atol=1e-8)
@@ -82,7 +83,7 @@ def test_polished_loadings_have_the_largest_margin_on_their_supports(every):
     op, values, vectors, promise = given(k=3, every=every)
     V = np.where(np.abs(vectors) > 0.3, vectors, 0.0)
     V /= np.linalg.norm(V, axis=0)
-    start = loaded(op, V, 1.0)
+    start = with_products(op, V, 1.0)
     found = polished(op, start, promise, 1.0, 6)
     rooms, now = [(room(promise, start), V)], V.copy()
     for _ in range(6):
@@ -116,7 +117,7 @@ def least_cardinality(S, goal):
 def test_loadings_are_removed_until_one_fewer_of_any_component_misses_the_target(every):
     """The one that contributes least, as to which |v_ij| times the adjusted standard deviation decides."""
     op, _, vectors, target = given(p=60, k=3, share=0.9, every=every)
-    found = trimmed(op, loaded(op, vectors, 1.0), target, 1.0)
+    found = trimmed(op, with_products(op, vectors, 1.0), target, 1.0)
     np.testing.assert_allclose(found.added, added(op.S, found.V), atol=1e-9)
     assert target.holds(found.added)
     assert found.nonzeros < 90
@@ -126,13 +127,13 @@ def test_loadings_are_removed_until_one_fewer_of_any_component_misses_the_target
         least = np.unravel_index(np.argmin(brings[:, some]), (60, len(some)))
         V = found.V.copy()
         V[least[0], some[least[1]]] = 0.0
-        fewer = loaded(op, V / np.linalg.norm(V, axis=0), 1.0)
+        fewer = with_products(op, V / np.linalg.norm(V, axis=0), 1.0)
         assert not target.holds(polished(op, fewer, target, 1.0, 4).added)
 
 
 def test_the_largest_loading_of_a_component_is_never_removed():
     op, values, vectors, _ = given(p=8, k=3)
-    found = trimmed(op, loaded(op, vectors, 1.0), VarianceTarget(1e-6, False, values), 1.0)
+    found = trimmed(op, with_products(op, vectors, 1.0), VarianceTarget(1e-6, False, values), 1.0)
     assert (found.V != 0).sum(axis=0).tolist() == [1, 1, 1]
     assert np.argmax(np.abs(found.V), axis=0).tolist() == np.argmax(np.abs(vectors), axis=0).tolist()
 
@@ -144,7 +145,7 @@ def test_one_penalty_is_as_sparse_as_the_best_of_many(share, every):
     found = common_penalty(op, vectors, target, 1.0)
     assert target.holds(added(op.S, found.V))
     tried = []
-    start = loaded(op, vectors, 1.0)
+    start = with_products(op, vectors, 1.0)
     for penalty in np.geomspace(1e-5, 0.1, 150):
         fit = penalised(op, start, penalty, target, 1.0, 6, every)
         if target.holds(fit.added):
@@ -261,3 +262,51 @@ def test_the_model_of_one_component_has_the_slope_of_the_criterion(every, share)
             both = np.append(support, outside)
             half = pull[b, both] - scale[b] * np.append(v, np.zeros(len(outside)))
             np.testing.assert_allclose(slope, half, atol=1e-9)
+
+
+# --- w --------------------------------------------------------------------------------------------------
+
+
+def apart(seed):
+    """A covariance matrix in which variable 2 covaries with none of 0, 1, 3, 4; a component of 0, 3, 4."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 9)) + rng.standard_normal((40, 1))
+    X -= X.mean(axis=0)
+    near = X[:, [0, 1, 3, 4]]
+    X[:, 2] -= near @ np.linalg.lstsq(near, X[:, 2])[0]
+    V = np.zeros((9, 2))
+    V[[0, 3, 4], 1] = np.array([2.0, -1.0, 2.0]) / 3.0
+    return np.cov(X, rowvar=False), V
+
+
+def test_the_best_predictor_grows_by_the_variable_that_adds_most():
+    S = draw(8, 1)
+    S /= np.trace(S)
+    criterion = criterion_of_matrix(S, (4,), "least_squares")
+    model = criterion.model_given_others(empty(criterion, 1))
+
+    def worth(J):
+        F = (S @ S)[np.ix_(J, J)]  # v'SSv / v'Sv
+        L = np.linalg.inv(np.linalg.cholesky(S[np.ix_(J, J)]))
+        return np.linalg.eigvalsh(L @ F @ L.T)[-1]
+
+    found = [grow_predictor(model, card) for card in (1, 2, 3, 4)]
+    order = found[0][:, 0].tolist()
+    assert sorted(order) == list(range(8))
+    assert order == sorted(order, key=lambda j: -worth([j]))
+    for smaller, larger in pairwise(found):
+        for J, support in zip(smaller.tolist(), larger.tolist(), strict=True):
+            (new,) = set(support) - set(J)
+            values = {j: worth([*J, j]) for j in set(range(8)) - set(J)}
+            assert values[new] >= max(values.values()) * (1.0 - 1e-3)  # ranked by a lower bound
+
+
+def test_a_component_without_variance_is_left_as_it_is():
+    S = np.zeros((4, 4))
+    S[:2, :2] = [[2.0, 1.0], [1.0, 2.0]]
+    op = Gram(S)
+    V = np.zeros((4, 2))
+    V[0, 0] = V[3, 1] = 1.0
+    target = VarianceTarget(0.5, False, np.array([0.75, 0.25]))
+    found = polished(op, with_products(op, V, 4.0), target, 4.0, 3)
+    np.testing.assert_array_equal(found.V, V)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spcastat.linalg.operators import Gram
-from spcastat.search.criteria import CRITERIA, held
+from spcastat.search.criteria import CRITERIA, criterion_of_matrix
 from spcastat.search.default import joint, near
 from spcastat.search.grouped import first_of_equals
 from spcastat.search.moves import refined
@@ -55,7 +55,7 @@ def supports_of(cards: tuple[int, ...], rule: SupportRule) -> list[tuple[tuple[i
 
 def enumerated(S: np.ndarray, cards: tuple[int, ...], rule: SupportRule, objective: str) -> float:
     """Return the best value over all supports: ascents of the loadings from pairs of eigenvectors."""
-    criterion = held(S / np.trace(S), cards, objective)
+    criterion = criterion_of_matrix(S / np.trace(S), cards, objective)
     places = np.array([np.concatenate(one) for one in supports_of(cards, rule)])
     vectors = [np.linalg.eigh(S[places[:, part, None], places[:, None, part]])[1] for part in criterion.parts]
     best = 0.0
@@ -84,10 +84,9 @@ def test_a_search_under_a_rule_is_as_good_as_enumeration(kind, objective):
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", CRITERIA)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_searches_under_rules_are_as_good_as_enumeration(kind, objective, seed):
-    cards, rule = rule_of(kind, np.random.default_rng([seed, KINDS.index(kind)]))
-    S = draw(P, seed)
+def test_searches_under_rules_are_as_good_as_enumeration(kind, objective):
+    cards, rule = rule_of(kind, np.random.default_rng([0, KINDS.index(kind)]))
+    S = draw(P, 0)
     found = joint(Gram(S), 2, cards, objective, rule=rule)
     assert obeys(found.V, rule)
     assert found.value == pytest.approx(enumerated(S, cards, rule, objective), rel=1e-7)

@@ -1,4 +1,4 @@
-"""The default search in working sets: many variables, rows that are not in memory, many sparse rows."""
+"""Searches among some of many variables, and the exchanges that bring others in."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from spcastat.search import default, working_set
 from spcastat.search import moves as exchange
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense, Known
+from spcastat.search.working_set import improved
+
+from .swapping import KINDS, best_swap, covariance, explained, loadings
 
 
 class Passes(Gram):
@@ -176,3 +179,65 @@ def test_components_that_one_group_explains_in_part_are_found():
     V = sp.spca(X, 4, 10, scale=True, effort="quick").loadings.to_numpy()
     found = sorted(np.flatnonzero(v).tolist() for v in V.T)
     assert found == [list(range(a, a + 10)) for a in range(10, 50, 10)]
+
+
+def test_with_many_nonzeros_all_exchanges_are_tried_by_a_thorough_search_only(monkeypatch):
+    monkeypatch.setattr(default, "GRAM_LIMIT", 2)
+    monkeypatch.setattr(working_set, "FEW_NONZEROS", 5)
+    S = draw(30, 0)
+    few, many = (joint(Gram(S), 2, card, "adjusted", "auto") for card in ((3, 2), (3, 3)))
+    thorough = joint(Gram(S), 2, (3, 3), "adjusted", "thorough")
+    assert (few.settled, many.settled, thorough.settled) == (True, None, True)
+    assert many.value <= thorough.value * (1.0 + 1e-12)
+
+
+# --- exchanges ------------------------------------------------------------------------------------------
+
+
+P, CARD = 11, 3
+
+
+def cases() -> list[tuple[str, int, int]]:
+    return [(kind, k, seed) for kind in KINDS for k in (1, 2, 3) for seed in range(6)]
+
+
+def polished(S: np.ndarray, V: np.ndarray, cards: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return loadings that are improved from the variables of V on, and their supports."""
+    used = np.flatnonzero(V.any(axis=1))
+    inside = np.union1d(used, np.arange(max(cards)))
+    found = improved(Gram(S), inside, [V[inside]], cards)
+    assert found.left == 0
+    W = np.zeros(V.shape)
+    W[found.variables] = found.V
+    return W, [np.flatnonzero(w) for w in W.T]
+
+
+@pytest.mark.parametrize(("kind", "k", "seed"), cases())
+def test_a_polish_ends_where_no_swap_improves(kind, k, seed):
+    rng = np.random.default_rng([KINDS.index(kind), k, seed, 1])
+    S, V = covariance(kind, P, rng), loadings(P, k, CARD, rng)
+    before = explained(S, V)
+    W, supports = polished(S, V, (CARD,) * k)
+    assert [len(support) for support in supports] == [CARD] * k
+    assert explained(S, W) >= before * (1.0 - 1e-12)
+    np.testing.assert_allclose(np.linalg.norm(W, axis=0), 1.0, rtol=1e-10)
+    assert not any(W[np.setdiff1d(np.arange(P), support), i].any() for i, support in enumerate(supports))
+    # GAIN is 1e-9; the other eight digits are those that brute force has where loadings nearly coincide
+    assert best_swap(S, W, supports) <= 1e-8
+
+
+@pytest.mark.parametrize("cards", [(1, 1), (1, 4, 2), (P,), (P, 2)])
+def test_a_polish_keeps_the_cardinality_of_every_component(cards):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        S = covariance("full", P, rng)
+        V = np.linalg.eigh(S)[1][:, ::-1][:, : len(cards)].copy()
+        for i, card in enumerate(cards):
+            V[np.argsort(-np.abs(V[:, i]))[card:], i] = 0.0
+        V /= np.linalg.norm(V, axis=0)
+        W, supports = polished(S, V, cards)
+        assert tuple(map(len, supports)) == cards
+        assert tuple(np.count_nonzero(W, axis=0)) == cards
+        inner = [i for i, card in enumerate(cards) if card < P]
+        if inner:
+            assert best_swap(S, W, supports) <= 1e-8

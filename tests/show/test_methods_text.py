@@ -77,7 +77,7 @@ def test_the_choice_of_components_is_described_with_its_levels_and_source(plante
 
 
 def test_split_inference_and_tests_are_described_with_their_sources(planted_rows):
-    fit = sp.spca(planted_rows, 2, 4)
+    fit = sp.spca(planted_rows, 2, 4, effort="quick")
     fit.split_inference(5, repeats=2)
     fit.test_loadings(9)
     found = fit.describe()

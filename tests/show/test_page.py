@@ -56,6 +56,14 @@ def page_of(fit, path: Path, **options) -> Page:
 
 
 @pytest.fixture(scope="module")
+def fit():
+    """Six components of 60 labelled rows: a page of more rows takes longer to draw, and has nothing else."""
+    rows = sp.datasets.pitprops_sample(60)
+    rows = rows.set_axis([f"prop{i + 1}" for i in range(len(rows))])
+    return sp.spca(rows, k=6, card=[7, 4, 4, 1, 1, 1], effort="quick")
+
+
+@pytest.fixture(scope="module")
 def whole(fit, tmp_path_factory) -> str:
     """The page of a fit with all that a page can have."""
     path = tmp_path_factory.mktemp("report") / "out.html"
@@ -321,9 +329,10 @@ def test_it_prints_to_pdf(shown):
 
 def test_the_figures_have_the_groups_that_the_report_is_given(tmp_path, pitprops):
     """Those of the variables beside their loadings, those of the rows as colours of the points."""
-    fit = sp.spca(pitprops, k=2, card=4, scale=True, method="greedy")
-    kinds = ["old" if i % 2 else "young" for i in range(len(pitprops))]
-    scales = ["wood"] * 6 + ["bark"] * (pitprops.shape[1] - 6)
+    rows = pitprops.head(40)
+    fit = sp.spca(rows, k=2, card=4, scale=True, method="greedy")
+    kinds = ["old" if i % 2 else "young" for i in range(len(rows))]
+    scales = ["wood"] * 6 + ["bark"] * (rows.shape[1] - 6)
     plain, grouped = tmp_path / "plain.html", tmp_path / "grouped.html"
     fit.report(plain)
     fit.report(grouped, groups=kinds, sections=scales)

@@ -1,4 +1,4 @@
-"""pathspca and gspca: greedy supports, their certificate, and the exact eigenvalues behind them."""
+"""Greedy supports and their certificates, growth by steps under control, and elimination."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
+from spcastat.errors import CardinalityError
+from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.operators import Gram
-from spcastat.solvers.greedy import without_each
+from spcastat.solvers.greedy import REACHED, Growth, without_each
 from spcastat.solvers.optimality import variance_bound
 
 METHODS = ("pathspca", "gspca")
@@ -163,3 +165,100 @@ def test_nine_tenths_of_what_pca_explains_are_kept_unless_more_or_less_is_asked_
     kept = fit.variance["cumulative adjusted"] / fit.variance["cumulative PCA"]
     assert (kept >= 0.9 - 1e-9).all()
     assert fit.card.sum() < sp.spca_cov(pitprops, 3, method="controlled", variance=0.95).card.sum()
+
+
+# --- steps ----------------------------------------------------------------------------------------------
+
+
+def step_by_step(S, k, variance, c, exact):
+    """Number of nonzeros of each component when the variance is looked at after every step."""
+    view = Gram(S)
+    eigenvalues = np.linalg.eigvalsh(S)[::-1]
+    explained, sizes, before = 0.0, [], np.zeros((len(S), 0))
+    for i in range(k):
+        goal = (variance - REACHED) * eigenvalues[: i + 1].sum() - explained
+        growth = Growth(view, exact)
+        while True:
+            growth.add(c)
+            value, v = growth.leading()
+            if value >= goal or growth.support.size == len(S):
+                break
+        sizes.append(int(np.count_nonzero(v)))
+        explained += float(v @ view.dot(v))
+        view = deflate(view, Removed(v, v, before), "schur")
+        before = np.column_stack([before, v])
+    return sizes
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("c", [1, 2, 5])
+@pytest.mark.parametrize("variance", [0.5, 0.8, 0.97])
+def test_no_step_more_than_when_every_step_is_looked_at(variance, c, exact):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((200, 6)) @ rng.standard_normal((6, 60)) + 2.0 * rng.standard_normal(
+            (200, 60)
+        )
+        S = np.cov(X.T)
+        fit = sp.spca_cov(S, k=2, variance=variance, c=c, exact=exact, method="controlled")
+        assert fit.card.tolist() == step_by_step(S, 2, variance, c, exact)
+
+
+# --- elimination ----------------------------------------------------------------------------------------
+
+
+PITPROPS = sp.datasets.load_pitprops()
+
+
+def eliminated(S, card):
+    """The support and loadings that repeated calls of NumPy's eigh lead to."""
+    kept = list(range(len(S)))
+    while True:
+        v = np.linalg.eigh(S[np.ix_(kept, kept)])[1][:, -1]
+        if len(kept) == card:
+            return kept, v
+        kept.pop(int(np.argmin(np.abs(v))))
+
+
+def test_components_are_those_of_repeated_eigenvectors_on_what_projection_left():
+    S = PITPROPS.to_numpy()
+    cards = [7, 4, 4, 1, 1, 1]
+    V = sp.spca_cov(PITPROPS, 6, cards, method="iterative-elimination").loadings.to_numpy()
+    for card, found in zip(cards, V.T, strict=True):
+        kept, v = eliminated(S, card)
+        assert np.flatnonzero(found).tolist() == kept
+        np.testing.assert_allclose(np.abs(found[kept]), np.abs(v), atol=1e-9)
+        away = np.eye(13) - np.outer(found, found)
+        S = away @ S @ away
+
+
+@pytest.mark.parametrize("card", [1, 5, 20])
+def test_few_rows_and_many_variables(card):
+    X = np.random.default_rng(card).standard_normal((25, 60)) * np.linspace(2, 1, 60)
+    v = sp.spca(X, 1, card, method="iterative-elimination").loadings.to_numpy()[:, 0]
+    kept, _ = eliminated(np.cov(X, rowvar=False), card)
+    assert np.flatnonzero(v).tolist() == kept
+
+
+@pytest.mark.parametrize("n", [80, 400])  # few rows: eigenvectors come from those of XX'
+def test_more_variables_than_are_decomposed_whole(n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 503))
+    X[:, 100:110] += 3 * rng.standard_normal((n, 1))
+    v = sp.spca(X, 1, 497, method="iterative-elimination").loadings.to_numpy()[:, 0]
+    assert np.flatnonzero(v).tolist() == eliminated(np.cov(X, rowvar=False), 497)[0]
+
+
+def test_it_is_not_cutting_small_loadings_off():
+    for card in (4, 5, 6):
+        adjusted = {
+            method: sp.spca_cov(PITPROPS, 6, card, method=method).measure("adjusted")
+            for method in ("iterative-elimination", "threshold")
+        }
+        assert adjusted["iterative-elimination"] > adjusted["threshold"]
+
+
+def test_no_fewer_variables_than_one_and_no_more_than_there_are():
+    for card in (0, 14):
+        with pytest.raises(CardinalityError):
+            sp.spca_cov(PITPROPS, 1, card, method="iterative-elimination")

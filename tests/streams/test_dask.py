@@ -29,9 +29,8 @@ from spcastat.errors import (
 )
 from spcastat.linalg.accumulate import CrossProducts, Sums
 from spcastat.progress import listening
-from spcastat.streams import dask as dask_tasks
 from spcastat.streams.base import Pass, Tally
-from spcastat.streams.dask import DaskStream, Reading, Summing, first_rows
+from spcastat.streams.dask import DaskStream, Reading, Summing, fan_in, first_rows, merged
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -294,8 +293,9 @@ def test_the_same_bits_from_memory_that_is_not_aligned():
     crooked = memory[1:].view(float).reshape(X.shape)
     crooked[...] = X
     assert not crooked.flags.aligned
-    work = Summing(Reading(DaskStream.open(array()).spec, "raise", "dask array"), partial(CrossProducts, P))
-    straight, other = (work.part(rows, None, 0).result.products for rows in (X, crooked))
+    reading = Reading(DaskStream.open(array()).spec, "raise", "dask array")
+    work = Summing(reading, partial(CrossProducts, P))
+    straight, other = (work.part(rows, None, 0)[0].result.products for rows in (X, crooked))
     assert straight.tobytes() == other.tobytes()
 
 
@@ -307,8 +307,7 @@ def test_merging_leaves_the_parts_as_they_are(kind):
         found.result.add(rows_of(part, 50), None)
         parts.append(found)
     before = [{name: np.copy(value) for name, value in vars(one.result).items()} for one in parts]
-    work = Summing(Reading(None, "raise", "dask array"), partial(kind, P))
-    once, twice = work.merged(parts), work.merged(parts)
+    once, twice = merged(parts), merged(iter(parts))
     for one, values in zip(parts, before, strict=True):
         for name, value in vars(one.result).items():
             np.testing.assert_array_equal(value, values[name])
@@ -330,16 +329,19 @@ def test_a_worker_killed_in_mid_pass_changes_nothing(client, tmp_path):
 
     expected = sp.spca(array(), k=3, card=4, method="bcd-l0")
     victim = next(iter(client.run(os.getpid).values()))
-    killed = []
 
-    def watch(step):
-        # Before the first merge, so that what the victim has summed up is lost.
-        if step.unit == "partitions" and step.done == 5 and not killed:
-            killed.append(step.done)
-            os.kill(victim, 9)
+    def kill():
+        """Kill a worker after five of ten partitions, so that the sums of the victim are lost."""
+        path = tmp_path / "runs"
+        while not path.exists() or len(path.read_text().splitlines()) < 5:
+            time.sleep(0.01)
+        os.kill(victim, 9)
 
-    fit = sp.spca(array().map_blocks(slow, dtype=float), k=3, card=4, progress=watch, method="bcd-l0")
-    assert killed
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    fit = sp.spca(array().map_blocks(slow, dtype=float), k=3, card=4, method="bcd-l0")
+    killer.join(timeout=10)
+    assert not killer.is_alive()
     np.testing.assert_array_equal(fit.loadings, expected.loadings)
     runs = [line.split() for line in (tmp_path / "runs").read_text().splitlines()]
     assert {int(part) for part, _ in runs} == set(range(PARTS))
@@ -352,9 +354,9 @@ def test_progress_counts_partitions(client):
         steps = []
         with scheduled(scheduler), listening(steps.append):
             DaskStream.open(array()).reduce(partial(Sums, P), "means")
-        assert [step.done for step in steps] == [*range(PARTS + 1), PARTS]
+        assert [step.done for step in steps] == [0, PARTS, PARTS]
         assert {(step.stage, step.total, step.unit) for step in steps} == {("means", PARTS, "partitions")}
-        assert [step.ended for step in steps] == [False] * (PARTS + 1) + [True]
+        assert [step.ended for step in steps] == [False, False, True]
 
 
 @pytest.mark.parametrize("scheduler", [None, "sync", "threads"])
@@ -363,7 +365,7 @@ def test_a_listener_may_end_the_work(client, scheduler):
         pass
 
     def listener(step):
-        if step.done == 2:
+        if step.done == PARTS:
             raise Enough
 
     with scheduled(scheduler), listening(listener), pytest.raises(Enough):
@@ -490,7 +492,7 @@ def test_errors_name_the_partition(client, scheduler):
             sp.spca(array().map_blocks(hole_in_array, dtype=float), k=1, card=4, method="bcd-l0")
 
 
-def test_a_partition_that_cannot_be_made_is_named(client):
+def test_a_partition_that_cannot_be_computed_is_reported_with_its_error(client):
     def lost(part, df):
         if part == 4:
             raise FileNotFoundError(2, "No such file or directory", "rows-4.parquet")
@@ -499,12 +501,12 @@ def test_a_partition_that_cannot_be_made_is_named(client):
     def broken(part, df):
         return 1 / (part - 4) * df
 
-    with pytest.raises(FileError, match=r"^partition 5 of the dask data frame cannot be .*rows-4\.parquet"):
-        sp.spca(frame(lost), k=1, card=4, method="bcd-l0")
-    with pytest.raises(DataError, match=r"^partition 5 of the .* cannot be computed: ZeroDivisionError"):
-        sp.spca(frame(broken), k=1, card=4, method="bcd-l0")
-    with scheduled("sync"), pytest.raises(FileError, match=r"^A partition of the dask data frame"):
-        sp.spca(frame(lost), k=1, card=4, method="bcd-l0")
+    for scheduler in (None, "sync"):
+        with scheduled(scheduler):
+            with pytest.raises(FileError, match=r"^A partition of the dask data frame .*rows-4\.parquet"):
+                sp.spca(frame(lost), k=1, card=4, method="bcd-l0")
+            with pytest.raises(DataError, match=r"^A partition of the .* be computed: ZeroDivisionError"):
+                sp.spca(frame(broken), k=1, card=4, method="bcd-l0")
 
 
 def test_weights_that_do_not_fit_are_refused(X, w):
@@ -512,12 +514,12 @@ def test_weights_that_do_not_fit_are_refused(X, w):
     series = dd.from_pandas(pd.Series(w[:100]), npartitions=4)
     unknown, known = df.to_dask_array(), df.to_dask_array(lengths=True)
     cases = [
-        (df, w[:100], "with a dask data frame. Give the name"),
+        (df, w[:100], "with dask rows of unknown numbers. Give the name"),
         (unknown, w[:100], "compute_chunk_sizes"),
         (df, "v99", "no such column"),
         (df, series.repartition(npartitions=2), "in 2 partitions, the rows in 4"),
         (df, series.repartition(divisions=(0, 10, 20, 30, 99)), "have other divisions"),
-        (unknown, series.repartition(npartitions=2), "in 2 blocks, the rows in 4"),
+        (unknown, series.repartition(npartitions=2), "in 2 partitions, the rows in 4"),
         (known, w[:99], "must be \\(100,\\)"),
         (known, da.ones(99), "99 values for 100 rows"),
         (df, da.ones((100, 2), chunks=(25, 2)), "2 axes"),
@@ -594,14 +596,11 @@ def test_scores_of_dask_are_told_as_such(tmp_path):
         fit.save(tmp_path / "fit", scores=True)
 
 
-def test_large_parts_meet_in_pairs():
-    def parts_met(p):
-        return dask_tasks.fan_in(Summing(None, partial(CrossProducts, p)))
-
-    assert parts_met(100) == 8
-    assert parts_met(1400) == 4  # 16 MB each, 64 MB together
-    assert parts_met(3000) == 2
-    assert dask_tasks.fan_in(Summing(None, partial(Sums, 10**6))) == 8
+def test_large_sums_are_merged_in_pairs():
+    assert fan_in(partial(CrossProducts, 100)) == 8
+    assert fan_in(partial(CrossProducts, 1400)) == 4  # 16 MB each, 64 MB together
+    assert fan_in(partial(CrossProducts, 3000)) == 2
+    assert fan_in(partial(Sums, 10**6)) == 8
 
 
 @pytest.mark.slow

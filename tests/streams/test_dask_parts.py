@@ -1,7 +1,8 @@
-"""What dask is given: how partitions are cut, named and merged, and what travels with them."""
+"""How partitions of dask collections are named, summed and scored, and how weights are matched to them."""
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,17 +14,11 @@ from spcastat.errors import WeightsError
 from spcastat.linalg.accumulate import Sums
 from spcastat.reading.design import ReadOptions, Spec
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-from spcastat.streams import dask as dask_tasks  # noqa: E402
-from spcastat.streams.dask import (  # noqa: E402  # noqa: E402
-    DaskStream,
-    Reading,
-    Summing,
-    array_weights,
-    frame_weights,
-)
+from spcastat.streams.dask import DaskStream, Reading, Summing, is_large, weight_parts  # noqa: E402
 
 X = np.random.default_rng(0).standard_normal((30, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd"))
@@ -41,13 +36,18 @@ def test_partitions_are_named_with_their_rows_where_these_are_known():
     assert reading().name(1) == "partition 2 of the dask array"
 
 
-def test_small_work_goes_with_each_task_and_large_work_once():
-    work, large = Summing(reading(), Sums), Summing(reading(np.arange(200_000)), Sums)
-    assert dask_tasks.carried(work) is dask_tasks.carried(work, "common") is work
-    assert dask_tasks.carried(large, "common") == "common"
-    once = dask_tasks.carried(large)
-    assert once.key == f"spcastat-work-{large.token}"
-    assert once.compute(scheduler="synchronous") is large
+def begun(names: np.ndarray) -> Sums:
+    return Sums(4)
+
+
+def test_large_arguments_are_sent_once_and_change_nothing():
+    small, large = partial(begun, np.arange(9)), partial(begun, np.arange(200_000))
+    assert not is_large(Summing(reading(), small))
+    assert is_large(Summing(reading(), large))  # 1.6 MB
+    stream = DaskStream.open(da.from_array(X, chunks=(7, 4)))
+    one, other = stream.reduce(small, "sums"), stream.reduce(large, "sums")
+    assert one.result.mean.tobytes() == other.result.mean.tobytes()
+    np.testing.assert_allclose(one.result.mean, X.mean(axis=0), rtol=1e-12, atol=1e-15)
 
 
 def test_a_pass_over_a_collection_is_that_over_its_rows():
@@ -68,42 +68,43 @@ def test_a_pass_over_a_collection_is_that_over_its_rows():
             assert found.tally.weight == pytest.approx(u.sum(), rel=1e-14)
             assert found.tally.positive == np.count_nonzero(u)
             np.testing.assert_allclose(found.result.mean, np.average(X, axis=0, weights=u), rtol=1e-12)
-            assert sorted(found.tally.prints) == list(range(4))
     assert DaskStream.open(da.from_array(X, chunks=(7, 4))).rows == 30
     assert DaskStream.open(dd.from_pandas(FRAME, npartitions=2)).rows is None
     late = [dd.from_pandas(part, npartitions=1) for part in (FRAME[:0], FRAME[:0], FRAME)]
     assert DaskStream.open(dd.concat(late)).reduce(lambda: Sums(4), "sums").tally.rows == 30
 
 
-def test_weights_come_in_the_blocks_of_the_rows():
+def test_weights_come_in_the_partitions_of_the_rows():
     rows, w = da.from_array(X, chunks=((7, 20, 3), 4)), np.arange(30.0)
-    assert array_weights(None, rows) is None
-    for weights in (w, w.tolist(), da.from_array(w, chunks=30), dd.from_pandas(pd.Series(w), npartitions=2)):
-        if isinstance(weights, dd.Series):
-            weights = weights.to_dask_array(lengths=True)
-        found = array_weights(weights, rows)
-        assert found.chunks == ((7, 20, 3), (1,))
-        np.testing.assert_array_equal(found.compute(scheduler="synchronous")[:, 0], w)
+
+    def computed(parts):
+        return [np.asarray(one) for one in dask.compute(*parts, scheduler="synchronous")]
+
+    assert weight_parts(None, rows) is None
+    series = dd.from_pandas(pd.Series(w), npartitions=2)
+    for weights in (w, w.tolist(), da.from_array(w, chunks=30), series.to_dask_array(lengths=True)):
+        found = computed(weight_parts(weights, rows))
+        assert [len(one) for one in found] == [7, 20, 3]
+        np.testing.assert_array_equal(np.concatenate(found), w)
     frame = dd.from_pandas(FRAME, npartitions=3)
     series = dd.from_pandas(pd.Series(w), npartitions=3)
-    assert frame_weights(None, frame) == (None, False)
-    assert frame_weights(series, frame) == (series, True)
-    assert frame_weights(series.to_dask_array(), frame)[1] is False
+    for weights in (series, series.to_dask_array()):
+        np.testing.assert_array_equal(np.concatenate(computed(weight_parts(weights, frame))), w)
     with pytest.raises(WeightsError, match="weights are in 2 partitions, the rows in 3"):
-        frame_weights(dd.from_pandas(pd.Series(w), npartitions=2), frame)
+        weight_parts(dd.from_pandas(pd.Series(w), npartitions=2), frame)
     shifted = dd.from_pandas(pd.Series(w, index=np.arange(30) + 1), npartitions=3)
     with pytest.raises(WeightsError, match="have other divisions"):
-        frame_weights(shifted, frame)
+        weight_parts(shifted, frame)
     with pytest.raises(WeightsError, match="29 values for 30 rows"):
-        array_weights(da.from_array(w[:29], chunks=29), rows)
+        weight_parts(da.from_array(w[:29], chunks=29), rows)
     with pytest.raises(WeightsError, match="array with 2 axes"):
-        array_weights(da.from_array(X, chunks=30), rows)
+        weight_parts(da.from_array(X, chunks=30), rows)
     unknown = rows[rows[:, 0] > -9]
-    with pytest.raises(WeightsError, match="in 1 blocks, the rows in 3"):
-        array_weights(da.from_array(w, chunks=30), unknown)
+    with pytest.raises(WeightsError, match="in 1 partitions, the rows in 3"):
+        weight_parts(da.from_array(w, chunks=30), unknown)
     with pytest.raises(WeightsError, match="unknown numbers"):
-        array_weights(w, unknown)
-    assert array_weights(da.from_array(w, chunks=((7, 20, 3),)), unknown).numblocks == (3, 1)
+        weight_parts(w, unknown)
+    assert len(weight_parts(da.from_array(w, chunks=((7, 20, 3),)), unknown)) == 3
 
 
 def test_scores_are_as_lazy_as_the_rows():

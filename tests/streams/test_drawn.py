@@ -8,7 +8,6 @@ from scipy import stats
 import spcastat as sp
 from spcastat.assess import subsets as drawn
 from spcastat.errors import DataWarning, NoRowsError
-from spcastat.linalg.build import prepare
 
 N = 6000
 
@@ -90,11 +89,9 @@ def test_diagnostics_on_workers_are_those_of_a_sample():
     assert len(small.diagnostics()) == 100
 
 
-def test_merged_samples_have_the_smallest_keys(fit):
-    standard, V = prepare(X, None, True, False, range(6))[0], fit.loadings.to_numpy()
-    projection = standard, V, np.cov(fit.transform(X).T)
-    whole = drawn.DrawnRows(projection, 40, 1)
-    parts = [drawn.DrawnRows(projection, 40, 1) for _ in range(2)]
+def test_merged_samples_have_the_smallest_keys():
+    whole = drawn.SampledRows(40, 1)
+    parts = [drawn.SampledRows(40, 1) for _ in range(2)]
     for part, some in zip(parts, (X[:100], X[100:300]), strict=True):
         part.add(some, None)
     whole.merge(parts[1])

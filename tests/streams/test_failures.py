@@ -86,7 +86,7 @@ def test_sources_that_can_be_walked_only_once():
 def test_a_source_that_changes_between_passes():
     sizes = iter([2, 2, 1])
     fit = sp.spca(lambda: HALVES[: next(sizes)], k=1, card=2, method="bcd-l0")
-    with pytest.raises(errors.DataError, match="gave 60 rows at first and 30 when it was walked over again"):
+    with pytest.raises(errors.DataError, match="gave 60 rows at first and 30 rows when it was read again"):
         fit.scores.to_frame()
 
 

@@ -19,7 +19,6 @@ from spcastat.streams import sources
         ("rows.csv", {}),
         ("rows.tsv", {"sep": "\t"}),
         ("rows.csv.gz", {}),
-        ("rows.csv", {"sep": ";", "decimal": ","}),
     ],
 )
 def test_the_fit_is_that_of_the_table(tmp_path, monkeypatch, name, how):
@@ -39,7 +38,10 @@ def test_the_fit_is_that_of_the_table(tmp_path, monkeypatch, name, how):
 def test_what_cannot_be_read_for_certain_is_refused_with_what_to_do(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a;b\n8.302;1.770\n9.115;2.340\n1.250;3.999\n", encoding="utf-8")
-    with pytest.raises(OptionError, match=r"between thousands. Give pd.read_csv\(path, decimal='.'\)"):
+    with pytest.raises(FileError, match=r"has one column .* give pd.read_csv\(path, sep=';'\)"):
+        sp.spca(path, 1, 1)
+    path.write_text("a;b\n8,302;1,770\n9,115;2,340\n1,250;3,999\n", encoding="utf-8")
+    with pytest.raises(FileError, match=r"line 2 has 3 fields.* pd.read_csv\(path, sep=';', decimal=','\)"):
         sp.spca(path, 1, 1)
     path.write_text("a,b\n1,2\n3\n", encoding="utf-8")
     with pytest.raises(FileError, match="line 3 has 1 field"):

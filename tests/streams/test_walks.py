@@ -26,7 +26,7 @@ from spcastat.streams.arrow import (
     of_parquet_file,
     parquet_chunks,
 )
-from spcastat.streams.base import Block, PartitionSums, Pass, RowHash, Tally, of_columns, of_quotients
+from spcastat.streams.base import Block, Tally, of_columns, of_quotients
 from spcastat.streams.local import LocalStream
 from spcastat.streams.opening import open_stream
 from spcastat.streams.operator import StreamRows
@@ -458,80 +458,6 @@ def test_a_pass_counts_what_it_adds():
     other = Tally(1, 2, 3, 4.0)
     other.merge(tally)
     assert (other.rows, other.dropped, other.positive, other.weight) == (6, 4, 7, 9.5)
-
-
-def test_a_pass_weighs_what_its_arrays_do():
-    class Sums:
-        def __init__(self, size: int, *inner: Any):
-            self.sums, self.inner, self.title = np.zeros(size), list(inner), "x" * 10_000
-
-        def merge(self, other: Any) -> None: ...
-
-    bare = Pass(Sums(0), Tally()).__sizeof__()
-    assert Pass(Sums(100), Tally()).__sizeof__() - bare == 800
-    assert Pass(Sums(100, Sums(50), np.zeros(7)), Tally()).__sizeof__() - bare == 800 + 400 + 56
-    nested = Sums(0)
-    nested.sums = Sums(25)
-    assert Pass(nested, Tally()).__sizeof__() - bare == 200
-
-
-# --- prints ----------------------------------------------------------------------------------------
-
-
-def test_a_trail_does_not_depend_on_the_cuts_and_shows_every_change():
-    X = FRAME.to_numpy()
-
-    def trail(*pieces: Any) -> RowHash:
-        made, read = RowHash(), 0
-        for piece in pieces:
-            read += piece.shape[0]
-            made.add(piece, read)
-        return made
-
-    whole = trail(X)
-    assert (whole.kept, whole.marks) == (10, {10: whole.total})
-    for cut in (trail(X[:3], X[3:]), trail(X[:0], X[:7], X[7:7], X[7:]), trail(sps.csr_array(X)),
-                trail(sps.csc_array(X[:2]), X[2:])):  # fmt: skip
-        assert (cut.total, cut.kept) == (whole.total, 10)
-    parts = trail(X[:3], X[3:])
-    assert parts.agrees(whole, 10)
-    assert RowHash().agrees(whole, 10) is False
-    assert RowHash().agrees(whole, 3)  # where it made no mark
-    changes = []
-    for i, j in ((0, 0), (3, 2), (9, 3)):
-        Y = X.copy()
-        Y[i, j] = np.nextafter(Y[i, j], 9.0)
-        changes.append(Y)
-    changes += [X[::-1], X[:, ::-1], np.vstack([X[1], X[0], X[2:]]), X[:, [1, 0, 2, 3]], X[:9]]
-    totals = {trail(np.ascontiguousarray(Y)).total for Y in changes}
-    assert len(totals) == len(changes)
-    assert whole.total not in totals
-
-
-@pytest.mark.parametrize("p", [4, 64, 65, 150])
-def test_prints_are_sums_of_columns_or_of_groups_of_them(p):
-    rng = np.random.default_rng(p)
-    X = rng.standard_normal((20, p))
-    made = PartitionSums.of(X)
-    sums, sizes = X.sum(axis=0), np.abs(X).sum(axis=0)
-    if p > 64:  # column j goes to group j modulo 64, with the sign of j // 64
-        signs = (-1.0) ** (np.arange(p) // 64)
-        sums = np.array([(sums * signs)[g::64].sum() for g in range(64)])
-        sizes = np.array([sizes[g::64].sum() for g in range(64)])
-    assert made.rows == 20
-    np.testing.assert_allclose(made.sums, sums, rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(made.sizes, sizes, rtol=1e-12)
-    assert made.agrees(PartitionSums.of(sps.csr_array(X)))
-    assert made.agrees(PartitionSums.of(X[::-1]))
-    assert not made.agrees(PartitionSums.of(X[:19]))
-    for j in (0, p - 1):
-        Y = X.copy()
-        Y[7, j] += 1e-9
-        assert not made.agrees(PartitionSums.of(Y))
-        Y[7, j] = X[7, j] + 1e-13
-        assert made.agrees(PartitionSums.of(Y))
-    assert PartitionSums.of(X[:0]).rows == 0
-    assert not PartitionSums.of(sps.csr_array((0, p))).sums.any()
 
 
 def test_what_is_in_memory_or_nothing_that_comes_in_pieces_is_no_stream():

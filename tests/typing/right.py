@@ -35,6 +35,13 @@ fit = sp.spca(df, 3, 5, formula="~ topdiam + length + log(moist)", scale=True)
 fit = sp.spca("~ . - knots", data=df, k=3, card={"PC1": 7, "PC2": 4, "PC3": 4}, scale=True)
 fit = sp.spca(data=df, k=2, card=5, na="em", k_em=2)
 fit = sp.spca(df, k=2, card=5, weights="knots", center=False)
+fit = sp.spca(df, k=2, card=5, clusters="whorls", strata=df["knots"] > 1, weights=df["bowmax"])
+fit = sp.spca(df, k=2, card=5, weights=df["bowmax"], weights_are="sampling")
+fit = sp.spca(df, k=2, card=5, block_length="auto").refit(block_length=10)
+boot = fit.bootstrap(replicate_weights=np.ones((180, 40)), replicate_type="jk1", replicate_scale=0.9)
+fit = sp.choose(df, 2, clusters=["a", "b"] * 90, folds=2).fit
+path = sp.spca_path(df, 2, cards=[2, 3], clusters="whorls")
+print(sp.choose_k(df, block_length=20).k)
 fit = sp.spca("~ log(moist) | whorls", data=df, k=1, card=3, context={"log": np.log})
 fit = sp.spca_cov(R, k=6, card=[7, 4, 4, 1, 1, 1], n_obs=180, objective="pev")
 fit = sp.spca_cov(df.cov(), k=2, card=5, scale=True, mean=df.mean())
@@ -47,6 +54,22 @@ fits = {name: sp.spca_cov(R, k=3, card=5, objective=name) for name in ("adjusted
 fit = sp.spca_cov(R, k=2, card=3, together={"size": ["topdiam", "length"], "knots": ["knots", "diaknot"]})
 fit = sp.spca(df, 2, card=4, scale="blocks", blocks={"calm": list(df)[:4], "rest": list(df)[4:]})
 fit = sp.spca(df, k=2, card=4, method="rspca-l0", n_init=5, rng=np.random.default_rng(1))
+
+# sparse loadings, groups, scales
+both_senses = sp.sparse_loadings(df, 3, [7, 4, 4], scale=True)
+both_senses = sp.sparse_loadings("~ . - knots", data=df, k=2, total=9, scale=True, na="em", k_em=2)
+both_senses = sp.sparse_loadings(data=df, k=2, variance=0.9, weights=np.ones(180), rng=1)
+both_senses = sp.sparse_loadings_cov(R, k=4, card=8, n_obs=180, n_init=60).rename({"PC1": "size"})
+print(both_senses.communalities.round(3), both_senses.weights.head(4), both_senses.variance["cumulative"])
+both_senses.biplot(groups=stress, outline="t").set_title("loadings")
+both_senses.plot_loadings(intervals=both_senses.bootstrap(99).conf_int(0.9))
+print(both_senses.summary(conf_int=True).as_latex(label="tab:loadings"))
+both_senses.report("loadings.html", groups="knots")
+compared = sp.compare_groups(df, stress, k=2, card=4, scale=True, n_draws=199, rng=1)
+compared = sp.compare_groups("~ . - knots", "stress", 2, 4, data=df.assign(stress=stress), clusters="plot")
+print(compared.p_value < 0.05, compared.p_values.min(), compared.p_adjusted["PC1"], compared.table["kept"])
+compared.plot(max_rows=12, components=[1]).set_title("slopes")
+print(fit.scales().table["alpha"], fit.scales().items.head(3), round(fit.scales().kept, 3))
 
 # large data
 fit = sp.spca("trips.parquet", k=5, card=10, passes=6)
@@ -137,9 +160,10 @@ def show(step: sp.Step) -> None:
     print(step.stage, step.done, step.total)
 
 
-results: list[sp.Summary] = [choice, number, path, both]
+results: list[sp.Summary] = [choice, number, path, both, compared, fit.scales()]
 watched: sp.SpcaPath = sp.spca_path(df, 2, cards=[3, 4], progress=show)
 tested: tuple[sp.Bootstrap, sp.Stability, sp.LoadingTest, sp.SplitInference] | None = None
 kinds: list[type] = [sp.SpcoResult, sp.SpcoPath, sp.Certificate, sp.Comparison, sp.ComponentChoice]
+kinds += [sp.SparseLoadings, sp.LoadingsBootstrap, sp.GroupComparison, sp.Scales]
 kinds += [sp.ScoreChunks, sp.Supplement, sp.BiplotData, sp.Description]
 drawn: matplotlib.axes.Axes = sp.plots.biplot(fit.scores, fit.loadings)

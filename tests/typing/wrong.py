@@ -31,7 +31,16 @@ sp.plots.biplott  # wrong
 sp.sklearn.SparsPCA  # wrong
 sp.SpcaReslt  # wrong
 
+sp.sparse_loading(df, 2, 3)  # wrong
+sp.sparse_loadings(df, 2, 3).certify()  # wrong
+sp.compare_groups(df, "site", 2).p_valeu  # wrong
+fit.scales().alpha  # wrong
+
 # names of arguments
+sp.sparse_loadings(df, 2, 3, objective="pev")  # wrong
+sp.sparse_loadings_cov(R, 2, 3, na="drop")  # wrong
+sp.compare_groups(df, "site", 2, 4, na="em")  # wrong
+sp.compare_groups(df, 2, 4)  # wrong
 sp.spca(df, 2, crd=1)  # wrong
 sp.spca(df, n_components=3)  # wrong
 sp.spca(df, k=3, card=5, seed=1)  # wrong
@@ -55,7 +64,14 @@ fit.certify(objctive="pev")  # wrong
 fit.tidy(True)  # wrong
 sp.sklearn.SparsePCA(3, rng=0)  # wrong
 
+sp.spca(df, 2, cluster="site")  # wrong
+sp.choose(df, 2, groups="site")  # wrong
+fit.bootstrap(clusters="site")  # wrong
+
 # choices
+sp.spca(df, 2, block_length="long")  # wrong
+sp.spca(df, 2, weights_are="survey")  # wrong
+fit.bootstrap(replicate_type="jkn")  # wrong
 sp.spca(df, 2, effort="fast")  # wrong
 sp.spca(df, 2, method="bcd-10")  # wrong
 sp.spca(df, 2, scale="mixd")  # wrong

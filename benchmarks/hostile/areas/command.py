@@ -18,9 +18,9 @@ from spcastat import cli
 #: What each command is given where its other options are driven.
 COMMANDS = {
     "fit": ["fit", "rows.csv", "--k", "2", "--card", "2"],
-    "path": ["path", "rows.csv", "--k", "1", "--cards", "1-3"],
+    "choose": ["choose", "rows.csv", "--k", "1", "--cards", "1-3"],
     "transform": ["transform", "saved.fit", "rows.csv"],
-    "compare": ["compare", "saved.fit", "saved.fit"],
+    "show": ["show", "saved.fit"],
 }
 VALUES = [
     *["", " ", "0", "-1", "1.5", "nan", "inf", "1e9", "99999999999999999999", "1" * 1000, "x", "x" * 1000],

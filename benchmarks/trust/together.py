@@ -1,0 +1,121 @@
+"""Rows that belong together: choices and intervals for clusters, copies of rows, and rows in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import spcastat as sp
+from benchmarks.report import Table
+from benchmarks.trust.models import generator
+from benchmarks.trust.sets import Call, Measured, shares
+
+#: Variables, and the variances of the two components, each of six variables.
+P, CARD, VARIANCES = 24, 6, (6.0, 4.0)
+#: Draws of each bootstrap.
+DRAWS = 200
+#: Length of blocks for rows in time.
+BLOCK = 20
+#: Draws of numbers: generator and number of columns -> values of shape (n, columns).
+Rows = Callable[[np.random.Generator, int], np.ndarray]
+
+
+def clusters(rng: np.random.Generator, columns: int) -> np.ndarray:
+    """Return rows of 40 clusters of 8, with intraclass correlation .5 and variance 1."""
+    common = np.repeat(rng.standard_normal((40, columns)), 8, axis=0)
+    return np.sqrt(0.5) * (common + rng.standard_normal((320, columns)))
+
+
+def copies(rng: np.random.Generator, columns: int) -> np.ndarray:
+    """Return 60 independent rows, each four times."""
+    return np.repeat(rng.standard_normal((60, columns)), 4, axis=0)
+
+
+def in_time(rng: np.random.Generator, columns: int) -> np.ndarray:
+    """Return 240 rows of autoregressions with coefficient .7 and variance 1."""
+    x = rng.standard_normal((240, columns))
+    for t in range(1, 240):
+        x[t] = 0.7 * x[t - 1] + np.sqrt(1 - 0.7**2) * x[t]
+    return x
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """How rows depend on each other, and what is given to the package.
+
+    Attributes
+    ----------
+    rows : callable
+    given : dict
+        Options of `spca` and `choose_k`.
+    """
+
+    rows: Rows
+    given: dict[str, Any]
+
+
+DEPENDENCES = {
+    "clusters, ICC .5": Dependence(clusters, {"clusters": np.repeat(np.arange(40), 8)}),
+    "each row four times": Dependence(copies, {"clusters": np.repeat(np.arange(60), 4)}),
+    f"AR(.7), block {BLOCK}": Dependence(in_time, {"block_length": BLOCK}),
+    "AR(.7), block auto": Dependence(in_time, {"block_length": "auto"}),
+}
+
+
+def planted(rows: Rows, rng: np.random.Generator, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows with the first k components, and the loadings of both, shape (P, 2)."""
+    V = np.zeros((P, 2))
+    for j in range(2):
+        V[CARD * j : CARD * (j + 1), j] = CARD**-0.5
+    scores = rows(rng, 2) * np.sqrt(VARIANCES)
+    return scores[:, :k] @ V[:, :k].T + rows(rng, P), V
+
+
+def dependent_rows(call: Call) -> Table:
+    """Return levels, choices and coverage with and without the design."""
+    columns = ("noise: k > 0", "told", "k right", "k told", "coverage", "coverage told")
+    table = Table("Rows that belong together, told and not told", ["rows", *columns, "data sets"])
+
+    def one(name: str, number: int) -> Measured:
+        how, found = DEPENDENCES[name], dict[str, float]()
+        rng = generator(f"together {name}", number)
+        noise = planted(how.rows, rng, 0)[0]
+        X, V = planted(how.rows, rng, 2)
+        for told in (False, True):
+            given = how.given if told else {}
+            of = " told" if told else ""
+            found["told" if told else "noise: k > 0"] = float(sp.choose_k(noise, rng=number, **given).k > 0)
+            found["k told" if told else "k right"] = float(sp.choose_k(X, rng=number, **given).k == 2)
+            found[f"coverage{of}"] = covered(X, V, given, number)
+        return found
+
+    for name, found in call.measured("together", DEPENDENCES, one).items():
+        table.rows.append([name, *shares(found, columns)])
+    table.notes.append(
+        f"{P} variables, none or two components of {CARD} equal loadings with the variances "
+        f"{VARIANCES[0]:g} and {VARIANCES[1]:g} beside noise of variance 1; scores and noise depend on each "
+        "other in the same way. noise: no component. told: with clusters= or block_length=. coverage: the "
+        f"share of the true nonzero loadings that the default 95 % intervals ({DRAWS} draws) contain; those "
+        "without an interval count as missed."
+    )
+    return table
+
+
+def covered(X: np.ndarray, V: np.ndarray, given: dict[str, Any], number: int) -> float:
+    """Return the share of the true nonzero loadings in their intervals."""
+    fit = sp.spca(X, 2, CARD, **given)
+    L = fit.loadings.to_numpy()
+    overlap = L.T @ V
+    order = [0, 1] if np.abs(np.diag(overlap)).sum() >= np.abs(np.diag(overlap[::-1])).sum() else [1, 0]
+    truth = V[:, order] * np.sign(np.diag(overlap[:, order]))
+    found = fit.bootstrap(DRAWS, rng=number).conf_int().set_index(["component", "term"])
+    hits = []
+    for c, component in enumerate(fit.loadings):
+        for j in np.flatnonzero(truth[:, c]):
+            key = (component, fit.loadings.index[j])
+            line = found.loc[key] if key in found.index else None
+            hits.append(line is not None and line["lower"] <= truth[j, c] <= line["upper"])
+    return float(np.mean(hits))

@@ -1,0 +1,401 @@
+"""How rows are drawn: which belong together, in an order that depends on their values only.
+
+Draws, halves, folds and signs refer to rows by their places in a canonical order, so that the same rows in
+another order, in another container or in chunks give the same draws. Rows that belong together are drawn
+together: clusters, within strata; blocks of neighbours in time.
+
+Bootstrap of clusters: Rao, Wu and Yue (1992), "Some recent work on resampling methods for complex surveys",
+Survey Methodology 18. Blocks: Kuensch (1989), "The jackknife and the bootstrap for general stationary
+observations", Annals of Statistics 17.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from spcastat.errors import WeightsError
+from spcastat.fit.inputs import Source
+from spcastat.linalg.scales import blocks
+from spcastat.linalg.ties import is_sparse
+from spcastat.reading.row_design import RowDesign, design_text
+
+#: Largest sum of integer weights.
+MOST_UNITS = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroups:
+    """Rows in groups that are drawn as a whole.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (m,)
+        Places of the rows in the data, group after group. A row of weight 2 that counts twice occurs twice.
+    group : ndarray of int, shape (m,)
+        The number of the group of each row, ascending from 0. Independent rows are groups of one row.
+    stratum : ndarray of int, shape (G,)
+        The number of the stratum of each group.
+    alike : ndarray of int, shape (m,)
+        Equal rows have equal numbers.
+    block : int
+        With 2 or more, rows are in the order of time, and groups are blocks of so many rows.
+    weights : ndarray of shape (m,), or None
+        The weight of each row, if it is not a number of equal rows that `rows` repeats.
+    design : RowDesign or None
+        None for independent rows.
+    """
+
+    rows: np.ndarray
+    group: np.ndarray
+    stratum: np.ndarray
+    alike: np.ndarray
+    block: int = 1
+    weights: np.ndarray | None = None
+    design: RowDesign | None = None
+
+    @classmethod
+    def of(cls, source: Source) -> RowGroups:
+        """Return the groups of the rows of a source in memory, each row once."""
+        design, w = source.design, source.weights
+        keys = content_keys(source.measured, w, source.covariates)
+        n = len(keys)
+        block = 1 if design is None or design.block_length is None else int(design.block_length)
+        if block > 1:
+            rows, group = np.arange(n), np.arange(n) // block
+        elif design is None or design.clusters is None:
+            rows, group = np.argsort(keys, kind="stable"), np.arange(n)
+        else:
+            own = np.zeros(int(design.clusters.max()) + 1, dtype=np.uint64)
+            np.add.at(own, design.clusters, mixed(keys))
+            rows = np.lexsort((keys, design.clusters, own[design.clusters]))
+            group = _changes(design.clusters[rows])
+        first = np.unique(group, return_index=True)[1]
+        stratum = np.zeros(len(first), dtype=int)
+        if design is not None and design.strata is not None:
+            own = np.zeros(int(design.strata.max()) + 1, dtype=np.uint64)
+            np.add.at(own, design.strata, mixed(keys))
+            stratum = np.unique(own, return_inverse=True)[1][design.strata[rows[first]]]
+        alike = np.unique(keys[rows], return_inverse=True)[1]
+        return cls(rows, group, stratum, alike, block, None if w is None else w[rows], design)
+
+    @property
+    def independent(self) -> bool:
+        """Whether rows are drawn one by one, with equal probabilities."""
+        alone = self.design is None or (self.count == len(self.rows) and not self.stratified)
+        return self.weights is None and alone
+
+    @property
+    def stratified(self) -> bool:
+        """Whether there are several strata."""
+        return len(self.stratum) > 0 and bool((self.stratum != self.stratum[0]).any())
+
+    @property
+    def count(self) -> int:
+        """Number of groups."""
+        return len(self.stratum)
+
+    @property
+    def starts(self) -> np.ndarray:
+        """The place in `rows` of the first row of each group, shape (G,)."""
+        return np.searchsorted(self.group, np.arange(self.count))
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of rows of each group, shape (G,)."""
+        return np.bincount(self.group, minlength=self.count)
+
+    def repeated(self, what: str) -> RowGroups:
+        """Return rows repeated as often as their weights say; sampling weights stay weights.
+
+        Rows without a design are then drawn one by one. `what` is the name of the analysis, for messages.
+
+        Raises
+        ------
+        WeightsError
+            For frequency weights that are not whole numbers.
+        """
+        w = self.weights
+        if w is None or (self.design is not None and self.design.sampling):
+            return self
+        if (w != np.round(w)).any():
+            raise WeightsError(
+                f"{what} draws rows, and a weight says how many equal rows a row stands for: with weights "
+                f"that are not whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number "
+                "of rows to draw. Fit with whole weights, without weights, or with weights_are='sampling' if "
+                "they are those of a survey."
+            )
+        if w.sum() > MOST_UNITS:
+            raise WeightsError(
+                f"{what} draws rows, and the weights stand for {w.sum():.3g} of them, more than "
+                f"{MOST_UNITS:,}; use spca_cov() with n_obs=, whose draws are those of normal rows."
+            )
+        times = w.astype(int)
+        rows, alike = np.repeat(self.rows, times), np.repeat(self.alike, times)
+        if self.design is None or self.design.clusters is None:
+            strata = np.repeat(self.stratum[self.group], times)
+            return replace(
+                self, rows=rows, group=np.arange(len(rows)), stratum=strata, alike=alike, weights=None
+            )
+        kept = np.repeat(self.group, times)
+        group = _changes(kept)
+        stratum = self.stratum[np.unique(kept)]
+        return replace(self, rows=rows, group=group, stratum=stratum, alike=alike, weights=None)
+
+    def of_equal_rows(self) -> RowGroups:
+        """Return the groups in which the copies of a repeated row are together, for tests."""
+        if self.design is not None and (self.design.clusters is not None or self.block > 1):
+            return self
+        group = _changes(self.rows)
+        first = np.unique(group, return_index=True)[1]
+        return replace(self, group=group, stratum=self.stratum[self.group[first]])
+
+    # --- draws ------------------------------------------------------------------------------------
+
+    def bootstrap(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+        """Draw with replacement; return places of rows, and their weights unless all are equal.
+
+        Independent rows: as many rows as there are. Blocks in time: blocks that may start at any row. Groups:
+        in a stratum with n_h groups n_h - 1 of them, whose rows have the weight n_h / (n_h - 1) times the
+        number of draws; a stratum's only group is kept. If this factor is the same for all rows, rows occur
+        as often as they were drawn; else weights sum to the number of rows.
+        """
+        m = len(self.rows)
+        if self.independent:
+            return self.rows[rng.integers(m, size=m)], None
+        if self.block > 1:
+            begin = rng.integers(m - self.block + 1, size=-(-m // self.block))
+            return self.rows[(begin[:, None] + np.arange(self.block)).ravel()[:m]], None
+        times, factor = np.ones(self.count, dtype=int), np.ones(self.count)
+        for members in self._strata():
+            h = len(members)
+            if h > 1:
+                times[members] = np.bincount(rng.integers(h, size=h - 1), minlength=h)
+                factor[members] = h / (h - 1.0)
+        if self.weights is None and (factor == factor[0]).all():
+            return np.repeat(self.rows, times[self.group]), None
+        w = (times * factor)[self.group] * (1.0 if self.weights is None else self.weights)
+        kept = np.flatnonzero(w > 0)
+        return self.rows[kept], w[kept] * (m / w.sum())
+
+    def halves(self, rng: np.random.Generator) -> tuple[RowGroups, RowGroups]:
+        """Divide the groups at random into two halves, within strata; half of the rows if independent."""
+        first = np.zeros(self.count, dtype=bool)
+        for number, members in enumerate(self._strata()):
+            half = (len(members) + number % 2) // 2  # strata of odd size favour either half in turn
+            first[rng.permutation(members)[:half]] = True
+        return self._some(first), self._some(~first)
+
+    def folds(self, count: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the fold of each row, shape (repeats, n), in the order of the data.
+
+        Groups share a fold; so do equal rows that are in no group, unless they are more than a fold has.
+        Folds have about equally many rows.
+        """
+        w = np.ones(len(self.rows)) if self.weights is None else self.weights
+        group = self.group if self.count < len(w) else self._alike_in_folds(w, count)
+        sizes = np.bincount(group, weights=w)
+        stratum = np.zeros(len(sizes), dtype=int)
+        stratum[group] = self.stratum[self.group]
+        labels = np.empty((repeats, len(self.rows)), dtype=int)
+        for repeat in range(repeats):
+            labels[repeat, self.rows] = _to_folds(sizes, stratum, count, rng)[group]
+        return labels
+
+    def permutation(self, rng: np.random.Generator) -> np.ndarray:
+        """Return an order of the places in `rows` in which whole groups of equal size are exchanged.
+
+        Groups are exchanged within strata.
+        """
+        order = np.arange(self.count)
+        for members in self._strata():
+            order[members] = rng.permutation(members)
+        size = len(self.rows) // self.count
+        return np.asarray((order[:, None] * size + np.arange(size)).ravel())
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether all groups have equally many rows of equal weight, so that whole groups may be permuted."""
+        equal = self.weights is None or bool((self.weights == self.weights[0]).all())
+        return equal and bool((self.sizes == self.sizes[0]).all())
+
+    def _strata(self) -> list[np.ndarray]:
+        """Return the numbers of the groups in each stratum."""
+        if not self.stratified:
+            return [np.arange(self.count)]
+        return [np.flatnonzero(self.stratum == h) for h in np.unique(self.stratum)]
+
+    def _some(self, which: np.ndarray) -> RowGroups:
+        """Return some of the groups, given as a mask of shape (G,)."""
+        kept = which[self.group]
+        return replace(
+            self,
+            rows=self.rows[kept],
+            group=_changes(self.group[kept]),
+            stratum=self.stratum[which],
+            alike=self.alike[kept],
+            weights=None if self.weights is None else self.weights[kept],
+        )
+
+    def _alike_in_folds(self, w: np.ndarray, count: int) -> np.ndarray:
+        """Return groups of equal rows, and those of single rows where equal ones are too many for a fold."""
+        size = np.bincount(self.alike, weights=w)
+        alone = (size > w.sum() / count)[self.alike]
+        own = np.where(alone, len(size) + np.arange(len(w)), self.alike)
+        return np.unique(own, return_inverse=True)[1]
+
+
+def _changes(labels: np.ndarray) -> np.ndarray:
+    """Return numbers from 0 that increase where consecutive labels change, shape (m,)."""
+    return np.append(0, np.cumsum(labels[1:] != labels[:-1])) if len(labels) else np.zeros(0, dtype=int)
+
+
+def _to_folds(sizes: np.ndarray, stratum: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a fold for each group: groups in random order, each to the fold with the fewest rows so far."""
+    order = rng.permutation(len(sizes))
+    order = order[np.argsort(stratum[order], kind="stable")]
+    labels = np.empty(len(sizes), dtype=int)
+    if (sizes == sizes[0]).all():
+        labels[order] = np.arange(len(sizes)) % count
+        return labels
+    filled = [(0.0, fold) for fold in range(count)]
+    for group in order:
+        size, fold = filled[0]
+        labels[group] = fold
+        heapq.heapreplace(filled, (size + sizes[group], fold))
+    return labels
+
+
+def drawn_text(source: Source) -> str:
+    """Return what is drawn of a source, "" for its single rows."""
+    n, whole = source.n or 0, source.sampled_from or 0
+    if whole > n:
+        return f"a sample of {n:,} of {whole:,} rows"
+    return "" if source.design is None else design_text(source.design.as_record)
+
+
+# --- keys of rows ---------------------------------------------------------------------------------
+
+
+#: Values of a column are told apart if they differ by more than this share of its range, so that keys depend
+#: neither on units nor on rounding.
+GRID = 2.0**-26
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mixed(keys: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each key: the finaliser of splitmix64."""
+    keys = keys + _ODD
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(keys ^ (keys >> np.uint64(31)))
+
+
+def content_keys(X: Any, weights: np.ndarray | None = None, further: np.ndarray | None = None) -> np.ndarray:
+    """Return a 64-bit number for each row, which depends on its values only, shape (n,).
+
+    Parameters
+    ----------
+    X : ndarray or scipy.sparse array of shape (n, p)
+        NaN for missing values.
+    weights : ndarray of shape (n,), optional
+        A row of weight 2 counts as two equal rows.
+    further : ndarray of shape (n, q), optional
+        Further columns.
+
+    Notes
+    -----
+    The numbers do not depend on the order of rows and columns or on units: each column has a key as well, the
+    sum of hashes of its values and of the rows that have them. Rows that differ only by an exchange of
+    columns with the same values, and so in nothing that an analysis could use, may have equal numbers.
+    """
+    w = np.ones(X.shape[0]) if weights is None else weights
+    whole = bool((w == np.round(w)).all())
+    times = w.astype(np.uint64) if whole else (w > 0).astype(np.uint64)
+    cells: list[_Cells | _SparseCells] = [_SparseCells(X, w > 0) if is_sparse(X) else _Cells(X, w > 0)]
+    if further is not None:
+        cells.append(_Cells(further, w > 0))
+    rows = _of_rows(cells, [np.zeros(one.p, dtype=np.uint64) for one in cells])
+    for _ in range(2):
+        rows = _of_rows(cells, [one.of_columns(rows, times) for one in cells])
+    return rows
+
+
+def _of_rows(cells: list[_Cells | _SparseCells], columns: list[np.ndarray]) -> np.ndarray:
+    """Return a key for each row from keys of the columns."""
+    sums = [one.of_rows(keys) for one, keys in zip(cells, columns, strict=True)]
+    return mixed(np.asarray(np.sum(sums, axis=0, dtype=np.uint64)))
+
+
+class _Cells:
+    """Dense columns, whose values are places on a grid from the least to the largest value of the column."""
+
+    def __init__(self, X: np.ndarray, positive: np.ndarray):
+        self.X = X
+        self.n, self.p = X.shape
+        some = X if positive.all() else X[positive]
+        self.low = np.fmin.reduce(some, axis=0).astype(float)
+        self.high = np.fmax.reduce(some, axis=0).astype(float)
+
+    def of_rows(self, columns: np.ndarray) -> np.ndarray:
+        """Return the sum of the hashes of the values of each row, shape (n,), given keys of the columns."""
+        found = np.empty(self.n, dtype=np.uint64)
+        for rows in blocks(self.n, self.p):
+            codes = _codes(self.X[rows], self.low, self.high)
+            found[rows] = mixed(codes ^ columns).sum(axis=1, dtype=np.uint64)
+        return found
+
+    def of_columns(self, rows: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Return a key for each column, shape (p,), from keys of the rows and their numbers of copies."""
+        sums = np.zeros(self.p, dtype=np.uint64)
+        for some in blocks(self.n, self.p):
+            codes = _codes(self.X[some], self.low, self.high)
+            sums += (mixed(codes ^ rows[some, None]) * times[some, None]).sum(axis=0, dtype=np.uint64)
+        return mixed(sums)
+
+
+class _SparseCells:
+    """As `_Cells`, for a sparse matrix, whose keys are those of the dense matrix with the same values."""
+
+    def __init__(self, X: Any, positive: np.ndarray):
+        X = X.tocsc()
+        self.n, self.p = X.shape
+        some = X if positive.all() else X[np.flatnonzero(positive)]
+        low, high = (getattr(some, name)(axis=0).toarray().ravel().astype(float) for name in ("min", "max"))
+        self.row, self.column = X.indices, np.repeat(np.arange(self.p), np.diff(X.indptr))
+        self.codes = _codes(X.data, low[self.column], high[self.column])
+        self.zeros = _codes(np.zeros(self.p), low, high)
+
+    def of_rows(self, columns: np.ndarray) -> np.ndarray:
+        """Return the sum of the hashes of the values of each row, shape (n,), given keys of the columns."""
+        empty = mixed(self.zeros ^ columns)
+        found = np.full(self.n, empty.sum(dtype=np.uint64))
+        np.add.at(found, self.row, mixed(self.codes ^ columns[self.column]) - empty[self.column])
+        return found
+
+    def of_columns(self, rows: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Return a key for each column, shape (p,), from keys of the rows and their numbers of copies."""
+        kinds, kind = np.unique(self.zeros, return_inverse=True)
+        whole = [(mixed(zero ^ rows) * times).sum(dtype=np.uint64) for zero in kinds]
+        sums = np.array(whole, dtype=np.uint64)[kind]
+        inside = rows[self.row]
+        more = mixed(self.codes ^ inside) - mixed(self.zeros[self.column] ^ inside)
+        np.add.at(sums, self.column, more * times[self.row])
+        return mixed(sums)
+
+
+def _codes(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the places of values between the numbers `low` and `high` of their columns, as unsigned
+    integers.
+
+    Missing values have a place of their own; in a constant column all others have place 0.
+    """
+    exponents = -np.frexp(np.maximum(np.abs(low), np.abs(high)))[1]  # ranges neither overflow nor vanish
+    low, high = np.ldexp(low, exponents), np.ldexp(high, exponents)
+    with np.errstate(invalid="ignore"):
+        steps = np.where(low < high, high - low, np.inf) * GRID
+        places = np.rint((np.ldexp(np.asarray(x, dtype=float), exponents) - low) / steps)
+    return np.where(np.isnan(x), -1.0, places).astype(np.int64).view(np.uint64)

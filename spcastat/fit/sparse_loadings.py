@@ -1,0 +1,251 @@
+"""A fit of sparse loadings: its request, its numbers in the units of the data, and its tables.
+
+The state of such a fit has the weights W in place of loadings, so that scores of rows and of new rows are
+computed as for other fits; the sparse loadings P are kept next to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import generator, plural, real_number, whole_number
+from spcastat.errors import CardinalityError, ComponentsError, OptionError
+from spcastat.fit.inputs import Source
+from spcastat.fit.moments import Moments
+from spcastat.fit.options import MOST_STARTS, cardinalities
+from spcastat.fit.record import Record, deep_copy, versions
+from spcastat.fit.state import FitState
+from spcastat.linalg.operators import GRAM_ORDER, Operator
+from spcastat.linalg.ties import flip_signs, ranked
+from spcastat.search.loading_patterns import STARTS, Nonzeros, Pattern, search, sparsest
+
+#: The name of the method in records and files, and where it is described.
+NAME, PAPER = "sparse-loadings", "Adachi and Trendafilov (2016)"
+#: The share of the variance of dense PCA to keep if no other number is given.
+SHARE = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class PatternRequest:
+    """How sparse the loadings should be, and how long to search: checked arguments of a call.
+
+    Attributes
+    ----------
+    k : int
+    nonzeros : Nonzeros or None
+    variance : float or None
+        The share of the variance of dense PCA to keep, if `nonzeros` is None.
+    n_init : int
+    rng : None, int or numpy Generator
+    """
+
+    k: int
+    nonzeros: Nonzeros | None
+    variance: float | None
+    n_init: int
+    rng: Any
+
+
+def requested(
+    k: Any, card: Any, total: Any, variance: Any, n_init: Any, rng: Any, *, p: int, function: str
+) -> PatternRequest:
+    """Check the arguments of a fit of p variables; `function` is the name of the call, for messages."""
+    if k is None:
+        raise ComponentsError(
+            f"{function}() was given no k, the number of components: {function}(data, k=3, card=5)."
+        )
+    k = whole_number("k", k, 1, error=ComponentsError)
+    if k > p:
+        raise ComponentsError(
+            f"k={k} was given, but there are {plural(p, 'variable')}; ask for at most {p} components."
+        )
+    controls = {"card": card, "total": total, "variance": variance}
+    given = [name for name, value in controls.items() if value is not None]
+    if len(given) > 1:
+        raise OptionError(
+            f"{' and '.join(f'{name}=' for name in given)} were given to {function}(); give one of card= "
+            "(nonzeros of each component), total= (of all together) and variance= (share of PCA's to keep)."
+        )
+    generator(rng)
+    n_init = STARTS if n_init is None else whole_number("n_init", n_init, 1, MOST_STARTS)
+    if card is not None:
+        return PatternRequest(k, Nonzeros(card=cardinalities(card, k, p)), None, n_init, rng)
+    if total is not None:
+        total = whole_number("total", total, 1, p * k, CardinalityError)
+        if total < k:
+            raise CardinalityError(
+                f"total={total} was given with k={k}, and every component has one nonzero loading at least; "
+                f"give total={k} or more, or fewer components."
+            )
+        return PatternRequest(k, Nonzeros(total=total), None, n_init, rng)
+    share = SHARE if variance is None else real_number("variance", variance, 0.0, 1.0, open_low=True)
+    return PatternRequest(k, None, share, n_init, rng)
+
+
+def fitted(source: Source, asked: PatternRequest, call: str) -> tuple[FitState, np.ndarray]:
+    """Search, and return the state of the fit, with the weights, and the loadings, shape (p, k).
+
+    Raises
+    ------
+    ComponentsError
+        If the rank of the data is below k.
+    CardinalityError
+        If the loadings found are linearly dependent.
+    OptionError
+        For more than 3000 variables whose rows come in chunks.
+    """
+    op, k = source.op, asked.k
+    if op.out_of_core:
+        raise OptionError(
+            f"The rows come in chunks with {op.p:,} variables, and sparse loadings of such data need "
+            f"{GRAM_ORDER:,} or fewer; give rows that fit into memory."
+        )
+    op = in_memory(op)
+    pca = require_rank(op, k)
+    rng = generator(asked.rng)
+    if asked.nonzeros is None:
+        assert asked.variance is not None
+        found, total = sparsest(op, k, asked.variance, rng, asked.n_init)
+        options: dict[str, Any] = {"variance": asked.variance, "total": total}
+        card = None
+    else:
+        found = search(op, k, asked.nonzeros, rng, asked.n_init)
+        card = asked.nonzeros.card
+        options = {"card": None if card is None else list(card), "total": asked.nonzeros.total}
+    require_independent(found, op)
+    P, W = in_order(found, card)
+    record = _record(source, found, {**options, "n_init": asked.n_init}, call)
+    moments = Moments(W / op.unit, op, pca)
+    model = None if source.gaps is None else source.gaps.filling
+    state = FitState(W / op.unit, record, moments, source.spec, source.standard, model=model)
+    return state, P * op.unit
+
+
+def in_memory(op: Operator) -> Operator:
+    """Return the operator with its covariance matrix, if there are up to `GRAM_ORDER` variables."""
+    if op.held is not None or op.p > GRAM_ORDER:
+        return op
+    whole = op.take(np.arange(op.p))
+    whole.unit = op.unit
+    return whole
+
+
+def require_rank(op: Operator, k: int) -> np.ndarray:
+    """Return the k largest eigenvalues; raise ComponentsError if the rank is below k."""
+    values = op.leading(min(k, op.rank_limit))[0]
+    rank = int(np.count_nonzero(values > np.finfo(float).eps * op.p * max(values[0], 0.0)))
+    if rank < k:
+        raise ComponentsError(
+            f"k={k} was given, but the data have rank {rank}; ask for at most {plural(rank, 'component')}."
+        )
+    return values
+
+
+def require_independent(found: Pattern, op: Operator) -> None:
+    """Raise CardinalityError if the scores of the loadings that were found are linearly dependent."""
+    size = np.linalg.norm(found.P, axis=0)
+    scores = op.products(found.P / np.where(size > 0, size, 1.0))
+    values = np.linalg.eigvalsh(scores)
+    if not size.all() or values[0] <= 1e-10 * values[-1]:
+        counts = np.count_nonzero(found.P, axis=0).tolist()
+        raise CardinalityError(
+            f"The best loadings found with {counts} nonzeros are linearly dependent, so that they do not "
+            f"determine {len(counts)} uncorrelated scores; give larger cardinalities or fewer components."
+        )
+
+
+def in_order(found: Pattern, card: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return P and W with components of equal cardinality sorted by variance, and their signs chosen.
+
+    Without cardinalities all are sorted. The largest absolute loading of a component is positive.
+    """
+    k = found.P.shape[1]
+    groups = np.zeros(k, dtype=int) if card is None else np.array([card.index(one) for one in card])
+    variances, order = (found.P**2).sum(axis=0), np.arange(k)
+    for group in np.unique(groups):
+        places = np.flatnonzero(groups == group)
+        order[places] = places[ranked(variances[places])]
+    signs = flip_signs(found.P[:, order])
+    return found.P[:, order] * signs + 0.0, found.W[:, order] * signs + 0.0
+
+
+def _record(source: Source, found: Pattern, options: dict[str, Any], call: str) -> Record:
+    standard, unit = source.standard, source.op.unit
+    tried = "no exchange" if found.complete else "none of the most promising exchanges"
+    advice = (
+        f"best of {plural(found.n_init, 'start')}, reached by {found.reached} of them directly, and by "
+        f"exchanges from {found.agreed} of {plural(found.refined, 'local optimum', 'local optima')}; {tried} "
+        "of a nonzero with a zero improves it"
+    )
+    return Record(
+        method=NAME,
+        title="Sparse loadings of uncorrelated scores",
+        paper=PAPER,
+        criterion="explained variance, sum of squared loadings",
+        sparse=True,
+        options=options,
+        n=source.n,
+        p=source.op.p,
+        k=found.P.shape[1],
+        from_rows=source.from_rows,
+        dropped=source.dropped,
+        weighted=source.weighted,
+        effective_n=source.weight if source.from_rows else source.n,
+        formula=source.spec.formula,
+        centring=None if standard is None else standard.centring,
+        scaling=None if standard is None else standard.scaling,
+        status="searched" if found.converged else "max_iter",
+        advice=advice,
+        n_iter=found.n_init,
+        objective=found.explained * unit**2,
+        objective_share=found.explained / source.op.total,
+        n_init=found.n_init,
+        reached=found.reached,
+        call=call,
+        versions=versions(),
+        title_of_data=None if source.stream is None else source.stream.title,
+        missing=None if source.gaps is None else source.gaps.as_record,
+        matrix=dict(source.about) or None,
+        groups=None if source.groups is None else source.groups.as_record,
+    )
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def with_loadings(state: FitState, P: np.ndarray) -> FitState:
+    """Return the state with the sparse loadings in place of the weights, for tables and plots of loadings."""
+    return replace(state, V=P)
+
+
+def variance(state: FitState, P: np.ndarray) -> pd.DataFrame:
+    """Return a row for each component: nonzeros, sum of squares, and shares of the total variance."""
+    squares, total = (P**2).sum(axis=0), state.moments.total
+    return pd.DataFrame(
+        {
+            "cardinality": np.count_nonzero(P, axis=0),
+            "sum of squares": squares,
+            "share of total": squares / total,
+            "cumulative": np.cumsum(squares) / total,
+            "cumulative PCA": np.cumsum(state.moments.pca) / total,
+        },
+        index=state.components,
+    )
+
+
+def shares(state: FitState, P: np.ndarray) -> pd.Series:
+    """Return the share of each component in the total variance, labelled for a biplot."""
+    found = variance(state, P)["share of total"]
+    found.attrs["share"] = "explained variance"
+    return found
+
+
+def communalities(state: FitState, P: np.ndarray) -> pd.Series:
+    """Return the share of each variable's variance that its loadings explain, length p; NaN if constant."""
+    variances, squares = state.moments.variances, (P**2).sum(axis=1)
+    values = np.divide(squares, variances, out=np.full(len(P), np.nan), where=variances > 0)
+    return pd.Series(values, deep_copy(state.spec.columns), name="communality")

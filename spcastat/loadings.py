@@ -1,0 +1,303 @@
+"""Sparse loadings, the other sense of sparse PCA: variables depend on few components."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack, overload
+
+from spcastat.argument_types import (
+    Card,
+    Labels,
+    Missing,
+    Progress,
+    Rng,
+    RowOptions,
+    Rows,
+    Scale,
+    Vector,
+)
+from spcastat.config import nearest
+from spcastat.errors import UnknownOptionError
+from spcastat.fit.inputs import (
+    Opened,
+    open_covariance,
+    open_rows,
+    table_and_formula,
+    warn_of_unequal_variances,
+)
+from spcastat.fit.sparse_loadings import fitted, requested
+from spcastat.progress import listening
+from spcastat.reading.design import ReadOptions as Reading
+from spcastat.results.call import Call, call_text
+from spcastat.results.loadings import SparseLoadings
+from spcastat.results.other_names import arguments_of, refuse_other_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+__all__ = ["sparse_loadings", "sparse_loadings_cov"]
+
+
+@overload
+def sparse_loadings(
+    data: Rows,
+    /,
+    k: int,
+    card: Card | None = None,
+    *,
+    total: int | None = None,
+    variance: float | None = None,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_init: int | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[RowOptions],
+) -> SparseLoadings: ...
+@overload
+def sparse_loadings(
+    formula: str,
+    /,
+    k: int,
+    card: Card | None = None,
+    *,
+    data: Rows,
+    total: int | None = None,
+    variance: float | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_init: int | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[RowOptions],
+) -> SparseLoadings: ...
+@overload
+def sparse_loadings(
+    *,
+    data: Rows,
+    k: int,
+    card: Card | None = None,
+    total: int | None = None,
+    variance: float | None = None,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_init: int | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Unpack[RowOptions],
+) -> SparseLoadings: ...
+def sparse_loadings(
+    data_or_formula: Any = None,
+    /,
+    k: int | None = None,
+    card: Card | None = None,
+    *,
+    data: Any = None,
+    total: int | None = None,
+    variance: float | None = None,
+    formula: str | None = None,
+    scale: Scale | None = None,
+    na: Missing = "raise",
+    weights: str | Vector | None = None,
+    n_init: int | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+    **options: Any,
+) -> SparseLoadings:
+    """Fit sparse loadings to rows: X is about T P' with P sparse and scores T uncorrelated.
+
+    This is the other sense of "sparse PCA". :func:`spca` has sparse *weights*: a component is the weighted
+    sum of few variables, and answers which few variables to measure. Here each variable depends on few
+    components, as in factor analysis, while scores may use all variables: "which components does each item
+    reflect?" The vignette "Weights or loadings?" compares the two.
+
+    Parameters
+    ----------
+    data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, file, or chunks; (n, p)
+        As for :func:`spca`. The first argument without a name, or ``data=``.
+    k : int
+        Number of components. :func:`choose_k` can choose it; :func:`choose` chooses cardinalities of weights
+        and has nothing for loadings yet.
+    card : int, sequence of k ints, or mapping, optional
+        Number of nonzero loadings: one number for all components, one for each, or numbers by name.
+    total : int, optional
+        Number of nonzero loadings of all components together, instead of `card`.
+    variance : float in (0, 1], optional
+        Share of dense PCA's explained variance to keep, with as few nonzeros as the search finds, instead of
+        `card`. If none of the three is given, 0.9 is used.
+    formula : str, optional
+        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
+        :func:`spca`.
+    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
+        Whether to divide columns by their standard deviations; not by default. With True the loadings are
+        correlations of the variables with the scores. See :func:`spca`.
+    na : {"raise", "drop", "em", "pairwise"}
+        How to treat missing values. See :func:`spca`.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative frequency weights of the rows. See :func:`spca`.
+    n_init : int, optional
+        Number of starts; 30 by default: the principal components, their varimax rotation, and random
+        rotations of them.
+    rng : None, int or numpy Generator
+        Seed of the random rotations. None uses a fixed seed.
+    progress : None, bool or callable
+        Whether to show progress. See :func:`spca`.
+    **options
+        Options of the data: `center`, `blocks`, `categorical`, `context`, `k_em` and `passes` of
+        :func:`spca`.
+
+    Returns
+    -------
+    SparseLoadings
+
+    Raises
+    ------
+    ComponentsError
+        If `k` exceeds the rank of the data.
+    CardinalityError
+        If a number of nonzeros is out of range, or the best loadings are linearly dependent.
+    OptionError
+        If more than one of `card`, `total` and `variance` is given.
+    SpcaError
+        The base class of all errors; see :mod:`spcastat.errors`.
+
+    Notes
+    -----
+    Adachi and Trendafilov (2016), Computational Statistics 31, minimise |X - T P'|^2 subject to
+    T'T = (n - 1) I and the numbers of nonzeros of P. For given P the best scores are X W with
+    W = P (P'SP)^(-1/2), and the best P on a support has their covariances with the variables. The loss is the
+    total variance less the sum of squared loadings, so that explained variances add up over components and
+    variables. The search repeats these two steps from `n_init` starts, and then exchanges nonzeros with zeros
+    in the best local optima as long as this improves them. This need not be the global optimum.
+
+    Components of the same cardinality are sorted by explained variance; others stay in the order of `card`.
+    There is no rotation after the fit, and no likelihood: for these take a factor model.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> fit = sp.sparse_loadings(sp.datasets.load_wine(), k=2, card=6, scale=True)
+    >>> round(float(fit.scores.corr().iloc[0, 1]), 8) == 0
+    True
+    """
+    with listening(progress):
+        data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula)
+        refuse_other_names("sparse_loadings", options)
+        known = arguments_of(sparse_loadings, RowOptions)
+        for name in options:
+            if name not in known:
+                hint = nearest(name, sorted(known))
+                raise UnknownOptionError(f"sparse_loadings() has no argument {name}=.{hint}")
+        reading = Reading(
+            formula,
+            options.get("context"),
+            weights,
+            na,
+            options.get("categorical", "refuse"),
+            options.get("k_em"),
+        )
+        rank = k if isinstance(k, int) and k > 0 else 1
+        entered = open_rows(data, reading, options.get("center", True), scale, rank, options.get("blocks"))
+        entered = entered.with_passes(options.get("passes"))
+        given = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
+        return _fitted(sparse_loadings, entered, (k, card, total, variance, n_init, rng), given)
+
+
+def sparse_loadings_cov(
+    S: pd.DataFrame | NDArray[Any],
+    k: int,
+    card: Card | None = None,
+    *,
+    total: int | None = None,
+    variance: float | None = None,
+    n_obs: int | None = None,
+    scale: bool | None = None,
+    mean: Vector | None = None,
+    sd: Vector | None = None,
+    given: Labels | None = None,
+    nearest: bool = False,
+    n_init: int | None = None,
+    rng: Rng = None,
+    progress: Progress = None,
+) -> SparseLoadings:
+    """Fit sparse loadings to a covariance or correlation matrix; see :func:`sparse_loadings`.
+
+    Parameters
+    ----------
+    S : DataFrame or array of shape (p, p)
+        Symmetric and positive semidefinite. The result of :func:`correlation` includes its kind and its
+        number of rows.
+    k : int
+        Number of components.
+    card : int, sequence of k ints, or mapping, optional
+        Number of nonzero loadings, of all components or of each.
+    total : int, optional
+        Number of nonzero loadings of all components together, instead of `card`.
+    variance : float in (0, 1], optional
+        Share of dense PCA's explained variance to keep, instead of `card`; 0.9 if none is given.
+    n_obs : int, optional
+        Number of rows from which the matrix was computed, for the summary and for `bootstrap`.
+    scale : bool, optional
+        True replaces `S` by its correlation matrix.
+    mean, sd : array-like of shape (p,), optional
+        Means, and for a correlation matrix standard deviations, of the variables, which ``transform(rows)``
+        needs. See :func:`spca_cov`.
+    given : list of labels, optional
+        Variables for which the others are adjusted (partial PCA). See :func:`spca_cov`.
+    nearest : bool
+        Whether to replace a matrix that is not positive semidefinite by the nearest one.
+    n_init : int, optional
+        Number of starts; 30 by default.
+    rng : None, int or numpy Generator
+        Seed of the random starts. None uses a fixed seed.
+    progress : None, bool or callable
+        Whether to show progress.
+
+    Returns
+    -------
+    SparseLoadings
+        Without `scores` and `biplot`, which need rows.
+
+    Raises
+    ------
+    CovarianceError
+        If `S` is not symmetric and positive semidefinite.
+    ComponentsError, CardinalityError, OptionError
+        As for :func:`sparse_loadings`.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), k=3, card=[7, 4, 4], n_obs=180)
+    >>> round(float(fit.variance["cumulative"].iloc[-1]), 5)
+    0.60597
+    """
+    with listening(progress):
+        described: dict[str, Any] = {
+            "n_obs": n_obs,
+            "scale": scale,
+            "mean": mean,
+            "sd": sd,
+            "given": given,
+            "nearest": nearest,
+        }
+        entered = open_covariance(S, **described)
+        return _fitted(sparse_loadings_cov, entered, (k, card, total, variance, n_init, rng), described)
+
+
+def _fitted(
+    function: Any, entered: Opened, arguments: tuple[Any, ...], described: dict[str, Any]
+) -> SparseLoadings:
+    """Check the arguments k, card, total, variance, n_init and rng, fit, and return the result."""
+    asked = requested(*arguments, p=entered.p, function=function.__name__)
+    source = entered.source("")
+    warn_of_unequal_variances(source, described["scale"])
+    names = ("k", "card", "total", "variance", "n_init", "rng")
+    call = Call(function, entered.data, {**dict(zip(names, arguments, strict=True)), **described})
+    state, P = fitted(source, asked, call_text(function, call.arguments))
+    return SparseLoadings(state, P, source, call)

@@ -1,0 +1,390 @@
+"""The search for sparse loadings: X is about T P' with uncorrelated scores T and a sparse matrix P.
+
+Adachi and Trendafilov (2016), "Sparse principal component analysis subject to prespecified cardinality of
+loadings", Computational Statistics 31, minimise |X - T P'|^2 subject to T'T = (n - 1) I and a number of
+nonzeros of P. With the covariance matrix S, the best scores for P are X W with W = P (P'SP)^(-1/2), their
+covariances with the variables are A = S W, and the best loadings on a support are the entries of A there. The
+loss is tr S - |P|^2: the explained variance is the sum of squared loadings, and adds up over variables and
+components.
+
+Ascents repeat the two steps from rotated principal components. Exchanges of a nonzero with a zero then
+improve the best of them; they and the number of starts are of this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.linalg.eigenvectors import varimax
+from spcastat.linalg.operators import Operator
+
+#: Number of starts by default: principal components, their varimax rotation, and random rotations.
+STARTS = 30
+#: Number of different local optima that exchanges improve; with more than WIDE variables only the best.
+REFINED, WIDE = 10, 100
+#: All exchanges are tried if they are at most ALL; otherwise the PROMISING that lose least at first. On draws
+#: of rows only FEW are tried.
+ALL, PROMISING, FEW = 600, 96, 24
+#: Steps of an ascent from a start, of the first judgement of an exchange, and on a final support.
+STEPS, GLANCE, FINAL = 300, 8, 20_000
+#: Number of exchanges whose ascents are followed to the end.
+FOLLOWED = 6
+#: Values that differ by less than this, relatively, are equal.
+SAME = 1e-9
+#: Scores with a smaller variance, relative to the largest, are linearly dependent.
+DEPENDENT = 1e-12
+
+
+@dataclass(frozen=True)
+class Nonzeros:
+    """How many loadings may be nonzero.
+
+    Attributes
+    ----------
+    card : tuple of int, or None
+        Number of each component.
+    total : int or None
+        Number of all components together, instead of `card`; every component has one at least.
+    """
+
+    card: tuple[int, ...] | None = None
+    total: int | None = None
+
+    def support(self, A: np.ndarray) -> np.ndarray:
+        """Return where the largest entries of A are, bool, shape (s, p, k) like A.
+
+        Sizes that agree to ten digits are equal, and the first variable is taken.
+        """
+        s, p, k = A.shape
+        size = np.abs(A)
+        size = np.round(size / size.max(axis=(1, 2), keepdims=True).clip(min=np.finfo(float).tiny), 10)
+        if self.card is not None:
+            rank = np.argsort(np.argsort(-size, axis=1, kind="stable"), axis=1, kind="stable")
+            return np.asarray(rank < np.array(self.card))
+        assert self.total is not None
+        first = np.argmax(size, axis=1)
+        size[np.arange(s)[:, None], first, np.arange(k)] = 2.0  # a component is never empty
+        order = np.argsort(-size.reshape(s, -1), axis=1, kind="stable")[:, : self.total]
+        kept = np.zeros((s, p * k), dtype=bool)
+        np.put_along_axis(kept, order, True, axis=1)
+        return kept.reshape(s, p, k)
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Sparse loadings that were found.
+
+    Attributes
+    ----------
+    P, W : ndarray of shape (p, k)
+        Loadings, and the weights of scores X W with the identity as their covariance matrix. Where P is not
+        zero, it is S W.
+    explained : float
+        The sum of squared loadings.
+    n_init, reached : int
+        Number of starts, and of starts whose ascent reached the best value before exchanges.
+    refined, agreed : int
+        Number of local optima improved by exchanges, and how many of them ended at the best value.
+    complete : bool
+        Whether all exchanges of a nonzero with a zero were tried at the end, or only promising ones.
+    converged : bool
+        Whether the last ascent ended before the largest number of steps.
+    """
+
+    P: np.ndarray
+    W: np.ndarray
+    explained: float
+    n_init: int = 1
+    reached: int = 1
+    refined: int = 1
+    agreed: int = 1
+    complete: bool = True
+    converged: bool = True
+
+
+# --- ascents --------------------------------------------------------------------------------------
+
+
+def inverse_roots(C: np.ndarray) -> np.ndarray:
+    """Return C^(-1/2) of symmetric matrices, shape (s, k, k); the smallest eigenvalues are bounded below."""
+    values, vectors = np.linalg.eigh(C)
+    values = np.maximum(values, DEPENDENT * values[:, -1:])
+    scaled = vectors / np.sqrt(np.maximum(values, np.finfo(float).tiny))[:, None, :]
+    return np.asarray(scaled @ vectors.transpose(0, 2, 1))
+
+
+def covariances(S: Operator | np.ndarray, P: np.ndarray) -> np.ndarray:
+    """Return S P (P'SP)^(-1/2), the covariances of variables and best scores, for loadings (s, p, k)."""
+    s, p, k = P.shape
+    flat = P.transpose(1, 0, 2).reshape(p, s * k)
+    products = (S @ flat if isinstance(S, np.ndarray) else S.dot(flat)).reshape(p, s, k).transpose(1, 0, 2)
+    C = P.transpose(0, 2, 1) @ products
+    return np.asarray(products @ inverse_roots(0.5 * (C + C.transpose(0, 2, 1))))
+
+
+def ascend(
+    S: Operator | np.ndarray, P: np.ndarray, nonzeros: Nonzeros | np.ndarray, steps: int, tol: float = 1e-10
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Repeat best scores and best loadings until the explained variance no longer increases.
+
+    Parameters
+    ----------
+    S : Operator or ndarray of shape (p, p)
+    P : ndarray of shape (s, p, k)
+        Starts.
+    nonzeros : Nonzeros, or ndarray of bool, shape (s, p, k)
+        The numbers of nonzeros, or the supports.
+    steps : int
+        Largest number of steps.
+    tol : float
+        Smallest relative increase.
+
+    Returns
+    -------
+    P : ndarray of shape (s, p, k)
+    values : ndarray of shape (s,)
+        The sums of squares of P.
+    moving : ndarray of bool, shape (s,)
+        Whether the value still increased in the last step.
+    """
+    P, values = P.copy(), np.zeros(len(P))
+    moving = np.ones(len(P), dtype=bool)
+    for _ in range(steps):
+        active = np.flatnonzero(moving)
+        if not active.size:
+            break
+        A = covariances(S, P[active])
+        kept = nonzeros.support(A) if isinstance(nonzeros, Nonzeros) else nonzeros[active]
+        P[active] = A * kept
+        reached = (P[active] ** 2).sum(axis=(1, 2))
+        moving[active] = reached > values[active] * (1.0 + tol)
+        values[active] = reached
+    return P, values, moving
+
+
+# --- exchanges ------------------------------------------------------------------------------------
+
+
+def exchanges(
+    P: np.ndarray, A: np.ndarray, nonzeros: Nonzeros, most: int | None = None
+) -> tuple[np.ndarray, bool]:
+    """Return exchanges of a nonzero with a zero, shape (m, 2), and whether all are there.
+
+    They are places in P flattened. With a total they may be in different components, but leave none empty.
+    The first are those that lose least of the explained variance before the scores adapt; `most` limits
+    their number.
+    """
+    enough, fewer = (ALL, PROMISING) if most is None else (most, most)
+    p, k = P.shape
+    taken = (P != 0).ravel()
+    component = np.tile(np.arange(k), p)
+    alone = np.bincount(component[taken], minlength=k)[component] == 1
+    square = A.ravel() ** 2
+    pairs, losses = [], []
+    groups = [component == j for j in range(k)] if nonzeros.card is not None else [np.ones(p * k, dtype=bool)]
+    complete = sum(int((g & taken).sum()) * int((g & ~taken).sum()) for g in groups) <= enough
+    for group in groups:
+        ins, outs = np.flatnonzero(group & taken), np.flatnonzero(group & ~taken)
+        if not complete:
+            ins = ins[np.argsort(square[ins], kind="stable")[:fewer]]
+            outs = outs[np.argsort(-square[outs], kind="stable")[:fewer]]
+        i, o = (grid.ravel() for grid in np.meshgrid(ins, outs, indexing="ij"))
+        allowed = ~alone[i] | (component[i] == component[o])
+        pairs.append(np.column_stack([i, o])[allowed])
+        losses.append((square[i] - square[o])[allowed])
+    every, loss = np.concatenate(pairs), np.concatenate(losses)
+    order = np.argsort(loss, kind="stable")
+    return every[order if complete else order[:fewer]], complete
+
+
+def exchanged(
+    S: Operator | np.ndarray, P: np.ndarray, value: float, nonzeros: Nonzeros, most: int | None = None
+) -> tuple[np.ndarray, float, bool]:
+    """Exchange nonzeros with zeros as long as this improves the loadings P, shape (p, k).
+
+    At most `most` exchanges are tried at a time.
+
+    Returns
+    -------
+    P : ndarray of shape (p, k)
+    value : float
+    complete : bool
+        Whether all exchanges were tried at the end.
+    """
+    while True:
+        A = covariances(S, P[None])[0]
+        pairs, complete = exchanges(P, A, nonzeros, most)
+        better = _best_exchange(S, P, A, pairs)
+        if better is None or better[1] <= value * (1.0 + SAME):
+            return P, value, complete
+        found, values, _ = ascend(S, better[0][None], nonzeros, STEPS)
+        P, value = (found[0], float(values[0])) if values[0] > better[1] else better
+
+
+def _best_exchange(
+    S: Operator | np.ndarray, P: np.ndarray, A: np.ndarray, pairs: np.ndarray
+) -> tuple[np.ndarray, float] | None:
+    """Return the best loadings after one of the exchanges, and their value; None without exchanges."""
+    if not len(pairs):
+        return None
+    k = P.shape[1]
+    rows = np.unique(np.concatenate([np.flatnonzero(P.any(axis=1)), pairs[:, 1] // k]))
+    block = S[np.ix_(rows, rows)] if isinstance(S, np.ndarray) else S.block(rows)
+    place = np.searchsorted(rows, pairs // k) * k + pairs % k
+    tried = np.repeat(P[rows].reshape(1, -1), len(pairs), axis=0)
+    number = np.arange(len(pairs))
+    tried[number, place[:, 0]] = 0.0
+    kept = tried != 0
+    tried[number, place[:, 1]] = A.ravel()[pairs[:, 1]]
+    kept[number, place[:, 1]] = True
+    shape = (len(pairs), len(rows), k)
+    tried, kept = tried.reshape(shape), kept.reshape(shape)
+    found, values, _ = ascend(block, tried, kept, GLANCE)
+    first = np.argsort(-values, kind="stable")[:FOLLOWED]
+    found, values, _ = ascend(block, found[first], kept[first], STEPS)
+    best = int(np.argmax(values))
+    whole = np.zeros_like(P)
+    whole[rows] = found[best]
+    return whole, float(values[best])
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+def starts(S: Operator, k: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return principal components scaled by standard deviations, and rotations of them, shape (n, p, k)."""
+    values, vectors = S.leading(k)
+    L = vectors * np.sqrt(values.clip(min=0.0))
+    rotations = [np.linalg.qr(rng.standard_normal((k, k)))[0] for _ in range(n - 2)]
+    return np.array([L, varimax(L), *(L @ Q for Q in rotations)][:n])
+
+
+def search(
+    S: Operator,
+    k: int,
+    nonzeros: Nonzeros,
+    rng: np.random.Generator,
+    n_init: int = STARTS,
+    own: np.ndarray | None = None,
+) -> Pattern:
+    """Return the best loadings found from `n_init` rotations of the principal components.
+
+    Parameters
+    ----------
+    S : Operator
+    k : int
+        At most the rank of S.
+    nonzeros : Nonzeros
+    rng : numpy Generator
+    n_init : int
+    own : ndarray of shape (s, p, k), optional
+        Further starts.
+    """
+    matrix = S.held if S.held is not None else S
+    begun = starts(S, k, n_init, rng)
+    if own is not None:
+        begun = np.concatenate([begun, own])
+    begun = begun * nonzeros.support(begun)
+    found, values, _ = ascend(matrix, begun, nonzeros, STEPS)
+    ends = []
+    for number in _different(found, values, REFINED if S.p <= WIDE else 1):
+        ends.append(exchanged(matrix, found[number], float(values[number]), nonzeros))
+    best = max(range(len(ends)), key=[value for _, value, _ in ends].__getitem__)
+    P, value, complete = ends[best]
+    pattern = settled(matrix, P)
+    near = value * (1.0 - 1e-6)
+    return Pattern(
+        pattern.P,
+        pattern.W,
+        pattern.explained,
+        len(begun),
+        int((values >= near).sum()),
+        len(ends),
+        sum(end >= near for _, end, _ in ends),
+        complete,
+        pattern.converged,
+    )
+
+
+def near(S: Operator, P: np.ndarray, nonzeros: Nonzeros) -> Pattern:
+    """Return loadings fitted to a draw of the rows, from those of the fit, PCA's, and their varimax rotation.
+
+    The best of the three ascents is improved by some exchanges.
+    """
+    matrix = S.held if S.held is not None else S
+    begun = starts(S, P.shape[1], 2, np.random.default_rng(0))
+    begun = np.concatenate([P[None], begun * nonzeros.support(begun)])
+    found, values, _ = ascend(matrix, begun, nonzeros, STEPS)
+    best = int(np.argmax(values))
+    return settled(matrix, exchanged(matrix, found[best], float(values[best]), nonzeros, FEW)[0], 1e-10)
+
+
+def _different(found: np.ndarray, values: np.ndarray, most: int) -> Iterator[int]:
+    """Yield the numbers of the best local optima whose values differ, at most `most` of them."""
+    last, count = np.inf, 0
+    for number in np.argsort(-values, kind="stable").tolist():
+        if count < most and values[number] < last * (1.0 - 1e-7):
+            last, count = values[number], count + 1
+            yield number
+
+
+def settled(S: Operator | np.ndarray, P: np.ndarray, tol: float = 1e-15) -> Pattern:
+    """Return the best loadings on the support of P, shape (p, k), and the weights of their scores.
+
+    `tol` is the smallest relative increase of the explained variance in a step.
+    """
+    rows = np.flatnonzero(P.any(axis=1))
+    block = S[np.ix_(rows, rows)] if isinstance(S, np.ndarray) else S.block(rows)
+    kept = (P[rows] != 0)[None]
+    found, _, moving = ascend(block, P[rows][None], kept, FINAL, tol)
+    last = found[0]
+    C = last.T @ block @ last
+    W = np.zeros_like(P)
+    W[rows] = last @ inverse_roots(0.5 * (C + C.T)[None])[0]
+    loadings = np.zeros_like(P)
+    loadings[rows] = (block @ W[rows]) * kept[0]
+    return Pattern(loadings, W, float((loadings**2).sum()), converged=not moving[0])
+
+
+def sparsest(
+    S: Operator, k: int, share: float, rng: np.random.Generator, n_init: int = STARTS
+) -> tuple[Pattern, int]:
+    """Return the loadings with the fewest nonzeros found that keep a share of the variance of dense PCA.
+
+    Parameters
+    ----------
+    S : Operator
+    k : int
+    share : float in (0, 1]
+        Of the variance that k dense components explain.
+
+    Returns
+    -------
+    Pattern
+    total : int
+        Its number of nonzeros.
+
+    Notes
+    -----
+    The number is found by bisection with few starts, one of them the loadings of the next larger number. The
+    search with all starts then takes away one nonzero after another.
+    """
+    goal = share * float(S.leading(k)[0].sum()) * (1.0 - SAME)
+    low, high = k - 1, S.p * k  # too few, and enough
+    best = search(S, k, Nonzeros(total=high), rng, 2)
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = search(S, k, Nonzeros(total=middle), rng, min(6, n_init), own=best.P[None])
+        if found.explained >= goal:
+            high, best = middle, found
+        else:
+            low = middle
+    while high > k:
+        found = search(S, k, Nonzeros(total=high - 1), rng, n_init, own=best.P[None])
+        if found.explained < goal:
+            break
+        high, best = high - 1, found
+    return best, high

@@ -1,0 +1,187 @@
+"""What is printed of sparse loadings: the summary, their bootstrap, and the chapters of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat import plots
+from spcastat.config import checked_level, flag, plural, whole_number
+from spcastat.errors import OptionError
+from spcastat.fit import resampling_frames
+from spcastat.fit.frames import CUMULATIVE
+from spcastat.fit.record import Bootstrapped
+from spcastat.fit.sparse_loadings import communalities, variance, with_loadings
+from spcastat.fit.sparse_loadings import shares as shares_of
+from spcastat.fit.state import FitState
+from spcastat.labels import full_names
+from spcastat.show.chapters import Chapter, Lines, Picture, loadings_picture, made
+from spcastat.show.fit_tables import Arrangement, loadings_table
+from spcastat.show.grid import Document, Row, Table, alike, percent, restyled
+from spcastat.show.renderings import Summary
+from spcastat.show.resampling_tables import bootstrap_facts, loading_rows
+from spcastat.show.summary import describe_data, describe_missing, describe_nearest, unequal_variances
+
+#: Which sense of sparse PCA this is, for prints.
+SENSE = (
+    "sparse loadings: X is about T P', each variable depends on few components, and the scores T = X W use "
+    "all variables that have a loading. Components that are sums of few variables come from spca()."
+)
+
+
+def summarise(
+    state: FitState,
+    P: np.ndarray,
+    digits: int = 3,
+    max_rows: int | None = None,
+    *,
+    sort: bool | None = None,
+    sections: Any = None,
+    cut: float = 0.0,
+    communality: bool = True,
+    conf_int: bool = False,
+    level: float = 0.95,
+) -> Summary:
+    """Return the header, loadings and variances; see `SparseLoadings.summary`."""
+    digits = whole_number("digits", digits, 0, 10)
+    of_loadings, record, notes = with_loadings(state, P), state.record, []
+    loadings = of_loadings.by_variable(P)
+    further: dict[str, Any] = {}
+    if flag("communality", communality):
+        further["columns"] = pd.DataFrame({"h2": communalities(state, P)})
+        notes.append("h2: communality, the share of the variance that all components explain.")
+    if flag("conf_int", conf_int):
+        further["intervals"], about = _bounds(of_loadings, checked_level(level))
+        notes.append(about)
+    table = loadings_table(loadings, Arrangement(sort, max_rows, sections, cut), **further)
+    shares = variance(state, P)
+    counts = f"{np.count_nonzero(P)} of {plural(P.size, 'loading')} not zero"
+    document = Document(
+        f"Sparse loadings: {plural(record.k, 'component')} of {plural(record.p, 'variable')}, {counts}",
+        tuple(_facts(state, P)),
+        (table, variance_rows(shares)),
+        tuple(notes),
+    )
+    frames = {"loadings": loadings, "variance": shares, "communalities": communalities(state, P).to_frame()}
+    return Summary(restyled(document, digits), frames)
+
+
+def _facts(state: FitState, P: np.ndarray) -> Iterator[tuple[str, str]]:
+    record = state.record
+    for note in unequal_variances(record, state.moments.variances):
+        yield "Scale", note
+    yield "Sense", SENSE
+    yield "Method", f"{record.title}; {record.paper}"
+    yield "Data", describe_data(record)
+    if record.missing is not None:
+        yield "Missing", describe_missing(record)
+    if record.matrix is not None and "moved" in record.matrix:
+        yield "Nearest", describe_nearest(record.matrix)
+    if record.options.get("variance") is not None:
+        kept = (P**2).sum() / state.moments.pca.sum()
+        goal = 100 * record.options["variance"]
+        yield "Kept", f"at least {goal:g} % of the variance that PCA explains: {100 * kept:.2f} %"
+    share = f"{100 * (record.objective_share or 0.0):.2f} % of the total variance"
+    yield "Objective", f"{record.criterion}: {record.objective:.6g} ({share})"
+    yield "Status", record.advice + "; the last ascent did not converge" * (not record.converged)
+
+
+def variance_rows(shares: pd.DataFrame) -> Table:
+    """Return the variances of :func:`spcastat.fit.sparse_loadings.variance` as a table."""
+    rows = (
+        Row("Nonzeros", tuple(str(count) for count in shares["cardinality"])),
+        Row("Sum of squares", alike(shares["sum of squares"].tolist())),
+        Row("% of total", tuple(map(percent, shares["share of total"]))),
+        Row("sparse loadings", tuple(map(percent, shares["cumulative"])), CUMULATIVE),
+        Row("PCA (dense)", tuple(map(percent, shares["cumulative PCA"])), CUMULATIVE),
+    )
+    return Table("Variance", tuple(full_names(shares.index)), rows)
+
+
+def _bounds(of_loadings: FitState, level: float) -> tuple[list[pd.DataFrame], str]:
+    """Return lower and upper bounds of the loadings from the last bootstrap, and a note."""
+    found = of_loadings.resampled.bootstrap
+    if found is None:
+        raise OptionError(
+            "conf_int=True was given, and there are no intervals yet: call bootstrap() of the fit first."
+        )
+    frame = resampling_frames.conf_int(of_loadings, found, level, "percentile")
+    bounds = [
+        resampling_frames.spread_out(of_loadings, found.places, frame[name], np.nan)
+        for name in ("lower", "upper")
+    ]
+    draws = plural(found.draws, "draw")
+    how = interval_meaning(found.select, level)
+    return bounds, f"In brackets: {100 * level:g} % bootstrap intervals ({draws}). {how}"
+
+
+def interval_meaning(select: bool, level: float) -> str:
+    """Return what an interval of a loading says; `select`: whether draws selected the variables again."""
+    if not select:
+        return "Intervals take the variables as given, and are not valid where the same data chose them."
+    return (
+        "Intervals lie between percentiles of the draws, selection included: one contains zero if "
+        f"{50 - 50 * level:g} % of the draws or more leave the loading out or give it the other sign."
+    )
+
+
+def bootstrap_document(of_loadings: FitState, found: Bootstrapped, level: float) -> Document:
+    """Return the intervals of the nonzero loadings, and how often draws selected them."""
+    frame = resampling_frames.conf_int(of_loadings, found, level, "percentile")
+    shown = frame[frame["estimate"] != 0]
+    table, notes = loading_rows(shown, "conf_int()", 5)
+    draws, facts = bootstrap_facts(of_loadings, found)
+    how = "variables selected again in each" if found.select else "given these variables"
+    left = len(frame) - len(shown)
+    rest = [f"Not shown: {plural(left, 'zero loading')} that some draws select; see conf_int()."] * bool(left)
+    return Document(
+        f"Bootstrap of sparse loadings ({draws}): {100 * level:g} % intervals, {how}",
+        facts,
+        (table,),
+        (interval_meaning(found.select, level), *notes, *rest),
+    )
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+def chapters(
+    state: FitState,
+    P: np.ndarray,
+    scores: pd.DataFrame | None,
+    call: str,
+    *,
+    row_groups: Any = None,
+    sections: Any = None,
+    **layout: Any,
+) -> Iterator[Chapter]:
+    """Yield the chapters of a report; `layout` is passed to :func:`summarise`."""
+    of_loadings = with_loadings(state, P)
+    yield Chapter("Summary", (summarise(state, P, sections=sections, **layout)._document(),))
+    yield Chapter("Loadings", (loadings_picture(of_loadings, sections),))
+    if state.resampled.bootstrap is not None:
+        yield Chapter("How sure this is", (bootstrap_document(of_loadings, state.resampled.bootstrap, 0.95),))
+    if scores is not None and P.shape[1] > 1:
+        picture = _biplot_picture(of_loadings, scores, shares_of(state, P), row_groups)
+        yield Chapter("Rows on the components", (picture,))
+    yield Chapter("What was fitted", (Lines((), SENSE), made(state.record, call)))
+
+
+def _biplot_picture(
+    of_loadings: FitState, scores: pd.DataFrame, shares: pd.Series, row_groups: Any
+) -> Picture:
+    """Return the biplot of the first two components."""
+
+    def draw(ax: Any) -> None:
+        plots.biplot(
+            scores,
+            of_loadings.by_variable(of_loadings.V),
+            shares=shares,
+            groups=row_groups,
+            ax=ax,
+        )
+
+    return Picture(draw, 5.5, 5.5, "biplot", "Scores of the rows and loadings on the first two components.")

@@ -1,0 +1,165 @@
+"""Files of SPSS and Stata: labels of values are ordered categories, and what cannot be read is refused."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat import cli
+from spcastat.errors import ColumnTypeError, FileError, OptionError
+from spcastat.reading.labelled import read_labelled
+from spcastat.streams.opening import read_whole
+
+N = 60
+RNG = np.random.default_rng(4)
+COMMON = RNG.normal(size=N)
+ANSWERS = {1: "never", 2: "sometimes", 3: "often", 4: "always"}
+FRAME = pd.DataFrame(
+    {
+        "height": 170 + 8 * COMMON + RNG.normal(size=N),
+        "weight": 70 + 9 * COMMON + RNG.normal(size=N),
+        "age": RNG.integers(18, 80, N).astype(float),
+        "sport": np.clip(np.round(2.5 + COMMON), 1, 4),
+    }
+)
+FRAME.loc[3, "sport"] = np.nan
+
+
+def written(path, frame=FRAME, labels=None, **how):
+    """Write a file of SPSS or Stata as its suffix says."""
+    labels = {"sport": ANSWERS} if labels is None else labels
+    if path.suffix == ".dta":
+        frame.to_stata(path, write_index=False, value_labels=labels, **how)
+    else:
+        pyreadstat = pytest.importorskip("pyreadstat")
+        pyreadstat.write_sav(frame, str(path), variable_value_labels=labels, **how)
+    return path
+
+
+@pytest.fixture(params=[".sav", ".dta"])
+def suffix(request):
+    return request.param
+
+
+def test_labels_are_ordered_categories_in_the_order_of_their_numbers(tmp_path, suffix):
+    data = read_whole(written(tmp_path / f"survey{suffix}"))
+    answers = data["sport"]
+    assert answers.dtype == pd.CategoricalDtype(list(ANSWERS.values()), ordered=True)
+    np.testing.assert_array_equal(answers.cat.codes[answers.notna()], FRAME["sport"].dropna() - 1)
+    assert answers.isna().tolist() == FRAME["sport"].isna().tolist()
+    # 8 bytes a number in both formats: nothing is rounded
+    pd.testing.assert_frame_equal(data.drop(columns="sport"), FRAME.drop(columns="sport"), check_exact=True)
+
+
+def test_a_fit_of_a_file_is_that_of_its_frame(tmp_path, suffix):
+    path = written(tmp_path / f"survey{suffix}")
+    how = {"formula": "~ height + weight + age + sport", "categorical": "dummy", "na": "drop", "scale": True}
+    answers = pd.Categorical(FRAME["sport"].map(ANSWERS), list(ANSWERS.values()), ordered=True)
+    known = FRAME.assign(sport=answers)
+    fit, expected = sp.spca(path, 2, 3, **how), sp.spca(known, 2, 3, **how)
+    pd.testing.assert_frame_equal(fit.loadings, expected.loadings, check_exact=True)
+    pd.testing.assert_frame_equal(fit.transform(path, na="drop"), expected.scores, atol=1e-12)
+    with pytest.raises(ColumnTypeError, match="'sport'"):
+        sp.spca(path, 1, 2)
+
+
+def test_labels_that_do_not_occur_are_left_out(tmp_path, suffix):
+    labels = {"sport": {**ANSWERS, 9: "no answer"}, "age": {-1.0: "refused"} if suffix == ".sav" else {}}
+    frame = FRAME.assign(sport=FRAME["sport"].replace(2.0, 1.0))
+    data = read_labelled(written(tmp_path / f"x{suffix}", frame, {k: v for k, v in labels.items() if v}))
+    assert data["sport"].cat.categories.tolist() == ["never", "often", "always"]
+    assert data["age"].dtype == float  # whose only label does not occur
+
+
+def test_values_that_the_file_declares_missing_are_missing(tmp_path):
+    frame = FRAME.assign(age=FRAME["age"].where(FRAME.index != 5, 99.0), name="")
+    path = written(tmp_path / "x.sav", frame, {"age": {99: "refused"}}, missing_ranges={"age": [99]})
+    data = read_labelled(path)
+    assert data["age"].isna().tolist() == [i == 5 for i in range(N)]
+    assert data["age"].dtype == float
+    assert data["name"].isna().all()
+
+
+def test_values_without_a_label_beside_labelled_ones_are_refused(tmp_path, suffix, capsys):
+    path = written(tmp_path / f"x{suffix}", labels={"sport": {1: "never", 4: "always"}})
+    message = r"some values of 'sport' have labels, and 2, 3 have none: .* with pd.read_(spss|stata)\(path"
+    with pytest.raises(ColumnTypeError, match=message):
+        sp.spca(path, 1, 1)
+    call = ["fit", str(path), "--k", "1", "--card", "1", "--na", "drop"]
+    assert cli.main(call) == 1
+    told = capsys.readouterr().err
+    assert "2, 3 have none" in told
+    assert "with --codes." in told
+    assert cli.main([*call, "--codes"]) == 0
+    assert "59 rows x 4 variables" in capsys.readouterr().out
+    assert cli.main([*call, "--columns", "height,weight,age"]) == 0  # labels of other columns do not matter
+    assert "60 rows x 3 variables" in capsys.readouterr().out
+
+
+def test_two_values_with_one_label_are_refused(tmp_path):
+    path = written(tmp_path / "x.sav", labels={"sport": {1: "no", 2: "yes", 3: "yes", 4: "yes"}})
+    with pytest.raises(ColumnTypeError, match="several values of 'sport' have the label 'yes'"):
+        sp.spca(path, 1, 1)
+    frame = FRAME.assign(sport=FRAME["sport"].fillna(1).astype(int))
+    path = written(tmp_path / "y.dta", frame, {"sport": {1: "no", 2: "yes", 3: "maybe", 4: "always"}})
+    path.write_bytes(path.read_bytes().replace(b"maybe\0", b"yes\0\0\0"))
+    with pytest.raises(FileError, match=r"y\.dta cannot be read"):  # pandas refuses it
+        sp.spca(path, 1, 1)
+
+
+def test_text_among_numbers_is_shown(tmp_path, suffix):
+    frame = FRAME.assign(income=[str(i) if i else "k.A." for i in range(N)])
+    path = written(tmp_path / f"x{suffix}", frame, {})
+    with pytest.raises(ColumnTypeError, match=r"'income' holds 'k\.A\.' among numbers"):
+        sp.spca(path, 1, 1)
+
+
+def test_files_that_are_empty_damaged_or_something_else_are_refused_in_one_sentence(tmp_path, suffix, capsys):
+    whole = written(tmp_path / f"whole{suffix}").read_bytes()
+    path = tmp_path / f"x{suffix}"
+    kind = {".sav": "SPSS", ".dta": "Stata"}[suffix]
+    contents = [
+        (b"", "cannot be read: it is empty."),
+        (whole[: len(whole) // 3], f"is it a complete file of {kind}?"),
+        (b"a,b\n1,2\n" * 200, f"is it a complete file of {kind}?"),
+    ]
+    for content, words in contents:
+        path.write_bytes(content)
+        with pytest.raises(FileError) as caught:
+            sp.spca(path, 1, 1)
+        assert words in str(caught.value)
+        assert cli.main(["fit", str(path), "--k", "1"]) == 1
+        assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(FileError, match="4 columns and no rows"):
+        sp.spca(written(path, FRAME[:0], {}), 1, 1)
+    with pytest.raises(sp.errors.DataError, match="no such file"):
+        sp.spca(tmp_path / f"nowhere{suffix}", 1, 1)
+
+
+def test_options_of_other_files_are_refused(tmp_path, suffix, capsys):
+    path = str(written(tmp_path / f"x{suffix}"))
+    for option in (["--sep", ";"], ["--na-values", "9"], ["--no-header"], ["--sheet", "A"]):
+        assert cli.main(["fit", path, "--k", "1", *option]) == 1
+        assert "leave it out" in capsys.readouterr().err
+    FRAME.to_csv(tmp_path / "x.csv")
+    assert cli.main(["fit", str(tmp_path / "x.csv"), "--k", "1", "--codes"]) == 1
+    assert "--codes is for files of SPSS and Stata" in capsys.readouterr().err
+
+
+def test_without_pyreadstat_the_extra_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "x.sav"
+    path.write_bytes(b"$FL2")
+    monkeypatch.setitem(sys.modules, "pyreadstat", None)
+    with pytest.raises(OptionError, match=r"pip install 'spcastat\[spss\]'"):
+        sp.spca(path, 1, 1)
+
+
+def test_a_file_is_not_overwritten_by_scores(tmp_path, suffix):
+    path = written(tmp_path / f"x{suffix}", FRAME.drop(columns="sport"), {})
+    fit = sp.spca(path, 1, 2)
+    with pytest.raises(OptionError, match="read from"):
+        fit.transform_to(path)
