@@ -31,7 +31,7 @@ from spcastat.argument_types import (
     WeightsAre,
 )
 from spcastat.assess.draws import seed_of
-from spcastat.config import generator, listed, one_of, plural, warn
+from spcastat.config import generator, listed, plural, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
 from spcastat.fit.inputs import (
     Fitted,
@@ -48,7 +48,6 @@ from spcastat.fit.plan import Plan, Request, make_plan, require_components
 from spcastat.fit.run import Fit, run
 from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions
-from spcastat.reading.row_design import WEIGHTS
 from spcastat.results.call import Call
 from spcastat.results.fit import SpcaResult, result_of
 from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
@@ -444,7 +443,7 @@ def spca(
         )
         entered = open_rows(data, reading, read.get("center", True), scale, asked.k, read.get("blocks"))
         entered = entered.with_passes(read.get("passes"))
-        described = {"formula": formula, "scale": scale, "na": na, "weights": weights, **_not_default(read)}
+        described = {"formula": formula, "scale": scale, "na": na, "weights": weights, **given_of(**read)}
         described |= grouped
         described["context"] = entered.context
         call = Call(spca, entered.data, {**asked.arguments, **described, "progress": progress})
@@ -760,11 +759,8 @@ def spca_path(
         what = "fits a range of cardinalities"
         refuse_controls("spca_path", what, options, "such as cards=[1, 4, 7], ")
         refuse_other_names("spca_path", options, method)
-        options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
-        options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
-        options |= given_of(clusters=clusters, strata=strata, block_length=block_length)
-        one_of("weights_are", weights_are, WEIGHTS)
-        options |= {} if weights_are == "frequency" else {"weights_are": weights_are}
+        options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
+        options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
         k = request_of({"k": k}).k
         entered, covariance, described = opened(data, covariance, options, None, k)
         function = spca_cov if covariance else spca
@@ -803,21 +799,17 @@ def spca_path(
 #: Options of :func:`spca` that describe the data.
 READING = ("center", "blocks", "categorical", "context", "k_em", "passes")
 #: Values of these options by default, if that is not None.
-DEFAULTS = {"center": True, "categorical": "refuse"}
+DEFAULTS = {"center": True, "categorical": "refuse", "na": "raise", "weights_are": "frequency"}
 
 
 def given_of(**arguments: Any) -> dict[str, Any]:
-    """Return the arguments that are not None."""
-    return {name: value for name, value in arguments.items() if value is not None}
+    """Return the arguments that differ from their defaults."""
+    return {name: value for name, value in arguments.items() if not _is_default(name, value)}
 
 
-def _not_default(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that differ from their defaults."""
-    return {
-        name: value
-        for name, value in options.items()
-        if value is not None and not (isinstance(value, (bool, str)) and value == DEFAULTS.get(name))
-    }
+def _is_default(name: str, value: Any) -> bool:
+    default = DEFAULTS.get(name)
+    return value is default or (isinstance(value, (bool, str)) and value == default)
 
 
 def request_of(arguments: Mapping[str, Any]) -> Request:

@@ -46,7 +46,7 @@ from spcastat.assess.noise_tests import (
 )
 from spcastat.assess.row_groups import RowGroups, drawn_text
 from spcastat.assess.row_notices import notice
-from spcastat.assess.subsets import columns_near, half_of, in_memory
+from spcastat.assess.subsets import columns_near, half_of, rows_in_memory
 from spcastat.assess.unequal_cardinalities import select
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, NoComponentsError, NoRowsError, OptionError
@@ -61,7 +61,7 @@ from spcastat.linalg.regression import rotated
 from spcastat.linalg.scales import unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening, stage
-from spcastat.reading.row_design import WEIGHTS, few_clusters
+from spcastat.reading.row_design import few_clusters
 from spcastat.results.call import Call, call_text
 from spcastat.results.choice import Choice, Chosen, ComponentChoice, LargeRows, Tested
 from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
@@ -348,17 +348,14 @@ def choose_k(
         data, formula = table_and_formula("choose_k", data_or_formula, data, formula)
         refuse_other_names("choose_k", options)
         draws = Draws(alpha, n_draws, seed_of(rng))
-        options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
-        options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
-        options |= given_of(clusters=clusters, strata=strata, block_length=block_length)
-        one_of("weights_are", weights_are, WEIGHTS)
-        options |= {} if weights_are == "frequency" else {"weights_are": weights_are}
+        options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
+        options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
         entered, covariance, _ = opened(data, covariance, options, choose_k)
         if entered.stream is not None:  # before rows in chunks are read
             _asked(entered.p, entered.p, kmax, sparse_card, False)
         source = entered.source("")
         warn_of_unequal_variances(source, scale)
-        source = in_memory(source, draws.seed)
+        source = rows_in_memory(source, draws.seed)
         return standing_out(source, covariance, kmax, sparse_card, draws, entered.data)
 
 
@@ -810,23 +807,15 @@ def choose(
         repeats = None if repeats is None else whole_number("repeats", repeats, 1, MOST_FOLDS)
         jobs, seed = workers(n_jobs), seed_of(rng)
         draws = Draws(alpha, n_draws, seed)
-        given_data, given_options = data, dict(options)
-        given_options |= {"k": k, "cards": cards, "by": by, "rule": rule, "each": each, "share": share}
-        given_options |= {"folds": folds, "repeats": repeats, "kmax": kmax, "alpha": alpha}
-        given_options |= {"n_draws": n_draws, "formula": formula, "scale": scale, "na": na, "rng": seed}
-        given_options |= {"weights": weights, "method": method, "objective": objective, "effort": effort}
-        given_options |= {"clusters": clusters, "strata": strata, "block_length": block_length}
-        given_options |= {"weights_are": weights_are}
         if kmax is not None:
             kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         refuse_controls("choose", "chooses the sparsity", options)
         refuse_other_names("choose", options, method)
-        options |= given_of(formula=formula, scale=scale, weights=weights, n_obs=n_obs)
+        options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
+        options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
         options |= given_of(method=method, objective=objective, effort=effort)
-        options |= {} if isinstance(na, str) and na == "raise" else {"na": na}
-        options |= given_of(clusters=clusters, strata=strata, block_length=block_length)
-        one_of("weights_are", weights_are, WEIGHTS)
-        options |= {} if weights_are == "frequency" else {"weights_are": weights_are}
+        again = {**options, "k": k, "cards": cards, "by": by, "rule": rule, "each": each, "share": share}
+        again |= {"folds": folds, "repeats": repeats, "kmax": kmax, "alpha": alpha, "n_draws": n_draws}
         ruled = [f"{name}=" for name in RULE if options.get(name)]
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
@@ -845,7 +834,7 @@ def choose(
                 _asked(entered.p, entered.p, kmax, None, False)
         components = None
         whole = entered.source(_rows_for(fitting, k or 1, entered.p))
-        source = in_memory(whole, seed)
+        source = rows_in_memory(whole, seed)
         if not source.op.total > 0:
             raise DataError("The data have no variance: every column is constant.")
         warn_of_unequal_variances(whole, scale)
@@ -924,7 +913,9 @@ def choose(
                 remarks=remarks if components is None else [],
             ),
             components,
-            partial(halves, given_data, given_options, whole) if can_halve(given_data, whole) else None,
+            partial(halves, entered.data, {**again, "rng": seed}, whole)
+            if can_halve(entered.data, whole)
+            else None,
         )
 
 
@@ -962,16 +953,15 @@ def _chosen_among(data: Any, options: Mapping[str, Any], some: np.ndarray) -> np
     """Return the loadings that :func:`choose` chooses for some of the rows."""
     own = dict(options)
     for name in ("weights", "clusters", "strata"):
-        values = own[name]
+        values = own.get(name)
         if values is not None and not isinstance(values, str):
             own[name] = values.iloc[some] if isinstance(values, pd.Series) else np.asarray(values)[some]
     if isinstance(data, pd.DataFrame):
         rows = data.iloc[some]
     else:
         rows = data.tocsr()[some] if is_sparse(data) else data[some]
-    k, formula = own.pop("k"), own.pop("formula")
     try:
-        chosen = choose(data=rows, k=k, formula=formula, progress=False, **own)
+        chosen = choose(data=rows, **own, progress=False)
     except NoComponentsError:
         return np.zeros((0, 0))
     return chosen.fit.loadings.to_numpy()

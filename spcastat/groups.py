@@ -369,9 +369,10 @@ def _within(source: Source, code: np.ndarray, scale: Any) -> np.ndarray:
     """Return the rows centred within groups and scaled, shape (n, p)."""
     X = np.asarray(source.matrix, dtype=float)
     assert source.standard is not None
-    Z = centred(X / source.standard.scale, code)
+    X = X / source.standard.scale
+    Z = centred(X, code)
     sd = np.sqrt(np.square(Z).sum(axis=0) / (len(Z) - code.max() - 1))
-    still = sd <= CONSTANT * np.abs(X / source.standard.scale).max(axis=0)
+    still = sd <= CONSTANT * np.abs(X).max(axis=0)
     if still.any():
         raise ConstantColumnError(
             f"{listed(source.spec.columns[still])} does not vary within any group; leave such columns out "

@@ -14,7 +14,7 @@ import spcastat as sp
 from spcastat import cli, errors
 from spcastat.assess.draws import sampler_of
 from spcastat.assess.folds import divided
-from spcastat.assess.subsets import in_memory
+from spcastat.assess.subsets import rows_in_memory
 from tests.conftest import source_of
 
 BLOCKS = {"size": ["a", "b", "c"], "shape": ["f", "d"], "alone": ["e"]}
@@ -151,7 +151,7 @@ def test_draws_and_folds_scale_blocks_again(rows):
     matrix = source_of(rows.cov(), n_obs=60, **given)
     folds = divided(frame, rows, {}, 5, 1, seed=0, k=2, keep_rows=False)
     ops = [folds.split(0)[0], folds.split(3)[0]]
-    samplers = [sampler_of(one, False, None, "draws()") for one in (frame, matrix, in_memory(chunks, 0))]
+    samplers = [sampler_of(one, False, None, "draws()") for one in (frame, matrix, rows_in_memory(chunks, 0))]
     for sampler in samplers:
         ops.append(sampler.bootstrap(np.random.default_rng(0)))
         ops.append(sampler.halves(np.random.default_rng(1))[1].whole())

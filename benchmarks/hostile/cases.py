@@ -5,7 +5,7 @@
 ``refused``
     It ended in an error of the package (an exit code and a line, on the command line).
 ``wrong``
-    It gave something that is not right, was refused where it must not be, or with a message that nobody can
+    It gave something that is not right, was refused where it must not be, or with a message that users cannot
     read.
 ``foreign``
     It ended in any other exception, or its process died.

@@ -1,6 +1,6 @@
 """Invalid and unusual values, which are passed to every public argument.
 
-Each value is made anew for each call, as some can be used only once. Where one that looks strange means a
+Each value is made again for each call, as some can be used only once. Where one that looks strange means a
 plain one, as ``np.int64(2)`` means 2, `plain` says which: a call that takes the one gives what it gives
 for the other.
 """
@@ -33,7 +33,7 @@ class Value:
     ----------
     name : str
     make : callable
-        Returns it anew.
+        Makes it.
     plain : callable or None
         Returns the plain value of the same meaning, where there is one.
     """

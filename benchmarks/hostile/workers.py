@@ -68,7 +68,7 @@ class Worker:
         return int(self.pipe.recv())
 
     def judge(self, number: int) -> Verdict:
-        """Return the verdict on a case; begin anew where it hangs or the process dies."""
+        """Return the verdict on a case; start a new process where it hangs or the process dies."""
         if self.process is None:
             self._begin()
         self.pipe.send(number)

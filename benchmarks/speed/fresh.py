@@ -123,7 +123,7 @@ def resident(field: str = "VmRSS") -> float:
 
 
 def forget_peak() -> bool:
-    """Let "VmHWM" begin anew, where the system allows that."""
+    """Reset "VmHWM", where the system allows that."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:

@@ -22,7 +22,7 @@ OTHERS = ("fixed: nonzero", "fixed: falsely selected", "fixed: variance", "split
 
 
 def intervals(call: Call) -> Table:
-    """Return the coverage of nominal 95 % intervals, the variables selected anew in every draw."""
+    """Return the coverage of nominal 95 % intervals, with variables selected again in every draw."""
     table = Table("Intervals with selection: coverage of nominal 95 %", ["model", *ANEW, "data sets"])
     _fill(table, call, "intervals", _anew, ANEW)
     table.notes.append(

@@ -11,9 +11,9 @@ from spcastat.assess.draws import CovarianceSampler, Sampler, draw_generator, ru
 from spcastat.assess.refit import align
 from spcastat.assess.samples import attempted, by_place
 from spcastat.fit.record import Bootstrapped
-from spcastat.fit.sparse_loadings import in_memory, require_rank
+from spcastat.fit.sparse_loadings import require_rank, with_matrix
 from spcastat.linalg.operators import Operator
-from spcastat.search.loading_patterns import Nonzeros, Pattern, near, settled
+from spcastat.search.loading_patterns import Nonzeros, Pattern, best_on_support, near
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class LoadingDraws:
         return attempted(partial(self._fitted, draw_generator(self.seed, number)))
 
     def _fitted(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-        drawn = in_memory(self.sampler.bootstrap(rng))
+        drawn = with_matrix(self.sampler.bootstrap(rng))
         require_rank(drawn, self.P.shape[1])
-        found = near(drawn, self.P, self.nonzeros) if self.select else settled(drawn, self.P)
+        found = near(drawn, self.P, self.nonzeros) if self.select else best_on_support(drawn, self.P)
         return self._aligned(found, drawn.unit)
 
     def _aligned(self, found: Pattern, unit: float) -> tuple[np.ndarray, ...]:

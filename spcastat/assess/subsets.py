@@ -185,7 +185,7 @@ def _bits(values: np.ndarray) -> np.ndarray:
     return mixed ^ (mixed >> np.uint64(32))
 
 
-def in_memory(source: Source, seed: int) -> Source:
+def rows_in_memory(source: Source, seed: int) -> Source:
     """Return a source in memory: a sample of at most MOST_ROWS rows of a stream, or the source itself.
 
     Parameters

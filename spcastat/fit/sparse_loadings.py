@@ -104,7 +104,7 @@ def fitted(source: Source, asked: PatternRequest, call: str) -> tuple[FitState, 
             f"The rows come in chunks with {op.p:,} variables, and sparse loadings of such data need "
             f"{GRAM_ORDER:,} or fewer; give rows that fit into memory."
         )
-    op = in_memory(op)
+    op = with_matrix(op)
     pca = require_rank(op, k)
     rng = generator(asked.rng)
     if asked.nonzeros is None:
@@ -125,7 +125,7 @@ def fitted(source: Source, asked: PatternRequest, call: str) -> tuple[FitState, 
     return state, P * op.unit
 
 
-def in_memory(op: Operator) -> Operator:
+def with_matrix(op: Operator) -> Operator:
     """Return the operator with its covariance matrix, if there are up to `GRAM_ORDER` variables."""
     if op.held is not None or op.p > GRAM_ORDER:
         return op

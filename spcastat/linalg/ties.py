@@ -338,7 +338,7 @@ def positive_part(W: np.ndarray) -> np.ndarray:
 def is_sparse(X: Any) -> bool:
     """Return whether `X` is a scipy.sparse matrix or array.
 
-    scipy.sparse is not imported: if nobody has imported it yet, `X` cannot be one.
+    scipy.sparse is not imported: if it has not been imported yet, `X` cannot be one.
     """
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))

@@ -15,7 +15,7 @@ from spcastat import plots
 from spcastat.assess.draws import seed_of, workers
 from spcastat.assess.folds import Errors, divided, held_out
 from spcastat.assess.refit import plan_of, refit_of
-from spcastat.assess.subsets import in_memory
+from spcastat.assess.subsets import rows_in_memory
 from spcastat.config import flag, listed, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
 from spcastat.fit.frames import facts
@@ -466,7 +466,7 @@ def _errors(
     if source.gaps is not None:
         described["k_em"] = source.gaps.as_record.get("rank")
     rows = None if call is None else call.data
-    source = in_memory(source, seed)
+    source = rows_in_memory(source, seed)
     if source.spec.learns and source.sampled_from is None:
         require_unchanged(rows, source)
     parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=bool(plan.rows_for))

@@ -254,7 +254,7 @@ class SparseLoadings(Picklable, Shown):
         """
         from spcastat.assess.draws import sampler_of, seed_of, workers
         from spcastat.assess.loading_draws import LoadingDraws, bootstrap
-        from spcastat.assess.subsets import in_memory
+        from spcastat.assess.subsets import rows_in_memory
 
         n, what = whole_number("n", n, 2, resampling.MOST_DRAWS), "bootstrap()"
         seed, jobs, select = seed_of(rng), workers(n_jobs), flag("select", select)
@@ -268,7 +268,7 @@ class SparseLoadings(Picklable, Shown):
                 "sparse_loadings_cov(S, ..., n_obs=...)."
             )
         chunks = source.stream is not None
-        source = in_memory(source, seed)
+        source = rows_in_memory(source, seed)
         frame = None if chunks else frame_of(source, self._call.data, None)
         sampler: Any = sampler_of(source, False, frame, what)
         if sampler.n < 3:

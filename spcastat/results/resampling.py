@@ -665,14 +665,14 @@ def _resampling(
     from spcastat.assess.row_groups import drawn_text
     from spcastat.assess.row_notices import notice
     from spcastat.assess.samples import Resampling
-    from spcastat.assess.subsets import in_memory
+    from spcastat.assess.subsets import rows_in_memory
 
     seed, jobs = seed_of(rng), workers(n_jobs)
     source, call = source_for(state, source, call, data, what)
     plan = plan_of(state, None if call is None else call.arguments)
     fitted = None if call is None else call.data
     frame = None if source.stream is not None else frame_of(source, fitted, data)
-    source = in_memory(source, seed)
+    source = rows_in_memory(source, seed)
     sampler = sampler_of(source, bool(plan.rows_for), frame, what)
     refit = refit_of(state, plan, **how)
     noticed = notice(source, fitted if data is None else data) if source.from_rows else ""

@@ -294,7 +294,7 @@ def search(
         ends.append(exchanged(matrix, found[number], float(values[number]), nonzeros))
     best = max(range(len(ends)), key=[value for _, value, _ in ends].__getitem__)
     P, value, complete = ends[best]
-    pattern = settled(matrix, P)
+    pattern = best_on_support(matrix, P)
     near = value * (1.0 - 1e-6)
     return Pattern(
         pattern.P,
@@ -319,7 +319,8 @@ def near(S: Operator, P: np.ndarray, nonzeros: Nonzeros) -> Pattern:
     begun = np.concatenate([P[None], begun * nonzeros.support(begun)])
     found, values, _ = ascend(matrix, begun, nonzeros, STEPS)
     best = int(np.argmax(values))
-    return settled(matrix, exchanged(matrix, found[best], float(values[best]), nonzeros, FEW)[0], 1e-10)
+    improved = exchanged(matrix, found[best], float(values[best]), nonzeros, FEW)[0]
+    return best_on_support(matrix, improved, 1e-10)
 
 
 def _different(found: np.ndarray, values: np.ndarray, most: int) -> Iterator[int]:
@@ -331,7 +332,7 @@ def _different(found: np.ndarray, values: np.ndarray, most: int) -> Iterator[int
             yield number
 
 
-def settled(S: Operator | np.ndarray, P: np.ndarray, tol: float = 1e-15) -> Pattern:
+def best_on_support(S: Operator | np.ndarray, P: np.ndarray, tol: float = 1e-15) -> Pattern:
     """Return the best loadings on the support of P, shape (p, k), and the weights of their scores.
 
     `tol` is the smallest relative increase of the explained variance in a step.
