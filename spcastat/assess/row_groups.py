@@ -283,12 +283,13 @@ def drawn_text(source: Source) -> str:
 #: Values of a column are told apart if they differ by more than this share of its range, so that keys depend
 #: neither on units nor on rounding.
 GRID = 2.0**-26
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+#: An odd multiplier of hashes, 2^64 over the golden ratio.
+ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mixed(keys: np.ndarray) -> np.ndarray:
     """Return a 64-bit hash of each key: the finaliser of splitmix64."""
-    keys = keys + _ODD
+    keys = keys + ODD
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(keys ^ (keys >> np.uint64(31)))

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from spcastat.assess.row_groups import RowGroups
+from spcastat.assess.row_groups import ODD, RowGroups
 from spcastat.fit.inputs import Source
 from spcastat.fit.rows import distances
 from spcastat.fit.state import FitState
@@ -100,7 +100,6 @@ def columns_near(op: Operator, V: np.ndarray, size: int) -> np.ndarray:
 
 #: Largest number of rows of a sample, and of its values, if they are dense.
 MOST_ROWS, MOST_CELLS = 50_000, 64_000_000
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class SampledRows:
@@ -130,10 +129,10 @@ class SampledRows:
         X = X.tocsr() if is_sparse(X) else X
         place = (self.seen + np.arange(X.shape[0])).astype(np.uint64)
         self.seen += X.shape[0]
-        keys = row_keys(X, self.seed) ^ ((place + np.uint64(1)) * _ODD)
-        keys = (keys ^ (keys >> np.uint64(31))) * _ODD
+        keys = row_keys(X, self.seed) ^ ((place + np.uint64(1)) * ODD)
+        keys = (keys ^ (keys >> np.uint64(31))) * ODD
         some = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
-        size = self.size if is_sparse(X) else min(self.size, max(MOST_CELLS // X.shape[1], 2))
+        size = self._most(X)
         some = some[np.argsort(keys[some], kind="stable")[:size]]
         if len(self.keys) == size:
             some = some[keys[some] < self.keys[-1]]
@@ -142,10 +141,11 @@ class SampledRows:
     def merge(self, other: SampledRows) -> None:
         """Add the rows drawn by another accumulator."""
         if other.X is not None:
-            size = (
-                other.size if is_sparse(other.X) else min(other.size, max(MOST_CELLS // other.X.shape[1], 2))
-            )
-            self._join(other.keys, other.X, other.weights, size)
+            self._join(other.keys, other.X, other.weights, self._most(other.X))
+
+    def _most(self, X: Any) -> int:
+        """Return the largest number of rows of a sample of such rows."""
+        return self.size if is_sparse(X) else min(self.size, max(MOST_CELLS // X.shape[1], 2))
 
     def _join(self, keys: np.ndarray, X: Any, weights: np.ndarray | None, size: int) -> None:
         if not len(keys) and self.X is not None:
@@ -174,7 +174,7 @@ def row_keys(X: Any, seed: int) -> np.ndarray:
         for j, multiplier in enumerate(multipliers):
             sums += _bits(X[:, j]) * multiplier
     sums ^= sums >> np.uint64(32)
-    sums *= _ODD
+    sums *= ODD
     return sums
 
 

@@ -203,7 +203,7 @@ class Record:
 
 def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
     """Return the record of a fit."""
-    method, solution, standard = plan.method, fit.solution, source.standard
+    method, solution = plan.method, fit.solution
     total, start = source.op.total * source.op.unit**2, plan.start if isinstance(plan.start, str) else "given"
     solver: Any = plan.solver
     options = {one.name: plain_value(getattr(solver, one.name)) for one in dataclasses.fields(solver)}
@@ -219,17 +219,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
             **({"start": start} if plan.solver.uses_starts else {}),
             **({} if plan.aim is None else dataclasses.asdict(plan.aim)),
         },
-        n=source.n,
-        p=source.op.p,
         k=solution.V.shape[1],
-        from_rows=source.from_rows,
-        dropped=source.dropped,
-        weighted=source.weighted,
-        effective_n=source.weight if source.from_rows else source.n,
-        title_of_data=None if source.stream is None else source.stream.title,
-        formula=source.spec.formula,
-        centring=None if standard is None else standard.centring,
-        scaling=None if standard is None else standard.scaling,
         status=solution.status,
         advice=(
             ADVICE[solution.status] if solution.search is None else solution.search.in_words(source.op.p)
@@ -244,16 +234,34 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         details={name: [plain_value(value) for value in values] for name, values in solution.details.items()},
         screening=None if fit.screening is None else dataclasses.asdict(fit.screening),
         call=call,
-        versions=versions(),
         evidence=None if solution.search is None else dataclasses.asdict(solution.search),
-        missing=None if source.gaps is None else source.gaps.as_record,
         passes=None if source.stream is None else 1 + getattr(source.op, "passes", 0),
         anew=source.stream is not None and source.stream.anew,
         pca_errors=None if fit.pca_errors is None else (fit.pca_errors / source.op.total).tolist(),
-        matrix=dict(source.about) or None,
-        groups=None if source.groups is None else source.groups.as_record,
-        row_design=None if source.design is None else source.design.as_record,
+        **facts_of(source),
     )
+
+
+def facts_of(source: Source) -> dict[str, Any]:
+    """Return the fields of a record that describe the data, and the versions of the packages."""
+    standard = source.standard
+    return {
+        "n": source.n,
+        "p": source.op.p,
+        "from_rows": source.from_rows,
+        "dropped": source.dropped,
+        "weighted": source.weighted,
+        "effective_n": source.weight if source.from_rows else source.n,
+        "title_of_data": None if source.stream is None else source.stream.title,
+        "formula": source.spec.formula,
+        "centring": None if standard is None else standard.centring,
+        "scaling": None if standard is None else standard.scaling,
+        "missing": None if source.gaps is None else source.gaps.as_record,
+        "matrix": dict(source.about) or None,
+        "groups": None if source.groups is None else source.groups.as_record,
+        "row_design": None if source.design is None else source.design.as_record,
+        "versions": versions(),
+    }
 
 
 def _ordered(options: dict[str, Any], order: np.ndarray) -> dict[str, Any]:

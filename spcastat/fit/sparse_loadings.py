@@ -17,7 +17,7 @@ from spcastat.errors import CardinalityError, ComponentsError, OptionError
 from spcastat.fit.inputs import Source
 from spcastat.fit.moments import Moments
 from spcastat.fit.options import MOST_STARTS, cardinalities
-from spcastat.fit.record import Record, deep_copy, versions
+from spcastat.fit.record import Record, deep_copy, facts_of
 from spcastat.fit.state import FitState
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.ties import flip_signs, ranked
@@ -174,7 +174,7 @@ def in_order(found: Pattern, card: tuple[int, ...] | None) -> tuple[np.ndarray, 
 
 
 def _record(source: Source, found: Pattern, options: dict[str, Any], call: str) -> Record:
-    standard, unit = source.standard, source.op.unit
+    unit = source.op.unit
     tried = "no exchange" if found.complete else "none of the most promising exchanges"
     advice = (
         f"best of {plural(found.n_init, 'start')}, reached by {found.reached} of them directly, and by "
@@ -188,16 +188,7 @@ def _record(source: Source, found: Pattern, options: dict[str, Any], call: str) 
         criterion="explained variance, sum of squared loadings",
         sparse=True,
         options=options,
-        n=source.n,
-        p=source.op.p,
         k=found.P.shape[1],
-        from_rows=source.from_rows,
-        dropped=source.dropped,
-        weighted=source.weighted,
-        effective_n=source.weight if source.from_rows else source.n,
-        formula=source.spec.formula,
-        centring=None if standard is None else standard.centring,
-        scaling=None if standard is None else standard.scaling,
         status="searched" if found.converged else "max_iter",
         advice=advice,
         n_iter=found.n_init,
@@ -206,11 +197,7 @@ def _record(source: Source, found: Pattern, options: dict[str, Any], call: str) 
         n_init=found.n_init,
         reached=found.reached,
         call=call,
-        versions=versions(),
-        title_of_data=None if source.stream is None else source.stream.title,
-        missing=None if source.gaps is None else source.gaps.as_record,
-        matrix=dict(source.about) or None,
-        groups=None if source.groups is None else source.groups.as_record,
+        **facts_of(source),
     )
 
 
