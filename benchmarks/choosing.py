@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 import spcastat as sp
-from benchmarks.report import Table, markdown_table, stamp, text_table, write_section
-from benchmarks.speed.data import f1
+from benchmarks.data import f1
+from benchmarks.report import Table, mean_and_error, stamp, timed, write_section
 from spcastat.errors import SpcaError, SpcaWarning
 from spcastat.fit.method_table import SOLVERS
 
@@ -67,9 +67,7 @@ def largest(C: np.ndarray) -> float:
 def figures(data: pd.DataFrame, method: str, halves: int, **options: Any) -> list[str]:
     """Return the cells of a method: what it keeps, what is orthogonal, how stable it is, its time."""
     given = {"scale": True, **sparsity(method, CARD), **options}
-    begun = time.process_time()
-    found = fit(data, K, method, **given)
-    seconds = time.process_time() - begun
+    found, seconds = timed(partial(fit, data, K, method, **given))
     V = found.loadings.to_numpy()
     rng = np.random.default_rng(0)
     shared = []
@@ -139,7 +137,7 @@ def outliers(sets: int) -> Table:
         cells = []
         for rate in rates:
             scores = [_recovered(method, rate, seed) for seed in range(sets)]
-            cells.append(f"{np.mean(scores):.2f} ({np.std(scores, ddof=1) / np.sqrt(sets):.2f})")
+            cells.append(mean_and_error(scores, 2))
         table.rows.append([method, *cells])
     table.notes = [
         f"Means over {sets} sets, with standard errors. Scores of standard deviation 4 and 3, noise of 1; "
@@ -219,7 +217,7 @@ TABLES: dict[str, tuple[Callable[[int], Table], int]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure, print, and write where that is asked for."""
+    """Make the tables, print them, and write them if the command line says so."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choosing", description=__doc__)
     parser.add_argument("tables", nargs="*", metavar="table", help=f"any of {', '.join(TABLES)}")
     parser.add_argument("--quick", action="store_true", help="two halves and two sets of data")
@@ -232,9 +230,8 @@ def main(arguments: list[str] | None = None) -> int:
         if given.tables and name not in given.tables:
             continue
         table = make(2 if given.quick else times)
-        print(f"\n{table.title}\n\n{text_table(table.head, table.rows)}", flush=True)
-        notes = "\n".join(f"- {note}" for note in table.notes)
-        parts.append(f"### {table.title}\n\n{markdown_table(table.head, table.rows)}\n\n{notes}".rstrip())
+        print(f"\n{table.show(False)}", flush=True)
+        parts.append(table.show(True))
     if given.write:
         write_section("figures", "\n\n".join(parts), PAGE)
     return 0

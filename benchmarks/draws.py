@@ -1,8 +1,8 @@
 """Fixed numbers of draws: each is measured once, stored in a file with its version, and reused.
 
-A benchmark names its cells; `Draws.measured` makes the draws that the file does not hold, in several
-processes where that is asked for, and says so when `--seconds` ended it before all were made. No cell is
-ever shown with fewer draws than it names.
+A benchmark names its cells; `Draws.measured` makes the draws that are not in the file, in one or several
+processes, and raises an error if ``--seconds`` ended it before all were made: no cell is shown with fewer
+draws than it names.
 """
 
 from __future__ import annotations
@@ -24,50 +24,58 @@ from typing import Any
 import numpy as np
 
 import spcastat as sp
+from benchmarks.report import store_line, stored_lines
 
-#: What a draw gives: numbers in a fixed order, or the reason why there are none.
+#: The result of a draw: numbers in a fixed order, or the reason why there are none.
 Measured = list[float] | str
-#: Packages and modules whose code decides what a fit is; what is plotted or printed does not.
+#: Packages and modules of the package that compute fits.
 COMPUTING = ("linalg", "solvers", "search", "fit", "measures.py", "datasets.py")
 
 
+class NoNumbers(Exception):
+    """A draw has no numbers; the message is the reason, which the table shows."""
+
+
 class Unfinished(Exception):
-    """The time that was given ended before all draws of a table were made."""
+    """The time ended before all draws of a table were made."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """What a trial may use: the seed of the draw, and the folder of real data."""
+    """The seed of a draw, and the folder with real data."""
 
     seed: int
     data: Path | None = None
 
-    def file(self, name: str) -> Path | str:
-        """Return the path of a data file, or the reason why there is none."""
+    def file(self, name: str) -> Path:
+        """Return the path of a data file; raise NoNumbers if it is not there."""
         if self.data is None:
-            return f"skipped: needs {name} (--data DIR)"
+            raise NoNumbers(f"skipped: needs {name} (--data DIR)")
         path = self.data / name
-        return path if path.exists() else f"skipped: {name} is not in the folder that --data gives"
+        if not path.exists():
+            raise NoNumbers(f"skipped: {name} is not in the folder of --data")
+        return path
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a table: a function of a module, what it is given, and how often it is drawn.
+    """One cell of a table: a function, its arguments, and the number of draws.
 
     Attributes
     ----------
     name : str
-        Its own within the table.
+        Unique in the table.
     trial : callable
-        ``trial(draw, **given)`` -> `Measured`; a function of a module, for it goes to other processes.
+        ``trial(draw, **given)`` returns numbers or raises NoNumbers; a function of a module, since other
+        processes import it.
     given : mapping
-        What JSON can hold.
+        Values that JSON can represent.
     draws : int
         Seeds 0, 1, ..., draws - 1.
     """
 
     name: str
-    trial: Callable[..., Sequence[float] | str]
+    trial: Callable[..., Sequence[float]]
     given: Mapping[str, Any] = field(default_factory=dict)
     draws: int = 1
 
@@ -110,20 +118,20 @@ def computing_version() -> str:
 def add_draws(parser: argparse.ArgumentParser) -> None:
     """Add ``--done``, ``--jobs``, ``--seconds`` and ``--any-version``."""
     parser.add_argument(
-        "--done", type=Path, metavar="FILE", help="keep every draw in FILE, and go on from what it holds"
+        "--done", type=Path, metavar="FILE", help="store every draw in FILE, and do not repeat stored draws"
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that share the draws")
     parser.add_argument(
-        "--seconds", type=float, metavar="S", help="begin no draw after so many; run again to go on (--done)"
+        "--seconds", type=float, metavar="S", help="begin no draw after so many; continue with --done"
     )
     parser.add_argument(
-        "--any-version", action="store_true", help="use draws in FILE that other versions of the code made"
+        "--any-version", action="store_true", help="also use draws in FILE by other versions of the code"
     )
 
 
 @dataclass
 class Draws:
-    """The draws that were made, and how others are.
+    """The draws that were made, and options for making others.
 
     Attributes
     ----------
@@ -133,7 +141,7 @@ class Draws:
         A file with a line for every draw.
     jobs : int
     ends : float
-        When ``time.perf_counter()`` has come there, no further draw is begun.
+        Value of ``time.perf_counter()`` after which no draw is begun.
     any_version : bool
         Whether draws of other versions of the code count.
     """
@@ -147,16 +155,13 @@ class Draws:
     _known: dict[tuple[str, int], tuple[str, Measured]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.done is None or not self.done.exists():
-            return
-        for line in self.done.read_text(encoding="utf-8").splitlines():
-            version, key, seed, found = json.loads(line)
+        for version, key, seed, found in stored_lines(self.done):
             if self.any_version or version == computing_version():
                 self._known[key, seed] = version, found
 
     @classmethod
-    def asked(cls, given: argparse.Namespace) -> Draws:
-        """Return them as the command line asks (`add_draws`)."""
+    def from_arguments(cls, given: argparse.Namespace) -> Draws:
+        """Return an instance with the options of `add_draws`."""
         ends = time.perf_counter() + given.seconds if given.seconds is not None else math.inf
         return cls(given.data, given.done, given.jobs, ends, given.any_version)
 
@@ -181,7 +186,7 @@ class Draws:
         return {cell.name: self._means(table, cell) for cell in cells}
 
     def raw(self, table: str, cell: Cell) -> list[Measured]:
-        """Return what the draws of a cell gave, in the order of their seeds."""
+        """Return the results of the draws of a cell, in the order of their seeds."""
         key = self._key(table, cell)
         return [self._known[key, seed][1] for seed in range(cell.draws)]
 
@@ -198,20 +203,18 @@ class Draws:
 
     @staticmethod
     def _key(table: str, cell: Cell) -> str:
-        """Return what a draw stands for: other options, or another trial, make it another draw."""
+        """Return the identity of the draws of a cell: its name, its options, and the code of its trial."""
         return f"{table} | {cell.name} | {json.dumps(cell.given, sort_keys=True)} | {_source(cell.trial)}"
 
     def _make(self, missing: Sequence[tuple[str, Cell, int]]) -> Iterator[Measured]:
         tasks = [(cell.trial, Draw(seed, self.data), dict(cell.given)) for _, cell, seed in missing]
         for (key, _, seed), found in zip(missing, self._shared(tasks), strict=False):
             self._known[key, seed] = computing_version(), found
-            if self.done is not None:
-                with self.done.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps([computing_version(), key, seed, found]) + "\n")
+            store_line(self.done, [computing_version(), key, seed, found])
             yield found
 
     def _shared(self, tasks: Sequence[tuple[Any, Draw, dict[str, Any]]]) -> Iterator[Measured]:
-        """Yield what the tasks give, in their order, until the time is over."""
+        """Yield the results of the tasks in their order, until the time is over."""
         if self.jobs == 1:
             for task in tasks:
                 if time.perf_counter() > self.ends:
@@ -220,7 +223,7 @@ class Draws:
             return
         waiting = iter(tasks)
         with ProcessPoolExecutor(self.jobs) as pool:
-            # A few tasks ahead of those that run: what has begun when the time is over is waited for.
+            # Few tasks are submitted ahead, since those that have begun when the time is over are finished.
             ahead = [pool.submit(_one, task) for task in islice(waiting, 2 * self.jobs)]
             while ahead:
                 yield ahead.pop(0).result()
@@ -234,7 +237,9 @@ def _source(trial: Callable[..., Any]) -> str:
     return hashlib.sha256(inspect.getsource(trial).encode()).hexdigest()[:8]
 
 
-def _one(task: tuple[Callable[..., Sequence[float] | str], Draw, dict[str, Any]]) -> Measured:
+def _one(task: tuple[Callable[..., Sequence[float]], Draw, dict[str, Any]]) -> Measured:
     trial, draw, given = task
-    found = trial(draw, **given)
-    return found if isinstance(found, str) else [float(value) for value in found]
+    try:
+        return [float(value) for value in trial(draw, **given)]
+    except NoNumbers as reason:
+        return str(reason)

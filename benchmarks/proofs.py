@@ -1,19 +1,17 @@
-"""Joint proofs compared with nearly optimal fits: ``python -m benchmarks.proofs [--count N]``.
+"""Joint proofs: ``python -m benchmarks.proofs [table ...] [--data DIR] [--full] [--count N] [--write]``.
 
-Each random problem, p up to 6 and k up to 3, has all supports of its cardinalities gone through, with climbs
-on each of them from several starts; no bound may lie below the best of them, wherever the proof was stopped,
-and none of the pieces that a proof is made of. ``--done FILE`` keeps what is done, so that a run goes on
-where another one stopped, after ``--minutes``.
+The tables "enumerated" compare proofs with the best fits of random problems of up to 7 variables and 3
+components, found by climbs from several starts on all supports of the cardinalities. No bound may be below
+the best fit, wherever a proof was stopped, and neither may any bound that a proof combines. With ``--done
+FILE`` finished problems are stored, and a run that ``--minutes`` ended can be continued.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +23,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from scipy.linalg import null_space
 
+from benchmarks.quality.call import Call
+from benchmarks.quality.proofs import of_adjusted_variance, of_pitprops
+from benchmarks.report import Table, command_line, read_arguments, run_tables, store_line, stored_lines
 from spcastat.linalg.operators import Gram
 from spcastat.proofs.jointly import JointCertificate, certify_joint, relaxed
 from spcastat.proofs.orthogonal import climb_orthogonal
@@ -33,17 +34,17 @@ from spcastat.search.criteria import criterion_of_matrix
 from spcastat.search.moves import refined
 
 MEASURES = ("pev", "adjusted", "least_squares", "orthogonal")
-#: Choices of supports up to which orthogonal loadings are looked for on all of them.
+#: Orthogonal loadings are enumerated for at most so many choices of supports.
 ORTHOGONAL = 400
-#: Nodes after which proofs are stopped that begin with the best fit, and with a poor one.
+#: Nodes after which proofs are stopped that start from the best fit, and from a poor one.
 STOPS, POOR_STOPS = (1, 10, 100, None), (10,)
 #: Time limit of a proof: a bound is valid wherever it ends.
 SECONDS = 2.0
 #: Processor time of a bound at one leaf.
 LEAF_SECONDS = 0.2
-#: Starts on each tuple of supports, steps of ascent, and how many of the fits take all the steps.
+#: Starts on each choice of supports, steps of ascent, and the number of fits that take all steps.
 STARTS, STEPS, KEPT = 3, (6, 40), 100
-#: Rounding of values near one; bounds have room of 1e-10 themselves.
+#: Rounding of values near one; bounds themselves have a margin of 1e-10.
 ROUNDING = 1e-9
 
 
@@ -57,7 +58,7 @@ class Case:
 
 
 def cases(count: int, seed: int = 0, sizes: tuple[int, int] = (2, 6)) -> Iterator[Case]:
-    """Yield random problems of all kinds in turn, of so many variables."""
+    """Yield `count` random problems, of all kinds in turn; `sizes` are the fewest and most variables."""
     rng = np.random.default_rng(seed)
     kinds: tuple[Callable[[np.random.Generator, int], np.ndarray], ...]
     kinds = (_plain, _deficient, _tied, _doubled, _identity, _blocks)
@@ -176,7 +177,7 @@ def _sorted(supports: tuple[tuple[int, ...], ...], cards: tuple[int, ...]) -> bo
 
 
 def poor_fit(case: Case, seed: int) -> np.ndarray:
-    """Return random loadings of the cardinalities: what a proof begins with."""
+    """Return random loadings of the cardinalities, from which a proof can start."""
     rng = np.random.default_rng(seed)
     V = np.zeros((len(case.S), len(case.cards)))
     for i, card in enumerate(case.cards):
@@ -191,13 +192,13 @@ def best_orthogonal(case: Case, seed: int = 0) -> tuple[float, np.ndarray]:
     p, k = len(case.S), len(case.cards)
     every = product(*(combinations(range(p), c) for c in case.cards))
     chosen = [one for one in every if _sorted(one, case.cards)]
-    held = np.zeros((len(chosen), p, k), dtype=bool)
+    kept = np.zeros((len(chosen), p, k), dtype=bool)
     for b, supports in enumerate(chosen):
         for j, T in enumerate(supports):
-            held[b, list(T), j] = True
+            kept[b, list(T), j] = True
     best, found = -np.inf, np.zeros((p, k))
     for number in range(STARTS):
-        loadings, values = climb_orthogonal(case.S, held, rng, number > 0)
+        loadings, values = climb_orthogonal(case.S, kept, rng, number > 0)
         V = loadings[np.argmax(values)]
         value = float(np.trace(V.T @ case.S @ V))
         if value > best and np.abs(V.T @ V - np.eye(k)).max() < ROUNDING:
@@ -206,7 +207,7 @@ def best_orthogonal(case: Case, seed: int = 0) -> tuple[float, np.ndarray]:
 
 
 def violations(case: Case, measure: str, seed: int) -> list[str]:
-    """Return what is wrong with the proofs of one problem; nothing if all is right."""
+    """Return a sentence for every bound of one problem that is below the best fit."""
     orthogonal = measure == "orthogonal"
     if orthogonal and _tuples(len(case.S), case.cards) > ORTHOGONAL:
         return []
@@ -235,12 +236,12 @@ def violations(case: Case, measure: str, seed: int) -> list[str]:
             )
             wrong += [f"{label} {most}: {text}" for text in _faults(found, best)]
             if most is None or found.nodes < most:
-                break  # it ended before this many nodes, and would with more
+                break  # the search ended before this many nodes; larger limits change nothing
     return wrong
 
 
 def _poor_orthogonal(case: Case, seed: int) -> np.ndarray:
-    """Return random orthonormal loadings, of fewer nonzeros where the supports leave no room."""
+    """Return random orthonormal loadings, with fewer nonzeros if the supports leave no room."""
     rng = np.random.default_rng(seed)
     V = poor_fit(case, seed)
     for j in range(V.shape[1]):
@@ -254,7 +255,7 @@ def _poor_orthogonal(case: Case, seed: int) -> np.ndarray:
 
 
 def pieces(case: Case, measure: str, V: np.ndarray, best: float) -> Iterator[tuple[str, float]]:
-    """Yield the name and value of every bound, each by itself, that a fit with this value has to obey."""
+    """Yield the name and value of every single bound; none may be below the value of a fit."""
     orthogonal = measure == "orthogonal"
     problem = relaxed(case.S, case.cards, "pev" if orthogonal else measure, orthogonal)
     yield "dense", problem.dense()
@@ -288,7 +289,7 @@ def pieces(case: Case, measure: str, V: np.ndarray, best: float) -> Iterator[tup
 def _chosen(problem: Relaxed, V: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     """Return the variables of components of one variable, and the row of the support of each other component.
 
-    None where two components are of one variable, the same: that explains no more than one of them.
+    None if two components consist of the same variable, which explains no more than one of them.
     """
     supports = sorted((np.flatnonzero(v) for v in V.T), key=len)
     singles = np.array([T[0] for T in supports[: problem.m]], dtype=int)
@@ -311,38 +312,79 @@ def _faults(found: JointCertificate, best: float) -> Iterator[str]:
     if found.upper_bound > found.pca_bound:
         yield f"bound {found.upper_bound!r} above PCA's {found.pca_bound!r}"
     if found.best_known > found.upper_bound:
-        yield f"bound {found.upper_bound!r} below its own fit {found.best_known!r}"
+        yield f"bound {found.upper_bound!r} below its fit {found.best_known!r}"
     if found.optimal and found.value < best * (1.0 - 1.1e-4):
         yield f"{found.value!r} is called optimal, and {best!r} is better"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Go through the problems and print what is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--count", type=int, default=2000, help="random problems, each by three measures")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--sizes", type=int, nargs=2, default=(2, 6), help="fewest and most variables")
-    parser.add_argument("--done", type=Path, metavar="FILE", help="what is done: go on where it ends")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="stop after so many")
-    given = parser.parse_args(arguments)
-    lines = given.done.read_text().splitlines() if given.done and given.done.exists() else []
-    done = [json.loads(line) for line in lines]
+def enumerated(given: argparse.Namespace) -> Table:
+    """Compare bounds of problems of 2 to 6 variables with the best fits."""
+    return _enumerated(given, (2, 6), 0)
+
+
+def enumerated_larger(given: argparse.Namespace) -> Table:
+    """Compare bounds of problems of 4 to 7 variables, of more kinds, with the best fits."""
+    return _enumerated(given, (4, 7), 3)
+
+
+def _enumerated(given: argparse.Namespace, sizes: tuple[int, int], seed: int) -> Table:
+    """Count the bounds below the best fit, by kind of matrix."""
     begun = time.perf_counter()
-    for number, case in enumerate(cases(given.count, given.seed, tuple(given.sizes))):
-        if number < len(done):
+    finished: dict[int, tuple[str, list[str]]] = {}
+    for fewest, most, number, kind, wrong in stored_lines(given.done):
+        if (fewest, most) == sizes:
+            finished[number] = kind, wrong
+    for number, case in enumerate(cases(given.count, seed, sizes)):
+        if number in finished:
             continue
         if time.perf_counter() - begun > 60.0 * given.minutes:
             break
         wrong = [one for measure in MEASURES for one in violations(case, measure, number)]
-        done.append({"kind": case.kind, "wrong": wrong})
-        if given.done:
-            with given.done.open("a") as file:
-                file.write(json.dumps(done[-1]) + "\n")
-    wrong = [text for one in done for text in one["wrong"]]
-    print(f"{len(done)} of {given.count} problems, {dict(Counter(one['kind'] for one in done))}")
-    print("\n".join(wrong))
-    print(f"{len(wrong)} violations")
-    return 1 if wrong else 0
+        finished[number] = case.kind, wrong
+        store_line(given.done, [*sizes, number, case.kind, wrong])
+        print(*wrong, sep="\n", end="", flush=True)
+    head = ["kind of matrix", "problems", "violations"]
+    title = f"Bounds compared with enumeration of all supports, {sizes[0]} to {sizes[1]} variables"
+    table = Table(title, head)
+    for kind in dict.fromkeys(kind for kind, _ in finished.values()):
+        counts = [len(wrong) for one, wrong in finished.values() if one == kind]
+        table.rows.append([kind, str(len(counts)), str(sum(counts))])
+    table.notes.append(
+        f"{len(finished)} random problems with up to 3 components. Each is proven by four measures, from the "
+        "best and from a poor fit, stopped after 1, 10 and 100 nodes or not at all, and every bound is "
+        "compared at every level."
+    )
+    return table
+
+
+def pitprops(given: argparse.Namespace) -> Table:
+    """Prove fits of pitprops."""
+    return of_pitprops(Call(given.data, given.full))
+
+
+def adjusted(given: argparse.Namespace) -> Table:
+    """Prove adjusted variance for several data sets."""
+    return of_adjusted_variance(Call(given.data, given.full))
+
+
+TABLES: dict[str, Callable[[argparse.Namespace], Table]] = {
+    "pitprops": pitprops,
+    "adjusted": adjusted,
+    "enumerated": enumerated,
+    "enumerated-larger": enumerated_larger,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make the tables, print them, and write them if the command line says so."""
+    parser = command_line("proofs", __doc__, TABLES)
+    parser.add_argument("--full", action="store_true", help="at most 60 s a proof instead of 10 s")
+    parser.add_argument("--count", type=int, default=2000, help="random problems, 2000 by default")
+    parser.add_argument("--done", type=Path, metavar="FILE", help="store finished problems, and continue")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="begin no problem after so many")
+    given = read_arguments(parser, TABLES, arguments)
+    run_tables("proofs", given, TABLES, given, ", one thread")
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Shared functions of the benchmarks: the command line, tables, and pages of results."""
+"""Shared functions of the benchmarks: the command line, tables, pages of results, time, stored runs."""
 
 from __future__ import annotations
 
 import argparse
 import datetime
 import importlib.metadata
+import json
 import os
 import platform
 import time
@@ -13,27 +14,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 T = TypeVar("T")
 
 RESULTS = Path(__file__).with_name("results")
 #: The papers whose tables are remade, by the names of their pages.
 PAPERS = ("zhao2015", "dou2011", "he2010", "zhao2014")
-#: Page of results -> the names of its sections, or how they begin; RESULTS.md is the index of the pages.
+#: How the name of a section begins, up to the first hyphen -> its page; RESULTS.md is the index of the pages.
 PAGES = {
-    **{f"papers-{paper}": (f"papers-{paper}", f"{paper}-") for paper in PAPERS},
-    "default-search": ("defaults", "large", "wide", "planted"),
-    "quality": ("quality", "sparsest", "structure"),
-    "proofs": ("joint-proofs",),
-    "trust": ("trust-",),
-    "speed": ("speed", "repeats"),
-    "scale": ("scale", "scale-limits"),
-    "peers": ("peers",),
-    "loadings": ("loadings",),
-    "groups": ("groups",),
+    **{paper: f"papers-{paper}" for paper in PAPERS},
+    **{name: name for name in ("quality", "proofs", "peers", "trust", "speed")},
 }
+#: Sections on other pages than those of the same command.
+ELSEWHERE = {
+    **{f"papers-{paper}": f"papers-{paper}" for paper in PAPERS},
+    **{f"quality-{name}": "default-search" for name in ("defaults", "large")},
+    **{f"quality-loadings-{name}": "loadings" for name in ("known", "enumerated", "planted", "large")},
+    "trust-groups": "groups",
+    **{f"speed-{name}": "scale" for name in ("command", "weak", "single", "sparse-rows", "workers")},
+    **{f"speed-{name}": "scale" for name in ("cluster-dense", "cluster-sparse", "limits")},
+}
+PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "statsmodels")
 
 
-def stamp(packages: Sequence[str] = ("spcastat", "numpy", "scipy", "pandas", "statsmodels")) -> str:
+def stamp(packages: Sequence[str] = PACKAGES) -> str:
     """Return the date, the versions and the number of processors in one line."""
     found = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
     today = datetime.date.today().isoformat()
@@ -41,90 +46,102 @@ def stamp(packages: Sequence[str] = ("spcastat", "numpy", "scipy", "pandas", "st
 
 
 def command_line(name: str, about: str | None, tables: Collection[str]) -> argparse.ArgumentParser:
-    """Return the parser of ``python -m benchmarks.name``, to which a benchmark adds its own options."""
+    """Return the parser of ``python -m benchmarks.name``, to which a benchmark adds further options."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
     parser.add_argument(
         "tables", nargs="*", metavar="table", help=f"any of {', '.join(tables)}; all by default"
     )
-    parser.add_argument("--write", action="store_true", help="put all tables into benchmarks/results/")
+    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/results/")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the real data")
     return parser
 
 
-def add_data(parser: argparse.ArgumentParser, full: str) -> None:
-    """Add ``--data`` and ``--full``, which is explained by `full`."""
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the real data")
-    parser.add_argument("--full", action="store_true", help=full)
-
-
 def read_arguments(
-    parser: argparse.ArgumentParser,
-    tables: Collection[str],
-    arguments: Sequence[str] | None,
-    apart: bool = False,
+    parser: argparse.ArgumentParser, tables: Collection[str], arguments: Sequence[str] | None
 ) -> argparse.Namespace:
-    """Read a command line; one that cannot be carried out ends the program with the reason.
-
-    With `apart` every table is a section of its own, so that some can be written without the others.
-    """
+    """Read a command line; an invalid one ends the program with the reason."""
     given = parser.parse_args(arguments)
     unknown = [name for name in given.tables if name not in tables]
     if unknown:
         parser.error(f"unknown table {', '.join(unknown)}; there are {', '.join(tables)}")
-    if given.write and given.tables and not apart:
-        parser.error("--write replaces the whole section; leave the names of tables out")
-    folder = getattr(given, "data", None)
-    if folder is not None and not folder.is_dir():
-        parser.error(f"--data {folder}: there is no such folder")
+    if given.data is not None and not given.data.is_dir():
+        parser.error(f"--data {given.data}: there is no such folder")
     return given
 
 
 def run_tables(
-    name: str,
+    command: str,
     given: argparse.Namespace,
-    tables: Mapping[str, Callable[[Any], T]],
+    tables: Mapping[str, Callable[[Any], Table]],
     call: Any,
-    body: list[str],
-    show: Callable[[T, bool], str],
+    note: str = "",
+    packages: Sequence[str] = PACKAGES,
 ) -> None:
-    """Make tables and print each when it is done, then write the section where that is asked for.
+    """Make and print tables, and write each into its section if the command line says so.
 
     Parameters
     ----------
-    name : str
-        Of the section.
+    command : str
+        The name of the benchmark; the section of a table is ``command-table``.
     given : Namespace
         From `read_arguments`.
     tables : mapping
-        Name of a table to the function that makes it of `call`.
+        Name of a table -> function of `call` that makes it.
     call : object
-    body : list of str
-        What stands above the tables in the section.
-    show : callable
-        A table, and whether it goes into the section (or is printed) -> text.
+    note : str
+        What the last note of every table states after the command.
+    packages : sequence of str
+        Those whose versions are stated.
     """
-    start = time.perf_counter()
-    for one in given.tables or tables:
-        begun = time.perf_counter()
-        table = tables[one](call)
-        body = [*body, show(table, True)]
-        print(f"\n{show(table, False)}", flush=True)
-        print(f"[{one}: {time.perf_counter() - begun:.1f} s]", flush=True)
-    took = f"Total time: {time.perf_counter() - start:.0f} s."
-    print(f"\n{took}")
-    if given.write:
-        write_section(name, "\n\n".join([*body, took]))
+    options = [f" --{name}" for name in ("full", "small") if getattr(given, name, False)]
+    options += [" --data DIR"] if given.data is not None else []
+    for name in given.tables or tables:
+        table = tables[name](call)
+        table.notes.append(
+            f"`python -m benchmarks.{command} {name}{''.join(options)}`{note}. {stamp(packages)}"
+        )
+        print(f"\n{table.show(False)}", flush=True)
+        if given.write:
+            write_section(f"{command}-{name}", table.show(True))
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """Return the result of a call and its CPU seconds, those of all threads together."""
+    begun = time.process_time()
+    return work(), time.process_time() - begun
+
+
+def mean_and_error(values: Iterable[float], digits: int = 3) -> str:
+    """Return a mean with its standard error, as in "0.880 (0.032)"; NaN are left out, "-" if all are NaN."""
+    kept = np.asarray([value for value in values if not np.isnan(value)], dtype=float)
+    if not len(kept):
+        return "-"
+    error = kept.std(ddof=1) / np.sqrt(len(kept)) if len(kept) > 1 else np.nan
+    return f"{kept.mean():.{digits}f} ({error:.{digits}f})"
+
+
+def stored_lines(file: Path | None) -> list[Any]:
+    """Return the values that the lines of a JSON lines file hold, none if there is no file."""
+    if file is None or not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def store_line(file: Path | None, value: Any) -> None:
+    """Append a value to a JSON lines file, if there is one."""
+    if file is not None:
+        with file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(value) + "\n")
 
 
 def page_of(section: str) -> Path:
-    """Return the page of a section; raise KeyError for a section that no page has."""
-    for page, names in PAGES.items():
-        if any(section == name or (name.endswith("-") and section.startswith(name)) for name in names):
-            return RESULTS / f"{page}.md"
-    raise KeyError(section)
+    """Return the page of a section; raise KeyError for a section without a page."""
+    page = ELSEWHERE.get(section) or PAGES[section.partition("-")[0]]
+    return RESULTS / f"{page}.md"
 
 
 def write_section(name: str, body: str, path: Path | None = None) -> None:
-    """Put `body` between the markers of section `name`; other sections stay as they are.
+    """Put `body` between the markers of section `name`; other sections do not change.
 
     Parameters
     ----------
@@ -169,7 +186,7 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 @dataclass
 class Table:
-    """Cells as text, and what the reader must know."""
+    """A title, cells as text, and notes."""
 
     title: str
     head: list[str]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from pathlib import Path
 
 import pytest
+
+from benchmarks.report import PAPERS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -23,7 +26,9 @@ def drawn(draw, scale=1.0):
 
 
 def refused(draw):
-    return "refused: there is nothing to fit"
+    from benchmarks.draws import NoNumbers
+
+    raise NoNumbers("refused: there is nothing to fit")
 
 
 def test_draws_are_fixed_numbers_that_a_file_keeps(tmp_path):
@@ -97,7 +102,7 @@ def test_a_row_is_as_printed_only_where_so_many_draws_could_refuse_it():
     from benchmarks.papers.verdicts import Claim, Estimate
 
     sheet = Sheet("t", "title", "method", {"of 1000": 0, "CPU s": 1}, [Cause("said.", ("far", "it"), False)])
-    sheet.beside = ("CPU s",)
+    sheet.not_judged = ("CPU s",)
     print_of = Estimate(122.0, 10.4, 1000)
     sheet.add("few draws", [print_of, 1.0], [Estimate(250.0, 100.0), 9.0])  # z = 1.3
     sheet.add("far", [print_of, 1.0], [Estimate(253.0, 25.0), 9.0])  # z = 4.8
@@ -121,14 +126,43 @@ def test_every_row_of_the_papers_is_remade_or_says_why_not():
             assert name in TABLES
 
 
-def test_the_index_names_every_page_of_results_and_every_section_has_its_page():
-    from benchmarks.report import PAGES, RESULTS, page_of
+def test_the_index_names_every_page_and_every_section_is_on_its_page():
+    from benchmarks.report import ELSEWHERE, PAGES, RESULTS, page_of
 
     index = RESULTS.with_name("RESULTS.md").read_text(encoding="utf-8")
     pages = {page.stem: page.read_text(encoding="utf-8") for page in RESULTS.glob("*.md")}
-    assert pages.keys() == PAGES.keys()
+    assert pages.keys() == {*PAGES.values(), *ELSEWHERE.values()}
     for name, text in pages.items():
         assert f"(results/{name}.md)" in index
         for section in re.findall(r"<!-- (\S+):begin -->", text):
             assert page_of(section).stem == name
             assert f"<!-- {section}:end -->" in text
+
+
+@pytest.mark.parametrize("command", ["quality", "proofs", "speed", "trust"])
+def test_every_table_is_on_a_page(command):
+    from benchmarks.report import page_of
+
+    module = importlib.import_module(f"benchmarks.{command}{'' if command == 'proofs' else '.__main__'}")
+    for name in {**module.TABLES, **getattr(module, "SCALE", {})}:
+        page = page_of(f"{command}-{name}").read_text(encoding="utf-8")
+        section = page.split(f"<!-- {command}-{name}:begin -->")[1].split(":end -->")[0]
+        assert f"`python -m benchmarks.{command} {name}" in section
+
+
+INDEX = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", re.findall(r"`python -m (benchmarks\.[^`]*)`", INDEX))
+def test_the_commands_of_the_index_are_valid(command, monkeypatch, capsys):
+    """With ``--help`` a command line ends before anything is measured; unknown options end it with 2."""
+    module, *words = command.split()
+    target = importlib.import_module(module if module == "benchmarks.proofs" else f"{module}.__main__")
+    with pytest.raises(SystemExit) as end:
+        target.main(["--help"])
+    assert end.value.code == 0
+    options = capsys.readouterr().out
+    assert all(word in options for word in words if word.startswith("--"))
+    tables = {**target.TABLES, **getattr(target, "SCALE", {})}
+    known = {*tables, "DIR", "WORK", *PAPERS}
+    assert all(word in known for word in words if not word.startswith("--"))

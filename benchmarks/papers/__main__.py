@@ -1,6 +1,6 @@
 """``python -m benchmarks.papers [table ...] [--paper zhao2015] [--data DIR] [--full] [--write]``.
 
-The tables and figures of the papers, ours beside the paper.
+The tables and figures of the papers, with our results.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 
-# Matrices are small: threads cost more than they bring, and draws are shared among processes.
+# Matrices are small: threads cost more than they save, and processes share the draws.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -20,7 +20,7 @@ from benchmarks.papers.fits import Call
 from benchmarks.papers.rows import PREPRINT, list_of_rows
 from benchmarks.papers.sheet import Sheet
 from benchmarks.papers.verdicts import RULE
-from benchmarks.report import PAPERS, add_data, command_line, page_of, read_arguments, stamp, write_section
+from benchmarks.report import PAPERS, command_line, page_of, read_arguments, stamp, write_section
 
 TABLES: dict[str, Callable[[Call], Sheet]] = {
     "zhao2015-hastie": toy.hastie,
@@ -62,8 +62,9 @@ TABLES: dict[str, Callable[[Call], Sheet]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Make the tables, print them, and write them if the command line says so."""
     parser = command_line("papers", __doc__, TABLES)
-    add_data(parser, "the papers' numbers of draws, and slow rows")
+    parser.add_argument("--full", action="store_true", help="the papers' numbers of draws, and slow rows")
     add_draws(parser)
     parser.add_argument(
         "--draws",
@@ -74,11 +75,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--paper", choices=PAPERS, help="the tables of this paper alone")
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of text")
-    given = read_arguments(parser, TABLES, arguments, apart=True)
-    draws = Draws.asked(given)
+    given = read_arguments(parser, TABLES, arguments)
+    draws = Draws.from_arguments(given)
     most = given.draws
     unfinished: list[str] = []
-    for name in given.tables or [name for name in TABLES if name.startswith(given.paper or "")]:
+    of_paper = [name for name in TABLES if name.startswith(given.paper or "")]
+    for name in given.tables or of_paper:
         draws.versions.clear()
         call = Call(given.data, given.full, most.get(name, most.get("")), draws)
         try:
@@ -98,7 +100,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def write_head(paper: str) -> None:
-    """Write what stands above the tables of a paper: the command, the rule, the items and their verdicts."""
+    """Write the head of a page: the command, the rule, the items of the paper and their verdicts."""
     page = page_of(f"papers-{paper}").read_text(encoding="utf-8")
     body = [
         "## Verdicts",

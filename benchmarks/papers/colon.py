@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.draws import Cell, Draw
+from benchmarks.draws import Cell, Draw, NoNumbers
 from benchmarks.papers.compared import METHODS, NONNEG, SHARING, sparsity
-from benchmarks.papers.fits import Call, fit
+from benchmarks.papers.fits import Call, fit, fit_or_none
 from benchmarks.papers.sheet import Cause, Sheet
 from benchmarks.papers.verdicts import Claim
 
@@ -60,35 +60,27 @@ def _nspca(path: Path) -> Any:
     return fit(_colon(path), 20, "nspca", **NSPCA)
 
 
-def explained(draw: Draw, method: str, options: dict[str, Any]) -> list[float] | str:
+def explained(draw: Draw, method: str, options: dict[str, Any]) -> list[float]:
     """Return RRE, PEV (%) and nonzeros of 20 components, and the PEV of the first 1, 2, 5, ... of them."""
     path = draw.file(FILE)
-    if isinstance(path, str):
-        return path
     return _figures(fit(_colon(path), 20, method, **options))
 
 
-def by_number(draw: Draw, method: str, options: dict[str, Any], cards: list[int]) -> list[float] | str:
+def by_number(draw: Draw, method: str, options: dict[str, Any], cards: list[int]) -> list[float]:
     """Return the PEV (%) of 1, 2, 5, ... components, each number fitted by itself, as in the curves."""
     path = draw.file(FILE)
-    if isinstance(path, str):
-        return path
     values = []
     for k in STEPS:
         found = fit(_colon(path), k, method, card=cards[:k], **options)
-        if isinstance(found, str):
-            return found
         values.append(100.0 * found.measure("pev"))
     return values
 
 
-def nonnegative(draw: Draw, method: str, options: dict[str, Any], random: bool = False) -> list[float] | str:
+def nonnegative(draw: Draw, method: str, options: dict[str, Any], random: bool = False) -> list[float]:
     """Return the same of nonnegative components with the cardinalities of NSPCA."""
     path = draw.file(FILE)
-    if isinstance(path, str):
-        return path
     first = _nspca(path)
-    if method == "nspca" or isinstance(first, str):
+    if method == "nspca":
         return _figures(first)
     X = _colon(path)
     if random:
@@ -97,20 +89,18 @@ def nonnegative(draw: Draw, method: str, options: dict[str, Any], random: bool =
     return _figures(fit(X, 20, method, card=[int(c) for c in first.card], **options))
 
 
-def one_penalty(draw: Draw, method: str, start: str, total: int | None, least: float) -> list[float] | str:
+def one_penalty(draw: Draw, method: str, start: str, total: int | None, least: float) -> list[float]:
     """Return the same with one penalty for all components, a share of what would leave nothing.
 
     The penalty is the one that comes nearest to a total of nonzeros, or the largest with a PEV of `least`.
     """
     path = draw.file(FILE)
-    if isinstance(path, str):
-        return path
     X = _colon(path)
     low, high, best, gap = 0.0, 0.5, None, np.inf
     for _ in range(14):
         middle = (low + high) / 2.0
-        found = fit(X, 20, method, penalty=middle, start=start)
-        if isinstance(found, str):
+        found = fit_or_none(X, 20, method, penalty=middle, start=start)
+        if found is None:
             high = middle
             continue
         nonzeros, pev = float(found.card.sum()), found.measure("pev")
@@ -119,15 +109,15 @@ def one_penalty(draw: Draw, method: str, start: str, total: int | None, least: f
         miss = abs(nonzeros - total) if total is not None else (nonzeros if dense else np.inf)
         if miss < gap:
             best, gap = found, miss
-    return "no penalty reaches that" if best is None else _figures(best)
+    if best is None:
+        raise NoNumbers("no penalty reaches that")
+    return _figures(best)
 
 
-def _figures(found: Any) -> list[float] | str:
-    if isinstance(found, str):
-        return found
+def _figures(found: Any) -> list[float]:
     curve = 100.0 * found.variance["cumulative PEV"].to_numpy()
-    whole = [found.measure("rre"), 100.0 * found.measure("pev"), float(found.card.sum())]
-    return [*whole, *(curve[k - 1] for k in STEPS)]
+    total = [found.measure("rre"), 100.0 * found.measure("pev"), float(found.card.sum())]
+    return [*total, *(curve[k - 1] for k in STEPS)]
 
 
 def _rows(call: Call) -> list[Cell]:

@@ -34,5 +34,5 @@ NONNEG: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def sparsity(label: str, card: tuple[int, ...]) -> dict[str, Any]:
-    """Return the option by which a method is told how sparse: the paper matches totals alone for some."""
+    """Return the option for the sparsity of a method: for some the paper states only totals."""
     return {"total": sum(card)} if label in SHARING else {"card": list(card)}

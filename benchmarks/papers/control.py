@@ -12,10 +12,10 @@ import pandas as pd
 import scipy.sparse
 
 import spcastat as sp
-from benchmarks.draws import Draw
-from benchmarks.papers.fits import fit, loadings
+from benchmarks.draws import Draw, NoNumbers
+from benchmarks.papers.fits import fit, fit_or_none, loadings
 
-#: How MNIST may have been prepared; print says only that the matrix is 5000 x 784.
+#: How MNIST may have been prepared; the paper states only that the matrix is 5000 x 784.
 PREPARATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "first 5000": lambda X, y: X[:5000],
     "last 5000": lambda X, y: X[5000:],
@@ -32,39 +32,35 @@ PREPARATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 @lru_cache(maxsize=2)
 def prepared(draw: Draw, name: str) -> Any:
-    """Return one of the data sets of section 5.3 to 5.6 and whether it is centred, or why there is none."""
+    """Return one of the data sets of section 5.3 to 5.6 and whether it is centred, or raise NoNumbers."""
     if name == "pitprops":
         return sp.datasets.load_pitprops(), True
     file = {"leukemia": "micro_golub.npz", "papers": "text_nips_uci_subset.npz"}.get(
         name.split(",")[0], "mnist_t10k.npz"
     )
     path = draw.file(file)
-    if isinstance(path, str):
-        return path
     if name.startswith("papers"):
         X = scipy.sparse.csc_array(scipy.sparse.load_npz(path)).astype(float)
         if name == "papers, 6000 words":
             X = X[:, np.sort(np.argsort(-np.asarray(X.sum(axis=0)).ravel(), kind="stable")[:6000])]
         return X, "not centred" not in name
-    held = np.load(path)
-    X = held["X"].astype(float)
+    stored = np.load(path)
+    X = stored["X"].astype(float)
     if name.startswith("leukemia"):
         for axis in {"raw": (), "genes standardised": (0,), "genes, then samples": (0, 1)}[
             name.split(", ", 1)[1]
         ]:
             X = (X - X.mean(axis, keepdims=True)) / X.std(axis, ddof=1, keepdims=True)
         return X, True
-    return PREPARATIONS[name](X, held["y"]), "not centred" not in name
+    return PREPARATIONS[name](X, stored["y"]), "not centred" not in name
 
 
-def controlled(draw: Draw, data: str, k: int, variance: float, options: dict[str, Any]) -> list[float] | str:
+def controlled(draw: Draw, data: str, k: int, variance: float, options: dict[str, Any]) -> list[float]:
     """Return cardinalities, their sum, |z1'z2|, relative adjusted variance, trials and CPU s of SC_c-PCA."""
-    held = prepared(draw, data)
-    if isinstance(held, str):
-        return held
+    source = prepared(draw, data)
     begun = time.process_time()
-    found = _fit(held, k, "controlled", variance=variance, **options)
-    return found if isinstance(found, str) else _figures(found, 1, begun)
+    found = _fit(source, k, "controlled", variance=variance, **options)
+    return _figures(found, 1, begun)
 
 
 def searched(draw: Draw, data: str, k: int, variance: float, method: str, options: dict[str, Any]) -> Any:
@@ -72,29 +68,30 @@ def searched(draw: Draw, data: str, k: int, variance: float, method: str, option
 
     The penalty is a share of the largest that leaves anything, common to all components.
     """
-    held = prepared(draw, data)
-    if isinstance(held, str):
-        return held
+    source = prepared(draw, data)
     low, high, best = 0.0, 1.0, None
     begun = time.process_time()
     for _ in range(12):
         middle = (low + high) / 2.0
-        found = _fit(held, k, method, penalty=middle, **options)
-        enough = not isinstance(found, str) and found.measure("relative_adjusted") >= variance
+        found = _fit(source, k, method, penalty=middle, **options)
+        enough = found is not None and found.measure("relative_adjusted") >= variance
         low, high = (middle, high) if enough else (low, middle)
         best = found if enough else best
-    return "no penalty reaches that much variance" if best is None else _figures(best, 12, begun)
+    return _figures(best, 12, begun)
 
 
-def _fit(held: Any, k: int, method: str, **options: Any) -> Any:
-    X, center = held
+def _fit(source: Any, k: int, method: str, **options: Any) -> Any:
+    """Return the fit of prepared data, None if it is refused."""
+    X, center = source
     if isinstance(X, pd.DataFrame):
-        return fit(X, k, method, covariance=True, **options)
-    return fit(X, k, method, center=center, **options)
+        return fit_or_none(X, k, method, covariance=True, **options)
+    return fit_or_none(X, k, method, center=center, **options)
 
 
 def _figures(found: Any, trials: int, begun: float) -> list[float]:
-    """Return what the tables have; `begun` is the CPU time at which the first of the trials began."""
+    """Return the figures of the tables; `begun` is the CPU time at which the first of the trials began."""
+    if found is None:
+        raise NoNumbers("no penalty reaches that much variance")
     seconds, V = time.process_time() - begun, loadings(found)
     card = [float(one) for one in found.card]
     share = found.measure("relative_adjusted")
@@ -106,17 +103,15 @@ def stepwise(draw: Draw, data: str, k: int, variance: float, method: str, option
 
     That is the framework of SC_c-PCA, which the paper gives GPower as well.
     """
-    held = prepared(draw, data)
-    if isinstance(held, str):
-        return held
+    source = prepared(draw, data)
     penalties: list[float] = []
     begun = time.process_time()
-    found: Any = "no penalty reaches that much variance"
+    found: Any = None
     for j in range(1, k + 1):
 
         def enough(penalty: float, j: int = j) -> Any:
-            one = _fit(held, j, method, penalty=[*penalties, penalty], **options)
-            return None if isinstance(one, str) or one.measure("relative_adjusted") < variance else one
+            one = _fit(source, j, method, penalty=[*penalties, penalty], **options)
+            return None if one is None or one.measure("relative_adjusted") < variance else one
 
         low, high, found = 0.0, 1.0, enough(0.0)
         for _ in range(12):
@@ -124,7 +119,7 @@ def stepwise(draw: Draw, data: str, k: int, variance: float, method: str, option
             one = enough(middle)
             low, high, found = (middle, high, one) if one is not None else (low, middle, found)
         if found is None:
-            return "no penalty reaches that much variance"
+            break
         penalties.append(low)
     return _figures(found, 13 * k, begun)
 
@@ -134,20 +129,18 @@ def one_gamma(draw: Draw, data: str, k: int, variance: float, mu: list[float], s
 
     Its share of the bound of component j is gamma / mu_j^2, so that later components lose more.
     """
-    held = prepared(draw, data)
-    if isinstance(held, str):
-        return held
+    source = prepared(draw, data)
     best = None
     low, high = -16.0, 2.0 * np.log(min(mu))
     begun = time.process_time()
     for _ in range(12):
         middle = (low + high) / 2.0
         shares = [min(float(np.exp(middle)) / weight**2, 0.999) for weight in mu]
-        found = _fit(held, k, "gpower-l0-block", penalty=shares, mu=mu, order="given", start=start)
-        enough = not isinstance(found, str) and found.measure("relative_adjusted") >= variance
+        found = _fit(source, k, "gpower-l0-block", penalty=shares, mu=mu, order="given", start=start)
+        enough = found is not None and found.measure("relative_adjusted") >= variance
         low, high = (middle, high) if enough else (low, middle)
         best = found if enough else best
-    return "no gamma reaches that much variance" if best is None else _figures(best, 12, begun)
+    return _figures(best, 12, begun)
 
 
 def continued(draw: Draw, printed: dict[str, list[float]], card: int) -> list[float]:

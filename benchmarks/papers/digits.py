@@ -46,10 +46,10 @@ def _sixes(
     path: Path, kind: str, rows: int | None = None, digit: int | None = 6
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return images of a digit, or of all, the first so many, and those with noise or outliers."""
-    held = np.load(path)
-    X = (held["X"] if digit is None else held["X"][held["y"] == digit])[:rows].astype(float)
+    stored = np.load(path)
+    X = (stored["X"] if digit is None else stored["X"][stored["y"] == digit])[:rows].astype(float)
     rng = np.random.default_rng(0)
-    # Print has about 7000 images, 2000 of them noisy, or 3000 outliers beside them: the same shares here.
+    # The paper has about 7000 images, 2000 of them noisy, or 3000 outliers in addition: the same shares here.
     if kind == "outliers":
         extra = 255.0 * rng.integers(0, 2, (round(len(X) * 3 / 7), 784))
         return X, np.vstack([X, extra])
@@ -67,20 +67,16 @@ def _spoiled(X: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.nd
 
 def rebuilt(
     draw: Draw, method: str, options: dict[str, Any], kind: str, k: int, center: bool
-) -> list[float] | str:
+) -> list[float]:
     """Return the mean distance of original images from those rebuilt of 5, 10, 20, ... components.
 
     The mean cardinality and CPU seconds of the fit follow.
     """
     path = draw.file(FILE)
-    if isinstance(path, str):
-        return path
     original, adopted = _sixes(path, kind)
     begun = time.process_time()
     found = fit(adopted, k, method, center=center, **options)
     seconds = time.process_time() - begun
-    if isinstance(found, str):
-        return found
     V = loadings(found)
     mean = adopted.mean(axis=0) if center else np.zeros(784)
     Z = (adopted[: len(original)] - mean) @ V
@@ -90,14 +86,12 @@ def rebuilt(
 
 
 def rebuilt_as(draw: Draw, rows: int, method: str, card: int | None, center: bool, how: str) -> Any:
-    """Return the error beside outliers after 100 components, the mean cardinality and CPU seconds.
+    """Return the error with outliers after 100 components, the mean cardinality and CPU seconds.
 
     `how` is "": gray values from 0 to 255, "scaled": from 0 to 1 (the error is brought back), "transposed":
     the images lie on their sides, or "all": images of all digits.
     """
     path = draw.file(FILE)
-    if isinstance(path, str):
-        return path
     original, adopted = _sixes(path, "outliers", rows, None if how == "all" else 6)
     if how == "transposed":
         original, adopted = (
@@ -107,15 +101,13 @@ def rebuilt_as(draw: Draw, rows: int, method: str, card: int | None, center: boo
     begun = time.process_time()
     found = fit(adopted / unit, 100, method, center=center, **({} if card is None else {"card": card}))
     seconds = time.process_time() - begun
-    if isinstance(found, str):
-        return found
     V, mean = loadings(found), adopted.mean(axis=0) if center else np.zeros(784)
     left = original - mean - (adopted[:rows] - mean) @ V @ V.T
     return [float(np.linalg.norm(left, axis=1).mean()), float(found.card.mean()), seconds]
 
 
 def causes_of_table_4(call: Call) -> Sheet:
-    """Return what centring, penalty, scale and orientation do to Table 4's errors beside outliers."""
+    """Return what centring, penalty, scale and orientation do to the errors of Table 4 with outliers."""
     quantities = {"error, outliers": 1, "nonzeros": 0, "CPU s": 1}
     sheet = Sheet("zhao2014-4-causes", "Table 4 with fewer images and in other ways", "method", quantities)
     ways: dict[str, tuple[int | None, bool, str]] = {}
@@ -177,7 +169,7 @@ def table_4(call: Call) -> Sheet:
         "method",
         quantities,
     )
-    sheet.beside = tuple(name for name in quantities if not name.startswith("error"))
+    sheet.not_judged = tuple(name for name in quantities if not name.startswith("error"))
     found = {kind: call.measured(sheet.name, _cells(call, kind)) for kind in ("noise", "outliers")}
     for cell in _cells(call, "noise"):
         label = cell.name.removesuffix(", noise")
@@ -227,12 +219,12 @@ def figure_5(call: Call) -> Sheet:
         if 40 in steps
     }
     for kind in ("noise", "outliers") if ours else ():
-        own = [ours[f"{label}, {kind}"] for label in ("RSPCA l0", "RSPCA l1/2")]
+        robust = [ours[f"{label}, {kind}"] for label in ("RSPCA l0", "RSPCA l1/2")]
         rest = [
             row for name, row in ours.items() if name.endswith(kind) and not name.startswith(("R", "PCA-"))
         ]
         worst, best = (
-            [max(column) for column in zip(*own, strict=True)],
+            [max(column) for column in zip(*robust, strict=True)],
             [min(column) for column in zip(*rest, strict=True)],
         )
         claim = f"{kind}: RSPCA l0 and l1/2 have the smallest errors but for PCA-L1 from 40 components on"
@@ -253,8 +245,8 @@ def figure_5(call: Call) -> Sheet:
 
 @lru_cache(maxsize=1)
 def _split(path: Path, train_size: int, test_size: int) -> tuple[np.ndarray, ...]:
-    held = np.load(path)
-    X, y = held["X"].astype(float), held["y"]
+    stored = np.load(path)
+    X, y = stored["X"].astype(float), stored["y"]
     rng = np.random.default_rng(0)
     order = [rng.permutation(np.flatnonzero(y == digit)) for digit in range(10)]
     train = np.concatenate([one[:train_size] for one in order])
@@ -265,17 +257,13 @@ def _split(path: Path, train_size: int, test_size: int) -> tuple[np.ndarray, ...
 
 def classified(
     draw: Draw, method: str, features: list[int], sizes: list[int], center: bool
-) -> list[float] | str:
+) -> list[float]:
     """Return the accuracy (%) of nearest neighbours in so many components; of all pixels without a method."""
     path = draw.file(FILE)
-    if isinstance(path, str):
-        return path
     noisy, y, new, truth = _split(path, *sizes)
     if not method:
         return [100.0 * accuracy(noisy, y, new, truth)] * len(features)
     found = fit(noisy, features[-1], method, center=center, **({} if method == "pca" else {"card": 400}))
-    if isinstance(found, str):
-        return found
     V = loadings(found)
     return [100.0 * accuracy(noisy @ V[:, :m], y, new @ V[:, :m], truth) for m in features]
 

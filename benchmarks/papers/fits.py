@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 import spcastat as sp
-from benchmarks.draws import Cell, Draws, Means
+from benchmarks.draws import Cell, Draws, Means, NoNumbers
 from benchmarks.papers.verdicts import Estimate
 from spcastat.errors import ConvergenceWarning, SpcaError
 
@@ -49,16 +49,22 @@ class Call:
 
 
 def fit(data: Any, k: int, method: str, *, covariance: bool = False, **options: Any) -> Any:
-    """Return the fit, or a sentence that says why there is none."""
-    if method not in set(sp.methods()["name"]):
-        return "not available"
+    """Return the fit; raise NoNumbers with the reason if it is refused."""
     function = sp.spca_cov if covariance else sp.spca
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             return function(data, k, method=method, **options)
         except SpcaError as error:
-            return f"refused: {str(error).split(';')[0][:90]}"
+            raise NoNumbers(f"refused: {str(error).split(';')[0][:90]}") from error
+
+
+def fit_or_none(data: Any, k: int, method: str, **options: Any) -> Any:
+    """Return the fit, None if it is refused: in searches for a penalty, which may be too large."""
+    try:
+        return fit(data, k, method, **options)
+    except NoNumbers:
+        return None
 
 
 def loadings(result: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ from benchmarks.papers.control import (
     searched,
     stepwise,
 )
-from benchmarks.papers.fits import Call, counted, fit, loadings, matched
+from benchmarks.papers.fits import Call, counted, fit, fit_or_none, loadings, matched
 from benchmarks.papers.sheet import Cause, Sheet
 from benchmarks.papers.verdicts import Claim, Estimate, Value, value_of
 
@@ -62,13 +62,13 @@ CARD_4 = (7, 4, 5, 2, 5, 2)
 WEIGHTS = [1.0, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 6]
 
 
-def synthetic(draw: Draw, n: int, method: str, options: dict[str, Any]) -> list[float] | str:
+def synthetic(draw: Draw, n: int, method: str, options: dict[str, Any]) -> list[float]:
     """Return |z1'z2|, |u1'z1|, |u2'z2|, whether both are above 0.95, in order and in any, trials, CPU s."""
     X = sp.datasets.make_highdim(n, 500, rng=draw.seed)
     begun = time.process_time()
     found = fit(X, 2, method, **options)
     seconds = time.process_time() - begun
-    return found if isinstance(found, str) else [*_against(found, X), 1.0, seconds]
+    return [*_against(found, X), 1.0, seconds]
 
 
 def _against(found: Any, X: pd.DataFrame) -> list[float]:
@@ -93,11 +93,11 @@ def line_searched(draw: Draw, n: int, mu: list[float] | None, block: bool = True
             middle = (low + high) / 2.0
             if block:
                 shares = [min(middle / weight**2, 0.999) for weight in mu or (1.0, 1.0)]
-                one = fit(X, 2, "gpower-l0-block", penalty=shares, mu=mu or [1.0, 1.0], order="given")
+                one = fit_or_none(X, 2, "gpower-l0-block", penalty=shares, mu=mu or [1.0, 1.0], order="given")
             else:
-                one = fit(X, j, "gpower-l0", penalty=[*kept, middle], deflation="schur")
+                one = fit_or_none(X, j, "gpower-l0", penalty=[*kept, middle], deflation="schur")
             trials += 1
-            if isinstance(one, str):
+            if one is None:
                 high = middle
                 continue
             found, card = one, one.card if block else one.card.iloc[-1:]
@@ -112,7 +112,7 @@ def line_searched(draw: Draw, n: int, mu: list[float] | None, block: bool = True
 def _synthetic(call: Call, name: str, n: int, printed: dict[str, Any]) -> Sheet:
     quantities = {"|z1'z2|": 4, "|u1'z1|": 4, "|u2'z2|": 4, "of 200": 0, "of 200, any order": 0}
     sheet = Sheet(name, f"synthetic data, {n} x 500", "method", {**quantities, "trials": 1, "s / 100": 1})
-    sheet.beside = ("trials", "s / 100")
+    sheet.not_judged = ("trials", "s / 100")
     cells = [
         Cell(label, synthetic, {"n": n, "method": method, "options": options}, call.times(10, 200))
         for label, (method, options) in METHODS.items()
@@ -199,7 +199,7 @@ def bend(draw: Draw, n: int, cards: list[int]) -> list[float]:
 def _table(call: Call, name: str, title: str, k: int, rows: dict[str, tuple[Cell, Any]]) -> Sheet:
     """Return a table of sparsity-controlled fits; a printed row lacks |z1'z2| where the paper has none."""
     head = {f"card {j + 1}": 0 for j in range(k)} | {"nonzeros": 0, "|z1'z2|": 4, "relative variance": 4}
-    sheet = Sheet(name, title, "fit", {**head, "trials": 0, "CPU s": 2}, beside=("trials", "CPU s"))
+    sheet = Sheet(name, title, "fit", {**head, "trials": 0, "CPU s": 2}, not_judged=("trials", "CPU s"))
     found = call.measured(name, [cell for cell, _ in rows.values()])
     for label, (cell, printed) in rows.items():
         sheet.add(label, printed or [None] * len(sheet.quantities), found[cell.name])

@@ -50,19 +50,19 @@ STARTS: dict[str, tuple[str, ...]] = {
 WEIGHTS = [1.0, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 6]
 
 
-def explained(draw: Draw, method: str, options: dict[str, Any]) -> list[float] | str:
+def explained(draw: Draw, method: str, options: dict[str, Any]) -> list[float]:
     """Return RRE and PEV (%) of six components."""
     found = fit(sp.datasets.load_pitprops(), 6, method, covariance=True, **options)
-    return found if isinstance(found, str) else [found.measure("rre"), 100.0 * found.measure("pev")]
+    return [found.measure("rre"), 100.0 * found.measure("pev")]
 
 
-def explained_from(draw: Draw, method: str, total: int) -> list[float] | str:
+def explained_from(draw: Draw, method: str, total: int) -> list[float]:
     """Return the PEV (%) of a block method from a random start."""
     start = np.random.default_rng(draw.seed).standard_normal((13, 6))
     start /= np.linalg.norm(start, axis=0)
     S = sp.datasets.load_pitprops()
     found = fit(S, 6, method, covariance=True, total=total, start=start, mu=WEIGHTS)
-    return found if isinstance(found, str) else [100.0 * found.measure("pev")]
+    return [100.0 * found.measure("pev")]
 
 
 def _name(pattern: tuple[int, ...]) -> str:
@@ -197,19 +197,17 @@ CAUSES_3 = [
 ]
 
 
-def curve(draw: Draw, label: str, pattern: list[int]) -> list[float] | str:
+def curve(draw: Draw, label: str, pattern: list[int]) -> list[float]:
     """Return the PEV (%) of 1, ..., 6 components: of as many fits for methods that fit them together."""
     S = sp.datasets.load_pitprops()
     method, options = METHODS[label]
     options = {**options, **OPTIONS.get(label, {})}
     if not label.startswith("BCD"):
         found = fit(S, 6, method, covariance=True, card=pattern, **options)
-        return found if isinstance(found, str) else list(100.0 * found.variance["cumulative PEV"])
+        return list(100.0 * found.variance["cumulative PEV"])
     values = []
     for k in range(1, 7):
         found = fit(S, k, method, covariance=True, card=pattern[:k], **options)
-        if isinstance(found, str):
-            return found
         values.append(100.0 * found.measure("pev"))
     return values
 

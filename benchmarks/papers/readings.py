@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import spcastat as sp
-from benchmarks.draws import Draw
-from benchmarks.papers.fits import fit, nearest_neighbour
+from benchmarks.draws import Draw, NoNumbers
+from benchmarks.papers.fits import fit_or_none, nearest_neighbour
 
 #: The nonzero loadings that Table 4 prints: rows X1 to X8, of X9 and X10 only PCA has any.
 PRINTED_4: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
@@ -76,18 +76,21 @@ def printed_pitprops(label: str) -> list[float]:
 
 def nearest(
     draw: Draw, method: str, name: str, grid: list[float], target: list[float], options: dict[str, Any]
-) -> list[float] | str:
+) -> list[float]:
     """Return the value of an option, common to all components, whose CPEV come nearest, and those CPEV."""
+    S = sp.datasets.load_pitprops()
     best: tuple[float, list[float]] | None = None
     for value in grid:
-        found = fit(sp.datasets.load_pitprops(), 6, method, covariance=True, **{name: value}, **options)
-        if isinstance(found, str):
+        found = fit_or_none(S, 6, method, covariance=True, **{name: value}, **options)
+        if found is None:
             continue
         cpev = [float(one) for one in 100.0 * found.variance["cumulative adjusted"]]
         gap = float(np.abs(np.array(cpev) - target).max())
         if best is None or gap < best[0]:
             best = gap, [value, *cpev, float(found.card.sum()), gap]
-    return "refused at every value" if best is None else best[1]
+    if best is None:
+        raise NoNumbers("refused at every value")
+    return best[1]
 
 
 def neighbours(X: np.ndarray, y: np.ndarray, k: int) -> list[float]:

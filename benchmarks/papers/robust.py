@@ -85,12 +85,10 @@ def line_with_outliers(seed: int) -> pd.DataFrame:
     return pd.DataFrame({"x": x, "y": y})
 
 
-def line(draw: Draw, method: str, options: dict[str, Any], center: bool) -> list[float] | str:
+def line(draw: Draw, method: str, options: dict[str, Any], center: bool) -> list[float]:
     """Return |loadings| of the first component, its mean residual, and whether it is x, or y, alone."""
     data = line_with_outliers(draw.seed)
     found = fit(data, 2, method, center=center, **options)
-    if isinstance(found, str):
-        return found
     X, w = data.to_numpy(), loadings(found)[:, 0]
     error = np.linalg.norm(X - np.outer(X @ w, w), axis=1).mean()
     return [*np.abs(w), error, abs(w[0]) > 0.999, abs(w[1]) > 0.999]
@@ -137,14 +135,12 @@ CAUSES_1 = [
 
 def hastie_found(
     draw: Draw, method: str, kind: dict[str, Any], given: dict[str, Any] | None = None
-) -> list[float] | str:
+) -> list[float]:
     """Return whether both supports are found in 10,000 rows, and the share of wrong entries."""
     X = sp.datasets.make_hastie(10000, rng=draw.seed, **kind)
     if given is None:
         given = {"total": 8} if method.endswith("block") else {} if method.startswith("pca") else {"card": 4}
     found = fit(X, 2, method, **given)
-    if isinstance(found, str):
-        return found
     truth = sp.datasets.true_loadings(X).to_numpy()
     return [both_supports(loadings(found), truth), wrong_variables(loadings(found), truth)]
 
@@ -271,7 +267,8 @@ def _curves(call: Call, name: str, title: str, extents: tuple[float, ...], kind:
             sheet.add(f"{label}, {what}", [None] * len(extents), ours)
             sheet.rows[-1] = (*sheet.rows[-1][:3], times)
     wrong = {name: ours for name, _, ours, _ in sheet.rows if "entries" in name and "n/a" not in ours}
-    robust, rest = ([row for name, row in wrong.items() if (name[0] == "R") == own] for own in (True, False))
+    robust = [row for name, row in wrong.items() if name.startswith("R")]
+    rest = [row for name, row in wrong.items() if not name.startswith("R")]
     most, least = max(value_of(v) for row in robust for v in row), min(value_of(row[-1]) for row in rest)
     sheet.claims = [
         Claim("RSPCA's curves are always near zero", f"{most:.0f} % of the entries at most", most <= 5.0),

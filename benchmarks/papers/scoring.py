@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import spcastat as sp
-from benchmarks.draws import Cell, Draw
+from benchmarks.draws import Cell, Draw, NoNumbers
 from benchmarks.papers.fits import Call, both_supports, first_reason, fit, loadings
 from benchmarks.papers.readings import nearest, printed_hastie, printed_pitprops
 from benchmarks.papers.sheet import Cause, Sheet, estimates
@@ -37,11 +37,9 @@ def smallest_card(S: pd.DataFrame, k: int, method: str, least: float) -> tuple[i
     """
     low, high = 0, len(S)
     best = fit(S, k, method, covariance=True, card=high)
-    while not isinstance(best, str) and high - low > 1:
+    while high - low > 1:
         middle = (low + high) // 2
         found = fit(S, k, method, covariance=True, card=middle)
-        if isinstance(found, str):
-            return middle, found
         if found.measure("adjusted") >= least:
             high, best = middle, found
         else:
@@ -49,7 +47,7 @@ def smallest_card(S: pd.DataFrame, k: int, method: str, least: float) -> tuple[i
     return high, best
 
 
-def pitprops(draw: Draw, method: str, card: list[int] | None, least: float) -> list[float] | str:
+def pitprops(draw: Draw, method: str, card: list[int] | None, least: float) -> list[float]:
     """Return CPEV, adjusted variances (%) and nonzeros of six components; without `card` the fewest.
 
     Those of SPCA keep the order in which they are found, as in the paper.
@@ -60,8 +58,6 @@ def pitprops(draw: Draw, method: str, card: list[int] | None, least: float) -> l
     else:
         order = {"order": "given"} if method == "zou" else {}
         found = fit(S, 6, method, covariance=True, card=card, **order)
-    if isinstance(found, str):
-        return found
     table = found.variance
     return [
         *(100.0 * table["cumulative adjusted"]),
@@ -160,13 +156,11 @@ def figure_1(call: Call) -> Sheet:
     return sheet
 
 
-def hastie(draw: Draw, method: str, noise: float) -> list[float] | str:
+def hastie(draw: Draw, method: str, noise: float) -> list[float]:
     """Return CPEV of one and two components, least-squares share of one, whether both supports are true."""
     X = sp.datasets.make_hastie(500, rng=draw.seed, noise=noise)
     truth = sp.datasets.true_loadings(X).to_numpy()
     found = fit(X, 2, method, **({} if method == "pca" else {"card": 4}))
-    if isinstance(found, str):
-        return found
     variance = 100 * found.variance
     first = float(variance["cumulative least squares"].iloc[0])
     return [*variance["cumulative adjusted"], first, both_supports(loadings(found), truth)]
@@ -225,14 +219,12 @@ CAUSES_4 = [
 ]
 
 
-def groups(draw: Draw, mean: float, center: bool, penalty: float | None) -> list[float] | str:
+def groups(draw: Draw, mean: float, center: bool, penalty: float | None) -> list[float]:
     """Return the nonzero first coordinates on the first ten points and the others; whether as printed."""
     rng = np.random.default_rng(draw.seed)
     parts = ((10.0, 1.0), (mean, 3.0), (0.0, np.sqrt(17.0)))
     X = np.vstack([rng.normal(centre, sd, (10, 50)) for centre, sd in parts])
     found = _spco(X, 1, center=center, **({"zeros": 0.5} if penalty is None else {"penalty": penalty}))
-    if isinstance(found, str):
-        return found
     nonzero = np.asarray(found.coordinates, dtype=float)[:, 0] != 0
     counts = [float(np.count_nonzero(part)) for part in (nonzero[:10], nonzero[10:])]
     return [*counts, counts == [10.0, 0.0]]
@@ -279,18 +271,14 @@ def _spco(X: Any, k: int, **options: Any) -> Any:
         try:
             return sp.spco(X, k, **options)
         except SpcaError as error:
-            return f"refused: {str(error).split(';')[0][:90]}"
+            raise NoNumbers(f"refused: {str(error).split(';')[0][:90]}") from error
 
 
-def microarray(draw: Draw, q: int, penalty: float, scale: bool, center: bool = True) -> list[float] | str:
+def microarray(draw: Draw, q: int, penalty: float, scale: bool, center: bool = True) -> list[float]:
     """Return CPEV and CPZC (%) of q sparse coordinates."""
     path = draw.file("micro_khan.npz")
-    if isinstance(path, str):
-        return path
     X = np.load(path)["X"].astype(float)
     found = _spco(X, q, penalty=penalty, scale=scale, center=center)
-    if isinstance(found, str):
-        return found
     return [100.0 * found.measure("cpev"), 100.0 * found.measure("cpzc")]
 
 
@@ -315,10 +303,10 @@ def figure_4(call: Call) -> Sheet:
     falling = [
         kind for kind in kinds if np.all(np.diff(np.array(rows[f"CPZC, {kind}"][:3], dtype=float)) < 0)
     ]
-    for claim, held in (("CPEV rises with q", rising), ("CPZC falls from q = 3 to 10", falling)):
-        least = len(kinds) if held is rising else 1
-        said = f"in {len(held)} of {len(kinds)} settings: {', '.join(held) or 'none'}"
-        sheet.claims.append(Claim(claim, said, bool(kinds) and len(held) >= least))
+    for claim, settings in (("CPEV rises with q", rising), ("CPZC falls from q = 3 to 10", falling)):
+        least = len(kinds) if settings is rising else 1
+        found_in = f"in {len(settings)} of {len(kinds)} settings: {', '.join(settings) or 'none'}"
+        sheet.claims.append(Claim(claim, found_in, bool(kinds) and len(settings) >= least))
     sheet.notes += NOTES_FIG4
     return sheet
 

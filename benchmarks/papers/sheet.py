@@ -55,8 +55,8 @@ class Sheet:
         What else the reader must know.
     claims : list of Claim
         What the paper states of a figure in words; a cause covers a claim by the beginning of its text.
-    beside : tuple of str
-        Quantities shown beside the paper's and not judged: seconds of another machine.
+    not_judged : tuple of str
+        Quantities that are shown, but not judged: seconds of another machine.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
     rows: list[tuple[str, list[Value], list[Value], int]] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
-    beside: tuple[str, ...] = ()
+    not_judged: tuple[str, ...] = ()
 
     def add(self, label: str, printed: Sequence[Value], ours: Sequence[Value] | Means | str) -> None:
         """Add a row; `ours` is a reason where there are no numbers."""
@@ -87,7 +87,7 @@ class Sheet:
         """Return whether a row is as printed, which cause it has, or that it has none; "" if not printed."""
         label, printed, ours, _ = row
         columns = zip(printed, ours, self.quantities, self.quantities.values(), strict=True)
-        found = compare((p, o, digits) for p, o, name, digits in columns if name not in self.beside)
+        found = compare((p, o, digits) for p, o, name, digits in columns if name not in self.not_judged)
         return self._caused(label) if found == DEVIATES else found or ""
 
     def claimed(self, claim: Claim) -> str:

@@ -68,12 +68,9 @@ def trade(draw: Draw, p: int, penalty: float, start: str = "column") -> list[flo
     return [card, *(found[0] / largest for found in (one, several, power)), one[1], several[1], power[1]]
 
 
-def digits(draw: Draw, card: int, data: str) -> list[float] | str:
+def digits(draw: Draw, card: int, data: str) -> list[float]:
     """Return variances and seconds of S5 and GPower at a cardinality, on digits prepared in some way."""
-    held = prepared(draw, data)
-    if isinstance(held, str):
-        return held
-    X = held[0]
+    X = prepared(draw, data)[0]
     largest = _largest(X)
     several, power = _greedy(X, card, 5), _power(X, card=card)
     return [several[0] / largest, power[0] / largest, several[1], power[1]]
@@ -86,10 +83,10 @@ def _both() -> dict[str, int]:
 def _claim(sheet: Sheet, text: str, first: int, second: int, least: float = 1.0) -> None:
     """Add a claim that one quantity of every row is at least so large a part of another."""
     rows = [[value_of(one) for one in row[2]] for row in sheet.rows]
-    held = sum(row[first] >= least * row[second] for row in rows)
+    true = sum(row[first] >= least * row[second] for row in rows)
     ratios = [row[first] / row[second] for row in rows]
-    ours = f"in {held} of {len(rows)} rows; ratios {min(ratios):.2f} to {max(ratios):.2f}"
-    sheet.claims.append(Claim(text, ours, held == len(rows)))
+    ours = f"in {true} of {len(rows)} rows; ratios {min(ratios):.2f} to {max(ratios):.2f}"
+    sheet.claims.append(Claim(text, ours, true == len(rows)))
 
 
 def figures_2_3(call: Call) -> Sheet:

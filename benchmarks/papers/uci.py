@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.draws import Cell, Draw
-from benchmarks.papers.fits import Call, fit, loadings, nearest_neighbour
+from benchmarks.papers.fits import Call, fit, fit_or_none, loadings, nearest_neighbour
 from benchmarks.papers.readings import neighbours
 from benchmarks.papers.scoring import _spco, smallest_card
 from benchmarks.papers.sheet import Cause, Sheet
@@ -40,25 +40,19 @@ def _uci(path: Path, name: str) -> tuple[pd.DataFrame, np.ndarray]:
     return X.loc[:, X.std() > 0], frame.iloc[:, -1].to_numpy()
 
 
-def classified(draw: Draw, name: str, method: str, least: float, floor: float) -> list[float] | str:
+def classified(draw: Draw, name: str, method: str, least: float, floor: float) -> list[float]:
     """Return CPEV, accuracy and its sd learning from 90 %, the same from 10 %, components, zeros, in %."""
     files = {"segmentation": "uci_segment.csv", "pageblocks": "uci_page_blocks.csv"}
     path = draw.file(files.get(name, f"uci_{name}.csv"))
-    if isinstance(path, str):
-        return path
     X, y = _uci(path, name)
     pca = fit(X, min(X.shape[1], 10), "pca", scale=True).variance["cumulative adjusted"].to_numpy()
     k = int(np.argmax(pca >= 1.03 * floor)) + 1
     if method == "spco":
         found = _spco(X, k, zeros=0.1, scale=True)
-        if isinstance(found, str):
-            return found
         scores, cpev = np.asarray(found.coordinates, dtype=float), found.measure("cpev")
         zeros = found.measure("cpzc")
     else:
         found = smallest_card(X.corr(), k, method, least)[1]
-        if isinstance(found, str):
-            return found
         scores = ((X - X.mean()) / X.std()).to_numpy() @ loadings(found)
         cpev, zeros = found.measure("adjusted"), 1.0 - float(found.card.sum()) / (k * X.shape[1])
     most, few = (nearest_neighbour(scores, y, range(20), share) for share in (0.9, 0.1))
@@ -157,31 +151,25 @@ CAUSES_6 = [
 ]
 
 
-def from_a_tenth(draw: Draw, name: str, method: str, least: float, k: int) -> list[float] | str:
+def from_a_tenth(draw: Draw, name: str, method: str, least: float, k: int) -> list[float]:
     """Return CPEV, accuracy and its sd learning from 10 %, in %, and k, with the fewest nonzeros in all.
 
     Components have equal numbers of them but for the last ones, which may have one fewer.
     """
     path = draw.file(UCI_FILES.get(name, f"uci_{name}.csv"))
-    if isinstance(path, str):
-        return path
     X, y = _uci(path, name)
     if method == "spco":
         found = _spco(X, k, zeros=0.1, scale=True)
-        if isinstance(found, str):
-            return found
         scores, cpev = np.asarray(found.coordinates, dtype=float), found.measure("cpev")
     else:
         S = X.corr()
         low, high, best = k - 1, k * X.shape[1], fit(S, k, method, covariance=True, card=X.shape[1])
-        while not isinstance(best, str) and high - low > 1:
+        while high - low > 1:
             total = (low + high) // 2
             card = [total // k + (j < total % k) for j in range(k)]
-            one = fit(S, k, method, covariance=True, card=card)
-            enough = not isinstance(one, str) and one.measure("adjusted") >= least
+            one = fit_or_none(S, k, method, covariance=True, card=card)
+            enough = one is not None and one.measure("adjusted") >= least
             low, high, best = (low, total, one) if enough else (total, high, best)
-        if isinstance(best, str):
-            return best
         scores, cpev = ((X - X.mean()) / X.std()).to_numpy() @ loadings(best), best.measure("adjusted")
     return [100.0 * cpev, *nearest_neighbour(scores, y, range(20), 0.1), k]
 
@@ -199,11 +187,9 @@ def _other_readings() -> list[Cell]:
     ]
 
 
-def by_components(draw: Draw, name: str, k: int) -> list[float] | str:
+def by_components(draw: Draw, name: str, k: int) -> list[float]:
     """Return what k dense components of a set give."""
     path = draw.file(UCI_FILES.get(name, f"uci_{name}.csv"))
-    if isinstance(path, str):
-        return path
     X, y = _uci(path, name)
     return neighbours(X.to_numpy(), y, k)
 

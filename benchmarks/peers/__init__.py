@@ -1,1 +1,1 @@
-"""spcastat beside other programs for sparse PCA: ``python -m benchmarks.peers``."""
+"""Comparison of spcastat with other programs for sparse PCA: ``python -m benchmarks.peers``."""

@@ -1,9 +1,9 @@
-"""spcastat beside other programs for sparse PCA, on the same data, cardinalities and criteria.
+"""Comparison with other programs for sparse PCA, on the same data, cardinalities and criteria.
 
-``python -m benchmarks.peers [table ...] --work DIR [--data DIR] [--fit] [--r] [--write]``. Loadings of all
-programs are kept in the folder ``--work``: ``--fit`` adds those of this package and of scikit-learn, ``--r``
-those of the R packages that are installed (``peers.R``). Fits that are there are not made again, and other
-programs can leave theirs in the same form. One function measures all of them (`benchmarks.peers.measured`).
+``python -m benchmarks.peers --work WORK [--data DIR] [--fit] [--r] [--write]``. The folder ``--work`` has the
+loadings of all programs: ``--fit`` adds those of this package and of scikit-learn, ``--r`` those of the R
+packages that are installed (``peers.R``), unless they are there; loadings of other programs can be added in
+the same form. One function measures all of them (`benchmarks.peers.measured`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.peers.fits import PROGRAMS, fitted, prepare, run_python, run_r
 from benchmarks.peers.measured import Measured, measured
 from benchmarks.peers.printed import PRINTED
-from benchmarks.report import Table, command_line, read_arguments, run_tables, stamp
+from benchmarks.report import Table, command_line, read_arguments, stamp, write_section
 from spcastat.errors import ConvergenceWarning
 
 #: Shares closer than this are the same.
@@ -118,16 +118,16 @@ def ahead(found: Found) -> Table:
             if theirs.violation <= ORTHOGONAL:
                 ours = found.measured["spcastat-orthogonal", cell].pev
                 pairs.append(("orthogonal PEV", theirs.pev, ours))
-            for name, value, own in pairs:
-                if value > own + SAME:
+            for name, value, best in pairs:
+                if value > best + SAME:
                     violation = f"{theirs.violation:.1e}"
-                    row = [_of(cell), name, program, _percent(value), _percent(own), violation]
+                    row = [_of(cell), name, program, _percent(value), _percent(best), violation]
                     table.rows.append(row)
     faster = []
     for program in OTHERS:
-        own = "spcastat-orthogonal" if program in ("msPCA", "GeoSPCA") else "spcastat-pev"
+        ours = "spcastat-orthogonal" if program in ("msPCA", "GeoSPCA") else "spcastat-pev"
         times = [
-            (found.seconds[program, cell], found.seconds[own, cell])
+            (found.seconds[program, cell], found.seconds[ours, cell])
             for cell in found.cells
             if (program, cell) in found.measured and (program, cell) in found.seconds
         ]
@@ -164,18 +164,20 @@ def summary(found: Found) -> Table:
             table.rows.append([program, "0", *["-"] * 6])
             continue
         theirs = [found.measured[program, cell] for cell in mine]
-        own = [found.measured["spcastat", cell] for cell in mine]
+        default = [found.measured["spcastat", cell] for cell in mine]
         free = [found.measured["spcastat-pev", cell] for cell in mine]
         bound = [found.measured["spcastat-orthogonal", cell] for cell in mine]
-        held = [i for i, one in enumerate(theirs) if one.violation <= ORTHOGONAL]
+        orthogonal = [i for i, one in enumerate(theirs) if one.violation <= ORTHOGONAL]
         gaps = [b.pev - a.pev for a, b in zip(theirs, free, strict=True)]
         table.rows.append(
             [
                 f"{program} ({NOTE[program]})",
                 str(len(mine)),
-                _counts([a.adjusted - b.adjusted for a, b in zip(theirs, own, strict=True)]),
+                _counts([a.adjusted - b.adjusted for a, b in zip(theirs, default, strict=True)]),
                 _counts([-gap for gap in gaps]),
-                _counts([theirs[i].pev - bound[i].pev for i in held]) if held else "-",
+                _counts([theirs[i].pev - bound[i].pev for i in orthogonal])
+                if orthogonal
+                else "-",
                 f"{100.0 * float(np.median(gaps)):.2f}",
                 f"{np.median([found.seconds.get((program, cell), np.nan) for cell in mine]):.2f}",
                 f"{max(one.violation for one in theirs):.1e}",
@@ -275,8 +277,8 @@ def in_print(found: Found) -> Table:
             here = found.measured.get((program, cell))
             row = [_of(cell), program, f"{100.0 * share:.1f}"]
             row += ["-", "-"] if here is None else [_percent(here.variances), _percent(here.pev)]
-            for own in ("spcastat-pev", "spcastat-orthogonal"):
-                mine = found.measured.get((own, cell))
+            for ours in ("spcastat-pev", "spcastat-orthogonal"):
+                mine = found.measured.get((ours, cell))
                 row.append(_percent(None if mine is None else mine.pev))
             table.rows.append(row)
     table.notes = [
@@ -298,25 +300,27 @@ TABLES: dict[str, Callable[[Found], Table]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fit what is missing, measure, print, and write the page where that is asked for."""
+    """Add missing fits, measure all, print the tables, and write the page if the command line says so."""
     parser = command_line("peers", __doc__, TABLES)
     parser.add_argument("--work", type=Path, required=True, help="folder for the loadings of all programs")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the real data")
     parser.add_argument("--fit", action="store_true", help="fit this package and scikit-learn")
     parser.add_argument("--r", action="store_true", help="run the R packages that are installed")
     parser.add_argument("--seconds", type=float, default=3.0, help="time limit of each bound")
     given: argparse.Namespace = read_arguments(parser, TABLES, arguments)
     warnings.simplefilter("ignore", ConvergenceWarning)
     cells = prepare(given.work, given.data)
-    told = run_r(given.work) if given.r else ""
+    missing = run_r(given.work) if given.r else ""
     if given.fit:
         run_python(given.work, cells, given.seconds)
-    cells = [cell for cell in cells if fitted(given.work, cell)]
-    found = Found(given.work, cells)
+    found = Found(given.work, [cell for cell in cells if fitted(given.work, cell)])
     about = Path(__file__).with_name("about.md").read_text(encoding="utf-8").strip()
-    head = f"# Comparison with other programs\n\n`python -m benchmarks.peers`. {stamp()} {told}".strip()
-    body = [head, ahead(found).show(True), "### What is compared, and how\n\n" + about]
-    run_tables("peers", given, TABLES, found, body, Table.show)
+    made = [ahead(found), *(TABLES[name](found) for name in given.tables or TABLES)]
+    print("\n\n".join(table.show(False) for table in made))
+    if given.write:
+        command = f"`python -m benchmarks.peers`. {stamp()} {missing}".strip()
+        first, *others = (table.show(True) for table in made)
+        body = ["# Comparison with other programs", command, first, "### What is compared, and how", about]
+        write_section("peers", "\n\n".join([*body, *others]))
     return 0
 
 

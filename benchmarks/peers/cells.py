@@ -1,4 +1,4 @@
-"""What is asked of every program: data, numbers of components and cardinalities."""
+"""The settings for all programs: data, numbers of components and cardinalities."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 import spcastat as sp
+from benchmarks.data import file_of, real_rows
 
 #: Data -> the pairs of number of components and cardinality, the same for all of them.
 CELLS: dict[str, tuple[tuple[int, int], ...]] = {
@@ -27,8 +28,10 @@ CELLS: dict[str, tuple[tuple[int, int], ...]] = {
 #: The correlations of the last variable of pitprops with the eighth to twelfth in msPCA's benchmarks; those
 #: of Jeffers are others.
 PRINTED_DIAKNOT = (-0.172, -0.175, -0.545, 0.054, 0.220)
-#: Data that scikit-learn brings.
-OF_SKLEARN = ("diabetes", "wine", "breast_cancer")
+
+
+#: Data of scikit-learn -> name in `benchmarks.data`.
+OF_SKLEARN = {"diabetes": "diabetes", "wine": "wine", "breast_cancer": "breast cancer"}
 
 
 def rows(name: str, folder: Path | None) -> np.ndarray | None:
@@ -55,18 +58,18 @@ def rows(name: str, folder: Path | None) -> np.ndarray | None:
         return rows_of(R)
     if name in OF_SKLEARN:
         try:
-            from sklearn import datasets
+            return _standardised(real_rows(OF_SKLEARN[name], None))
         except ImportError:
             return None
-        return _standardised(getattr(datasets, f"load_{name}")().data)
-    files = {"mtcars": "mtcars.csv", "colon": "micro_alon.npz"}
-    path = None if folder is None else folder / files.get(name, f"cov_{name}.npz")
-    if path is None or not path.exists():
+    if name == "colon":
+        X = real_rows("colon", folder)
+        return None if X is None else _standardised(X)
+    path = file_of("mtcars.csv" if name == "mtcars" else f"cov_{name}.npz", folder)
+    if path is None:
         return None
     if name == "mtcars":
         return _standardised(pd.read_csv(path, index_col=0).to_numpy(float))
-    with np.load(path) as stored:
-        return _standardised(stored["X"].astype(float)) if name == "colon" else rows_of(stored["S"])
+    return rows_of(np.load(path)["S"])
 
 
 def _standardised(X: np.ndarray) -> np.ndarray:

@@ -67,12 +67,12 @@ def prepare(work: Path, data: Path | None) -> list[tuple[str, int, int]]:
     """Write the rows and the cells where R reads them; return the cells whose data are here."""
     (work / "found").mkdir(parents=True, exist_ok=True)
     cells = []
-    for name, asked in CELLS.items():
+    for name, settings in CELLS.items():
         path = work / f"{name}.csv"
         if not path.exists() and (X := rows(name, data)) is not None:
             np.savetxt(path, X, delimiter=",", fmt="%.17g")
         if path.exists():
-            cells += [(name, k, card) for k, card in asked]
+            cells += [(name, k, card) for k, card in settings]
     lines = ["data,k,card", *(f"{name},{k},{card}" for name, k, card in cells)]
     (work / "cells.csv").write_text("\n".join(lines) + "\n")
     return cells
@@ -117,8 +117,8 @@ def run_python(work: Path, cells: list[tuple[str, int, int]], seconds: float) ->
 
 def fitted(work: Path, cell: tuple[str, int, int]) -> bool:
     """Return whether a cell has the three fits of this package."""
-    own = [program for program in PROGRAMS if program.startswith("spcastat")]
-    return all((work / "found" / f"{program}-{'-'.join(map(str, cell))}.csv").exists() for program in own)
+    ours = [program for program in PROGRAMS if program.startswith("spcastat")]
+    return all((work / "found" / f"{program}-{'-'.join(map(str, cell))}.csv").exists() for program in ours)
 
 
 def bound(work: Path, name: str, k: int, card: int, S: np.ndarray, seconds: float) -> None:
@@ -130,7 +130,7 @@ def bound(work: Path, name: str, k: int, card: int, S: np.ndarray, seconds: floa
     for program in ("spcastat-pev", "spcastat-orthogonal"):
         V = np.loadtxt(work / "found" / f"{program}-{name}-{k}-{card}.csv", delimiter=",", ndmin=2)
         if (np.count_nonzero(V, axis=0) < card).any():
-            bounds.append(np.nan)  # the bound would be one for these cardinalities, not those asked for
+            bounds.append(np.nan)  # the bound would be one for these cardinalities, not the requested ones
             continue
         alone = program.endswith("orthogonal")
         proven = certify_joint(Gram(S), V, "pev", orthogonal=alone, time_limit=seconds)

@@ -1,4 +1,9 @@
-"""The command: ``python -m benchmarks.speed [table ...] [--scale] [--data DIR] [--small] [--write]``."""
+"""Time and memory: ``python -m benchmarks.speed [table ...] [--scale] [--data DIR] [--small] [--write]``.
+
+Every measurement uses a new process. Times are medians after a warm-up round, alternating with a reference in
+the same process: compare the ratios, since other programs may share the machine. Memory is resident memory as
+the system reports it, in MB of 10^6 bytes.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +13,14 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks.report import Table, command_line, read_arguments, run_tables, stamp
+from benchmarks.report import Table, command_line, read_arguments, run_tables
 from benchmarks.speed import (
-    cluster,
+    calls,
     clusters,
-    controlled,
     dense,
     growth,
+    limits,
     methods,
-    others,
     parquet,
     pieces,
     process,
@@ -30,25 +34,26 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "planted": dense.planted_loadings,
     "kos": sparse.kos,
     "documents": sparse.documents,
-    "controlled": controlled.controlled,
     "growth": growth.growth,
     "process": process.process,
     "parquet": parquet.parquet,
-    "others": others.others,
     "methods": methods.methods,
+    "fits": calls.fits,
+    "resampling": calls.resampling,
 }
-#: Those of large data, a section of their own.
+#: Tables of large data, on the page scale.md.
 SCALE: dict[str, Callable[[Call], Table]] = {
     "command": pieces.command,
     "weak": pieces.weak,
     "single": pieces.single,
     "sparse-rows": pieces.sparse_rows,
-    "workers": cluster.workers,
+    "workers": clusters.workers,
     "cluster-dense": clusters.dense,
     "cluster-sparse": clusters.sparse,
+    "limits": limits.limits,
 }
-#: Packages beside those of every benchmark: module -> name of its distribution.
-FURTHER = {"sklearn": "scikit-learn", "pyarrow": "pyarrow", "abess": "abess", "sparsepca": "sparsepca"}
+#: Optional packages: module -> name of its distribution.
+FURTHER = {"sklearn": "scikit-learn", "pyarrow": "pyarrow", "dask": "dask"}
 
 
 def machine() -> str:
@@ -66,32 +71,19 @@ def machine() -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the tables, print them, and write them where that is asked for."""
+    """Make the tables, print them, and write them if the command line says so."""
     parser = command_line("speed", __doc__, [*TABLES, *SCALE])
     parser.add_argument("--scale", action="store_true", help="the tables of large data, and no others")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the real data")
     parser.add_argument("--small", action="store_true", help="shrink the largest data, to try the benchmark")
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="threads of linear algebra; the libraries' own by default"
+        "--threads", type=int, metavar="N", help="threads of linear algebra; one per processor by default"
     )
     given = read_arguments(parser, [*TABLES, *SCALE], arguments)
     tables = SCALE if given.scale else {**TABLES, **SCALE} if given.tables else TABLES
     call = Call(given.data, given.small, given.threads)
     versions = ["spcastat", "numpy", "scipy", "pandas"]
     versions += [name for module, name in FURTHER.items() if find_spec(module)]
-    body = [
-        "## Scale" if given.scale else "## Speed",
-        f"`python -m benchmarks.speed{' --scale' * given.scale}`, "
-        f"{'with' if given.data else 'without'} real data"
-        f"{', large data shrunk' if given.small else ''}. {machine()}; threads of linear algebra: "
-        f"{given.threads or 'as the libraries choose, one a processor'} (one in the table of all methods). "
-        f"{stamp(versions)}",
-        "Every measurement is made in a new process. Times stand beside those of a reference that ran in "
-        "turns with the fit in the same process (medians, after a round to warm up): compare the ratios, for "
-        "others use the machine, too. Memory is what the system says was resident (MB of 10^6 bytes).",
-    ]
-    print("\n\n".join(body), flush=True)
-    run_tables("scale" if given.scale else "speed", given, tables, call, body, Table.show)
+    run_tables("speed", given, tables, call, f". {machine()}", versions)
     return 0
 
 

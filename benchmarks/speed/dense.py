@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import spcastat as sp
+from benchmarks.data import expression, f1, planted
+from benchmarks.data import tall as tall_rows
 from benchmarks.report import Table
-from benchmarks.speed.data import expression, f1, planted
-from benchmarks.speed.data import tall as tall_rows
 from benchmarks.speed.fresh import Call, beyond, fresh, in_turns
 from benchmarks.speed.rows import HEAD, figure, ratio, speedup
 
@@ -21,7 +21,7 @@ ALPHAS = {True: 6.5, False: 1600.0}
 
 
 def tall(call: Call) -> Table:
-    """A million rows beside their cross-products."""
+    """A million rows compared with their cross-products."""
     n, p = call.size(1_000_000), 200
     times = fresh(tall_times, threads=call.threads, n=n, p=p)[0]
     memory = fresh(tall_memory, threads=call.threads, n=n, p=p)[0]
@@ -42,7 +42,7 @@ def tall_times(n: int, p: int) -> dict[str, float]:
 
 
 def tall_memory(n: int, p: int) -> dict[str, Any]:
-    """Return what one fit holds beyond its data, and whether the data are the same afterwards."""
+    """Return the memory that one fit adds to its data, and whether the data are the same afterwards."""
     sp.spca(
         np.random.default_rng(0).standard_normal((100, 20)), 2, 3, method="bcd-l0"
     )  # so that everything is imported
@@ -53,7 +53,7 @@ def tall_memory(n: int, p: int) -> dict[str, Any]:
 
 
 def wide(call: Call) -> Table:
-    """Colon, or its shape, beside scikit-learn."""
+    """Colon, or its shape, compared with scikit-learn."""
     path = call.file("micro_alon.npz")
     table = Table("Many columns: 62 x 2000, k = 20, card 50", HEAD)
     data = "Colon" if path else "Simulated intensities (no --data)"
@@ -111,7 +111,7 @@ def wide_times(path: str | None, scale: bool, alphas: list[float]) -> dict[str, 
 
 
 def planted_loadings(call: Call) -> Table:
-    """Planted loadings beside a truncated SVD."""
+    """Planted loadings compared with a truncated SVD."""
     found = fresh(planted_times, threads=call.threads)[0]
     table = Table("200 x 2000 with three planted loadings of 40", HEAD)
     score = found["f1"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import spcastat as sp
+from benchmarks.data import COMPONENTS, planted
 from benchmarks.report import Table
-from benchmarks.speed.data import COMPONENTS, planted
 from benchmarks.speed.fresh import Call, fresh, in_turns
 from benchmarks.speed.rows import seconds
 

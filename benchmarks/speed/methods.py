@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
 import spcastat as sp
+from benchmarks.data import f1, planted
 from benchmarks.report import Table
-from benchmarks.speed.data import f1, planted
-from benchmarks.speed.fresh import Call, fresh
-from spcastat.errors import ConvergenceWarning, SpcaError
+from benchmarks.speed.fresh import Call, TooLong, fresh
+from spcastat.errors import ConvergenceWarning
 from spcastat.results.spco import SpcoResult
 
 #: Rows, columns of the data on which every method is timed.
@@ -25,48 +21,18 @@ SHAPES = ((200, 2000), (1000, 200))
 COMPONENTS, CARD = 3, 40
 #: Share of the coordinates that are zero in sparse principal coordinates.
 ZEROS = 0.5
-#: A fit is stopped after so many seconds.
+#: A process with up to three fits is stopped after so many seconds.
 LIMIT = 60
-#: Method -> most variables that it is meant for.
+#: Method -> its largest number of variables.
 MOST_VARIABLES = {"dspca": 500}
 
 
-class _TooLong(Exception):
-    """A fit took more than its time."""
-
-
-@contextmanager
-def _at_most(seconds: int) -> Iterator[None]:
-    """Raise _TooLong in the block after `seconds`, where the system has alarms."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise _TooLong
-
-    if not hasattr(signal, "SIGALRM"):
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _fit(X: np.ndarray, method: str, controls: str) -> tuple[float, Any]:
-    """Return the seconds of a fit (the median of three where one is quick), and the fit."""
-    seconds: list[float] = []
-    while len(seconds) < 3 and sum(seconds) < 1.0:
-        begun = time.perf_counter()
-        if method == "spco":
-            fit: Any = sp.spco(X, COMPONENTS, zeros=ZEROS)
-        elif "card" in controls:
-            fit = sp.spca(X, COMPONENTS, CARD, method=method)
-        else:
-            fit = sp.spca(X, COMPONENTS, method=method)
-        seconds.append(time.perf_counter() - begun)
-    return float(np.median(seconds)), fit
+def _fit(X: np.ndarray, method: str, controls: str) -> Any:
+    """Return a fit with CARD nonzeros in each component if the method has cardinalities."""
+    if method == "spco":
+        return sp.spco(X, COMPONENTS, zeros=ZEROS)
+    given: dict[str, Any] = {"card": CARD} if "card" in controls else {}
+    return sp.spca(X, COMPONENTS, method=method, **given)
 
 
 def _cells(fit: Any, truth: np.ndarray) -> list[str]:
@@ -80,47 +46,46 @@ def _cells(fit: Any, truth: np.ndarray) -> list[str]:
 
 def methods(call: Call) -> Table:
     """Time every method on planted data, tall and wide, with one thread of linear algebra."""
-    return Table(**fresh(every_method, threads=1)[0])
-
-
-def every_method() -> dict[str, Any]:
-    """Return title, head, rows and notes."""
     head = ["method"]
     for n, p in SHAPES:
         head += [f"{n} x {p}: s", "PEV %", "support F1", "nonzeros", "status"]
-    names = sp.methods().set_index("name")["controlled by"]
-    rows = [[name] for name in names.index]
-    notes = [
-        "One thread of linear algebra.",
-        f"k = {COMPONENTS}, {CARD} nonzeros each, planted on disjoint variables; pca is the reference of "
-        "dense components. 'controlled' keeps nine tenths of its variance with the fewest nonzeros that it "
-        "finds. pca, pca-l1, r1-pca and l1-factor are dense, and so are the loadings of spco, whose "
-        "coordinates are sparse (half of them zero; its PEV is the cumulative adjusted variance).",
+    table = Table("Every method on planted data", head)
+    table.notes = [
+        f"One thread of linear algebra. k = {COMPONENTS}, {CARD} nonzeros each, planted on disjoint "
+        "variables; pca is the reference of dense components. 'controlled' keeps nine tenths of the variance "
+        "of PCA with the fewest nonzeros that it finds. pca, pca-l1, r1-pca and l1-factor are dense, and so "
+        "are the loadings of spco, whose coordinates are sparse (half of them zero; its PEV is the "
+        "cumulative adjusted variance).",
         "Support F1: mean over the components, matched with the true ones. Seconds: median of up to three "
-        "fits that start within a second.",
+        f"fits that start within a second. dspca needs dense p x p matrices, for p up to "
+        f"{MOST_VARIABLES['dspca']}.",
     ]
-    for n, p in SHAPES:
-        X, truth = planted(n, p, CARD)
-        for row, (name, controls) in zip(rows, names.items(), strict=True):
-            most = MOST_VARIABLES.get(str(name))
-            if most is not None and p > most:
+    for name, controls in sp.methods().set_index("name")["controlled by"].items():
+        row = [str(name)]
+        for n, p in SHAPES:
+            if p > MOST_VARIABLES.get(str(name), p):
                 row += ["-"] * 5
-                notes.append(
-                    f"{name} at p = {p} is omitted: it needs dense p x p matrices, for p up to {most}."
-                )
                 continue
+            given = {"method": str(name), "controls": str(controls), "n": n, "p": p}
             try:
-                with warnings.catch_warnings(), _at_most(LIMIT):
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    seconds, fit = _fit(X, str(name), str(controls))
-            except _TooLong:
+                row += fresh(one_method, threads=1, limit=LIMIT, **given)[0]
+            except TooLong:
                 row += [f"> {LIMIT}", *["-"] * 4]
-                notes.append(f"{name} at {n} x {p} was stopped after {LIMIT} s.")
-                continue
-            except SpcaError as error:
-                row += ["-"] * 5
-                notes.append(f"{name} at {n} x {p}: {error}")
-                continue
-            row += [f"{seconds:.3f}", *_cells(fit, truth)]
-            print(f"  {name} at {n} x {p}: {seconds:.3f} s", file=sys.stderr, flush=True)
-    return {"title": "Every method on planted data", "head": head, "rows": rows, "notes": notes}
+            except RuntimeError:  # the process has printed the reason
+                row += ["failed", *["-"] * 4]
+        table.rows.append(row)
+        print(*row, file=sys.stderr, flush=True)
+    return table
+
+
+def one_method(method: str, controls: str, n: int, p: int) -> list[str]:
+    """Return the cells of a method for one shape of data."""
+    X, truth = planted(n, p, CARD)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    _fit(X[:60, :100], method, controls)  # imports are not timed
+    seconds: list[float] = []
+    while len(seconds) < 3 and sum(seconds) < 1.0:
+        begun = time.perf_counter()
+        fit = _fit(X, method, controls)
+        seconds.append(time.perf_counter() - begun)
+    return [f"{np.median(seconds):.3f}", *_cells(fit, truth)]

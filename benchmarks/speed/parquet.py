@@ -19,7 +19,7 @@ ROW_GROUP = 50_000
 
 
 def parquet(call: Call) -> Table:
-    """Five million rows: seconds beside one bare pass, and the peak of the process."""
+    """Five million rows: seconds relative to one bare pass, and the peak of the process."""
     n, p = call.size(5_000_000), 100
     table = Table(f"Parquet: {n:,} x {p}, k = 5, card 10", HEAD)
     folder = tempfile.mkdtemp(prefix="speed-")

@@ -1,4 +1,4 @@
-"""Sparse counts: blog posts, and a large matrix of documents."""
+"""Sparse counts: KOS, and a large matrix of documents."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, svds
 
 import spcastat as sp
+from benchmarks.data import counts
 from benchmarks.report import Table
-from benchmarks.speed.data import counts
 from benchmarks.speed.fresh import Call, beyond, fresh, in_turns, resident
 from benchmarks.speed.rows import HEAD, figure, ratio
 
@@ -37,7 +37,7 @@ def megabytes(X: scipy.sparse.csr_array) -> float:
 
 
 def kos(call: Call) -> Table:
-    """KOS, or its shape: seconds beside a truncated SVD, and memory beside the data."""
+    """KOS, or its shape: seconds relative to a truncated SVD, memory relative to the data."""
     path = call.file("text_kos.npz")
     times = fresh(kos_times, threads=call.threads, path=path)[0]
     single = fresh(kos_times, threads=1, path=path)[0]
@@ -73,7 +73,7 @@ def kos_times(path: str | None) -> dict[str, Any]:
 
 
 def kos_memory(path: str | None) -> dict[str, float]:
-    """Return what one fit holds beyond its data."""
+    """Return the memory that one fit adds to its data."""
     sp.spca(
         counts(600, 4000, 20_000), 2, 5, method="bcd-l0"
     )  # on the same route, so that everything is imported
@@ -82,7 +82,7 @@ def kos_memory(path: str | None) -> dict[str, float]:
 
 
 def documents(call: Call) -> Table:
-    """Documents by the hundred thousand: seconds beside a truncated SVD, and memory beside the data."""
+    """300,000 documents: seconds relative to a truncated SVD, and memory relative to the data."""
     n, p = call.size(300_000), 100_000 // (10 if call.small else 1)
     shape = {"n": n, "p": p, "nonzeros": 7e7 * n / 300_000}
     times = fresh(documents_times, threads=call.threads, **shape)[0]
@@ -118,7 +118,7 @@ def documents_times(n: int, p: int, nonzeros: float) -> dict[str, Any]:
 
 
 def documents_memory(n: int, p: int, nonzeros: float) -> dict[str, float]:
-    """Return what one fit holds beyond its data."""
+    """Return the memory that one fit adds to its data."""
     sp.spca(counts(200, 300, 2000), 2, 3, method="bcd-l0")  # so that everything is imported
     X = counts(n, p, nonzeros)
     before = resident()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import resource
-import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.report import Table
+from benchmarks.data import real_rows
+from benchmarks.report import Table, mean_and_error, timed
 from benchmarks.trust import rules
 from benchmarks.trust.models import CHOOSE, FREE, NUMBER, RULED, Model, generator, support_f1
-from benchmarks.trust.sets import Call, Measured, share, shares
+from benchmarks.trust.sets import Call, Measured, shares
 from spcastat.assess.candidates import Candidates, choose
 from spcastat.assess.cardinalities import Fitter
 from spcastat.assess.draws import Rules
@@ -27,7 +28,7 @@ from spcastat.linalg.build import prepare
 
 FOLDS = 5
 EACH = ("equal", "free", "auto")
-#: Ours, then those of others.
+#: Rules of `choose`, and further criteria.
 OURS = {
     "cv, worth": ("cv", "worth"),
     "cv, paired": ("cv", "paired"),
@@ -53,7 +54,7 @@ def candidates(X: np.ndarray, k: int, seed: int) -> tuple[Candidates, np.ndarray
 
 
 def _one(model: Model, name: str, number: int, others: bool) -> dict[str, float]:
-    """Return the F1 of every rule on one data set, of those of other packages where asked for."""
+    """Return the F1 of every rule on one data set, with `others` also of the rules of other packages."""
     X = model.draw(generator(f"choose {name}", number))
     found, labels = candidates(X, model.k, 0)
     cards = [(card,) * model.k for card in model.grid]
@@ -95,6 +96,11 @@ def _others(
     }
 
 
+def _exact_and_mean(f1: list[float]) -> tuple[str, str]:
+    """Return the share of data sets with exactly the true supports, and the mean F1."""
+    return mean_and_error(float(value == 1.0) for value in f1), mean_and_error(f1)
+
+
 def table_choose(call: Call, name: str) -> Table:
     """How sparse, on one model: share of data sets with exactly the true supports, and mean F1."""
     model = CHOOSE[name]
@@ -105,7 +111,7 @@ def table_choose(call: Call, name: str) -> Table:
     found = call.measured("choose", [name], lambda _, i: _one(model, name, i, False))[name]
     for rule in found[0]:
         f1 = [one[rule] for one in found if rule in one]
-        table.rows.append([rule, share([float(value == 1.0) for value in f1]), share(f1), str(len(f1))])
+        table.rows.append([rule, *_exact_and_mean(f1), str(len(f1))])
     table.notes.append(
         "All rules choose among the same fits, and k is given. The rules of other packages are in a separate "
         "table."
@@ -114,21 +120,19 @@ def table_choose(call: Call, name: str) -> Table:
 
 
 def table_others(call: Call) -> Table:
-    """How sparse by the rules of other packages, beside cross-validation, on the same data sets."""
+    """How sparse by the rules of other packages and by cross-validation, on the same data sets."""
     table = Table("How sparse, the rules of other packages: exactly right, F1", ["rule", *CHOOSE])
     every = call.measured("others", CHOOSE, lambda name, i: _one(CHOOSE[name], name, i, True))
     for rule in every["A"][0]:
         if rule in NAMED or (rule in OURS and rule != "cv, worth"):
             continue
         f1 = [[one[rule] for one in found] for found in every.values()]
-        cells = [f"{share([float(value == 1.0) for value in found])}, {share(found)}" for found in f1]
-        table.rows.append([rule, *cells])
+        table.rows.append([rule, *(", ".join(_exact_and_mean(found)) for found in f1)])
     table.rows.append(["data sets", *(str(len(found)) for found in every.values())])
     table.notes.append(
         "The rules are defined in `benchmarks/trust/rules.py` from their sources. All choose among the same "
         "fits (mixOmics: with a cardinality for each component), and k is given; PMA and abess use one "
-        "component. Share exactly right of 20 data sets each, A to F: held-out PEV .85 1 .85 .85 .85 .95, "
-        "opt.TPO 1 1 0 1 1 .90, SPC.cv .85 .65 .75 .75 .65 .90."
+        "component."
     )
     return table
 
@@ -183,7 +187,7 @@ def table_k(call: Call) -> Table:
 
 
 def _real_numbers() -> str:
-    """Return what both tests say of real data."""
+    """Return the choices for real data."""
     from sklearn.datasets import load_breast_cancer, load_wine
 
     import spcastat as sp
@@ -216,21 +220,17 @@ def table_speed(call: Call) -> Table:
     X = CHOOSE["D"].draw(generator("speed", 0))
     grid = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20]
     tasks = [("n = 200, p = 50, k = 2", pd.DataFrame(X), 2), ("the same, k = 3", pd.DataFrame(X), 3)]
-    if call.data is not None:
-        alon = np.load(call.data / "micro_alon.npz", allow_pickle=False)
-        tasks.append(
-            ("colon, 62 x 2000, k = 3", next(alon[n] for n in alon.files if alon[n].shape == (62, 2000)), 3)
-        )
+    colon = real_rows("colon", call.data)
+    if colon is not None:
+        tasks.append(("colon, 62 x 2000, k = 3", colon, 3))
     for name, data, k in tasks:
-        begun = time.process_time()
-        choice = sp.choose(data, k=k, cards=grid)
-        table.rows.append([f"choose, {name}: card {choice.card}", *_spent(begun)])
+        choice, seconds = timed(partial(sp.choose, data, k=k, cards=grid))
+        table.rows.append([f"choose, {name}: card {choice.card}", f"{seconds:.2f}", _peak()])
     for k in (2, 3):
         planted = Model(200, 50, (6, 6, 6)[:k], (8, 5, 3.5)[:k])
         fit = sp.spca(planted.draw(generator("speed", k)), k, card=6)
-        begun = time.process_time()
-        fit.bootstrap(200)
-        table.rows.append([f"200 draws, n = 200, p = 50, k = {k}", *_spent(begun)])
+        _, seconds = timed(partial(fit.bootstrap, 200))
+        table.rows.append([f"200 draws, n = 200, p = 50, k = {k}", f"{seconds:.2f}", _peak()])
     same = all(_alike(X, fit, n_jobs) for n_jobs in (2, 4))
     table.notes.append(
         "12 cardinalities, 5 folds, and the final fit by the default method; memory of the process. "
@@ -240,10 +240,9 @@ def table_speed(call: Call) -> Table:
     return table
 
 
-def _spent(begun: float) -> tuple[str, str]:
-    """Return CPU seconds since `begun`, and the memory of the process at its highest."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return f"{time.process_time() - begun:.2f}", f"{peak:.0f}"
+def _peak() -> str:
+    """Return the peak memory of the process in MB."""
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f}"
 
 
 def _alike(X: np.ndarray, fit: Any, n_jobs: int) -> bool:

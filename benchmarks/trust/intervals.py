@@ -17,14 +17,14 @@ from spcastat.linalg.operators import Gram
 #: Draws of each bootstrap.
 DRAWS = 200
 MODELS = {**STRONG, **WEAK}
-ANEW = ("nonzero", "falsely selected", "variance")
-OTHERS = ("fixed: nonzero", "fixed: falsely selected", "fixed: variance", "split: target", "split: false")
+SELECTED = ("nonzero", "falsely selected", "variance")
+GIVEN = ("fixed: nonzero", "fixed: falsely selected", "fixed: variance", "split: target", "split: false")
 
 
 def intervals(call: Call) -> Table:
     """Return the coverage of nominal 95 % intervals, with variables selected again in every draw."""
-    table = Table("Intervals with selection: coverage of nominal 95 %", ["model", *ANEW, "data sets"])
-    _fill(table, call, "intervals", _anew, ANEW)
+    table = Table("Intervals with selection: coverage of nominal 95 %", ["model", *SELECTED, "data sets"])
+    _fill(table, call, "intervals", _selected, SELECTED)
     table.notes.append(
         f"The default method at the true cardinalities, {DRAWS} draws. Each data set counts "
         "once: the share of its loadings (or components) whose interval contains the true value. nonzero: "
@@ -36,12 +36,12 @@ def intervals(call: Call) -> Table:
 
 
 def without_selection(call: Call) -> Table:
-    """Return the same for given variables, and for variables chosen on one half."""
-    table = Table("Intervals for given variables, and after a split", ["model", *OTHERS, "data sets"])
-    _fill(table, call, "given", _others, OTHERS)
+    """Return the coverage for given variables, and for variables chosen on one half."""
+    table = Table("Intervals for given variables, and after a split", ["model", *GIVEN, "data sets"])
+    _fill(table, call, "given", _given, GIVEN)
     table.notes.append(
-        f"As above, {DRAWS} draws. fixed: select=False, percentile intervals. split: on one half, of "
-        "the correlation of each variable that the other half chose with the score of the other ones; "
+        f"{DRAWS} draws. fixed: select=False, percentile intervals. split: intervals from one half for the "
+        "correlation of each variable, chosen on the other half, with the score of the other chosen ones; "
         "false: the share of intervals of falsely selected variables that contain zero."
     )
     return table
@@ -59,23 +59,23 @@ def _fill(table: Table, call: Call, name: str, judge: Any, columns: tuple[str, .
         table.rows.append([model, *shares(found, columns)])
 
 
-def _anew(fit: Any, truth: np.ndarray, model: Model, number: int) -> dict[str, np.ndarray]:
-    return _held(fit.bootstrap(DRAWS, rng=number), fit, truth, model)
+def _selected(fit: Any, truth: np.ndarray, model: Model, number: int) -> dict[str, np.ndarray]:
+    return _covered(fit.bootstrap(DRAWS, rng=number), fit, truth, model)
 
 
-def _others(fit: Any, truth: np.ndarray, model: Model, number: int) -> dict[str, np.ndarray]:
+def _given(fit: Any, truth: np.ndarray, model: Model, number: int) -> dict[str, np.ndarray]:
     given = fit.bootstrap(DRAWS, select=False, rng=number)
-    fixed = _held(given, fit, truth, model, "percentile")
+    fixed = _covered(given, fit, truth, model, "percentile")
     found = {f"fixed: {what}": values for what, values in fixed.items()}
     split = fit.split_inference(DRAWS, rng=number).conf_int()
-    target = _with_others(split, fit, model.covariance)
+    target = _target(split, fit, model.covariance)
     found["split: target"] = ((split["lower"] <= target) & (target <= split["upper"])).to_numpy()
     false = _truth_of(split, fit, truth) == 0
     found["split: false"] = ((split["lower"] <= 0) & (split["upper"] >= 0)).to_numpy()[false]
     return found
 
 
-def _held(
+def _covered(
     found: Any, fit: Any, truth: np.ndarray, model: Model, kind: str = "normal"
 ) -> dict[str, np.ndarray]:
     frame = found.conf_int(kind=kind)
@@ -98,7 +98,7 @@ def _truth_of(frame: pd.DataFrame, fit: Any, truth: np.ndarray) -> np.ndarray:
     return truth[rows, fit.components.get_indexer(frame["component"])]
 
 
-def _with_others(frame: pd.DataFrame, fit: Any, covariance: np.ndarray) -> np.ndarray:
+def _target(frame: pd.DataFrame, fit: Any, covariance: np.ndarray) -> np.ndarray:
     """Return the true correlations of the chosen variables with the scores of the others."""
     target = np.empty(len(frame))
     for _, part in frame.groupby("component"):

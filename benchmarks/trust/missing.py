@@ -1,10 +1,10 @@
 """Missing values: errors of imputed values, the variance kept, and the supports found.
 
-Others' methods by their definitions: mean fill; ``PCA(missing="fill-em")`` of statsmodels (its own code); the
+Other methods by their definitions: mean fill; ``PCA(missing="fill-em")`` of statsmodels (its own code); the
 regularised iterative PCA of missMDA (Josse and Husson 2016, J. Stat. Softw. 70, algorithm of section 2.2 with
 its defaults: singular values shrunk by the noise, from means, until the fit of the measured values changes by
-less than 1e-6 of itself); and EM for the unstructured normal distribution (the rank p - 1 of the package's
-own).
+less than 1e-6 of itself); and EM for the unstructured normal distribution (rank p - 1 in the
+package).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import spcastat as sp
-from benchmarks.report import Table
+from benchmarks.report import Table, mean_and_error
 from benchmarks.trust.models import CHOOSE, generator, support_f1
-from benchmarks.trust.sets import Call, Measured, share
+from benchmarks.trust.sets import Call, Measured
 from spcastat.reading.missing_values import em_moments
 
 #: What is missing: completely at random, or at random.
@@ -40,8 +40,6 @@ def _of_rows(rows: np.ndarray) -> Found:
     return Found(np.cov(rows.T), rows)
 
 
-#: Of the wide model.
-WIDE = ["mean fill", "missMDA, regularised", "na='em'", "na='em', not shrunk", "na='em' of other rows"]
 ALL = ["mean fill", "statsmodels fill-em", "missMDA, regularised", "na='em'"]
 KNOWN = "the true model"
 FEW = ["mean fill", "missMDA, regularised", "na='em'"]
@@ -100,29 +98,12 @@ def unstructured(X: np.ndarray, k: int) -> Found:
     return em(X, X.shape[1] - 1)
 
 
-def unshrunk(X: np.ndarray, k: int) -> Found:
-    """The conditional means of the model of the EM, as it was fitted."""
-    found = em_moments(X, None, k)
-    return Found(found.covariance, found.rows)
-
-
-def left_out(X: np.ndarray, k: int) -> Found:
-    """The EM of the other four fifths of the rows, for each fifth."""
-    whole, rows = em_moments(X, None, k), X.copy()
-    for fold in range(5):
-        out = np.arange(len(X)) % 5 == fold
-        rows[out] = em_moments(X[~out], None, k, start=whole.model).model.filled(X[out])
-    return Found(whole.covariance, rows)
-
-
 METHODS: dict[str, Callable[[np.ndarray, int], Found]] = {
     "mean fill": mean_fill,
     "statsmodels fill-em": statsmodels_em,
     "missMDA, regularised": regularised,
     "na='em'": em,
     "EM, unstructured": unstructured,
-    "na='em', not shrunk": unshrunk,
-    "na='em' of other rows": left_out,
 }
 
 
@@ -140,8 +121,8 @@ def holes(X: np.ndarray, V: np.ndarray, condition: str, rate: float, rng: np.ran
         gone = np.zeros((n, p), dtype=bool)
         firsts = (V != 0).argmax(axis=0)
         for j in range(p):
-            own = np.flatnonzero(V[j])
-            driver = firsts[own[0] if own.size else 0]
+            members = np.flatnonzero(V[j])
+            driver = firsts[members[0] if members.size else 0]
             if j not in firsts:
                 gone[:, j] = rng.random(n) < _rising(X[:, driver], rate)
     gone[gone.all(axis=1), 0] = False
@@ -248,9 +229,7 @@ def missing(call: Call) -> Table:
     table = _filled("model A, wine", call, which, one)
     table.notes.append(
         f"{NOTE} The unstructured EM takes up to thousands of iterations, so it is run at 5 % only. MAR 20 "
-        "%: the eight noise variables also have missing values, which are unpredictable. With missing values "
-        "in the variables of the components only, 30 data sets: na='em' .757 (.007), missMDA .755, "
-        "the true model .734."
+        "%: the eight noise variables also have missing values, which are unpredictable."
     )
     return table
 
@@ -268,34 +247,12 @@ def missing_elsewhere(call: Call) -> Table:
     return table
 
 
-def missing_wide(call: Call) -> Table:
-    """Why the regularised PCA fills the gaps of wide data with less error: model C."""
-
-    def one(which: str, number: int) -> Measured:
-        data, condition = which.split(" ", 1)
-        return _one(_planted(data, condition, number, False), WIDE)
-
-    which = [f"C {condition}" for condition, _ in CONDITIONS[1::2]]
-    table = _filled("model C, why", call, which, one, "wide")
-    table.notes.append(
-        "With four times as many columns as rows the directions of the EM fit the noise of the rows whose "
-        "values they impute, and scores on them are too large. If the model comes from other rows, or the "
-        "scores are shrunk as by Gavish and Donoho, as `na='em'` does, the error is similar to missMDA, "
-        "which shrinks by the mean of the nonzero eigenvalues, p / (n - 1) times the noise of the model "
-        "here. Convergence is not the cause (not shrunk, after ten iterations: 1.006 at 20 %, in 12 data "
-        "sets), nor the rank alone (one component: .997). The covariance matrix of the EM keeps the variance."
-    )
-    return table
-
-
-def _filled(
-    data: str, call: Call, which: list[str], one: Callable[[str, int], Measured], key: str = "missing"
-) -> Table:
+def _filled(data: str, call: Call, which: list[str], one: Callable[[str, int], Measured]) -> Table:
     what = "error relative to mean imputation, variance kept, F1 of the supports"
     head = ["data", "missing", "method", "error", "variance kept", "F1", "data sets"]
     table = Table(f"Missing values: {what}; {data}", head)
-    for name, found in call.measured(key, which, one).items():
+    for name, found in call.measured("missing", which, one).items():
         for method in found[0] if found else ():
-            cells = [share(list(column)) for column in zip(*(row[method] for row in found), strict=True)]
+            cells = [mean_and_error(column) for column in zip(*(row[method] for row in found), strict=True)]
             table.rows.append([*name.split(" ", 1), method, *cells, str(len(found))])
     return table

@@ -1,4 +1,4 @@
-"""Stability selection: false selections on noise compared with their bound, and detection of spikes."""
+"""Stability selection: false selections in noise compared with their bound, and power."""
 
 from __future__ import annotations
 
@@ -23,11 +23,7 @@ def stability(call: Call) -> Table:
         table.rows.append([name, *shares(found, head)])
     table.notes.append(
         f"The default method at the true cardinalities, {NOISE_CARD} for noise alone. False: loadings that "
-        "are truly zero, per fit; found, stable and true: shares of the true loadings. With AR noise the "
-        "search is not the cause of missed loadings: in the three data sets with the fewest found, the "
-        "variance of the spike is 3.4 to 3.7 (5.5 in the model), the full search on halves gives similar "
-        "frequencies (48 halves), and in none of them has the true support more variance than the selected "
-        "one."
+        "are truly zero, per fit; found, stable and true: shares of the true loadings."
     )
     return table
 

@@ -1,4 +1,4 @@
-"""Rows that belong together: choices and intervals for clusters, copies of rows, and rows in time."""
+"""Dependent rows: choices and intervals for clusters, copies of rows, and rows in time."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ P, CARD, VARIANCES = 24, 6, (6.0, 4.0)
 DRAWS = 200
 #: Length of blocks for rows in time.
 BLOCK = 20
+#: Figures of the table.
+FIGURES = ("noise: k > 0", "k right", "coverage")
 #: Draws of numbers: generator and number of columns -> values of shape (n, columns).
 Rows = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -44,7 +46,7 @@ def in_time(rng: np.random.Generator, columns: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Dependence:
-    """How rows depend on each other, and what is given to the package.
+    """How rows depend on each other, and how the package describes it.
 
     Attributes
     ----------
@@ -76,30 +78,31 @@ def planted(rows: Rows, rng: np.random.Generator, k: int) -> tuple[np.ndarray, n
 
 def dependent_rows(call: Call) -> Table:
     """Return levels, choices and coverage with and without the design."""
-    columns = ("noise: k > 0", "told", "k right", "k told", "coverage", "coverage told")
-    table = Table("Rows that belong together, told and not told", ["rows", *columns, "data sets"])
+    columns = tuple(f"{what}{how}" for what in FIGURES for how in ("", ", design"))
+    table = Table("Dependent rows, without and with their design", ["rows", *columns, "data sets"])
 
     def one(name: str, number: int) -> Measured:
         how, found = DEPENDENCES[name], dict[str, float]()
         rng = generator(f"together {name}", number)
         noise = planted(how.rows, rng, 0)[0]
         X, V = planted(how.rows, rng, 2)
-        for told in (False, True):
-            given = how.given if told else {}
-            of = " told" if told else ""
-            found["told" if told else "noise: k > 0"] = float(sp.choose_k(noise, rng=number, **given).k > 0)
-            found["k told" if told else "k right"] = float(sp.choose_k(X, rng=number, **given).k == 2)
-            found[f"coverage{of}"] = covered(X, V, given, number)
+        for given, name_of_how in (({}, ""), (how.given, ", design")):
+            figures = (
+                float(sp.choose_k(noise, rng=number, **given).k > 0),
+                float(sp.choose_k(X, rng=number, **given).k == 2),
+                covered(X, V, given, number),
+            )
+            found |= {f"{what}{name_of_how}": one for what, one in zip(FIGURES, figures, strict=True)}
         return found
 
     for name, found in call.measured("together", DEPENDENCES, one).items():
         table.rows.append([name, *shares(found, columns)])
     table.notes.append(
         f"{P} variables, none or two components of {CARD} equal loadings with the variances "
-        f"{VARIANCES[0]:g} and {VARIANCES[1]:g} beside noise of variance 1; scores and noise depend on each "
-        "other in the same way. noise: no component. told: with clusters= or block_length=. coverage: the "
-        f"share of the true nonzero loadings that the default 95 % intervals ({DRAWS} draws) contain; those "
-        "without an interval count as missed."
+        f"{VARIANCES[0]:g} and {VARIANCES[1]:g} and noise of variance 1; rows of scores and of noise are "
+        "dependent in the same way. noise: no component. design: with clusters= or block_length=. coverage: "
+        f"the share of the true nonzero loadings that the default 95 % intervals ({DRAWS} draws) contain; "
+        "those without an interval count as missed."
     )
     return table
 

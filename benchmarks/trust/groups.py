@@ -1,4 +1,4 @@
-"""Size and power of the test of equal components: ``python -m benchmarks.groups [--sets N] [--write]``.
+"""Level and power of `compare_groups`, the test of equal components.
 
 Two components of five of 20 variables, in two groups of normal rows unless the line says otherwise. The test
 of dense PCA, for comparison, permutes labels of centred rows and takes the angle between first components.
@@ -6,26 +6,22 @@ of dense PCA, for comparison, permutes labels of centred rows and takes the angl
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 from collections import Counter
 from dataclasses import dataclass
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd
 
 import spcastat as sp
-from benchmarks.report import Table, stamp, write_section
+from benchmarks.report import Table, mean_and_error
+from benchmarks.trust.sets import Call, Measured
 
 P, CARDS, VARIANCES = 20, (5, 5), (5.0, 3.0)
 DRAWS, LEVEL = 199, 0.05
 
 
 def covariance(change: str = "", variances: tuple[float, float] = VARIANCES) -> np.ndarray:
-    """Return the identity plus two components, one of them perhaps changed."""
+    """Return the identity plus two components, with `change` "swap" or "weak" in the first."""
     V = np.zeros((P, 2))
     for j in range(2):
         V[5 * j : 5 * j + 5, j] = (-1.0) ** np.arange(5) / np.sqrt(5)
@@ -103,53 +99,41 @@ def angle_rejects(X: np.ndarray, code: np.ndarray, rng: np.random.Generator) -> 
     return (1 + larger) / (DRAWS + 1) <= LEVEL
 
 
-def share(hits: list[bool]) -> str:
-    """Return a share with its standard error."""
-    mean = float(np.mean(hits))
-    return f"{mean:.2f} ({np.sqrt(mean * (1 - mean) / len(hits)):.2f})"
-
-
-def measured(case: Case, sets: int) -> list[str]:
-    """Return the line of a case."""
-    code = np.repeat([0, 1], case.rows)
-    clusters = np.arange(sum(case.rows)) // case.size if case.size > 1 else None
-    ours, as_rows, angles, named = [], [], [], Counter[str]()
-    for seed in range(sets):
-        rng = np.random.default_rng(seed)
-        X = pd.DataFrame(case.drawn(rng), columns=[f"x{j + 1}" for j in range(P)])
-        given = {"n_draws": DRAWS, "effort": "quick", "scale": False}
-        found = sp.compare_groups(X, code, 2, 5, clusters=clusters, **given)
-        ours.append(found.p_value <= LEVEL)
-        named.update(found.p_adjusted.index[(found.p_adjusted <= LEVEL).any(axis=1)])
-        angles.append(angle_rejects(X.to_numpy(), code, rng))
-        if clusters is not None:
-            as_rows.append(sp.compare_groups(X, code, 2, 5, **given).p_value <= LEVEL)
-    most = ", ".join(f"{name} {count}" for name, count in named.most_common(3)) or "none"
-    return [case.name, share(ours), share(as_rows) if as_rows else "", share(angles), most]
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Measure, print, and write the page if that is asked for."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.groups", description=__doc__)
-    parser.add_argument("--sets", type=int, default=100)
-    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/results/")
-    given = parser.parse_args(arguments)
+def groups(call: Call) -> Table:
+    """Return the shares of data sets with a small p-value, and the variables with one."""
     head = ["groups", "rejects", "clusters ignored", "angle of dense PC1 rejects", "variables named"]
-    table = Table(f"Shares of {given.sets} sets with p <= {LEVEL:g}, standard errors in brackets", head)
-    for case in CASES:
-        table.rows.append(measured(case, given.sets))
-        print(*table.rows[-1], sep=" | ", flush=True)
+    table = Table(f"Equal components: shares of data sets with p <= {LEVEL:g}", [*head, "data sets"])
+    for name, found in call.measured("groups", [case.name for case in CASES], _one_set).items():
+        rejects = [
+            mean_and_error([one[column] for one in found if column in one], 2)
+            for column in ("rejects", "clusters ignored", "angle")
+        ]
+        named = Counter(variable for one in found for variable in one["named"])
+        most = ", ".join(f"{variable} {count}" for variable, count in named.most_common(3)) or "none"
+        table.rows.append([name, *rejects, most, str(len(found))])
     table.notes.append(
-        f"{DRAWS} permutations; p of all variables and components together. Named: variables with adjusted "
-        "p <= .05 in most sets; a swap should name x5 and x11, a weak loading x1. In the first six lines "
-        "slopes are equal, so that .05 of the sets or fewer should be rejected."
+        f"{DRAWS} permutations; p of all variables and components together. Named: variables with an "
+        "adjusted p <= .05 in most sets; a swap should name x5 and x11, and a weak loading x1. In the first "
+        "six lines slopes are equal, so that .05 of the sets or fewer should be rejected."
     )
-    print(table.show(False))
-    if given.write:
-        title = f"## Are the components of groups the same?\n\n`python -m benchmarks.groups`. {stamp()}"
-        write_section("groups", f"{title}\n\n{table.show(True)}")
-    return 0
+    return table
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _one_set(name: str, number: int) -> Measured:
+    case = next(case for case in CASES if case.name == name)
+    code = np.repeat([0, 1], case.rows)
+    rng = np.random.default_rng(number)
+    X = pd.DataFrame(case.drawn(rng), columns=[f"x{j + 1}" for j in range(P)])
+    given = {"n_draws": DRAWS, "effort": "quick", "scale": False}
+    clusters = np.arange(sum(case.rows)) // case.size if case.size > 1 else None
+    found = sp.compare_groups(X, code, 2, 5, clusters=clusters, **given)
+    small = found.p_adjusted.index[(found.p_adjusted <= LEVEL).any(axis=1)]
+    measured: Measured = {
+        "rejects": float(found.p_value <= LEVEL),
+        "named": list(small),
+        "angle": float(angle_rejects(X.to_numpy(), code, rng)),
+    }
+    if clusters is not None:
+        ignored = sp.compare_groups(X, code, 2, 5, **given)
+        measured["clusters ignored"] = float(ignored.p_value <= LEVEL)
+    return measured

@@ -1,4 +1,4 @@
-"""Sparse loadings against best known fits and planted ones: ``python -m benchmarks.loadings [--write]``.
+"""Sparse loadings: best known fits of pitprops, enumeration, planted loadings, and CPU time.
 
 Planted: 21 variables, each with a loading on one of three components, and some of each component with another
 on the next ("cross-loadings"). Supports are compared with those of sparse weights of the same cardinalities.
@@ -6,21 +6,17 @@ on the next ("cross-loadings"). Supports are compared with those of sparse weigh
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-import time
+from functools import partial
 from itertools import combinations
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
 
 import spcastat as sp
-from benchmarks.report import Table, stamp, write_section
+from benchmarks.data import f1
+from benchmarks.quality.call import Call
+from benchmarks.report import Table, mean_and_error, timed
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Gram
 from spcastat.search.loading_patterns import Nonzeros, ascend, search
@@ -36,25 +32,26 @@ PLANTED = (
 )
 
 
-def known() -> Table:
-    """Return the shares of the pitprops by three seeds, with those of PCA."""
+def known(call: Call) -> Table:
+    """Return the shares of pitprops for three seeds, and those of PCA."""
     R = sp.datasets.load_pitprops()
     table = Table(
         "Pitprops, share of the total variance", ["k, card", "seed 0", "seed 1", "seed 2", "PCA", "CPU s"]
     )
     for k, card in PROPS:
-        begun = time.process_time()
-        fits = [
-            sp.sparse_loadings_cov(R, k, card, n_obs=180, rng=seed).variance.iloc[-1] for seed in range(3)
+        runs = [
+            timed(partial(sp.sparse_loadings_cov, R, k, card, n_obs=180, rng=seed)) for seed in range(3)
         ]
-        shares = [f"{fit['cumulative']:.5f}" for fit in fits]
-        seconds = (time.process_time() - begun) / 3
-        table.rows.append([f"{k}, {card}", *shares, f"{fits[0]['cumulative PCA']:.4f}", f"{seconds:.2f}"])
+        last = [fit.variance.iloc[-1] for fit, _ in runs]
+        shares = [f"{one['cumulative']:.5f}" for one in last]
+        seconds = np.mean([seconds for _, seconds in runs])
+        table.rows.append([f"{k}, {card}", *shares, f"{last[0]['cumulative PCA']:.4f}", f"{seconds:.2f}"])
     return table
 
 
-def enumerated(problems: int = 30) -> Table:
-    """Return how often the search misses the best of all supports of 2 and 3 of 6 variables."""
+def enumerated(call: Call) -> Table:
+    """Return how often the search finds the best of all supports of 2 and 3 of 6 variables."""
+    problems = 30
     missed, least = 0, 0.0
     pairs = [(a, b) for a in combinations(range(6), 2) for b in combinations(range(6), 3)]
     kept = np.zeros((len(pairs), 6, 2), dtype=bool)
@@ -84,15 +81,9 @@ def truth(rng: np.random.Generator, cross: int) -> np.ndarray:
     return P
 
 
-def overlap(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the mean F1 of the supports of matched components."""
-    A, B = (one != 0).astype(float), (other != 0).astype(float)
-    common = 2 * (A.T @ B) / (A.sum(axis=0)[:, None] + B.sum(axis=0))
-    return float(common[linear_sum_assignment(-common)].mean())
-
-
-def planted(sets: int) -> Table:
+def planted(call: Call) -> Table:
     """Return the overlap of supports with those planted."""
+    sets = 20
     head = ["loadings", "sparse loadings", "sparse weights", "varimax, cut"]
     table = Table(f"Overlap of supports with those planted (mean F1), {sets} sets", head)
     for name, noise, cross, r, n in PLANTED:
@@ -109,45 +100,20 @@ def planted(sets: int) -> Table:
             cut = A * Nonzeros(tuple(card)).support(A[None])[0]
             ours = sp.sparse_loadings_cov(R, 3, card, n_obs=n).loadings.to_numpy()
             weights = sp.spca_cov(R, 3, card, n_obs=n).loadings.to_numpy()
-            found.append((overlap(ours, P), overlap(weights, P), overlap(cut, P)))
-        means = np.mean(found, axis=0)
-        errors = np.std(found, axis=0, ddof=1) / np.sqrt(sets)
-        cells = [f"{mean:.3f} ({error:.3f})" for mean, error in zip(means, errors, strict=True)]
-        table.rows.append([f"{name}, n = {n}", *cells])
-        print(*table.rows[-1], sep=" | ", flush=True)
+            found.append((f1(ours, P), f1(weights, P), f1(cut, P)))
+        columns = zip(*found, strict=True)
+        table.rows.append([f"{name}, n = {n}", *(mean_and_error(column) for column in columns)])
     table.notes.append("Standard errors in brackets. All methods know the cardinalities.")
     return table
 
 
-def large() -> Table:
-    """Return the time for 500 variables and 8 components."""
+def large(call: Call) -> Table:
+    """Return the CPU time for 500 variables and 8 components."""
     table = Table("500 variables, 8 components", ["card", "share", "CPU s"])
     rng = np.random.default_rng(0)
     P = np.where(rng.random((500, 8)) < 0.1, rng.standard_normal((500, 8)), 0.0)
     X = rng.standard_normal((400, 8)) @ P.T + rng.standard_normal((400, 500))
     for card in (10, 20, 40):
-        begun = time.process_time()
-        fit = sp.sparse_loadings(X, 8, card, scale=True)
-        seconds = time.process_time() - begun
+        fit, seconds = timed(partial(sp.sparse_loadings, X, 8, card, scale=True))
         table.rows.append([str(card), f"{fit.variance['cumulative'].iloc[-1]:.4f}", f"{seconds:.1f}"])
     return table
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Measure, print, and write the page if that is asked for."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.loadings", description=__doc__)
-    parser.add_argument("--sets", type=int, default=20)
-    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/results/")
-    given = parser.parse_args(arguments)
-    tables = [known(), enumerated(), planted(given.sets), large()]
-    for table in tables:
-        print(table.show(False), flush=True)
-    if given.write:
-        title = f"## Sparse loadings\n\n`python -m benchmarks.loadings`. {stamp()}"
-        body = "\n\n".join(table.show(True) for table in tables)
-        write_section("loadings", f"{title}\n\n{body}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,8 @@
-"""Every public function and method, found by introspection, with a valid call of each.
+"""Every argument of every public function and method, found by introspection, with a valid call of each.
 
-What is public: the functions of ``spcastat.__all__``, of its data sets, measures, plots and tables, and the
-methods without a leading underscore of what they return. A new one, or a new argument, is found here by
-itself; if it has an argument without default for which `GOOD` has no value, `targets` says so.
+Public are the functions of ``spcastat.__all__``, of the modules of data sets, measures, plots and tables, and
+the methods without a leading underscore of the results. New functions and arguments are found automatically;
+an argument without default needs a value in `GOOD`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from typing import Any
 import pandas as pd
 
 import spcastat as sp
-from benchmarks.hostile.judges import in_pandas
-from benchmarks.hostile.values import covariance, frame
 from spcastat.argument_types import ReadOptions, RowOptions
+from tests.hostile_values import covariance, frame
 
 K = 2
 CARD = 2
 
-#: Something that works for each argument without default, and for a few with one.
+#: Valid values of the arguments without default, and of a few others.
 GOOD: dict[str, Callable[[], Any]] = {
     "data": frame,
     "S": covariance,
@@ -51,7 +50,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "spectrum": lambda: number().spectrum,
     "values": lambda: fit().contributions(),
     "correlations": lambda: fit().correlations,
-    "frequency": lambda: trusted("stability").frequency,
+    "frequency": lambda: resampled("stability").frequency,
     "threshold": lambda: 0.75,
     "errors": lambda: pd.DataFrame({"error": [1.0, 0.5], "dense": [1.0, 0.4]}),
     "certificate": lambda: certificate(),
@@ -61,8 +60,8 @@ GOOD: dict[str, Callable[[], Any]] = {
     "groups": lambda: ["x", "y"] * 6,
 }
 
-#: What a good call gives besides, by the name of the callable: few draws, so that thousands of calls are
-#: quick, and a seed, so that two calls give the same.
+#: Further arguments of valid calls by the name of the callable: few draws, and a seed, so that two calls give
+#: the same result.
 DRAWS: dict[str, dict[str, Any]] = {
     "choose": {"k": 1, "cards": [1, 2], "by": "cv", "folds": 3, "n_draws": 19, "rng": 1},
     "choose_k": {"n_draws": 19, "rng": 1},
@@ -75,7 +74,7 @@ DRAWS: dict[str, dict[str, Any]] = {
     "SpcaResult.test_loadings": {"n": 20, "rng": 1},
 }
 
-#: What a control of sparsity is given where another option is driven.
+#: Values of the controls of sparsity in calls with other options.
 CONTROL: dict[str, Any] = {"card": CARD, "t": 1.2, "penalty": 0.1, "threshold": 0.1, "variance": 0.9}
 
 
@@ -87,7 +86,7 @@ def fit() -> Any:
 
 @cache
 def fit_covariance() -> Any:
-    """Return a fit of a covariance matrix, which knows its means."""
+    """Return a fit of a covariance matrix with means."""
     return sp.spca_cov(covariance(), K, CARD, mean=[0.0] * 4)
 
 
@@ -128,8 +127,8 @@ def comparison_of_groups() -> Any:
 
 
 @cache
-def trusted(name: str) -> Any:
-    """Return what resampling by the method `name` of a fit gives."""
+def resampled(name: str) -> Any:
+    """Return the result of the resampling method `name` of a fit."""
     return getattr(fit(), name)(**DRAWS[f"SpcaResult.{name}"])
 
 
@@ -164,9 +163,9 @@ class Target:
     call : callable
         Calls it with keyword arguments.
     given : mapping
-        Other arguments of a good call, each as a function that makes it.
+        Other arguments of a valid call, each as a function that returns it.
     keyword : bool
-        Whether the argument goes by name.
+        Whether the argument is passed by name.
     """
 
     name: str
@@ -203,7 +202,7 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def results() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield what public functions return: its name and a function that makes one."""
+    """Yield the name of every class of results, and a function that makes an instance."""
     yield "SpcaResult", lambda: copy.copy(fit())
     yield "SpcaPath", path
     yield "SpcoResult", coordinates
@@ -211,10 +210,10 @@ def results() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "Summary", lambda: fit().summary()
     yield "Choice", choice
     yield "ComponentChoice", number
-    yield "Bootstrap", lambda: trusted("bootstrap")
-    yield "Stability", lambda: trusted("stability")
-    yield "SplitInference", lambda: trusted("split_inference")
-    yield "LoadingTest", lambda: trusted("test_loadings")
+    yield "Bootstrap", lambda: resampled("bootstrap")
+    yield "Stability", lambda: resampled("stability")
+    yield "SplitInference", lambda: resampled("split_inference")
+    yield "LoadingTest", lambda: resampled("test_loadings")
     yield "Certificate", certificate
     yield "Supplement", supplement
     yield "SpcoPath", lambda: coordinates().path([0.3, 0.6])
@@ -226,13 +225,13 @@ def results() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def methods() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the name of every public method of a result, bound to a good one."""
+    """Yield the name of every public method of a result, bound to a valid result."""
     for name, make in results():
         kind = type(make())
         for attribute, _ in inspect.getmembers(kind, callable):
             home = next((base for base in kind.__mro__ if attribute in vars(base)), object)
-            own = home.__module__.partition(".")[0] == "spcastat"
-            if own and (not attribute.startswith("_") or attribute == "__getitem__"):
+            ours = home.__module__.partition(".")[0] == "spcastat"
+            if ours and (not attribute.startswith("_") or attribute == "__getitem__"):
                 if isinstance(inspect.getattr_static(kind, attribute), classmethod):
                     continue  # SpcaResult.of, which the package itself calls
                 method = getattr(make(), attribute)
@@ -271,7 +270,7 @@ def targets() -> Iterator[Target]:
 
 
 def _further(name: str, parameters: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
-    """Return what a good call gives besides the arguments without default."""
+    """Return the arguments of a valid call that have a default."""
     first = {"data": GOOD["data"]} if "data_or_formula" in parameters else {}
     if "data_or_formula" in parameters and name in ("spca", "spca_path", "spco", "sparse_loadings"):
         first["k"] = GOOD["k"]
@@ -295,7 +294,7 @@ def _further(name: str, parameters: Mapping[str, Any]) -> dict[str, Callable[[],
 
 
 def _of_the_data() -> Iterator[Target]:
-    """Yield the options that describe the data, which are no named parameters of the functions."""
+    """Yield the options that describe the data, which signatures do not name."""
     fitting = {"data": GOOD["data"], "k": GOOD["k"], "card": GOOD["card"]}
     for key in RowOptions.__annotations__:
         formula = {"formula": lambda: "~ a + b + c"} if key in ("context", "categorical") else {}
@@ -307,7 +306,7 @@ def _of_the_data() -> Iterator[Target]:
 
 
 def _options() -> Iterator[Target]:
-    """Yield the options of every method that are no argument of `spca` by name, for one method each."""
+    """Yield the options of methods that the signature of `spca` does not name, for one method each."""
     from spcastat.fit.method_table import SOLVERS
 
     named = inspect.signature(sp.spca).parameters
@@ -325,7 +324,7 @@ def _options() -> Iterator[Target]:
 
 
 def _estimator() -> Iterator[Target]:
-    """Yield the parameters of the estimator, which are looked at when it is fitted."""
+    """Yield the parameters of the estimator, which it checks when it is fitted."""
     try:
         from spcastat.sklearn import SparsePCA
     except ImportError:
@@ -337,10 +336,3 @@ def _estimator() -> Iterator[Target]:
             return SparsePCA(**{**good, **given}).fit(frame())
 
         yield Target(f"SparsePCA({name})", name, call)
-
-
-def plain(value: Any) -> Any:
-    """Return numbers, text and frames of a result, to compare two calls by."""
-    if isinstance(loadings := in_pandas(getattr(value, "loadings", None)), pd.DataFrame):
-        return loadings.to_numpy()
-    return value

@@ -14,26 +14,16 @@ import numpy as np
 from scipy import sparse
 
 import spcastat as sp
-from benchmarks.defaults import known
-from benchmarks.defaults.cells import correlation
+from benchmarks.data import correlation, expression, planted, real_rows, tall
+from benchmarks.quality import known
 from benchmarks.report import Table
-from benchmarks.speed.data import expression, planted, tall
 from spcastat.search.climbing import EFFORTS
 
 FILE = Path(__file__).with_name("large_known.json")
-#: Name of the runs of `among_candidates`.
-CANDIDATES = "candidates"
 #: The other methods with cardinalities whose objective must not be larger.
 CHEAP = ("greedy", "bcd-l0", "empca", "gpower-l0")
-#: Real data -> file.
-REAL = {
-    "colon": "micro_alon.npz",
-    "khan": "micro_khan.npz",
-    "leukemia": "micro_golub.npz",
-    "KOS": "text_kos.npz",
-    "NIPS": "text_nips_uci_subset.npz",
-    "mnist": "mnist_t10k.npz",
-}
+#: Real data whose rows are taken.
+REAL = ("colon", "khan", "leukemia", "KOS", "NIPS", "mnist")
 #: "data", "data raw" -> "k x card" for wide data; data are standardised but for "raw".
 WIDE = {
     "colon": "5x10 10x20 20x50",
@@ -78,7 +68,7 @@ MANY = {
     "autoregressive 300 x 250": "10x10 20x12",
     "expression 100 x 400": "8x12 15x20",
 }
-#: Cells of the two other objectives.
+#: Cells with the two other objectives as well.
 OTHERS = (("colon", 10, 20), ("KOS", 6, 50), ("weak 400 x 12000", 5, 20), ("communities", 10, 8))
 
 
@@ -127,15 +117,12 @@ def cells() -> list[Cell]:
 
 @lru_cache(8)
 def data_of(name: str, wide: bool, folder: Path | None) -> Any:
-    """Return the rows of wide data, or a covariance matrix; None where a file is not at hand."""
+    """Return the rows of wide data, or a covariance matrix; None if a file is not in the folder."""
     first, *size = name.removesuffix(" raw").split()
     if first in REAL and (wide or first == "mnist"):
-        path = None if folder is None else folder / REAL[first]
-        if path is None or not path.exists():
-            return None
-        if path.name.startswith("text"):
-            return sparse.load_npz(path).astype(float).tocsr()
-        X = np.load(path)["X"].astype(float)
+        X = real_rows(first, folder)
+        if X is None or sparse.issparse(X):
+            return X
     elif first in ("planted", "noise", "weak", "autoregressive", "expression", "sparse"):
         X = _drawn(first, int(size[0]), int(size[-1]))
     elif first == "tall":
@@ -173,8 +160,6 @@ def reached(cell: Cell, data: Any, run: str, seed: int) -> float:
         options = {"objective": cell.objective, "effort": run, "rng": seed}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if run == CANDIDATES:
-            return among_candidates(cell, data)
         if cell.wide:
             fit = sp.spca(data, cell.k, cell.card, scale=not cell.data.endswith(" raw"), **options)
         else:
@@ -182,45 +167,15 @@ def reached(cell: Cell, data: Any, run: str, seed: int) -> float:
     return float(fit.measure(cell.objective))
 
 
-def among_candidates(cell: Cell, data: Any, count: int = 1000) -> float:
-    """Return the share that thorough searches among the best `count` variables of wide data reach.
-
-    The candidates are the supports of the last fit, at first of the plain call, and the variables with the
-    largest covariances with one of its scores. The search is repeated until the share no longer rises.
-    """
-    options: dict[str, Any] = {"objective": cell.objective, "scale": not cell.data.endswith(" raw")}
-    X = data.tocsc() if sparse.issparse(data) else data
-    squares = X.power(2) if sparse.issparse(X) else X**2
-    variances = np.asarray(squares.mean(axis=0)).ravel() - np.asarray(X.mean(axis=0)).ravel() ** 2
-    units = np.sqrt(np.where(variances > 0.0, variances, np.inf)) if options["scale"] else np.ones(X.shape[1])
-    total = variances / units**2
-    V = sp.spca(data, cell.k, cell.card, **options).loadings.to_numpy()
-    best = 0.0
-    while True:
-        scores = X @ (V / units[:, None])
-        scores -= scores.mean(axis=0)
-        pull = np.abs(X.T @ scores) / units[:, None] / np.linalg.norm(scores, axis=0)
-        pull[V.any(axis=1)] = np.inf
-        J = np.sort(np.argsort(-pull.max(axis=1), kind="stable")[:count])
-        fit = sp.spca(X[:, J], cell.k, cell.card, effort="thorough", **options)
-        share = float(fit.measure(cell.objective)) * float(total[J].sum() / total.sum())
-        if share <= best * (1.0 + known.RISE):
-            return best
-        best = share
-        V = np.zeros(V.shape)
-        V[J] = fit.loadings.to_numpy()
-
-
 def measured(
     folder: Path | None, efforts: tuple[str, ...], seeds: int, only: str, done: Path | None, only_done: bool
-) -> known.Ran:
-    """Make the runs that are missing, those that take least first, and store better values than known.
+) -> known.Runs:
+    """Make the runs that are missing, the fastest first, and store values better than the best known.
 
-    The order is that of the efforts, with the other methods after two of them; within an effort that of
-    the seconds of the one before it. Further seeds of the thorough search come last, and searches among
-    candidates.
+    The order is that of the efforts, with the other methods after two of them, and within an effort that of
+    the seconds with the last effort. More seeds of the thorough search come last.
     """
-    ran = known.Ran(done)
+    ran = known.Runs(done)
     for (key, *_), (value, _) in ran.found.items():
         known.improve({key: value}, FILE)
     if only_done:
@@ -228,13 +183,13 @@ def measured(
     some = [cell for cell in cells() if only in cell.key]
     runs = [(run, 0) for run in (*efforts[:2], *CHEAP, *efforts[2:])]
     runs += [("thorough", seed) for seed in range(1, 1 + seeds)]
-    for run, seed in [*runs, *([(CANDIDATES, 0)] if seeds else [])]:
+    for run, seed in runs:
         for cell in some:
-            if (cell.key, run, seed) in ran.found or (run == CANDIDATES and not cell.wide):
+            if (cell.key, run, seed) in ran.found:
                 continue
             data = data_of(cell.data, cell.wide, folder)
             if data is not None:
-                value, took = ran.timed((cell.key, run, seed), partial(reached, cell, data, run, seed))
+                value, took = ran.measure((cell.key, run, seed), partial(reached, cell, data, run, seed))
                 known.improve({cell.key: value}, FILE)
                 print(f"{cell.key}, {run}: {value:.7f}, {took:.2f} s", flush=True)
         if run in efforts:
@@ -295,7 +250,7 @@ def tables(
             single.rows.append([*row, f"{best[cell.key]:.7f}"])
     single.notes.append(
         "Single runs with one seed on two processors shared with up to twenty other programs, which "
-        "increases CPU seconds. Best known: the best of these and of all earlier runs, a lower bound on the "
-        "optimum."
+        "increases CPU seconds. Best known: the largest value of these runs and of "
+        "benchmarks/quality/large_known.json, a lower bound on the optimum."
     )
     return [summary, single]

@@ -1,8 +1,6 @@
-"""Invalid and unusual values, which are passed to every public argument.
+"""Invalid and unusual values, which `test_hostile.py` passes to every public argument.
 
-Each value is made again for each call, as some can be used only once. Where one that looks strange means a
-plain one, as ``np.int64(2)`` means 2, `plain` says which: a call that takes the one gives what it gives
-for the other.
+Each value is made for each call, as some can be used only once.
 """
 
 from __future__ import annotations
@@ -21,21 +19,18 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sps
 
-#: There is no plain value of the same meaning.
-NOTHING = object()
-
 
 @dataclass(frozen=True)
 class Value:
-    """A value to drive an argument with.
+    """A value for an argument.
 
     Attributes
     ----------
     name : str
     make : callable
-        Makes it.
+        Returns the value.
     plain : callable or None
-        Returns the plain value of the same meaning, where there is one.
+        Returns the ordinary value that means the same, if there is one: 2 for ``np.int64(2)``.
     """
 
     name: str
@@ -51,7 +46,7 @@ class Unprintable:
 
 
 class Undecided:
-    """An object without truth value, comparison, length and hash, as an array in a condition has none."""
+    """An object without truth value, comparison, length and hash."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -66,7 +61,7 @@ class Undecided:
 
 
 class Pretender:
-    """An object that says it is an array and fails when it is asked for one."""
+    """An object whose conversion to an array fails."""
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise RuntimeError("no array")
@@ -80,12 +75,12 @@ class Anything:
 
 
 def numbers(n: int = 12, p: int = 4) -> np.ndarray:
-    """Return normal numbers of shape (n, p), the same ones each time."""
+    """Return normal numbers of shape (n, p), the same in each call."""
     return np.random.default_rng(1).standard_normal((n, p)) * np.arange(1.0, p + 1)
 
 
 def frame(n: int = 12, columns: Any = ("a", "b", "c", "d")) -> pd.DataFrame:
-    """Return them under labels."""
+    """Return these numbers as a data frame."""
     names = list(columns)
     return pd.DataFrame(numbers(n, len(names)), columns=pd.Index(names, tupleize_cols=False))
 
@@ -126,10 +121,6 @@ def closed_file() -> io.BytesIO:
     handle = io.BytesIO(b"text")
     handle.close()
     return handle
-
-
-def _plain_rows() -> np.ndarray:
-    return numbers()
 
 
 _STRUCTURED = np.dtype([("a", float), ("b", float)])
@@ -250,25 +241,25 @@ ARRAYS = [
     Value("durations", lambda: np.arange(12).astype("m8[s]")),
     Value("complex array", lambda: numbers() + 1j),
     Value("masked array", masked),
-    Value("rows", lambda: numbers(), _plain_rows),
+    Value("rows", lambda: numbers(), numbers),
     Value(
         "float16 rows",
         lambda: numbers().astype(np.float16),
         lambda: numbers().astype(np.float16).astype(float),
     ),
-    Value("longdouble rows", lambda: numbers().astype(np.longdouble), _plain_rows),
-    Value("big-endian rows", lambda: numbers().astype(">f8"), _plain_rows),
-    Value("non-contiguous rows", lambda: np.repeat(numbers(), 2, axis=0)[::2], _plain_rows),
-    Value("reversed rows", lambda: numbers()[::-1][::-1], _plain_rows),
-    Value("read-only rows", locked, _plain_rows),
-    Value("matrix", lambda: np.matrix(numbers()), _plain_rows),
+    Value("longdouble rows", lambda: numbers().astype(np.longdouble), numbers),
+    Value("big-endian rows", lambda: numbers().astype(">f8"), numbers),
+    Value("non-contiguous rows", lambda: np.repeat(numbers(), 2, axis=0)[::2], numbers),
+    Value("reversed rows", lambda: numbers()[::-1][::-1], numbers),
+    Value("read-only rows", locked, numbers),
+    Value("matrix", lambda: np.matrix(numbers()), numbers),
     Value("nan rows", lambda: np.full((4, 3), np.nan)),
     Value("rows * 1e307", lambda: numbers() * 1e307),
     Value("S * 1e307", lambda: covariance().to_numpy() * 1e307),
     Value("S * 1e-320", lambda: covariance().to_numpy() * 1e-320),
     Value("constant rows", lambda: np.ones((5, 3))),
-    Value("sparse", lambda: sps.csr_array(numbers()), _plain_rows),
-    Value("sparse coo", lambda: sps.coo_matrix(numbers()), _plain_rows),
+    Value("sparse", lambda: sps.csr_array(numbers()), numbers),
+    Value("sparse coo", lambda: sps.coo_matrix(numbers()), numbers),
     Value("1-d sparse", lambda: sps.coo_array(np.arange(3.0))),
 ]
 

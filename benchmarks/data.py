@@ -1,15 +1,89 @@
-"""Simulated data of the shapes that are timed, and the support score."""
+"""Data of the benchmarks: files of real data, those of scikit-learn, simulated data; F1 of supports."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import scipy.sparse
+
+from spcastat.datasets import load_pitprops
+
+#: Data set -> its file in the folder of real data (``--data``).
+FILES = {
+    "colon": "micro_alon.npz",
+    "alon": "micro_alon.npz",
+    "khan": "micro_khan.npz",
+    "leukemia": "micro_golub.npz",
+    "mnist": "mnist_t10k.npz",
+    "KOS": "text_kos.npz",
+    "NIPS": "text_nips_uci_subset.npz",
+    "communities": "uci_communities.csv",
+    "dermatology": "uci_dermatology.csv",
+    "glass": "uci_glass.csv",
+    "segment": "uci_segment.csv",
+    "letter": "uci_letter.csv",
+    "pendigits": "uci_pendigits.csv",
+    "page blocks": "uci_page_blocks.csv",
+}
+#: Data set -> its name in scikit-learn.
+OF_SKLEARN = {"wine": "wine", "breast cancer": "breast_cancer", "diabetes": "diabetes", "digits": "digits"}
+#: Correlation matrices have at most so many variables, those of largest variance.
+MOST_VARIABLES = 500
 
 COMPONENTS = 3
 #: Standard deviations of the planted scores; the noise has 1.
 STRENGTHS = (12.0, 10.0, 8.0)
 #: Documents that are drawn at once.
 DOCUMENTS = 10_000
+
+
+def file_of(name: str, folder: Path | None) -> Path | None:
+    """Return the path of a data set, or of a file by its name, in the folder; None if it is not there."""
+    path = None if folder is None else folder / FILES.get(name, name)
+    return path if path is not None and path.exists() else None
+
+
+def real_rows(name: str, folder: Path | None) -> Any:
+    """Return the rows of a data set, shape (n, p): a sparse array of word counts, an array of all others.
+
+    None if the file is not in the folder. The class, the last column of most UCI data sets, is left out;
+    values that are no numbers are NaN.
+    """
+    if name in OF_SKLEARN:
+        from sklearn import datasets
+
+        return np.asarray(getattr(datasets, f"load_{OF_SKLEARN[name]}")().data, dtype=float)
+    path = file_of(name, folder)
+    if path is None:
+        return None
+    if path.name.startswith("text"):
+        return scipy.sparse.csr_array(scipy.sparse.load_npz(path)).astype(float)
+    if path.suffix == ".npz":
+        return np.load(path)["X"].astype(float)
+    frame = pd.read_csv(path)
+    variables = frame if name == "communities" else frame.iloc[:, :-1]
+    return variables.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
+
+
+def correlation(name: str, folder: Path | None) -> np.ndarray | None:
+    """Return the correlation matrix of a data set, None if its file is not in the folder.
+
+    Rows with missing values and constant columns are left out, and of more than MOST_VARIABLES columns all
+    but those of largest variance.
+    """
+    if name == "pitprops":
+        return load_pitprops().to_numpy().copy()
+    X = real_rows(name, folder)
+    if X is None:
+        return None
+    X = X[np.isfinite(X).all(axis=1)]
+    X = X[:, X.std(axis=0) > 1e-10 * np.abs(X).max(axis=0)]
+    if X.shape[1] > MOST_VARIABLES:
+        X = X[:, np.sort(np.argsort(-X.var(axis=0), kind="stable")[:MOST_VARIABLES])]
+    return np.corrcoef(X, rowvar=False)
 
 
 def planted(
@@ -63,14 +137,14 @@ def counts(n: int, p: int, nonzeros: float, seed: int = 0) -> scipy.sparse.csr_a
     """Return counts of words in documents.
 
     Frequencies fall as 1 / (rank + 30); every second document has one of eight topics, which gives a sixth
-    of its words. Drawn in blocks, so that nothing beside the matrix is large.
+    of its words. Drawn in blocks, so that nothing but the matrix is large.
 
     Parameters
     ----------
     n, p : int
         Documents and words.
     nonzeros : float
-        About how many there shall be.
+        Approximate number of nonzeros.
 
     Returns
     -------

@@ -1,1 +1,0 @@
-"""How close the default search comes to the best known fits on real correlation matrices."""

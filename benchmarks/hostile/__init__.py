@@ -1,1 +1,0 @@
-"""Thousands of hostile calls, each judged: right, refused, wrong, foreign or hang."""
