@@ -345,6 +345,33 @@ FIGURES = (
         "ax = sp.compare(fits).plot()",
     ),
     Figure(
+        "sparse-loadings",
+        "Sparse loadings of a questionnaire",
+        "questionnaire",
+        "Sparse loadings: the component that each item reflects. Bars are bootstrap intervals, in grey if "
+        "they contain zero.",
+        "fit = sp.sparse_loadings(df, k=5, card=6, scale=True)\n"
+        "intervals = fit.bootstrap(99).conf_int()\n"
+        "ax = fit.plot_loadings(sections=[name[:-1] for name in df.columns], intervals=intervals)",
+    ),
+    Figure(
+        "sparse-loadings-biplot",
+        "Biplot of sparse loadings",
+        "sklearn wine",
+        "Scores of sparse loadings are uncorrelated; arrows are the correlations of variables with the "
+        "scores, or zero.",
+        "fit = sp.sparse_loadings(df, k=2, card=7, scale=True)\n"
+        'ax = fit.biplot(groups=group, outline="normal")',
+    ),
+    Figure(
+        "slopes",
+        "Components in groups of rows",
+        "sklearn wine",
+        "Slopes of the variables on common components in three groups, with 95 % intervals. Stars mark "
+        "variables whose slopes differ, adjusted for all variables and components.",
+        "found = sp.compare_groups(df, group, k=2, card=4, scale=True)\nax = found.plot()",
+    ),
+    Figure(
         "reconstruction",
         "Reconstruction error",
         "cells",

@@ -153,6 +153,15 @@ class RowOptions(ReadOptions, total=False):
     passes: int | None
 
 
+class LoadingsOptions(RowOptions, total=False):
+    """Further keywords of sparse_loadings()."""
+
+    weights_are: WeightsAre
+    clusters: ByRow | None
+    strata: ByRow | None
+    block_length: int | Literal["auto"] | None
+
+
 class MatrixOptions(TypedDict, total=False):
     """What is known of a covariance matrix, in functions that take rows or a matrix."""
 

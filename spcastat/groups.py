@@ -12,24 +12,23 @@ from spcastat.api import spca
 from spcastat.argument_types import ByRow, Card, Effort, MethodName, Objective, Progress, Rng, Table, Vector
 from spcastat.assess.draws import seed_of, workers
 from spcastat.assess.group_slopes import centred, compare, own_directions
-from spcastat.config import elements, listed, nearest, one_of, plural, shown, whole_number
+from spcastat.config import listed, one_of, plural, shown, whole_number
 from spcastat.errors import (
     ConstantColumnError,
     DataError,
     MissingValuesError,
     NoRowsError,
     OptionError,
-    ShapeError,
     TooFewRowsError,
 )
 from spcastat.fit.inputs import Source, open_rows, table_and_formula
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening
-from spcastat.reading.checks import aligned
+from spcastat.reading import frames
 from spcastat.reading.covariance import looks_like_covariance
-from spcastat.reading.design import ReadOptions as Reading
-from spcastat.reading.frames import open_table
+from spcastat.reading.design import ReadOptions
+from spcastat.reading.row_design import label_numbers, take_labels
 from spcastat.results.groups import GroupComparison
 from spcastat.streams.opening import open_stream, read_whole
 
@@ -181,8 +180,8 @@ def compare_groups(
         For fewer than two groups, clusters in several groups, and ``na="em"``.
     TooFewRowsError
         If a group has fewer rows than a component has variables, or fewer than 3 rows or clusters.
-    ShapeError
-        If `groups` or `clusters` do not match the rows.
+    RowGroupsError
+        If `groups` or `clusters` do not match the rows, or, with ``na="raise"``, if a label is missing.
     MissingValuesError
         For missing values with ``na="raise"``.
 
@@ -220,18 +219,19 @@ def compare_groups(
                 "impute the rows first (spca(data, ..., na='em').imputed) and treat p as approximate."
             )
         one_of("na", na, ("raise", "drop"))
-        table, of_row = _with_columns(data, {"groups": groups, "clusters": clusters})
-        kept = _known(of_row, na)
-        reading = Reading(formula, context, None, na, categorical)
-        source, names = _read(table, kept, reading, scale)
+        table = _table_of(data)
+        names = table.index
+        table, labels = take_labels(table, groups, "groups")
+        table, units = take_labels(table, clusters, "clusters")
+        assert labels is not None
+        kept = _known({"groups": labels, "clusters": units}, na)
+        source = _read(table, kept, ReadOptions(formula, context, None, na, categorical), scale)
         assert source.index is not None
         places = source.index.to_numpy()
-        group = of_row["groups"][places].remove_unused_categories()
+        group = labels[places].remove_unused_categories()
         code = np.asarray(group.codes, dtype=int)
         _require_groups(group)
-        unit = None
-        if of_row["clusters"] is not None:
-            unit = _clusters(of_row["clusters"][places], group)
+        unit = None if units is None else _clusters(units[places], group)
         Z = pd.DataFrame(_within(source, code, scale), names[places], source.spec.columns)
         how: Any = {"method": method, "objective": objective, "effort": effort, "rng": seed}
         fit = spca(Z, k, card, scale=None if scale is None else False, **how)
@@ -244,15 +244,15 @@ def compare_groups(
     return GroupComparison(fit, _table(Z.to_numpy(), W, code, fit, categories), found, categories, count)
 
 
-def _with_columns(data: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the data without the columns that are named, and the values of every option as Categorical."""
+def _table_of(data: Any) -> frames.Table:
+    """Return dense rows in memory as a table."""
     data = read_whole(data)
     if is_sparse(data):
         raise OptionError(
             "A sparse matrix was given to compare_groups(), which centres rows within groups; give a dense "
             "table, such as X.toarray()."
         )
-    if open_stream(data, Reading()) is not None:
+    if open_stream(data, ReadOptions()) is not None:
         raise NoRowsError(
             "The rows given to compare_groups() come in chunks, and it permutes rows in memory; give a "
             "sample of them as a data frame."
@@ -262,85 +262,60 @@ def _with_columns(data: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, A
             "A covariance matrix was given to compare_groups(), which permutes rows; give the rows of all "
             "groups."
         )
-    table = open_table(data)
-    frame = pd.DataFrame(table.values, columns=table.columns).set_axis(table.index)
-    found: dict[str, Any] = {}
-    for option, value in given.items():
-        values = _named(frame, value, option, table.named) if isinstance(value, str) else value
-        found[option] = None if value is None else _values(values, frame.index, option)
-    named = [value for value in given.values() if isinstance(value, str) and table.named]
-    return frame.drop(columns=[name for name in named if name in frame.columns]), found
+    return frames.open_table(data)
 
 
-def _named(frame: pd.DataFrame, name: str, option: str, has_names: bool) -> Any:
-    """Return the values of a column, or the row labels if these have the name."""
-    if has_names and name in frame.columns:
-        return frame[name].array
-    if name == frame.index.name:
-        return frame.index
-    raise OptionError(
-        f"{option}={shown(name)} is not a column of the data; give a column, or the values themselves, one "
-        f"for each row.{nearest(name, map(str, frame.columns))}"
-    )
+def _known(of_row: Mapping[str, pd.Categorical | None], na: str) -> np.ndarray:
+    """Return the places of the rows whose labels are known; raise RowGroupsError if all must be."""
+    given = {option: labels for option, labels in of_row.items() if labels is not None}
+    if na == "raise":
+        for option, labels in given.items():
+            label_numbers(labels, option)
+    return np.flatnonzero(np.all([labels.codes >= 0 for labels in given.values()], axis=0))
 
 
-def _values(values: Any, index: pd.Index, option: str) -> pd.Categorical:
-    """Return the values of the rows, in the order of the data; their categories in their order."""
-    if isinstance(values, pd.Series):
-        values = aligned(values, index, option, "rows", error=ShapeError).array
-    if isinstance(values, pd.Index):
-        values = values.array
-    if not isinstance(values, pd.api.extensions.ExtensionArray):
-        values = elements(values, len(index) + 1)
-    if len(values) != len(index):
-        raise ShapeError(
-            f"{option} has {plural(len(values), 'value')} for {plural(len(index), 'row')}; give one each."
-        )
-    if isinstance(values, pd.Categorical):
-        return values
-    return pd.Categorical(values, categories=pd.unique(pd.Series(values).dropna()))
-
-
-def _known(of_row: Mapping[str, Any], na: str) -> np.ndarray:
-    """Return the rows whose group and cluster are known; raise MissingValuesError if all must be."""
-    missing = {name: np.asarray(one.codes < 0) for name, one in of_row.items() if one is not None}
-    for name, is_missing in missing.items():
-        if na == "raise" and is_missing.any():
-            raise MissingValuesError(
-                f"{name} has {plural(int(is_missing.sum()), 'missing value')}; give all, or na='drop', which "
-                "leaves out such rows."
-            )
-    return np.flatnonzero(~np.any(list(missing.values()), axis=0))
-
-
-def _read(frame: pd.DataFrame, kept: np.ndarray, reading: Reading, scale: Any) -> tuple[Source, pd.Index]:
-    """Return the rows as read, labelled by their positions in `frame`, and the labels of `frame`."""
-    numbered = frame.reset_index(drop=True).iloc[kept]
+def _read(table: frames.Table, kept: np.ndarray, reading: ReadOptions, scale: Any) -> Source:
+    """Return the rows at the places `kept`, labelled by these."""
     if isinstance(scale, str):
         raise OptionError(f"scale={shown(scale)} was given; give True, False, or one number for each column.")
     by = scale if scale is not None and not isinstance(scale, (bool, np.bool_)) else False
-    source = open_rows(numbered, reading, True, by, certain=True).source("")
+    numbered = pd.DataFrame(table.values, columns=table.columns).reset_index(drop=True).iloc[kept]
+    try:
+        source = open_rows(numbered, reading, True, by, certain=True).source("")
+    except MissingValuesError as error:  # whose advice is na='em'
+        raise MissingValuesError(
+            "The variables have missing values, and compare_groups() permutes complete rows; give na='drop', "
+            "which leaves out incomplete rows, or leave out the columns with most missing values."
+        ) from error
     if source.spec.partial is not None:
         raise OptionError(
             f"formula={shown(reading.formula)} has covariates, and residuals cannot be permuted like rows; "
             "leave out what follows the bar."
         )
-    return source, frame.index
+    return source
+
+
+def _label(labels: pd.Categorical, number: Any) -> str:
+    """Return the label with a number, for messages."""
+    return shown(labels.categories.tolist()[int(number)])
 
 
 def _require_groups(group: pd.Categorical) -> None:
     """Raise OptionError for fewer than two groups, TooFewRowsError for groups of very few rows."""
     if len(group.categories) < 2:
         raise OptionError(
-            f"groups has {plural(len(group.categories), 'different value')} ({listed(group.categories)}); "
-            "a comparison needs two groups or more."
+            f"groups has {plural(len(group.categories), 'different value')} "
+            f"({listed(group.categories.tolist())}); a comparison needs two groups or more."
         )
-    sizes = np.bincount(group.codes)
-    if sizes.min() < FEWEST:
-        small = group.categories[int(sizes.argmin())]
+    _require_several(np.bincount(group.codes), group, "row")
+
+
+def _require_several(counts: np.ndarray, group: pd.Categorical, unit: str) -> None:
+    """Raise TooFewRowsError if a group has very few rows or clusters."""
+    if counts.min() < FEWEST:
         raise TooFewRowsError(
-            f"group {shown(small)} has {plural(int(sizes.min()), 'row')}, and a group needs {FEWEST} at "
-            "least; leave it out, or merge it with another."
+            f"group {_label(group, counts.argmin())} has {plural(int(counts.min()), unit)}, and a group "
+            f"needs {FEWEST} at least; leave it out, or merge it with another."
         )
 
 
@@ -349,19 +324,13 @@ def _clusters(values: pd.Categorical, group: pd.Categorical) -> np.ndarray:
     values = values.remove_unused_categories()
     unit = np.asarray(values.codes, dtype=int)
     pairs = pd.DataFrame({"unit": unit, "group": group.codes}).drop_duplicates()
-    if pairs["unit"].duplicated().any():
-        name = values.categories[int(pairs["unit"][pairs["unit"].duplicated()].iloc[0])]
+    twice = pairs["unit"][pairs["unit"].duplicated()]
+    if len(twice):
         raise OptionError(
-            f"cluster {shown(name)} has rows in more than one group; labels of whole clusters are permuted, "
-            "so that each must lie in one group."
+            f"cluster {_label(values, twice.iloc[0])} has rows in more than one group; labels of whole "
+            "clusters are permuted, so that each must lie in one group."
         )
-    counts = np.bincount(pairs["group"])
-    if counts.min() < FEWEST:
-        small = group.categories[int(counts.argmin())]
-        raise TooFewRowsError(
-            f"group {shown(small)} has {plural(int(counts.min()), 'cluster')}, and a group needs {FEWEST} at "
-            "least; leave it out, or merge it with another."
-        )
+    _require_several(np.bincount(pairs["group"]), group, "cluster")
     return unit
 
 
@@ -385,9 +354,9 @@ def _require_rows(group: pd.Categorical, card: pd.Series) -> None:
     """Raise TooFewRowsError if a group has fewer rows than a component has variables."""
     sizes = np.bincount(group.codes)
     if sizes.min() < card.max():
-        small, name = group.categories[int(sizes.argmin())], card.index[int(card.to_numpy().argmax())]
+        name = card.index[int(card.to_numpy().argmax())]
         raise TooFewRowsError(
-            f"group {shown(small)} has {plural(int(sizes.min()), 'row')}, and {name} has "
+            f"group {_label(group, sizes.argmin())} has {plural(int(sizes.min()), 'row')}, and {name} has "
             f"{plural(int(card.max()), 'variable')}; leave the group out, or give a smaller card."
         )
 
@@ -400,8 +369,8 @@ def _require_variation(T: np.ndarray, code: np.ndarray, group: pd.Categorical, n
     if still.any():
         g, j = (int(place[0]) for place in np.nonzero(still))
         raise DataError(
-            f"{names[j]} does not vary in group {shown(group.categories[g])}, so that it has no slopes "
-            "there; leave the group out."
+            f"{names[j]} does not vary in group {_label(group, g)}, so that it has no slopes there; leave "
+            "the group out."
         )
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from spcastat.argument_types import (
     Card,
     Labels,
+    LoadingsOptions,
     Missing,
     Progress,
     Rng,
-    RowOptions,
     Rows,
     Scale,
     Vector,
 )
-from spcastat.config import nearest
+from spcastat.config import listed, nearest
 from spcastat.errors import UnknownOptionError
 from spcastat.fit.inputs import (
     Opened,
@@ -26,8 +26,8 @@ from spcastat.fit.inputs import (
 )
 from spcastat.fit.sparse_loadings import fitted, requested
 from spcastat.progress import listening
-from spcastat.reading.design import ReadOptions as Reading
-from spcastat.results.call import Call, call_text
+from spcastat.reading.design import ReadOptions
+from spcastat.results.call import READING, Call, call_text
 from spcastat.results.loadings import SparseLoadings
 from spcastat.results.other_names import arguments_of, refuse_other_names
 
@@ -54,7 +54,7 @@ def sparse_loadings(
     n_init: int | None = None,
     rng: Rng = None,
     progress: Progress = None,
-    **options: Unpack[RowOptions],
+    **options: Unpack[LoadingsOptions],
 ) -> SparseLoadings: ...
 @overload
 def sparse_loadings(
@@ -72,7 +72,7 @@ def sparse_loadings(
     n_init: int | None = None,
     rng: Rng = None,
     progress: Progress = None,
-    **options: Unpack[RowOptions],
+    **options: Unpack[LoadingsOptions],
 ) -> SparseLoadings: ...
 @overload
 def sparse_loadings(
@@ -89,7 +89,7 @@ def sparse_loadings(
     n_init: int | None = None,
     rng: Rng = None,
     progress: Progress = None,
-    **options: Unpack[RowOptions],
+    **options: Unpack[LoadingsOptions],
 ) -> SparseLoadings: ...
 def sparse_loadings(
     data_or_formula: Any = None,
@@ -147,13 +147,22 @@ def sparse_loadings(
         Seed of the random rotations. None uses a fixed seed.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
-    **options
-        Options of the data: `center`, `blocks`, `categorical`, `context`, `k_em` and `passes` of
-        :func:`spca`.
 
     Returns
     -------
     SparseLoadings
+
+    Other Parameters
+    ----------------
+    clusters, strata : str or array-like of shape (n,), optional
+        Labels of the rows that belong together, and of the strata of the sample. They do not change the
+        loadings: `bootstrap` draws whole clusters within strata. See :func:`spca`.
+    block_length : int or "auto", optional
+        For rows in the order of time: `bootstrap` draws blocks of so many rows. See :func:`spca`.
+    weights_are : {"frequency", "sampling"}
+        What `weights` are. See :func:`spca`.
+    center, blocks, categorical, context, k_em, passes
+        See :func:`spca`.
 
     Raises
     ------
@@ -188,19 +197,15 @@ def sparse_loadings(
     with listening(progress):
         data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula)
         refuse_other_names("sparse_loadings", options)
-        known = arguments_of(sparse_loadings, RowOptions)
+        known = arguments_of(sparse_loadings, LoadingsOptions)
         for name in options:
             if name not in known:
                 hint = nearest(name, sorted(known))
-                raise UnknownOptionError(f"sparse_loadings() has no argument {name}=.{hint}")
-        reading = Reading(
-            formula,
-            options.get("context"),
-            weights,
-            na,
-            options.get("categorical", "refuse"),
-            options.get("k_em"),
-        )
+                raise UnknownOptionError(
+                    f"sparse_loadings() has no argument {name}=; it has {listed(sorted(known), 40)}.{hint}"
+                )
+        read = {name: options[name] for name in READING if name in options}
+        reading = ReadOptions(formula=formula, weights=weights, na=na, **read)
         rank = k if isinstance(k, int) and k > 0 else 1
         entered = open_rows(data, reading, options.get("center", True), scale, rank, options.get("blocks"))
         entered = entered.with_passes(options.get("passes"))
@@ -299,5 +304,4 @@ def _fitted(
     warn_of_unequal_variances(source, described["scale"])
     names = ("k", "card", "total", "variance", "n_init", "rng")
     call = Call(function, entered.data, {**dict(zip(names, arguments, strict=True)), **described})
-    state, P = fitted(source, asked, call_text(function, call.arguments))
-    return SparseLoadings(state, P, source, call)
+    return SparseLoadings(fitted(source, asked, call_text(function, call.arguments)), source, call)

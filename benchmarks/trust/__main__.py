@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.report import Table, command_line, read_arguments, run_tables
-from benchmarks.trust import choosing, groups, intervals, missing, stable, tests, together
+from benchmarks.trust import assumptions, choosing, groups, intervals, missing, stable, tests, together
 from benchmarks.trust.sets import Call
 
 TABLES: dict[str, Callable[[Call], Table]] = {
@@ -36,6 +36,8 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "tests": tests.loading_tests,
     "together": together.dependent_rows,
     "groups": groups.groups,
+    "noise": assumptions.statements_in_noise,
+    "rows": assumptions.misleading_rows,
 }
 
 

@@ -340,8 +340,8 @@ def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what
     if source.matrix is None:
         if source.n is None:
             raise NoRowsError(
-                f"{what} needs the number of rows behind a covariance matrix; fit with spca_cov(S, ..., "
-                "n_obs=...)."
+                f"{what} needs the number of rows behind a covariance matrix; fit the matrix again with "
+                "n_obs=, that number."
             )
         _require_normal(source, what)
         S = source.op.block(np.arange(source.op.p)) * source.op.unit**2

@@ -11,7 +11,8 @@ from spcastat.assess.draws import CovarianceSampler, Sampler, draw_generator, ru
 from spcastat.assess.refit import align
 from spcastat.assess.samples import attempted, by_place
 from spcastat.fit.record import Bootstrapped
-from spcastat.fit.sparse_loadings import require_rank, with_matrix
+from spcastat.fit.sparse_loadings import require_rank, with_loadings, with_matrix
+from spcastat.fit.state import FitState
 from spcastat.linalg.operators import Operator
 from spcastat.search.loading_patterns import Nonzeros, Pattern, best_on_support, near
 
@@ -41,6 +42,15 @@ class LoadingDraws:
     select: bool
     seed: int
 
+    @classmethod
+    def of(cls, state: FitState, sampler: Sampler, op: Operator, select: bool, seed: int) -> LoadingDraws:
+        """Return the job for a fit, with as many nonzeros as it has; `op` has its data."""
+        P = with_loadings(state).V
+        card = tuple(np.count_nonzero(P, axis=0).tolist())
+        given = state.record.options.get("card") is not None
+        nonzeros = Nonzeros(card=card) if given else Nonzeros(total=sum(card))
+        return cls(sampler, op, P / op.unit, state.V * op.unit, nonzeros, select, seed)
+
     def __call__(self, number: int) -> tuple[tuple[np.ndarray, ...], int]:
         """Return the loadings of a draw and their variances, and how many samples failed before."""
         return attempted(partial(self._fitted, draw_generator(self.seed, number)))
@@ -63,8 +73,15 @@ class LoadingDraws:
         return places, P.T.ravel()[places], (P**2).sum(axis=0), whole, aligned.similarity
 
 
-def bootstrap(draws: LoadingDraws, n: int, n_jobs: int) -> Bootstrapped:
+def bootstrap(draws: LoadingDraws, n: int, n_jobs: int, drawn: str = "", notice: str = "") -> Bootstrapped:
     """Draw rows with replacement, fit sparse loadings to each draw and align them with the fit.
+
+    Parameters
+    ----------
+    draws : LoadingDraws
+    n, n_jobs : int
+    drawn, notice : str
+        See :class:`spcastat.fit.record.Bootstrapped`.
 
     Returns
     -------
@@ -84,4 +101,6 @@ def bootstrap(draws: LoadingDraws, n: int, n_jobs: int) -> Bootstrapped:
         asked=n,
         again=sum(again),
         normal=normal,
+        drawn=drawn,
+        notice=notice,
     )

@@ -321,10 +321,11 @@ class _Work:
     W: np.ndarray
     seed: int
 
-    def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        drawn = self.half.bootstrap(draw_generator(self.seed, number + 1))
+    def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return Fisher's z of the correlations, the variances, and how many draws failed before this one."""
+        drawn, failed = attempted(partial(self.half.bootstrap, draw_generator(self.seed, number + 1)))
         r, variances = with_others(drawn, self.W)
-        return fisher(r), variances
+        return fisher(r), variances, failed
 
 
 def split(given: Resampling, n: int, repeats: int = 1) -> Split:
@@ -373,7 +374,8 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
     done = run_jobs(_Work(halves[1], W, seed), n, n_jobs=given.n_jobs, what="bootstrap of one half")
     if len(done.results) < 2:
         raise KeyboardInterrupt  # too few for standard deviations
-    z = np.array([one for one, _ in done.results])
+    drawn_z, drawn_variances, failed = zip(*done.results, strict=True)
+    z = np.array(drawn_z)
     # As in Fisher's standard error, 1 / sqrt(n - 3): the bootstrap's is that of n rows, too small by this
     # factor for few rows.
     rows = halves[1].independent
@@ -392,14 +394,14 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
         r.T.ravel()[places],
         errors.T.ravel()[places],
         variances,
-        deviations(np.array([one for _, one in done.results])),
+        deviations(np.array(drawn_variances)),
         given.aligned(W).similarity,
         p_values,
         (halves[0].n, halves[1].n),
         1,
         len(done.results),
         n,
-        again,
+        again + sum(failed),
         isinstance(given.sampler, CovarianceSampler),
         given.drawn,
         0 if rows == halves[1].n else rows,

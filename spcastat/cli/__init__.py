@@ -24,6 +24,7 @@ from spcastat.cli import (
     choose_command,
     explore_command,
     fit_command,
+    groups_command,
     plot_command,
     show_command,
     transform_command,
@@ -95,6 +96,12 @@ COMMANDS = {
         choose_command.arguments,
         choose_command.run,
         choose_command.EXAMPLES,
+    ),
+    "groups": Command(
+        "test whether the components of groups of rows are the same",
+        groups_command.arguments,
+        groups_command.run,
+        groups_command.EXAMPLES,
     ),
     "explore": Command(
         "write a page with a slider over the cardinalities",

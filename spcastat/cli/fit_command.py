@@ -16,7 +16,7 @@ from spcastat.errors import DataError, FormulaError, OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spcastat.results.fit import SpcaResult
+    from spcastat.cli.output_files import Fit
     from spcastat.show.renderings import Summary
 
 EXAMPLES = """\
@@ -35,6 +35,7 @@ examples:
   spcastat fit trees.csv --k 3 --card 5 --include PC1=height --exclude age --disjoint
   spcastat fit trees.csv --k 2 --card 3 --mixed --together terms
   spcastat fit trees.csv --k 2 --card 5 --bootstrap --stability --report trees.html
+  spcastat fit items.csv --k 5 --card 8 --scale --loadings --bootstrap --save items.spca
   spcastat fit pupils.csv --k 2 --card 5 --clusters school --strata region --bootstrap
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
@@ -162,6 +163,8 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--promise", metavar="WHEN", help="--variance holds for each component (every) or in total (total)")
     add("--method", help="joint by default; see: spcastat methods")
+    about = "sparse loadings in place of sparse weights: variables depend on few components"
+    add("--loadings", action="store_true", help=about)
 
 
 def rule_arguments(parser: argparse.ArgumentParser) -> None:
@@ -242,7 +245,29 @@ def rule(args: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def resample(fit: SpcaResult, args: argparse.Namespace) -> list[Summary]:
+def fit_of(args: argparse.Namespace, data: Any, covariance: bool, given: dict[str, Any]) -> Fit:
+    """Return the fit of the data with the options that were given, of sparse loadings with --loadings."""
+    from spcastat import api, loadings
+    from spcastat.argument_types import LoadingsOptions
+    from spcastat.results.other_names import arguments_of
+
+    given = given | given_of(args, ("card", "variance")) | rule(args)
+    if not args.loadings:
+        return (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
+    function: Any = loadings.sparse_loadings_cov if covariance else loadings.sparse_loadings
+    known = arguments_of(function, None if covariance else LoadingsOptions)
+    refused = [f"--{name.replace('_', '-')}" for name in given if name not in known]
+    refused += ["--stability"] * (args.stability is not None)
+    if refused:
+        raise OptionError(
+            f"{', '.join(refused)}: for sparse weights; with --loadings there are --card, --variance, "
+            "--option total=N, --n-init, --rng, --bootstrap, and the options on the data."
+        )
+    fit: Fit = function(data, k=args.k, **given)
+    return fit
+
+
+def resample(fit: Fit, args: argparse.Namespace) -> list[Summary]:
     """Run --bootstrap and --stability, and return their results.
 
     Raises
@@ -250,13 +275,15 @@ def resample(fit: SpcaResult, args: argparse.Namespace) -> list[Summary]:
     KeyboardInterrupt
         After Ctrl-C, also if some draws are complete: a file is not replaced by results of fewer draws.
     """
+    from spcastat.results.fit import SpcaResult
+
     if args.jobs is not None and args.bootstrap is None and args.stability is None:
         raise OptionError("--jobs was given; it is for --bootstrap and --stability.")
     how = {"rng": args.rng, "n_jobs": 1 if args.jobs is None else args.jobs, "progress": args.progress}
     found: list[Summary] = []
     if args.bootstrap is not None:
         found.append(_complete(fit.bootstrap(args.bootstrap, **how)))
-    if args.stability is not None:
+    if args.stability is not None and isinstance(fit, SpcaResult):
         found.append(_complete(fit.stability(args.stability, **how)))
     return found
 
@@ -302,7 +329,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
             covariates = " + ".join(name if name.isidentifier() else f"`{name}`" for name in partial)
             given["formula"] = f"{given.get('formula', '~ .')} | {covariates}"
         if "formula" in given:
-            given["context"] = _checked(given["formula"], (next(data()) if chunked else data).columns)
+            given["context"] = checked_formula(given["formula"], (next(data()) if chunked else data).columns)
         return data, False, given
     rows_only = [name for name in _ROWS_ONLY if not (name == "scale" and (args.blocks or args.mixed))]
     refused = [_ROWS_ONLY[name] or f"--{name.replace('_', '-')}" for name in rows_only if name in given]
@@ -361,22 +388,19 @@ def run(args: argparse.Namespace) -> str:
     refuse_overlap([args.data], {"--save": args.save, "--report": args.report, "--out": args.out})
     kind = format_of(args)
     require_k(args)
-    from spcastat import api
-
     table, groups = grouped(args)
-    data, covariance, given = prepare(args, table)
-    given |= given_of(args, ("card", "variance")) | rule(args)
-    fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
+    fit = fit_of(args, *prepare(args, table))
     further = resample(fit, args)
     if args.save:
         fit.save(args.save)
     if args.report:
-        title = f"Sparse PCA of {'standard input' if args.data == STDIN else args.data}"
+        what = "Sparse loadings" if args.loadings else "Sparse PCA"
+        title = f"{what} of {'standard input' if args.data == STDIN else args.data}"
         fit.report(args.report, title=title, call=args.line, **given_of(args), groups=groups)
     return written(fit, further, kind, args)
 
 
-def _checked(formula: str, columns: pd.Index) -> dict[str, object]:
+def checked_formula(formula: str, columns: pd.Index) -> dict[str, object]:
     """Return the functions a formula may call; raise if it calls anything else."""
     from spcastat.reading.expressions import LONGEST, formula_name
     from spcastat.reading.formula_safety import require_safe, safe_context

@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from spcastat.results.fit import SpcaResult
+    from spcastat.results.loadings import SparseLoadings
     from spcastat.show.renderings import Summary
+
+    #: What the commands print, save and draw.
+    Fit = SpcaResult | SparseLoadings
 
 #: The file name that stands for standard input.
 STDIN = "-"
@@ -359,7 +363,7 @@ def given_of(args: argparse.Namespace, names: Sequence[str] = ARRANGEMENT) -> di
     return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
 
 
-def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
+def written(fit: Fit, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
     """Return a fit and results of resampling in a format, or write them to ``--out`` and return a message."""
     given, arranged = given_of(args, _LAYOUT), given_of(args)
     if args.describe and kind != "json":
@@ -385,7 +389,7 @@ def written(fit: SpcaResult, further: Sequence[Summary], kind: str, args: argpar
     return text.rstrip("\n")
 
 
-def _described(fit: SpcaResult) -> Summary:
+def _described(fit: Fit) -> Summary:
     """Return the paragraph for a methods section and its references as notes."""
     from spcastat.show.grid import Document
     from spcastat.show.renderings import Summary
@@ -414,7 +418,7 @@ def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_fil
 # --- JSON ---------------------------------------------------------------------------------------
 
 
-def as_json(fit: SpcaResult, describe: bool = False) -> str:
+def as_json(fit: Fit, describe: bool = False) -> str:
     """Return a fit as JSON: loadings not listed are zero, and null stands for NaN."""
     glance = fit.glance().iloc[0].to_dict()
     content: dict[str, Any] = {

@@ -17,7 +17,7 @@ from spcastat.errors import OptionError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.results.fit import SpcaResult
+    from spcastat.cli.output_files import Fit
 
 #: Plotting methods of a fit; `bootstrap` and `stability` plot the results of these methods.
 KINDS = (
@@ -34,6 +34,7 @@ KINDS = (
 EXAMPLES = """\
 examples:
   spcastat plot biplot trees.csv --k 2 --card 5 --groups species --out biplot.pdf
+  spcastat plot biplot wine --k 2 --card 5 --scale --loadings --out biplot.png
   spcastat plot plot_loadings pitprops --k 6 --card 7,4,4,1,1,1 --set kind=heatmap --out loadings.svg
   spcastat plot screeplot trees.spca --out scree.png --size 3.5x2.6 --dpi 600
   spcastat plot stability trees.csv --k 2 --card 5 --stability --out stability.pdf
@@ -89,34 +90,34 @@ def run(args: argparse.Namespace) -> str:
     return f"{kind} written to {args.out}"
 
 
-def _saved(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
+def _saved(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
     """Return a saved fit; raise for options that need data."""
     from spcastat.results.fit import load
 
     of_data = ["k", "card", "variance", "include", "exclude", "disjoint", "together", "method"]
-    of_data += ["groups", "color", "bootstrap", "stability"]
+    of_data += ["loadings", "groups", "color", "bootstrap", "stability"]
     needless = [f"--{name}" for name in of_data if getattr(args, name) not in (None, False)]
     if needless:
         raise OptionError(f"{', '.join(needless)}: for data; {args.data} is a saved fit, which has none.")
     return load(args.data), {}
 
 
-def _fitted(args: argparse.Namespace) -> tuple[SpcaResult, dict[str, Any]]:
+def _fitted(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
     """Return a fit of the data, and the columns that colour its rows."""
-    from spcastat import api
-
     fit_command.require_k(args)
     wanted = given_of(args, ("groups", "color"))
     table, columns = (None, {}) if not wanted else columns_apart(args, wanted)
-    data, covariance, given = fit_command.prepare(args, table)
-    given |= given_of(args, ("card", "variance")) | fit_command.rule(args)
-    fit = (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
+    fit = fit_command.fit_of(args, *fit_command.prepare(args, table))
     fit_command.resample(fit, args)
     return fit, columns
 
 
-def _method(fit: SpcaResult, kind: str) -> Callable[..., Axes]:
+def _method(fit: Fit, kind: str) -> Callable[..., Axes]:
     """Return the plotting method; for "bootstrap" and "stability" that of their results."""
+    if kind not in ("bootstrap", "stability") and not hasattr(fit, kind):
+        raise OptionError(
+            f"{kind} is for sparse weights; a fit of sparse loadings has biplot, plot_loadings and bootstrap."
+        )
     if kind not in ("bootstrap", "stability"):
         drawing: Callable[..., Axes] = getattr(fit, kind)
         return drawing

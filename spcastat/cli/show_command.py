@@ -31,12 +31,13 @@ def run(args: argparse.Namespace) -> str:
     """Return a saved fit, with the results of resampling that were saved with it, as text."""
     refuse_overlap([args.fit], {"--report": args.report, "--out": args.out})
     kind = format_of(args)
-    from spcastat.results.fit import load
+    from spcastat.results.fit import SpcaResult, load
 
     if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
         raise FileError(f"{args.fit} is not a saved fit; spcastat fit DATA --save FIT.spca makes one.")
     fit = load(args.fit)
     if args.report:
-        fit.report(args.report, title=f"Sparse PCA in {args.fit}", call=args.line, **given_of(args))
+        what = "Sparse PCA" if isinstance(fit, SpcaResult) else "Sparse loadings"
+        fit.report(args.report, title=f"{what} in {args.fit}", call=args.line, **given_of(args))
     resampled: dict[str, Any] = {**fit.resampled}
     return written(fit, list(resampled.values()), kind, args)

@@ -58,6 +58,8 @@ def deep_copy(value: T) -> T:
 # --- how the fit was made -------------------------------------------------------------------------
 
 
+#: The name of the method of `sparse_loadings` in records and files.
+SPARSE_LOADINGS = "sparse-loadings"
 #: The packages whose versions are recorded, if imported.
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
 
@@ -465,7 +467,8 @@ class Split:
     asked : int
         Number of bootstrap samples requested.
     again : int
-        Number of splits that were drawn again.
+        Number of splits, and of draws of the second half, that were made again because a column did not
+        vary or no fit was possible.
     normal : bool
         Whether the rows are normal ones simulated from the covariance matrix of the fit.
     drawn : str

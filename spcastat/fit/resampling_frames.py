@@ -292,7 +292,8 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
             "or fit.stability() for frequencies first."
         )
     if known.bootstrap is not None:
-        intervals = conf_int(state, known.bootstrap, level).set_axis(known.bootstrap.places)
+        kind = "hull" if state.pattern is None else "percentile"
+        intervals = conf_int(state, known.bootstrap, level, kind).set_axis(known.bootstrap.places)
         intervals = intervals[["std_error", "lower", "upper", "selected"]].reindex(places)
         intervals["selected"] = intervals["selected"].fillna(0.0)
         for name in ("std_error", "lower", "upper", "selected"):
@@ -310,9 +311,13 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
 def _intervals(
     state: FitState, places: np.ndarray, estimate: np.ndarray, error: np.ndarray, bounds: Any
 ) -> pd.DataFrame:
-    """Return intervals of the loadings at `places`, within [-1, 1]; `bounds` are the lower and the upper."""
+    """Return intervals of the loadings at `places`; `bounds` are the lower and the upper.
+
+    Unit loadings are within [-1, 1], and so are their intervals.
+    """
     labels = dict(zip(("component", "term"), _labels(state, places), strict=True))
-    ends = {name: one.clip(-1.0, 1.0) for name, one in zip(("lower", "upper"), bounds, strict=True)}
+    largest = 1.0 if state.pattern is None else np.inf
+    ends = {name: one.clip(-largest, largest) for name, one in zip(("lower", "upper"), bounds, strict=True)}
     return pd.DataFrame({**labels, "estimate": estimate, "std_error": error, **ends})
 
 

@@ -32,6 +32,7 @@ from spcastat.fit.record import (
     JOINT,
     SCALING,
     SCOPES,
+    SPARSE_LOADINGS,
     Bootstrapped,
     HalfSamples,
     LastResults,
@@ -236,17 +237,24 @@ def save(
 ) -> None:
     """Save the fit to one file, which :func:`spcastat.load` reads; see :meth:`spcastat.SpcaResult.save`."""
     stream = None if source is None or state.scores is not None else source.stream
-    scores = stream is None if scores is None else flag("scores", scores)
+    demanded = False if scores is None else flag("scores", scores)
+    scores = stream is None if scores is None else demanded
     if scores and stream is not None:
         write = "fit.transform_to(path)" if stream.local else "fit.scores.to_parquet(folder)"
         raise OptionError(
             f"scores=True was given, and the scores of {state.record.title_of_data} are never all in "
             f"memory: write them with {write}, and save the fit without them."
         )
+    with_rows = state.record.from_rows and (source is not None or state.scores is not None)
+    if demanded and not with_rows:
+        raise OptionError("scores=True was given, and this fit has neither rows nor scores; leave it out.")
     target = file_path(path)
     if source is not None:
         source.spare(target)
-    arrays = {"loadings": state.V}
+    if state.pattern is None:
+        arrays = {"loadings": state.V}
+    else:
+        arrays = {"weights": state.V, "loadings": state.pattern}
     moments, measures = state.moments.kept()
     content: dict[str, Any] = {
         "record": dataclasses.asdict(state.record.written()),
@@ -259,7 +267,7 @@ def save(
         "proofs": [dataclasses.asdict(one) for one in state.proofs],
         "resampled": {name: _packed(name, getattr(state.resampled, name), arrays) for name in RESAMPLED},
     }
-    if scores and state.record.from_rows and (source is not None or state.scores is not None):
+    if scores and with_rows:
         frame = rows.scores(state, source)
         arrays["scores"] = frame.to_numpy()
         content["rows"] = pack_index(frame.index, "rows", arrays, "labels of rows")
@@ -319,8 +327,6 @@ def _unusable(path: Path, archive: Archive, reason: str) -> FileError:
 def _restore(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitState:
     record = record_of(content["record"])
     sizes = sizes_of(record)
-    V = arrays["loadings"]
-    require_array(Array("f", ("p", "k"), -1 - CLOSE, 1 + CLOSE), V, sizes, "loadings")
     parts = {
         name: _part(name, content.get(name), arrays)
         for name in ("standard", "model", "moments", "measures", "design")
@@ -336,6 +342,7 @@ def _restore(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Fi
         trust["split"]["rows"] = tuple(trust["split"]["rows"])
     require_proofs(content["proofs"], sizes)
     _require_agreement(record, parts, sizes)
+    V, pattern = _loadings(arrays, parts["moments"] or {}, record, sizes)
     state = FitState(
         V,
         record,
@@ -346,14 +353,42 @@ def _restore(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Fi
         proofs=tuple(_made(Proven, one) for one in content["proofs"]),
         resampled=LastResults(**{name: _made(RESAMPLED[name], one) for name, one in trust.items()}),
         design=_made(RowDesign, parts["design"]),
+        pattern=pattern,
     )
-    rule_of(record)  # raises for options that make no rule
+    if pattern is None:
+        rule_of(record)  # raises for options that make no rule
     if "rows" not in content:
         return state
     scores = arrays["scores"]
     require_array(Array("f", ("n", "k"), nan=True), scores, sizes, "scores")
     index = unpack_index(content["rows"], arrays, len(scores))
     return dataclasses.replace(state, scores=pd.DataFrame(scores, index, state.components))
+
+
+def _loadings(
+    arrays: Mapping[str, np.ndarray], moments: Mapping[str, Any], record: Record, sizes: dict[str, int]
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return unit loadings and None; for a fit of sparse loadings its weights, and these loadings.
+
+    Weights give scores of unit variance without correlations, and loadings are their covariances with the
+    variables, or zero.
+    """
+    loadings = arrays["loadings"]
+    if ("weights" in arrays) != (record.method == SPARSE_LOADINGS):
+        raise FileError("its method does not go with its arrays.")
+    if record.method != SPARSE_LOADINGS:
+        require_array(Array("f", ("p", "k"), -1 - CLOSE, 1 + CLOSE), loadings, sizes, "loadings")
+        return loadings, None
+    weights, coupling = arrays["weights"], moments["coupling"]
+    for name, found in {"loadings": loadings, "weights": weights}.items():
+        require_array(Array("f", ("p", "k")), found, sizes, name)
+    with np.errstate(all="ignore"):  # the numbers of a file may be of any size
+        allowed = CLOSE * np.sqrt(moments["variances"].clip(min=0.0))[:, None]
+        differing = (loadings != 0) & ~(np.abs(loadings - coupling) <= allowed)
+        correlated = ~(np.abs(weights.T @ coupling - np.eye(record.k)) <= CLOSE)
+    if differing.any() or correlated.any() or not loadings.any(axis=0).all():
+        raise FileError("its sparse loadings do not go with its weights and covariances.")
+    return weights, loadings
 
 
 def _part(part: str, given: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any] | None:
@@ -447,6 +482,7 @@ def _require_agreement(record: Record, parts: Mapping[str, Any], sizes: Mapping[
     standard, missing, moments = parts["standard"], record.missing, parts["moments"]
     said = (None, None) if standard is None else (standard["centring"], standard["scaling"])
     rank = missing["rank"] if missing is not None and missing["how"] == "em" else None
+    block = None if parts["design"] is None else parts["design"].get("block_length")
     for what, right in {
         "it contradicts itself about centre and scale": said == (record.centring, record.scaling),
         "it has no means and scales": standard is not None or not record.from_rows,
@@ -457,6 +493,7 @@ def _require_agreement(record: Record, parts: Mapping[str, Any], sizes: Mapping[
             has_type(moments[name], float) and moments[name] >= _POSITIVE for name in ("total", "unit")
         ),
         "its unit is out of range": 1e-154 < moments["unit"] < 1e154,
+        "its block length is not a number of rows": block is None or (has_type(block, int) and block >= 1),
     }.items():
         if not right:
             raise FileError(f"{what}.")

@@ -1,7 +1,7 @@
 """A fit of sparse loadings: its request, its numbers in the units of the data, and its tables.
 
 The state of such a fit has the weights W in place of loadings, so that scores of rows and of new rows are
-computed as for other fits; the sparse loadings P are kept next to it.
+computed as for other fits; its `pattern` has the sparse loadings P.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ import pandas as pd
 from spcastat.config import generator, plural, real_number, whole_number
 from spcastat.errors import CardinalityError, ComponentsError, OptionError
 from spcastat.fit.inputs import Source
-from spcastat.fit.moments import Moments
 from spcastat.fit.options import MOST_STARTS, cardinalities
-from spcastat.fit.record import Record, deep_copy, facts_of
+from spcastat.fit.record import SPARSE_LOADINGS, Record, deep_copy, facts_of
 from spcastat.fit.state import FitState
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.ties import flip_signs, ranked
 from spcastat.search.loading_patterns import STARTS, Nonzeros, Pattern, search, sparsest
 
-#: The name of the method in records and files, and where it is described.
-NAME, PAPER = "sparse-loadings", "Adachi and Trendafilov (2016)"
+#: Where the method is described.
+PAPER = "Adachi and Trendafilov (2016)"
 #: The share of the variance of dense PCA to keep if no other number is given.
 SHARE = 0.9
 
@@ -86,8 +85,8 @@ def requested(
     return PatternRequest(k, None, share, n_init, rng)
 
 
-def fitted(source: Source, asked: PatternRequest, call: str) -> tuple[FitState, np.ndarray]:
-    """Search, and return the state of the fit, with the weights, and the loadings, shape (p, k).
+def fitted(source: Source, asked: PatternRequest, call: str) -> FitState:
+    """Search, and return the state of the fit.
 
     Raises
     ------
@@ -119,10 +118,7 @@ def fitted(source: Source, asked: PatternRequest, call: str) -> tuple[FitState, 
     require_independent(found, op)
     P, W = in_order(found, card)
     record = _record(source, found, {**options, "n_init": asked.n_init}, call)
-    moments = Moments(W / op.unit, op, pca)
-    model = None if source.gaps is None else source.gaps.filling
-    state = FitState(W / op.unit, record, moments, source.spec, source.standard, model=model)
-    return state, P * op.unit
+    return FitState.of_source(source, W / op.unit, record, pca, P * op.unit)
 
 
 def with_matrix(op: Operator) -> Operator:
@@ -182,7 +178,7 @@ def _record(source: Source, found: Pattern, options: dict[str, Any], call: str) 
         "of a nonzero with a zero improves it"
     )
     return Record(
-        method=NAME,
+        method=SPARSE_LOADINGS,
         title="Sparse loadings of uncorrelated scores",
         paper=PAPER,
         criterion="explained variance, sum of squared loadings",
@@ -204,14 +200,16 @@ def _record(source: Source, found: Pattern, options: dict[str, Any], call: str) 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def with_loadings(state: FitState, P: np.ndarray) -> FitState:
+def with_loadings(state: FitState) -> FitState:
     """Return the state with the sparse loadings in place of the weights, for tables and plots of loadings."""
-    return replace(state, V=P)
+    assert state.pattern is not None
+    return replace(state, V=state.pattern)
 
 
-def variance(state: FitState, P: np.ndarray) -> pd.DataFrame:
+def variance(state: FitState) -> pd.DataFrame:
     """Return a row for each component: nonzeros, sum of squares, and shares of the total variance."""
-    squares, total = (P**2).sum(axis=0), state.moments.total
+    P, total = with_loadings(state).V, state.moments.total
+    squares = (P**2).sum(axis=0)
     return pd.DataFrame(
         {
             "cardinality": np.count_nonzero(P, axis=0),
@@ -224,15 +222,35 @@ def variance(state: FitState, P: np.ndarray) -> pd.DataFrame:
     )
 
 
-def shares(state: FitState, P: np.ndarray) -> pd.Series:
+def shares(state: FitState) -> pd.Series:
     """Return the share of each component in the total variance, labelled for a biplot."""
-    found = variance(state, P)["share of total"]
+    found = variance(state)["share of total"]
     found.attrs["share"] = "explained variance"
     return found
 
 
-def communalities(state: FitState, P: np.ndarray) -> pd.Series:
+def communalities(state: FitState) -> pd.Series:
     """Return the share of each variable's variance that its loadings explain, length p; NaN if constant."""
-    variances, squares = state.moments.variances, (P**2).sum(axis=1)
-    values = np.divide(squares, variances, out=np.full(len(P), np.nan), where=variances > 0)
+    variances, squares = state.moments.variances, (with_loadings(state).V ** 2).sum(axis=1)
+    values = np.divide(squares, variances, out=np.full(len(squares), np.nan), where=variances > 0)
     return pd.Series(values, deep_copy(state.spec.columns), name="communality")
+
+
+def glance(state: FitState) -> pd.DataFrame:
+    """Return the fit in one row: sizes, nonzeros, explained variance, convergence."""
+    record, shares_of, P = state.record, variance(state), with_loadings(state).V
+    facts = {
+        "method": record.method,
+        "n": pd.NA if record.n is None else record.n,
+        "p": record.p,
+        "k": record.k,
+        "nonzeros": int(np.count_nonzero(P)),
+        "variables": int(P.any(axis=1).sum()),
+        "total_variance": state.moments.total,
+        "explained": float(shares_of["cumulative"].iloc[-1]),
+        "explained_pca": float(shares_of["cumulative PCA"].iloc[-1]),
+        "objective": record.objective,
+        "converged": record.converged,
+        "n_iter": record.n_iter,
+    }
+    return pd.DataFrame([facts])

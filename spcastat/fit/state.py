@@ -55,6 +55,8 @@ class FitState:
         Results of resampling so far.
     design : RowDesign or None
         Which of the rows belong together.
+    pattern : ndarray of shape (p, k), or None
+        For a fit of sparse loadings: these loadings, while V has the weights.
     """
 
     V: np.ndarray
@@ -67,16 +69,29 @@ class FitState:
     proofs: tuple[Proven, ...] = ()
     resampled: LastResults = field(default_factory=LastResults)
     design: RowDesign | None = None
+    pattern: np.ndarray | None = None
 
     @classmethod
     def of(cls, source: Source, plan: Plan, fit: Fit, call: str) -> FitState:
         """Return the state of `fit`, where `call` is the text of the call."""
-        V = fit.solution.V
-        record = make_record(source, plan, fit, call)
-        model = None if source.gaps is None else source.gaps.filling
+        return cls.of_source(source, fit.solution.V, make_record(source, plan, fit, call), fit.pca)
+
+    @classmethod
+    def of_source(
+        cls, source: Source, V: np.ndarray, record: Record, pca: np.ndarray, pattern: np.ndarray | None = None
+    ) -> FitState:
+        """Return the state of a fit with data; `pca`, its k largest eigenvalues, is in the unit of `op`."""
         check = source.require_same if source.checksum is not None and isinstance(source.op, Rows) else None
-        moments = Moments(V, source.op, fit.pca, check)
-        return cls(V, record, moments, source.spec, source.standard, model=model, design=source.design)
+        return cls(
+            V,
+            record,
+            Moments(V, source.op, pca, check),
+            source.spec,
+            source.standard,
+            model=None if source.gaps is None else source.gaps.filling,
+            design=source.design,
+            pattern=pattern,
+        )
 
     @property
     def components(self) -> pd.Index:
@@ -87,7 +102,7 @@ class FitState:
     @property
     def function(self) -> str:
         """The function that fits rows like this; with _cov after its name it fits a covariance matrix."""
-        return "sparse_loadings" if self.record.method == "sparse-loadings" else "spca"
+        return "spca" if self.pattern is None else "sparse_loadings"
 
     def by_variable(self, values: Any) -> pd.DataFrame:
         """Return a copy of values of shape (p, k) as a frame of variables and components."""

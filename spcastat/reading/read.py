@@ -30,7 +30,7 @@ from spcastat.reading.design import PLAIN, Design, Partial, ReadOptions, Spec
 from spcastat.reading.expressions import formula_name
 from spcastat.reading.frames import Table, frame_numbers, numbers, open_table
 from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
-from spcastat.reading.row_design import RowDesign, take_labels
+from spcastat.reading.row_design import RowDesign, label_numbers, take_labels
 
 # --- new rows, read as those of the fit -----------------------------------------------------------
 
@@ -327,7 +327,8 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
     if sampling and w is not None and w.any():  # mean one, as variances are divided by sum(w) - 1
         w = w * (np.count_nonzero(w) / w.sum())
     design = _read_rows(table, reading, w, defer)
-    rows = RowDesign(clusters, strata, reading.block_length, sampling)
+    numbers = label_numbers(clusters, "clusters"), label_numbers(strata, "strata")
+    rows = RowDesign(*numbers, reading.block_length, sampling)
     return replace(design, rows=rows.rows(design.kept))
 
 

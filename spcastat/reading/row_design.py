@@ -223,71 +223,98 @@ def require_options(clusters: Any, strata: Any, block_length: Any, weights_are: 
 
 def take_labels(
     table: Table, values: Any, option: str, used: bool = False
-) -> tuple[Table, np.ndarray | None]:
-    """Return a table without the column that `values` names, and the number of the group of each row.
+) -> tuple[Table, pd.Categorical | None]:
+    """Return a table without the column that `values` names, and the label of each row.
 
     Parameters
     ----------
     table : Table
     values : str, array-like of shape (n,), or None
-        The name of a column, or labels; a Series is matched by index if the rows are labelled.
+        The name of a column or of the row labels, or labels; a Series is matched by index if the rows are
+        labelled.
     option : str
         The name of the argument, for messages.
     used : bool
         Whether the column stays in the table, as a formula uses it.
 
+    Returns
+    -------
+    table : Table
+    labels : Categorical of length n, or None
+        Categories are in their order, or in that of the rows. Missing labels have the code -1.
+
     Raises
     ------
     RowGroupsError
-        If there is no such column, or labels are missing or do not match the rows.
+        If there is no such column, or labels do not match the rows.
     ShapeError
         If there is no other column.
     """
     if values is None:
         return table, None
-    if isinstance(values, str):
-        if not isinstance(table.values, pd.DataFrame):
-            raise RowGroupsError(
-                f"{option}={shown(values)} was given, the name of a column, and the columns of these data "
-                "have no names; give one label for each row, or a data frame with that column."
-            )
-        labels = list(table.columns)
-        if values not in labels:
-            raise RowGroupsError(
-                f"{option}={shown(values)} was given; the data have no such column; they have "
-                f"{listed(labels)}.{nearest(values, labels)} Give the name of a column, or one label for "
-                "each row."
-            )
-        place = labels.index(values)
-        column = table.values.iloc[:, place]
-        if not used:
-            if len(labels) == 1:
-                raise ShapeError(f"The data have one column, {option}={shown(values)}, and no variables.")
-            left = table.values.drop(columns=table.values.columns[place])
-            table = replace(table, values=left, columns=table.columns.delete(place))
-        return table, _codes(column, option)
-    if isinstance(values, pd.Series) and table.labelled:
-        values = aligned(values, table.index, option, "rows", error=RowGroupsError)
-    return table, _codes(values, option, len(table.index))
+    if not isinstance(values, str):
+        if isinstance(values, pd.Series) and table.labelled:
+            values = aligned(values, table.index, option, "rows", error=RowGroupsError)
+        return table, _labels(values, option, len(table.index))
+    labels = list(table.columns)
+    is_frame = isinstance(table.values, pd.DataFrame)
+    if values == table.index.name and not (is_frame and values in labels):
+        return table, _labels(table.index, option, len(table.index))
+    if not is_frame:
+        raise RowGroupsError(
+            f"{option}={shown(values)} was given, the name of a column, and the columns of these data "
+            "have no names; give one label for each row, or a data frame with that column."
+        )
+    if values not in labels:
+        raise RowGroupsError(
+            f"{option}={shown(values)} was given; the data have no such column; they have "
+            f"{listed(labels)}.{nearest(values, labels)} Give the name of a column, or one label for "
+            "each row."
+        )
+    place = labels.index(values)
+    column = table.values.iloc[:, place]
+    if not used:
+        if len(labels) == 1:
+            raise ShapeError(f"The data have one column, {option}={shown(values)}, and no variables.")
+        left = table.values.drop(columns=table.values.columns[place])
+        table = replace(table, values=left, columns=table.columns.delete(place))
+    return table, _labels(column, option, len(table.index))
 
 
-def _codes(values: Any, option: str, n: int | None = None) -> np.ndarray:
-    """Return numbers 0, 1, ... for labels, in the order in which they occur."""
+def _labels(values: Any, option: str, n: int) -> pd.Categorical:
+    """Return the labels of n rows."""
     try:
-        labels = pd.Series(values if isinstance(values, (pd.Series, pd.Categorical)) else np.asarray(values))
+        is_plain = isinstance(values, (list, tuple, pd.Series, pd.Index, pd.Categorical))
+        labels = pd.Series(values if is_plain else np.asarray(values))
+        categories = pd.unique(labels.dropna())
     except Exception as error:  # a user's class, or an array with several columns
         raise RowGroupsError(
             f"{option} of type {type(values).__name__} was given; give the name of a column, or one label "
             "for each row."
         ) from error
-    if n is not None and len(labels) != n:
+    if len(labels) != n:
         raise RowGroupsError(
             f"{option} has {plural(len(labels), 'label')} for {plural(n, 'row')}; one each is needed."
         )
-    missing = int(labels.isna().sum())
+    ordered = isinstance(labels.dtype, pd.CategoricalDtype)  # in the user's order
+    found: Any = pd.Categorical(labels) if ordered else pd.Categorical(labels, categories=categories)
+    return found
+
+
+def label_numbers(labels: pd.Categorical | None, option: str) -> np.ndarray | None:
+    """Return numbers 0, 1, ... for labels, in the order in which they occur.
+
+    Raises
+    ------
+    RowGroupsError
+        If a label is missing.
+    """
+    if labels is None:
+        return None
+    missing = int((labels.codes < 0).sum())
     if missing:
         raise RowGroupsError(
             f"{option} has {plural(missing, 'missing label')}; every row needs one. Leave these rows out, or "
             "give each a label."
         )
-    return np.asarray(pd.factorize(labels)[0])
+    return np.asarray(pd.factorize(labels.codes)[0])

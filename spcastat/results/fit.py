@@ -26,6 +26,7 @@ from spcastat.measures import MEASURES
 from spcastat.results import interpretation, plotted, proofs, resampling
 from spcastat.results.call import Call, Picklable, call_text, card_by_number, names_for
 from spcastat.results.interpretation import Supplement
+from spcastat.results.loadings import SparseLoadings
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, LoadingTest, Resampled, SplitInference, Stability
 from spcastat.results.scales import Scales
@@ -1923,7 +1924,7 @@ def result_of(source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
     return SpcaResult(FitState.of(source, plan, fit, text), source, call)
 
 
-def load(path: Path) -> SpcaResult:
+def load(path: Path) -> SpcaResult | SparseLoadings:
     """Read a fit from a file written by ``fit.save(path)``.
 
     No code in a file is executed: it contains numbers and text, and a formula with known functions only.
@@ -1934,7 +1935,7 @@ def load(path: Path) -> SpcaResult:
 
     Returns
     -------
-    SpcaResult
+    SpcaResult or SparseLoadings
         The fit with the same loadings, variances, measures, summary and plots; `transform` and `diagnostics`
         accept data as before. Methods that need the rows of the fit, such as `refit` and `residuals`, raise
         NoRowsError, as do `scores` and `biplot` if the fit was saved without scores.
@@ -1947,4 +1948,5 @@ def load(path: Path) -> SpcaResult:
     OptionError
         If `path` is not a path.
     """
-    return SpcaResult(read_state(path))
+    state = read_state(path)
+    return SpcaResult(state) if state.pattern is None else SparseLoadings(state)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
 
-import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import flag, text, whole_number
-from spcastat.errors import NoRowsError, TooFewRowsError
+from spcastat.config import text
 from spcastat.fit import frames, resampling_frames, rows, sparse_loadings
 from spcastat.fit.record import Bootstrapped, deep_copy
+from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState
-from spcastat.progress import listening
 from spcastat.results import interpretation, plotted, resampling
-from spcastat.results.call import Call, Picklable, frame_of
-from spcastat.search.loading_patterns import Nonzeros
+from spcastat.results.call import Call, Picklable
 from spcastat.show import loading_tables
+from spcastat.show.methods_text import Description, describe_loadings
 from spcastat.show.renderings import Shown, Summary
 from spcastat.show.report import write_chapters
 from spcastat.show.summary import NOTEBOOK, SCREEN
@@ -42,6 +39,7 @@ if TYPE_CHECKING:
         Progress,
         Rng,
         RowLabels,
+        Rows,
         Sections,
         Several,
         Status,
@@ -60,24 +58,24 @@ class SparseLoadings(Picklable, Shown):
     Parameters
     ----------
     state : FitState
-        With the weights in place of loadings.
-    loadings : ndarray of shape (p, k)
-    source : Source
-    call : Call
+        With the weights as V, and the loadings as its pattern.
+    source : Source or None
+        The data; None for a fit from a file.
+    call : Call or None
+        The call that made the fit; None for a fit from a file.
     """
 
-    def __init__(self, state: FitState, loadings: np.ndarray, source: Source, call: Call) -> None:
+    def __init__(self, state: FitState, source: Source | None = None, call: Call | None = None) -> None:
         self._state = state
-        self._loadings = loadings
-        self._source: Source | None = source
-        self._call: Call | None = call
+        self._source = source
+        self._call = call
 
     # --- numbers --------------------------------------------------------------------------------
 
     @property
     def k(self) -> int:
         """The number of components."""
-        return int(self._loadings.shape[1])
+        return int(self._state.V.shape[1])
 
     @property
     def components(self) -> pd.Index:
@@ -91,7 +89,7 @@ class SparseLoadings(Picklable, Shown):
         For scaled data they are correlations with the scores. The largest absolute entry of a column is
         positive.
         """
-        return self._state.by_variable(self._loadings)
+        return self._state.by_variable(self._state.pattern)
 
     @property
     def weights(self) -> pd.DataFrame:
@@ -104,7 +102,7 @@ class SparseLoadings(Picklable, Shown):
     @property
     def card(self) -> pd.Series:
         """Number of nonzero loadings of each component, length k."""
-        return pd.Series(np.count_nonzero(self._loadings, axis=0), index=self.components, name="card")
+        return (self.loadings != 0).sum().rename("card")
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -127,7 +125,7 @@ class SparseLoadings(Picklable, Shown):
         The sum of squared loadings is the variance that a component explains. As scores are uncorrelated,
         these add up: "share of total", "cumulative", and "cumulative PCA", that of as many dense components.
         """
-        return sparse_loadings.variance(self._state, self._loadings)
+        return sparse_loadings.variance(self._state)
 
     @property
     def communalities(self) -> pd.Series:
@@ -135,7 +133,7 @@ class SparseLoadings(Picklable, Shown):
 
         For scaled data the sum of its squared loadings.
         """
-        return sparse_loadings.communalities(self._state, self._loadings)
+        return sparse_loadings.communalities(self._state)
 
     @property
     def correlations(self) -> pd.DataFrame:
@@ -151,6 +149,11 @@ class SparseLoadings(Picklable, Shown):
     def call(self) -> str:
         """The call that reproduces this fit, with `data` for the data."""
         return self._state.record.call
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How sparse the loadings should be, and the number of starts."""
+        return deep_copy(self._state.record.options)
 
     @property
     def status(self) -> Status:
@@ -215,6 +218,7 @@ class SparseLoadings(Picklable, Shown):
         n: int = 999,
         *,
         select: bool = True,
+        data: Rows | None = None,
         rng: Rng = None,
         n_jobs: int = 1,
         progress: Progress = None,
@@ -223,7 +227,9 @@ class SparseLoadings(Picklable, Shown):
 
         In every draw, columns are centred and scaled and variables are selected again, with as many nonzeros
         as in the fit, from its loadings and from principal components. Components are matched with those of
-        the fit by the correlation of their scores, and have their signs. The summary can show the intervals.
+        the fit by the correlation of their scores, and have their signs. Draws take whole clusters, or
+        blocks, if the fit was given `clusters`, `strata` or `block_length`. The summary can show the
+        intervals.
 
         Parameters
         ----------
@@ -231,6 +237,8 @@ class SparseLoadings(Picklable, Shown):
             Number of draws, 2 or more.
         select : bool
             Whether variables are selected again in each draw. False takes those of the fit as given.
+        data : table or matrix, optional
+            For a fit from a file: the data that were fitted.
         rng : None, int or numpy Generator
             Seed of the draws. None is a fixed seed.
         n_jobs : int
@@ -246,42 +254,26 @@ class SparseLoadings(Picklable, Shown):
         Raises
         ------
         NoRowsError
-            For a covariance matrix without `n_obs`; with it, draws are Wishart matrices.
+            For a covariance matrix without `n_obs` (with it, draws are Wishart matrices), and for a fit from
+            a file without `data`.
+        DataError
+            If `data` are not those of the fit.
         WeightsError
-            For weights that are not whole numbers.
+            For frequency weights that are not whole numbers.
         TooFewRowsError
             If there are fewer than three rows.
         """
-        from spcastat.assess.draws import sampler_of, seed_of, workers
-        from spcastat.assess.loading_draws import LoadingDraws, bootstrap
-        from spcastat.assess.subsets import rows_in_memory
-
-        n, what = whole_number("n", n, 2, resampling.MOST_DRAWS), "bootstrap()"
-        seed, jobs, select = seed_of(rng), workers(n_jobs), flag("select", select)
-        if self._source is None or self._call is None:
-            raise self._state.no_data(what)
-        source, unit = self._source, self._source.op.unit
-        source.require_same()
-        if not source.from_rows and source.n is None:
-            raise NoRowsError(
-                f"{what} needs the number of rows behind a covariance matrix; fit with "
-                "sparse_loadings_cov(S, ..., n_obs=...)."
-            )
-        chunks = source.stream is not None
-        source = rows_in_memory(source, seed)
-        frame = None if chunks else frame_of(source, self._call.data, None)
-        sampler: Any = sampler_of(source, False, frame, what)
-        if sampler.n < 3:
-            raise TooFewRowsError(f"{what} resamples rows, and {sampler.n} are too few: it needs 3 or more.")
-        card = self._state.record.options.get("card")
-        counts = None if card is None else tuple(self.card.tolist())
-        nonzeros = Nonzeros(counts, None if counts else int(self.card.sum()))
-        with listening(progress):
-            P, W = self._loadings / unit, self._state.V * unit
-            found = bootstrap(LoadingDraws(sampler, source.op, P, W, nonzeros, select, seed), n, jobs)
-        found = replace(found, values=found.values * unit)
+        given = self._state, self._source, self._call
+        how: Any = {"select": select, "data": data, "rng": rng, "n_jobs": n_jobs, "progress": progress}
+        found = resampling.bootstrap_loadings(*given, n, **how)
         self._state = resampling.with_result(self._state, bootstrap=found)
-        return LoadingsBootstrap(with_loadings(self._state, self._loadings), found)
+        return LoadingsBootstrap(self._state, found)
+
+    @property
+    def resampled(self) -> dict[str, LoadingsBootstrap]:
+        """The last result of `bootstrap`, if any, under its name; it is saved in files."""
+        found = self._state.resampled.bootstrap
+        return {} if found is None else {"bootstrap": LoadingsBootstrap(self._state, found)}
 
     # --- tables and files -----------------------------------------------------------------------
 
@@ -321,7 +313,6 @@ class SparseLoadings(Picklable, Shown):
         """
         return loading_tables.summarise(
             self._state,
-            self._loadings,
             digits,
             max_rows,
             sort=sort,
@@ -331,6 +322,55 @@ class SparseLoadings(Picklable, Shown):
             conf_int=conf_int,
             level=level,
         )
+
+    def tidy(self, *, zeros: bool = False, conf_int: bool = False, level: float = 0.95) -> pd.DataFrame:
+        """Return the loadings in long form: "term", "component" and "loading", one row per loading.
+
+        Parameters
+        ----------
+        zeros : bool
+            Whether loadings that are exactly zero have rows, too.
+        conf_int : bool
+            Whether to add "std_error", "lower", "upper" and "selected" of the last `bootstrap`.
+        level : float in (0, 1)
+            The confidence level of these intervals.
+        """
+        return frames.tidy(with_loadings(self._state), zeros, conf_int, level)
+
+    def glance(self) -> pd.DataFrame:
+        """Return the fit in one row: sizes, nonzeros, explained variance and PCA's, convergence."""
+        return sparse_loadings.glance(self._state)
+
+    def describe(self) -> Description:
+        """Return a paragraph that describes this fit for a methods section, with its references.
+
+        Returns
+        -------
+        Description
+            It prints as text; its parts are `text`, `references` and `bibtex`.
+        """
+        return describe_loadings(self._state)
+
+    def save(self, path: Path, *, scores: bool | None = None) -> None:
+        """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced once the new one is complete.
+        scores : bool, optional
+            Whether to store the scores and the labels of the rows; by default if they are in memory. The data
+            themselves are never stored.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or something cannot be stored in it.
+        OptionError
+            For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of
+            the fit are read from.
+        """
+        save_fit(self._state, self._source, path, scores)
 
     def report(
         self,
@@ -370,11 +410,9 @@ class SparseLoadings(Picklable, Shown):
         ExtraError
             If a Word file is requested and python-docx is not installed.
         """
-        in_memory = self._source is not None and self._source.matrix is not None
         parts = loading_tables.chapters(
             self._state,
-            self._loadings,
-            self.scores if in_memory else None,
+            self.scores if self._has_scores else None,
             self.call if call is None else text("call", call),
             row_groups=plotted.by_row(self._source, self._call, groups, "groups"),
             sort=sort,
@@ -425,14 +463,15 @@ class SparseLoadings(Picklable, Shown):
         ComponentsError
             If there are fewer than two components, or one does not exist.
         """
-        rows.need_rows(self._state, self._source, "biplot")
+        if not self._has_scores:
+            rows.need_rows(self._state, self._source, "biplot")  # raises
         return plots.biplot(
             self.scores,
             self.loadings,
             components=components,
             scale=scale,
             max_arrows=max_arrows,
-            shares=sparse_loadings.shares(self._state, self._loadings),
+            shares=sparse_loadings.shares(self._state),
             groups=plotted.by_row(self._source, self._call, groups, "groups"),
             color=plotted.by_row(self._source, self._call, color, "color"),
             palette=palette,
@@ -481,6 +520,12 @@ class SparseLoadings(Picklable, Shown):
     def _tables(self, notebook: bool) -> Summary:
         return self.summary(max_rows=NOTEBOOK if notebook else SCREEN)
 
+    @property
+    def _has_scores(self) -> bool:
+        """Whether scores are in memory, those of the data or of the file."""
+        source = self._source
+        return self._state.scores is not None or (source is not None and source.matrix is not None)
+
     @cached_property
     def _scores(self) -> Any:
         return rows.scores(self._state, self._source)
@@ -514,7 +559,7 @@ class LoadingsBootstrap(Picklable, Summary):
     @property
     def selected(self) -> pd.DataFrame:
         """The share of draws that selected each variable in each component, p x k."""
-        return resampling_frames.selected(self._state, self._found)
+        return resampling_frames.selected(with_loadings(self._state), self._found)
 
     @property
     def similarity(self) -> pd.Series:
@@ -535,7 +580,7 @@ class LoadingsBootstrap(Picklable, Summary):
             share of draws that selected the variable. A loading that is zero in the fit but not in some draw
             has no bounds (NaN).
         """
-        return resampling_frames.conf_int(self._state, self._found, level, "percentile")
+        return resampling_frames.conf_int(with_loadings(self._state), self._found, level, "percentile")
 
     def plot(
         self,
@@ -557,7 +602,7 @@ class LoadingsBootstrap(Picklable, Summary):
         Axes
         """
         return plots.plot_loadings(
-            self._state.by_variable(self._state.V),
+            self._state.by_variable(self._state.pattern),
             max_rows=max_rows,
             components=components,
             intervals=self.conf_int(level),

@@ -117,11 +117,12 @@ def hint(
     return ""
 
 
-def arguments_of(function: Callable[..., Any], options: type) -> set[str]:
+def arguments_of(function: Callable[..., Any], options: type | None = None) -> set[str]:
     """Return the names of the arguments of a function and of its `options`, a TypedDict."""
     named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     parameters = inspect.signature(function).parameters.values()
-    return {one.name for one in parameters if one.kind in named} | set(options.__annotations__)
+    further = {} if options is None else options.__annotations__
+    return {one.name for one in parameters if one.kind in named} | set(further)
 
 
 def refuse_controls(function: str, what: str, options: Mapping[str, Any], how: str = "") -> None:

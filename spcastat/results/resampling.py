@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypedDict
 
 import pandas as pd
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spcastat.argument_types import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several, Vector
+    from spcastat.assess.draws import Sampler
     from spcastat.assess.samples import Resampling
     from spcastat.fit.inputs import Source
     from spcastat.show.grid import Document
@@ -491,10 +492,7 @@ def bootstrap(
     fixed = not flag("select", select)
     with listening(progress):
         given = _resampling(state, source, call, "bootstrap()", data, rng, n_jobs, fixed=fixed)
-        if given.sampler.n < 3:  # with two rows, every sample that varies equals the data
-            raise TooFewRowsError(
-                f"bootstrap() resamples rows, and {given.sampler.n} are too few: it needs 3 or more."
-            )
+        _require_three(given.sampler)
         if replicate_weights is not None:
             given = _with_replicates(given, replicate_weights, replicate_type, replicate_scale)
             assert given.replicates is not None
@@ -505,6 +503,40 @@ def bootstrap(
                 )
             n = given.replicates.shape[1]
         return draws_of(given, n)
+
+
+def bootstrap_loadings(
+    state: FitState,
+    source: Source | None,
+    call: Call | None,
+    n: int,
+    *,
+    select: bool,
+    data: Rows | None,
+    rng: Rng,
+    n_jobs: int,
+    progress: Progress,
+) -> Bootstrapped:
+    """Return sparse loadings of `n` draws of rows with replacement; see `SparseLoadings.bootstrap`."""
+    from spcastat.assess.draws import seed_of, workers
+    from spcastat.assess.loading_draws import LoadingDraws
+    from spcastat.assess.loading_draws import bootstrap as draws_of
+
+    n = whole_number("n", n, 2, MOST_DRAWS)
+    select, seed, jobs = flag("select", select), seed_of(rng), workers(n_jobs)
+    with listening(progress):
+        rows = _rows_to_draw(state, source, call, "bootstrap()", data, seed)
+        _require_three(rows.sampler)
+        draws = LoadingDraws.of(state, rows.sampler, rows.source.op, select, seed)
+        return draws_of(draws, n, jobs, rows.drawn, rows.notice)
+
+
+def _require_three(sampler: Sampler) -> None:
+    """Raise TooFewRowsError for fewer than three rows: with two, every draw that varies equals the data."""
+    if sampler.n < 3:
+        raise TooFewRowsError(
+            f"bootstrap() resamples rows, and {sampler.n} are too few: it needs 3 or more."
+        )
 
 
 def _with_replicates(given: Resampling, values: Any, kind: str, scale: Any) -> Resampling:
@@ -660,24 +692,50 @@ def _resampling(
     **how: bool,
 ) -> Resampling:
     """Return what resampling needs to draw rows and refit; `what` is the name of the call in messages."""
-    from spcastat.assess.draws import sampler_of, seed_of, workers
+    from spcastat.assess.draws import seed_of, workers
     from spcastat.assess.refit import plan_of, refit_of
-    from spcastat.assess.row_groups import drawn_text
-    from spcastat.assess.row_notices import notice
     from spcastat.assess.samples import Resampling
-    from spcastat.assess.subsets import rows_in_memory
 
     seed, jobs = seed_of(rng), workers(n_jobs)
-    source, call = source_for(state, source, call, data, what)
     plan = plan_of(state, None if call is None else call.arguments)
+    rows = _rows_to_draw(state, source, call, what, data, seed, bool(plan.rows_for))
+    refit = refit_of(state, plan, **how)
+    source = rows.source
+    index = source.index if source.stream is None and source.sampled_from is None else None
+    return Resampling(rows.sampler, refit, source.op, seed, jobs, rows.drawn, rows.notice, index)
+
+
+class _Drawn(NamedTuple):
+    """The data that are drawn from, in memory; what is drawn, in words; a remark on dependent rows."""
+
+    source: Source
+    sampler: Sampler
+    drawn: str
+    notice: str
+
+
+def _rows_to_draw(
+    state: FitState,
+    source: Source | None,
+    call: Call | None,
+    what: str,
+    data: Rows | None,
+    seed: int,
+    keep_rows: bool = False,
+) -> _Drawn:
+    """Return the rows of a fit, or its covariance matrix, to draw from."""
+    from spcastat.assess.draws import sampler_of
+    from spcastat.assess.row_groups import drawn_text
+    from spcastat.assess.row_notices import notice
+    from spcastat.assess.subsets import rows_in_memory
+
+    source, call = source_for(state, source, call, data, what)
     fitted = None if call is None else call.data
     frame = None if source.stream is not None else frame_of(source, fitted, data)
     source = rows_in_memory(source, seed)
-    sampler = sampler_of(source, bool(plan.rows_for), frame, what)
-    refit = refit_of(state, plan, **how)
+    sampler = sampler_of(source, keep_rows, frame, what)
     noticed = notice(source, fitted if data is None else data) if source.from_rows else ""
-    index = source.index if source.stream is None and source.sampled_from is None else None
-    return Resampling(sampler, refit, source.op, seed, jobs, drawn_text(source), noticed, index)
+    return _Drawn(source, sampler, drawn_text(source), noticed)
 
 
 def _halved(

@@ -25,7 +25,7 @@ from spcastat.labels import full_names, short_name
 from spcastat.show import resampling_tables
 from spcastat.show.fit_tables import Arrangement
 from spcastat.show.grid import DIGITS, Document, Row, Table, fixed, number_rows, percent
-from spcastat.show.methods_text import describe, equations
+from spcastat.show.methods_text import Description, describe, equations
 from spcastat.show.summary import summarise
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def chapters(
     yield Chapter("How the components go together", (together(state), correlations(state, arrangement)))
     if in_memory:
         yield Chapter("Rows that the fit does not describe", (diagnostics_picture(state, source),))
-    yield Chapter("For a methods section", (methods(state),))
+    yield Chapter("For a methods section", (methods(describe(state)),))
     yield Chapter("How this was made", (made(state.record, call),))
 
 
@@ -143,9 +143,8 @@ def formulas(state: FitState) -> Lines:
     return Lines(tuple(lines), "Zero terms are left out.")
 
 
-def methods(state: FitState) -> Lines:
+def methods(found: Description) -> Lines:
     """Return the paragraph for a methods section, its references, and their BibTeX."""
-    found = describe(state)
     return Lines(tuple(found.bibtex.splitlines()), found.text, found.references)
 
 

@@ -18,12 +18,13 @@ from spcastat.fit.sparse_loadings import communalities, variance, with_loadings
 from spcastat.fit.sparse_loadings import shares as shares_of
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
-from spcastat.show.chapters import Chapter, Lines, Picture, loadings_picture, made
+from spcastat.show.chapters import Chapter, Lines, Picture, loadings_picture, made, methods
 from spcastat.show.fit_tables import Arrangement, loadings_table
 from spcastat.show.grid import Document, Row, Table, alike, percent, restyled
+from spcastat.show.methods_text import describe_loadings
 from spcastat.show.renderings import Summary
-from spcastat.show.resampling_tables import bootstrap_facts, loading_rows
-from spcastat.show.summary import describe_data, describe_missing, describe_nearest, unequal_variances
+from spcastat.show.resampling_tables import bootstrap_facts, loading_rows, row_notes
+from spcastat.show.summary import data_facts, unequal_variances
 
 #: Which sense of sparse PCA this is, for prints.
 SENSE = (
@@ -34,7 +35,6 @@ SENSE = (
 
 def summarise(
     state: FitState,
-    P: np.ndarray,
     digits: int = 3,
     max_rows: int | None = None,
     *,
@@ -47,41 +47,37 @@ def summarise(
 ) -> Summary:
     """Return the header, loadings and variances; see `SparseLoadings.summary`."""
     digits = whole_number("digits", digits, 0, 10)
-    of_loadings, record, notes = with_loadings(state, P), state.record, []
-    loadings = of_loadings.by_variable(P)
+    of_loadings, record, notes = with_loadings(state), state.record, []
+    loadings = of_loadings.by_variable(of_loadings.V)
     further: dict[str, Any] = {}
     if flag("communality", communality):
-        further["columns"] = pd.DataFrame({"h2": communalities(state, P)})
+        further["columns"] = pd.DataFrame({"h2": communalities(state)})
         notes.append("h2: communality, the share of the variance that all components explain.")
     if flag("conf_int", conf_int):
         further["intervals"], about = _bounds(of_loadings, checked_level(level))
         notes.append(about)
     table = loadings_table(loadings, Arrangement(sort, max_rows, sections, cut), **further)
-    shares = variance(state, P)
-    counts = f"{np.count_nonzero(P)} of {plural(P.size, 'loading')} not zero"
+    shares = variance(state)
+    counts = f"{np.count_nonzero(of_loadings.V)} of {plural(of_loadings.V.size, 'loading')} not zero"
     document = Document(
         f"Sparse loadings: {plural(record.k, 'component')} of {plural(record.p, 'variable')}, {counts}",
-        tuple(_facts(state, P)),
+        tuple(_facts(state)),
         (table, variance_rows(shares)),
         tuple(notes),
     )
-    frames = {"loadings": loadings, "variance": shares, "communalities": communalities(state, P).to_frame()}
+    frames = {"loadings": loadings, "variance": shares, "communalities": communalities(state).to_frame()}
     return Summary(restyled(document, digits), frames)
 
 
-def _facts(state: FitState, P: np.ndarray) -> Iterator[tuple[str, str]]:
+def _facts(state: FitState) -> Iterator[tuple[str, str]]:
     record = state.record
     for note in unequal_variances(record, state.moments.variances):
         yield "Scale", note
     yield "Sense", SENSE
     yield "Method", f"{record.title}; {record.paper}"
-    yield "Data", describe_data(record)
-    if record.missing is not None:
-        yield "Missing", describe_missing(record)
-    if record.matrix is not None and "moved" in record.matrix:
-        yield "Nearest", describe_nearest(record.matrix)
+    yield from data_facts(state)
     if record.options.get("variance") is not None:
-        kept = (P**2).sum() / state.moments.pca.sum()
+        kept = record.objective / state.moments.pca.sum()
         goal = 100 * record.options["variance"]
         yield "Kept", f"at least {goal:g} % of the variance that PCA explains: {100 * kept:.2f} %"
     share = f"{100 * (record.objective_share or 0.0):.2f} % of the total variance"
@@ -128,8 +124,9 @@ def interval_meaning(select: bool, level: float) -> str:
     )
 
 
-def bootstrap_document(of_loadings: FitState, found: Bootstrapped, level: float) -> Document:
+def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Document:
     """Return the intervals of the nonzero loadings, and how often draws selected them."""
+    of_loadings = with_loadings(state)
     frame = resampling_frames.conf_int(of_loadings, found, level, "percentile")
     shown = frame[frame["estimate"] != 0]
     table, notes = loading_rows(shown, "conf_int()", 5)
@@ -139,9 +136,9 @@ def bootstrap_document(of_loadings: FitState, found: Bootstrapped, level: float)
     rest = [f"Not shown: {plural(left, 'zero loading')} that some draws select; see conf_int()."] * bool(left)
     return Document(
         f"Bootstrap of sparse loadings ({draws}): {100 * level:g} % intervals, {how}",
-        facts,
+        tuple(facts),
         (table,),
-        (interval_meaning(found.select, level), *notes, *rest),
+        (interval_meaning(found.select, level), *notes, *rest, *row_notes(state, found)),
     )
 
 
@@ -150,7 +147,6 @@ def bootstrap_document(of_loadings: FitState, found: Bootstrapped, level: float)
 
 def chapters(
     state: FitState,
-    P: np.ndarray,
     scores: pd.DataFrame | None,
     call: str,
     *,
@@ -159,14 +155,15 @@ def chapters(
     **layout: Any,
 ) -> Iterator[Chapter]:
     """Yield the chapters of a report; `layout` is passed to :func:`summarise`."""
-    of_loadings = with_loadings(state, P)
-    yield Chapter("Summary", (summarise(state, P, sections=sections, **layout)._document(),))
+    of_loadings = with_loadings(state)
+    yield Chapter("Summary", (summarise(state, sections=sections, **layout)._document(),))
     yield Chapter("Loadings", (loadings_picture(of_loadings, sections),))
     if state.resampled.bootstrap is not None:
-        yield Chapter("How sure this is", (bootstrap_document(of_loadings, state.resampled.bootstrap, 0.95),))
-    if scores is not None and P.shape[1] > 1:
-        picture = _biplot_picture(of_loadings, scores, shares_of(state, P), row_groups)
+        yield Chapter("How sure this is", (bootstrap_document(state, state.resampled.bootstrap, 0.95),))
+    if scores is not None and state.record.k > 1:
+        picture = _biplot_picture(of_loadings, scores, shares_of(state), row_groups)
         yield Chapter("Rows on the components", (picture,))
+    yield Chapter("For a methods section", (methods(describe_loadings(state)),))
     yield Chapter("What was fitted", (Lines((), SENSE), made(state.record, call)))
 
 

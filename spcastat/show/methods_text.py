@@ -19,6 +19,8 @@ from spcastat.fit import resampling_frames
 from spcastat.fit.frames import variance
 from spcastat.fit.proof_sentences import proof_sentences
 from spcastat.fit.record import Record
+from spcastat.fit.sparse_loadings import variance as loadings_variance
+from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState, rule_words
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.standardisation import Standardisation
@@ -92,11 +94,6 @@ def describe(state: FitState, choice: Any = None) -> Description:
     if choice is not None and not isinstance(getattr(choice, "method_text", None), str):
         raise OptionError(f"choice={shown(choice)} was given; it must be what choose() returned.")
     cited: list[str] = []
-    versions = state.record.versions
-    version, python = (
-        versions.get("spcastat", ""),
-        f", Python {versions.get('python')}" * ("python" in versions),
-    )
     sentences = [
         *_data(state, cited),
         *_missing(state.record, cited),
@@ -106,8 +103,30 @@ def describe(state: FitState, choice: Any = None) -> Description:
         *_explained(state, cited),
         *_resampled(state, cited),
         *proof_sentences(state),
-        f"Computations used spcastat {version}{python}.",
     ]
+    return _description(sentences, cited, state.record)
+
+
+def describe_loadings(state: FitState) -> Description:
+    """Return a paragraph that describes a fit of sparse loadings, with its references."""
+    cited: list[str] = []
+    sentences = [
+        *_data(state, cited),
+        *_missing(state.record, cited),
+        *_numbers(with_loadings(state), None),
+        *_sparse_loadings(state, cited),
+    ]
+    return _description(sentences, cited, state.record)
+
+
+def _description(sentences: list[str], cited: list[str], record: Record) -> Description:
+    """Return the sentences as a paragraph that ends with the software, and the references of the keys."""
+    versions = record.versions
+    version, python = (
+        versions.get("spcastat", ""),
+        f", Python {versions.get('python')}" * ("python" in versions),
+    )
+    sentences = [*sentences, f"Computations used spcastat {version}{python}."]
     known = entries()
     if any("Hong, Sheng and Dobriban" in sentence for sentence in sentences):  # written by the choice
         cited.append("hong2020")
@@ -129,6 +148,7 @@ def describe(state: FitState, choice: Any = None) -> Description:
 def _data(state: FitState, cited: list[str]) -> Iterator[str]:
     record = state.record
     what = "Sparse principal component analysis" if record.sparse else "Principal component analysis"
+    what += " with sparse loadings" * (state.pattern is not None)
     if not record.from_rows:
         kind = "correlation" if np.allclose(state.moments.variances, 1.0, atol=1e-8) else "covariance"
         rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
@@ -256,6 +276,28 @@ def _method(record: Record, cited: list[str]) -> Iterator[str]:
         f'The loadings were computed by the method "{record.method}" ({record.title}; {record.paper})'
         f"{nonneg}, whose criterion is the {record.criterion} ({record.advice}).{starts}"
     )
+
+
+def _sparse_loadings(state: FitState, cited: list[str]) -> Iterator[str]:
+    """Yield sentences on the method of sparse loadings, the variance they explain, and their bootstrap."""
+    record, last = state.record, loadings_variance(state).iloc[-1]
+    cited.append(key_of(record.paper))
+    yield (
+        f"Sparse loadings P minimise the squared differences between the data and T P', where the scores T "
+        f"are uncorrelated and have unit variance ({record.paper.replace(' (', ', ')}; {record.advice}."
+    )
+    verb = "The component explains" if record.k == 1 else "Together the components explain"
+    yield (
+        f"{verb} {percent(last['cumulative'], 1)} % of the total variance; as many dense principal "
+        f"components explain {percent(last['cumulative PCA'], 1)} %."
+    )
+    found = state.resampled.bootstrap
+    if found is not None:
+        how = "variables selected again in each draw" if found.select else "given the selection"
+        yield (
+            "Intervals of loadings are 95 % percentile intervals of the bootstrap "
+            f"({plural(found.draws, 'draw')}; {how})."
+        )
 
 
 def _explained(state: FitState, cited: list[str]) -> Iterator[str]:

@@ -93,10 +93,9 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     table, rest = _intervals(state, found, level, screen)
     variances = _variances(resampling_frames.variance_ci(state, found, level), "held out")
     how = "variables selected again in each" if found.select else "given these variables"
-    draws, similar = bootstrap_facts(state, found)
-    facts = [*_drawn(found.drawn), *similar]
+    draws, facts = bootstrap_facts(state, found)
     notes = [interval_meaning(found.select, level), *component_notes(state), *rest]
-    notes += [one for one in (few_clusters(state.record.row_design), found.notice) if one]
+    notes += row_notes(state, found)
     notes += [UNSAID["selected"]] * found.select
     if screen:
         cells = [(row.label, row.cells) for row in variances.rows]
@@ -113,10 +112,16 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     )
 
 
-def bootstrap_facts(state: FitState, found: Bootstrapped) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the number of draws in words, and the line of the header on their similarity to the fit."""
+def bootstrap_facts(state: FitState, found: Bootstrapped) -> tuple[str, list[tuple[str, str]]]:
+    """Return the number of draws in words, and the header on what is drawn and its similarity to the fit."""
     draws = _draws(found.draws, found.asked, found.again, found.normal, "draw")
-    return draws, (("Similarity", _similar(resampling_frames.similarity(state, found))),)
+    similar = "Similarity", _similar(resampling_frames.similarity(state, found))
+    return draws, [*_drawn(found.drawn), similar]
+
+
+def row_notes(state: FitState, found: Bootstrapped) -> list[str]:
+    """Return remarks on few clusters, and on rows that may not be independent."""
+    return [one for one in (few_clusters(state.record.row_design), found.notice) if one]
 
 
 def stability_document(state: FitState, found: HalfSamples, screen: bool = False) -> Document:

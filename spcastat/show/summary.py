@@ -293,15 +293,7 @@ def _facts(state: FitState) -> Iterator[tuple[str, str]]:
     for note in unequal_variances(record, state.moments.variances):
         yield "Scale", note
     yield "Method", method_words(record, nonneg)
-    yield "Data", describe_data(record)
-    if state.spec.partial is not None:
-        yield "Partial", _adjustment(state, state.spec.partial)
-    if text := design_text(record.row_design):
-        yield "Draws", text
-    if record.missing is not None:
-        yield "Missing", describe_missing(record)
-    if record.matrix is not None and "moved" in record.matrix:
-        yield "Nearest", describe_nearest(record.matrix)
+    yield from data_facts(state)
     goal = record.options.get("variance")
     if goal is not None:
         # files of the first layouts have the option "search" for a target on all components together
@@ -320,6 +312,20 @@ def _facts(state: FitState) -> Iterator[tuple[str, str]]:
     yield "Status", _status(record)
     if record.screening is not None:
         yield "Screened", _screened(record.screening, record.k)
+
+
+def data_facts(state: FitState) -> Iterator[tuple[str, str]]:
+    """Yield lines on the data: rows and variables, covariates, rows that belong together, missing values."""
+    record = state.record
+    yield "Data", describe_data(record)
+    if state.spec.partial is not None:
+        yield "Partial", _adjustment(state, state.spec.partial)
+    if text := design_text(record.row_design):
+        yield "Draws", text
+    if record.missing is not None:
+        yield "Missing", describe_missing(record)
+    if record.matrix is not None and "moved" in record.matrix:
+        yield "Nearest", describe_nearest(record.matrix)
 
 
 def _groups(state: FitState) -> Iterator[tuple[str, str]]:

@@ -286,6 +286,27 @@ def test_replicates_of_a_jackknife_have_its_standard_error(rows):
     assert brr == pytest.approx(by_hand / np.sqrt(17), rel=1e-8)
 
 
+def test_standard_errors_of_a_survey_are_those_of_rs_survey_package():
+    """The first principal component of the judges in clusters of four, JK1 replicates.
+
+    Figures of R's survey 4.1.1: svydesign(id=~cl, weights=~w), as.svrepdesign(type="JK1"), withReplicates
+    of the entries of the first eigenvector of cov.wt(method="ML", cor=TRUE), with the sign of the whole
+    sample, and of the quadratic form of the whole sample's eigenvector; printed to seven decimal places.
+    """
+    judges = sp.datasets.load_judges()
+    rows = np.arange(len(judges))
+    weights = 1.0 + rows % 3
+    replicates = np.stack([np.where(rows // 4 == c, 0.0, weights * 11 / 10) for c in range(11)], axis=1)
+    fit = sp.spca(judges, 1, 12, scale=True, weights=weights, weights_are="sampling")
+    result = fit.bootstrap(replicate_weights=replicates, replicate_type="jk1")
+    loadings = [
+        *(0.0579017, 0.0098299, 0.0071568, 0.0040552, 0.0036542, 0.0022977),
+        *(0.0026365, 0.0023143, 0.0031430, 0.0027458, 0.0052737, 0.0029156),
+    ]
+    np.testing.assert_allclose(result.conf_int()["std_error"], loadings, atol=1e-7)
+    assert result.variance_ci()["std_error"].iloc[0] == pytest.approx(0.2294708, abs=1e-7)
+
+
 def test_sampling_weights_count_by_their_ratios_only(rows):
     w = np.random.default_rng(3).uniform(0.5, 2.0, N)
     one, two = (sp.spca(rows, 2, 3, weights=u * w, weights_are="sampling") for u in (1.0, 1000.0))

@@ -147,3 +147,13 @@ def test_a_component_of_one_variable_is_blank(planted, tmp_path):
 def test_bad_numbers_of_splits(fit, repeats):
     with pytest.raises(OptionError, match="repeats"):
         fit.split_inference(5, repeats=repeats)
+
+
+def test_draws_in_which_a_rare_item_does_not_vary_are_made_again():
+    # An item that 8 of 40 rows tick is constant in about one draw of 150 of a half of 20 rows.
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.standard_normal((40, 5)), columns=list("abcde"))
+    X["tick"] = np.repeat([1.0, 0.0], [8, 32])
+    found = sp.spca(X, 1, 3, scale=True).split_inference(400, rng=2)
+    assert found.conf_int().notna().all(axis=None)
+    assert "drawn again" in str(found)

@@ -17,7 +17,7 @@ from spcastat.errors import (
     MissingValuesError,
     NoRowsError,
     OptionError,
-    ShapeError,
+    RowGroupsError,
     TooFewRowsError,
 )
 
@@ -214,16 +214,20 @@ def refused(X: pd.DataFrame):
     units = np.repeat(np.arange(40), 6)
     return [
         (lambda: sp.compare_groups(X, ["a"] * 240, 2, 4), OptionError, "two groups or more"),
-        (lambda: sp.compare_groups(X, GROUP[:239], 2, 4), ShapeError, "239 values for 240 rows"),
-        (lambda: sp.compare_groups(X, twice.set_axis(range(5, 245)), 2, 4), ShapeError, "labels"),
-        (lambda: sp.compare_groups(X, "site", 2, 4), OptionError, "not a column"),
-        (lambda: sp.compare_groups(X.to_numpy(), "site", 2, 4), OptionError, "not a column"),
+        (lambda: sp.compare_groups(X, GROUP[:239], 2, 4), RowGroupsError, "239 labels for 240 rows"),
+        (lambda: sp.compare_groups(X, twice.set_axis(range(5, 245)), 2, 4), RowGroupsError, "labels"),
+        (lambda: sp.compare_groups(X, "site", 2, 4), RowGroupsError, "no such column"),
+        (lambda: sp.compare_groups(X.to_numpy(), "site", 2, 4), RowGroupsError, "have no names"),
         (lambda: sp.compare_groups(X, few, 2, 5, n_draws=9), TooFewRowsError, "has 4 rows"),
+        (lambda: sp.compare_groups(X, few == "b", 2, 5, n_draws=9), TooFewRowsError, "group True has 4 rows"),
+        (lambda: sp.compare_groups(X, {"a": 1}, 2, 5), RowGroupsError, "of type dict"),
+        (lambda: sp.compare_groups(X, ["a", np.nan] * 120, 2, 4), RowGroupsError, "120 missing labels"),
+        (lambda: sp.compare_groups(X.mask(X > 0), GROUP, 2, 4, na="drop"), TooFewRowsError, "had been dropped"),
         (lambda: sp.compare_groups(X, ["a"] * 238 + ["b"] * 2, 2, 4), TooFewRowsError, "needs 3"),
         (lambda: sp.compare_groups(X, GROUP, 2, 4, na="em"), OptionError, "na='drop'"),
-        (lambda: sp.compare_groups(gaps, GROUP, 2, 4), MissingValuesError, "missing"),
-        (lambda: sp.compare_groups(X, [None, *GROUP[1:]], 2, 4), MissingValuesError, "groups has 1 missing"),
-        (lambda: sp.compare_groups(X, GROUP, 2, 4, clusters=[0] * 240), OptionError, "more than one group"),
+        (lambda: sp.compare_groups(gaps, GROUP, 2, 4), MissingValuesError, "give na='drop'"),
+        (lambda: sp.compare_groups(X, [None, *GROUP[1:]], 2, 4), RowGroupsError, "groups has 1 missing"),
+        (lambda: sp.compare_groups(X, GROUP, 2, 4, clusters=[0] * 240), OptionError, "cluster 0 has rows in"),
         (
             lambda: sp.compare_groups(X, GROUP, 2, 4, clusters=np.where(units < 20, 0, units)),
             TooFewRowsError,
@@ -247,7 +251,7 @@ def refused(X: pd.DataFrame):
     ]
 
 
-@pytest.mark.parametrize("number", range(19))
+@pytest.mark.parametrize("number", range(23))
 def test_refusals(swapped, number):
     call, error, said = refused(swapped)[number]
     with pytest.raises(error) as raised:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -13,9 +17,12 @@ import spcastat as sp
 from spcastat.errors import (
     CardinalityError,
     ComponentsError,
+    DataError,
+    FileError,
     NoRowsError,
     OptionError,
     UnknownOptionError,
+    WeightsError,
 )
 
 
@@ -252,7 +259,7 @@ def refused(wine):
         (
             lambda: sp.sparse_loadings_cov(R, 3, 5).bootstrap(),
             NoRowsError,
-            "sparse_loadings_cov(S, ..., n_obs",
+            "n_obs=",
         ),
         (lambda: sp.sparse_loadings_cov(R, 3, 5).scores, NoRowsError, "covariance matrix"),
         (lambda: sp.sparse_loadings_cov(R, 3, 5).biplot(), NoRowsError, "rows"),
@@ -278,3 +285,221 @@ def test_dependent_loadings_are_refused():
     S = np.diag([1.0, 1.0, 1e-11])
     with pytest.raises(CardinalityError, match="linearly dependent"):
         sp.sparse_loadings_cov(S, 3, 1, scale=False)
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def with_gaps(wine: pd.DataFrame) -> pd.DataFrame:
+    return wine.astype(float).mask(np.random.default_rng(0).random(wine.shape) < 0.03)
+
+
+#: Fits of all kinds of input.
+SAVED = {
+    "rows": lambda wine: sp.sparse_loadings(wine, 3, 5, scale=True),
+    "formula": lambda wine: sp.sparse_loadings("~ . - ash + log(hue)", data=wine, k=2, card=4, scale=True),
+    "gaps": lambda wine: sp.sparse_loadings(with_gaps(wine), 2, 4, scale=True, na="em", n_init=4),
+    "large": lambda wine: sp.sparse_loadings(wine * 1e100, 2, 4, scale=False, n_init=4),
+    "clusters": lambda wine: sp.sparse_loadings(wine, 2, [5, 3], scale=True, clusters=np.arange(178) // 4),
+    "matrix": lambda wine: sp.sparse_loadings_cov(wine.cov(), 2, 4, scale=True, mean=wine.mean(), n_obs=178),
+    "total": lambda wine: sp.sparse_loadings_cov(wine.cov(), 2, total=9, n_obs=178, scale=True),
+}
+
+
+@pytest.mark.parametrize("kind", SAVED)
+def test_a_file_gives_back_the_fit(wine, tmp_path, kind):
+    fit = SAVED[kind](wine)
+    fit = fit.rename({1: "first"})
+    fit.bootstrap(4)
+    fit.save(tmp_path / "fit.spca")
+    again = sp.load(tmp_path / "fit.spca")
+    assert isinstance(again, sp.SparseLoadings)
+    for name in ("loadings", "weights", "variance", "communalities", "correlations", "card"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(fit, name))
+        assert getattr(again, name).index.equals(getattr(fit, name).index)
+    for one in (str, repr, lambda x: x.describe(), lambda x: x.call, lambda x: x.options):
+        assert str(one(again)) == str(one(fit))
+    pd.testing.assert_frame_equal(again.tidy(conf_int=True), fit.tidy(conf_int=True))
+    pd.testing.assert_frame_equal(again.glance(), fit.glance())
+    assert str(again.summary(conf_int=True)) == str(fit.summary(conf_int=True))
+    assert str(again.resampled["bootstrap"]) == str(fit.resampled["bootstrap"])
+    if kind != "total":  # a covariance matrix without means
+        data = wine * 1e100 if kind == "large" else wine
+        pd.testing.assert_frame_equal(again.transform(data), fit.transform(data))
+    if fit.call.startswith("sparse_loadings("):
+        pd.testing.assert_frame_equal(again.scores, fit.scores)
+        again.biplot()
+    again.plot_loadings()
+    again.report(tmp_path / "fit.html")
+
+
+def test_a_fit_from_a_file_draws_what_the_fit_draws(wine, tmp_path):
+    clusters = np.arange(178) // 4
+    fit = sp.sparse_loadings(wine, 2, 4, scale=True, clusters=clusters)
+    fit.save(tmp_path / "fit.spca", scores=False)
+    again = sp.load(tmp_path / "fit.spca")
+    with pytest.raises(NoRowsError, match=r"give bootstrap\(data=\.\.\.\)"):
+        again.bootstrap(5)
+    pd.testing.assert_frame_equal(again.bootstrap(5, data=wine).conf_int(), fit.bootstrap(5).conf_int())
+    with pytest.raises(DataError, match="not those of the fit"):
+        again.bootstrap(5, data=wine * 2)
+    with pytest.raises(DataError, match="in another order"):
+        again.bootstrap(5, data=wine.iloc[::-1])
+    for needs in (lambda: again.scores, again.biplot, lambda: again.bootstrap(5)):
+        with pytest.raises(NoRowsError, match="a fit from a file does not have them"):
+            needs()
+    R = wine.corr()
+    matrix = sp.sparse_loadings_cov(R, 2, 4, n_obs=178)
+    matrix.save(tmp_path / "matrix.spca")
+    with pytest.raises(OptionError, match="neither rows nor scores"):
+        matrix.save(tmp_path / "matrix.spca", scores=True)
+    found = sp.load(tmp_path / "matrix.spca").bootstrap(5, data=R)
+    pd.testing.assert_frame_equal(found.conf_int(), matrix.bootstrap(5).conf_int())
+
+
+def test_weights_of_a_file_are_not_taken_for_loadings(fit, tmp_path):
+    """`spca` fits and sparse loadings are told apart by the file, whatever its name."""
+    sp.spca(sp.datasets.load_wine(), 2, 3, scale=True).save(tmp_path / "fit")
+    assert isinstance(sp.load(tmp_path / "fit"), sp.SpcaResult)
+    fit.save(tmp_path / "fit")
+    assert isinstance(sp.load(tmp_path / "fit"), sp.SparseLoadings)
+
+
+#: Changes of the loadings P, or weights W, of a file, after which it cannot be right.
+CHANGED = {
+    "one": ("loadings", lambda P: np.where(P > 0.9, 1.01 * P, P)),
+    "zeros": ("loadings", lambda P: np.where(P == 0, 0.1, P)),
+    "empty": ("loadings", lambda P: P * [1, 1, 0]),
+    "shape": ("loadings", lambda P: P[:, :2]),
+    "nan": ("loadings", lambda P: np.where(P == 0, np.nan, P)),
+    "kind": ("loadings", lambda P: (P != 0).astype(int)),
+    "no loadings": ("loadings", None),
+    "scale": ("weights", lambda W: 2 * W),
+    "order": ("weights", lambda W: W[:, ::-1]),
+    "no weights": ("weights", None),
+    "coupling": ("moments.coupling", lambda A: -A),
+    "method": ("joint", None),
+}
+
+
+def test_a_block_length_of_a_file_is_a_number(wine, tmp_path):
+    path = tmp_path / "fit.spca"
+    sp.sparse_loadings(wine, 1, 4, scale=True, block_length=5).save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members["manifest.json"])
+    manifest["content"]["design"]["block_length"] = "long"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in {**members, "manifest.json": json.dumps(manifest)}.items():
+            archive.writestr(name, part)
+    with pytest.raises(FileError, match="block length"):
+        sp.load(path)
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_files_with_changed_arrays_are_refused(fit, tmp_path, change):
+    name, changed = CHANGED[change]
+    path = tmp_path / "fit.spca"
+    fit.save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    before = members.pop(f"{name}.npy", None)
+    if changed is not None:
+        values = changed(np.load(io.BytesIO(before)))
+        np.lib.format.write_array(held := io.BytesIO(), values, version=(1, 0))
+        members[f"{name}.npy"] = held.getvalue()
+    manifest = json.loads(members["manifest.json"])
+    if before is None:  # a name of a method
+        manifest["content"]["record"]["method"] = name
+    members["manifest.json"] = json.dumps(manifest).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in members.items():
+            archive.writestr(name, part)
+    with pytest.raises(FileError, match="cannot be used") as raised:
+        sp.load(path)
+    assert str(raised.value).count("\n") == 0
+
+
+# --- draws --------------------------------------------------------------------------------------
+
+
+def test_intervals_are_in_the_unit_of_the_loadings(wine):
+    """The loadings of data in another unit are multiples, and so are their draws; 1024 is exact."""
+    scaled = wine / wine.std()
+    frames = [sp.sparse_loadings(X, 2, 5).bootstrap(20).conf_int() for X in (scaled, scaled * 1024)]
+    numbers = ["estimate", "std_error", "lower", "upper"]
+    np.testing.assert_allclose(frames[1][numbers], frames[0][numbers] * 1024, rtol=1e-7)
+    shown = frames[1].query("estimate != 0 and selected == 1")
+    assert len(shown) > 3
+    assert shown["estimate"].between(shown["lower"], shown["upper"]).mean() > 0.8
+
+
+def test_draws_take_whole_clusters(tmp_path):
+    """Sixty rows, each three times: as clusters they vary like the sixty rows, as rows by sqrt(1/3)."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 1)) + rng.standard_normal((60, 6))
+    thrice, unit = np.repeat(X, 3, axis=0), np.repeat(np.arange(60), 3)
+
+    def errors(data, **given):
+        boot = sp.sparse_loadings(data, 1, 6, scale=True, **given).bootstrap(200, select=False)
+        return boot.conf_int()["std_error"].to_numpy(), boot
+
+    single, clustered, as_rows = errors(X), errors(thrice, clusters=unit), errors(thrice)
+    # mean ratios over six loadings, from 200 draws each: their standard error is about 5 %
+    assert (clustered[0] / single[0]).mean() == pytest.approx(1.0, abs=0.15)
+    assert (as_rows[0] / single[0]).mean() == pytest.approx(3**-0.5, abs=0.12)
+    text = " ".join(str(clustered[1]).split())
+    assert "60 clusters of 3 rows" in text
+    fit = sp.sparse_loadings(pd.DataFrame(thrice, columns=[*"abcdef"]).assign(who=unit), 1, 6, clusters="who")
+    assert fit.loadings.shape == (6, 1)
+    assert "60 clusters of 3 rows" in " ".join(str(fit).split())
+    assert "(Rao, Wu and Yue, 1992)" in fit.describe().text
+
+
+def test_blocks_strata_and_sampling_weights_are_used(wine):
+    """Neighbouring rows of these wines are alike, so that blocks of them vary more than rows."""
+    given = {"k": 1, "card": 13, "scale": True}
+    rows, blocks, strata = (
+        sp.sparse_loadings(wine, **given, **how).bootstrap(60, select=False)
+        for how in ({}, {"block_length": 12}, {"strata": list(wine.index)})
+    )
+    assert "blocks of 12 rows" in " ".join(str(blocks).split())
+    assert "rows in 3 strata" in " ".join(str(strata).split())
+    assert "give block_length='auto'" in " ".join(str(rows).split())
+    errors = [boot.conf_int()["std_error"].mean() for boot in (rows, blocks, strata)]
+    assert errors[1] > 1.2 * errors[0]
+    assert errors[2] < errors[0]
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 178)
+    with pytest.raises(WeightsError, match="whole numbers"):
+        sp.sparse_loadings(wine, weights=weights, **given).bootstrap(5)
+    fit = sp.sparse_loadings(wine, weights=weights, weights_are="sampling", **given)
+    assert "with sampling weights" in " ".join(str(fit.bootstrap(5)).split())
+    with pytest.raises(OptionError, match="Give one of them"):
+        sp.sparse_loadings(wine, block_length=3, clusters=list(wine.index), **given)
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def test_the_description_cites_the_paper_and_both_variances(fit):
+    text = fit.describe().text
+    assert "with sparse loadings was applied to 178 rows of 13 variables" in text
+    assert "(Adachi and Trendafilov, 2016; best of 30 starts" in text.replace("); best", "; best")
+    kept = fit.variance.iloc[-1]
+    assert f"explain {100 * kept['cumulative']:.1f} % of the total variance" in text
+    assert f"explain {100 * kept['cumulative PCA']:.1f} %" in text
+    assert fit.describe().references[0].startswith("Adachi, K. and Trendafilov, N. T. (2016)")
+
+
+def test_covariates_are_named(wine):
+    text = " ".join(str(sp.sparse_loadings("~ . | alcohol", data=wine, k=2, card=4, scale=True)).split())
+    assert "Partial" in text
+    assert "alcohol" in text
+
+
+def test_one_row_of_facts(fit):
+    facts = fit.glance().iloc[0]
+    assert (facts["nonzeros"], facts["n"], facts["k"]) == (15, 178, 3)
+    assert facts["explained"] == pytest.approx((fit.loadings.to_numpy() ** 2).sum() / 13)
+    assert len(fit.tidy()) == 15
+    assert len(fit.tidy(zeros=True)) == 39
