@@ -34,6 +34,12 @@ def pitprops() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
+def R() -> pd.DataFrame:
+    """The correlation matrix of the pitprops."""
+    return sp.datasets.load_pitprops()
+
+
+@pytest.fixture(scope="session")
 def fit(pitprops) -> SpcaResult:
     """Six sparse components, correlated in their scores."""
     return sp.spca(pitprops, k=6, card=[7, 4, 4, 1, 1, 1])

@@ -41,7 +41,7 @@ def spca_scaled(u: float) -> Result:
 
 
 def spca_variance(u: float) -> Result:
-    return sp.spca(ROWS * u, 2, variance=0.9).loadings, {}
+    return sp.spca(ROWS * u, 2, variance=0.9, effort="quick").loadings, {}
 
 
 def spca_cov(u: float) -> Result:
@@ -54,29 +54,29 @@ def spca_path(u: float) -> Result:
 
 
 def choose(u: float) -> Result:
-    return sp.choose(ROWS * u, 2, cards=[2, 4]).fit.loadings, {}
+    return sp.choose(ROWS * u, 2, cards=[2, 4], effort="quick", repeats=1).fit.loadings, {}
 
 
 TESTED = {"observed": 2, "noise": 2, "sparse_observed": 2}
 
 
 def choose_k(u: float) -> Result:
-    return sp.choose_k(ROWS * u).table, TESTED
+    return sp.choose_k(ROWS * u, n_draws=39).table, TESTED
 
 
 def choose_k_of_a_covariance_matrix(u: float) -> Result:
-    return sp.choose_k(S * u * u, n_obs=40).table, TESTED
+    return sp.choose_k(S * u * u, n_obs=40, n_draws=39).table, TESTED
 
 
 def choose_k_with_gaps(u: float) -> Result:
-    return sp.choose_k(GAPS * u, na="em").table, TESTED
+    return sp.choose_k(GAPS * u, na="em", n_draws=39).table, TESTED
 
 
 def choose_k_of_moments(u: float) -> Result:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spcastat.choosing.MOST_CELLS", 0)
         patch.setattr("spcastat.choosing.is_tested_in_part", lambda *_: False)
-        return sp.choose_k(ROWS * u).table, TESTED
+        return sp.choose_k(ROWS * u, n_draws=39).table, TESTED
 
 
 def pearson(u: float) -> Result:
@@ -110,7 +110,7 @@ def bootstrapped_variances(u: float) -> Result:
 
 
 def stability(u: float) -> Result:
-    return fit(u).stability(20).frequency, {}
+    return fit(u).stability(5).frequency, {}
 
 
 def split_inference(u: float) -> Result:

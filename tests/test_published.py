@@ -79,11 +79,6 @@ ZOU_TABLE_3 = """
 """
 
 
-@pytest.fixture(scope="module")
-def R() -> pd.DataFrame:
-    return sp.datasets.load_pitprops()
-
-
 def printed(table: str, R: pd.DataFrame) -> pd.DataFrame:
     values = np.array(table.split(), dtype=float).reshape(13, -1)
     return pd.DataFrame(values, index=R.index)

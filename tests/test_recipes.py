@@ -27,9 +27,9 @@ MOST = 5
 
 #: Tests that cover all methods, measures, columns and keywords, run after the recipes.
 TOUCHED = """
-    tests/test_imports.py tests/test_api.py tests/test_docs.py tests/measures tests/fit/test_fits.py
-    tests/fit/test_method_pages.py tests/fit/test_units.py tests/show/test_variance.py
-    tests/show/test_summary.py tests/show/test_methods_text.py tests/results/test_described.py
+    tests/test_imports.py tests/test_api.py tests/test_docs.py tests/measures tests/fit/test_archive.py
+    tests/fit/test_method_pages.py tests/fit/test_units.py tests/show/test_tables.py
+    tests/show/test_summary.py tests/results/test_described.py
 """
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)

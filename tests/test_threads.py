@@ -66,7 +66,7 @@ def work(number: int) -> float:
     return float(fit.loadings.to_numpy().sum())
 
 
-def test_eight_threads_leave_everything_as_it_was(monkeypatch):
+def test_four_threads_leave_everything_as_it_was(monkeypatch):
     """Filters of warnings are not ours to change, nor for a moment; pandas and matplotlib do change them."""
     work(0)  # imports may set things up once
     before = shared()
@@ -78,8 +78,8 @@ def test_eight_threads_leave_everything_as_it_was(monkeypatch):
         return enter(self)
 
     monkeypatch.setattr(warnings.catch_warnings, "__enter__", told)
-    with ThreadPoolExecutor(8) as pool:
-        sums = list(pool.map(work, [0] * 8))
+    with ThreadPoolExecutor(4) as pool:
+        sums = list(pool.map(work, [0] * 4))
     monkeypatch.undo()
     after = shared()
     assert {name for name in before if before[name] != after[name]} == set()

@@ -20,11 +20,11 @@ PREPRINT = (
 #: Paper -> item -> the table that remakes it, or in words where it is tested.
 ROWS: dict[str, dict[str, str]] = {
     "zhao2015": {
-        "Theorem 1 (u = Ev)": "tests/solvers/test_bcd_steps.py: steps against the least-squares solution",
+        "Theorem 1 (u = Ev)": "tests/solvers/test_bcd.py: steps against the least-squares solution",
         "Theorem 2 (hard threshold)": "tests/linalg/test_thresholds.py: against all supports",
         "Theorem 3 (l1 bound)": "tests/linalg/test_thresholds.py: against the exact maximum",
         "Lemma 1 (the l1 norm falls with the threshold)": "tests/linalg/test_thresholds.py",
-        "Theorem 4 (Tseng)": "cited, nothing to compute; tests/solvers/test_bcd_steps.py: it never rises",
+        "Theorem 4 (Tseng)": "cited, nothing to compute; tests/solvers/test_bcd.py: it never rises",
         "Theorem 5 (nonnegative)": "tests/linalg/test_thresholds.py; a unit vector where none is positive",
         "Algorithm 1 (BCD-SPCA)": "methods bcd-l0 and bcd-l1; Tables 2 to 4",
         "Algorithm 2 (BCD-NSPCA)": "the same with nonneg=True; Tables 6 and 7",
@@ -55,7 +55,7 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "dou2011": {
         "Theorem 1 (optimal scoring is PCA)": "tests/solvers/test_regression.py",
-        "Theorem 2 (Z = XA / (1 + gamma))": "tests/solvers/test_spco.py",
+        "Theorem 2 (Z = XA / (1 + gamma))": "tests/solvers/test_regression.py",
         "Algorithm 1 (sPCA-OS)": "method spca-os; Tables 1 to 4",
         "Algorithm 2 (SPCO)": "sp.spco; Figures 2 and 4",
         "Tables 1 to 3": "dou2011-1",
@@ -68,7 +68,7 @@ ROWS: dict[str, dict[str, str]] = {
         "Section 5.4, Figure 4": "dou2011-fig4",
     },
     "he2010": {
-        "Proposition 3.1 (Schur deflation is a projection)": "tests/linalg/test_deflated_rows.py: against "
+        "Proposition 3.1 (Schur deflation is a projection)": "tests/linalg/test_operators.py: against "
         "the QR factorization of the scores",
         "Proposition 3.2 (gain of adjusted variance)": "tests/measures/test_measures.py: against the "
         "residual of least squares",

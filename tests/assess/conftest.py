@@ -7,6 +7,15 @@ import pytest
 import spcastat as sp
 
 
+def sigma(V: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """The covariance matrix of the model by its definition: V L V' + s2 I with dense inverses."""
+    p, k = V.shape
+    G = np.linalg.inv(V.T @ V)
+    B = V @ G
+    s2 = (np.trace(S) - np.trace(G @ V.T @ S @ V)) / (p - k)
+    return V @ (B.T @ S @ B - s2 * G) @ V.T + s2 * np.eye(p)
+
+
 @pytest.fixture(scope="session")
 def planted() -> pd.DataFrame:
     """Two strong components of four variables each among twelve, 120 rows, long names."""

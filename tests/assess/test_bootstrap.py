@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -86,8 +87,8 @@ def test_weights_are_rows(planted):
 def test_columns_are_scaled_in_every_draw(planted):
     wide = planted * np.geomspace(1e-3, 1e4, 12)
     pd.testing.assert_frame_equal(
-        sp.spca(wide, 2, 4, scale=True).bootstrap(20).conf_int(),
-        sp.spca(planted, 2, 4, scale=True).bootstrap(20).conf_int(),
+        sp.spca(wide, 2, 4, scale=True).bootstrap(8).conf_int(),
+        sp.spca(planted, 2, 4, scale=True).bootstrap(8).conf_int(),
         atol=1e-6,  # the fits differ by their tolerance, 1e-7 of the variance
     )
 
@@ -96,7 +97,7 @@ def test_formulas_learn_in_every_draw(planted):
     named = planted.set_axis([f"x{j}" for j in range(12)], axis=1)
     learnt = sp.spca(named, 2, 4, formula="~ " + " + ".join(f"scale(x{j})" for j in range(12)))
     plain = sp.spca(named, 2, 4, scale=True)
-    both = [one.bootstrap(20).conf_int().drop(columns="term") for one in (learnt, plain)]
+    both = [one.bootstrap(8).conf_int().drop(columns="term") for one in (learnt, plain)]
     pd.testing.assert_frame_equal(*both, atol=1e-6)
 
 
@@ -134,7 +135,7 @@ def test_intervals_in_noise_contain_zero(n, p, card, rows):
     excluded = total = 0
     for seed in range(12):
         fit = sp.spca(noise(seed, n, p, rows), 1, card)
-        frame = fit.bootstrap(80, rng=seed).conf_int().query("estimate != 0")
+        frame = fit.bootstrap(40, rng=seed).conf_int().query("estimate != 0")
         excluded += ((frame["lower"] > 0) | (frame["upper"] < 0)).sum()
         total += len(frame)
     # 5 % at most are promised; 60 loadings or more have a binomial standard error of .028, and the normal
@@ -164,7 +165,7 @@ def test_the_default_interval_is_the_normal_one_or_extends_it_to_zero(planted):
 def test_variance_intervals_in_noise_hold_the_variance_of_new_rows():
     inside = []
     for seed in range(20):
-        row = sp.spca(noise(seed, 100, 20, "normal"), 1, 5).bootstrap(80, rng=seed).variance_ci().iloc[0]
+        row = sp.spca(noise(seed, 100, 20, "normal"), 1, 5).bootstrap(40, rng=seed).variance_ci().iloc[0]
         inside.append(row["lower"] <= 1 <= row["upper"])  # any unit vector has variance 1
     # .95 is nominal; of intervals around the variance on the same rows none of 30 holds it
     assert np.mean(inside) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 20)
@@ -174,7 +175,7 @@ def test_components_that_are_not_found_are_marked(planted):
     fit = sp.spca(planted, 3, 4)
     unsaid = "Intervals presuppose a component that stands out from noise, which choose_k() tests."
     assert unsaid in plain(fit.bootstrap(20).as_text())
-    choice = sp.choose_k(planted)
+    choice = sp.choose_k(planted, n_draws=99)
     assert choice.k == 2
     found = fit.bootstrap(20, choice=choice)
     assert "PC3 (not found by choose_k)" in found.as_text()
@@ -184,15 +185,14 @@ def test_components_that_are_not_found_are_marked(planted):
         assert said in plain(text)
         assert unsaid not in plain(text)
     with pytest.raises(OptionError, match=r"choice= is an analysis of other data"):
-        fit.bootstrap(20, choice=sp.choose_k(planted.iloc[:60]))
-    whole = sp.choose(planted, cards=[3, 4], effort="quick", n_draws=99)
+        fit.bootstrap(20, choice=sp.choose_k(planted.iloc[:60], n_draws=19))
+    whole = sp.choose(planted, cards=[3, 4], effort="quick", n_draws=99, repeats=1)
     assert fit.bootstrap(20, choice=whole)._state.record.k_found == whole.k
     with pytest.raises(OptionError, match="it must be what choose_k"):
-        fit.bootstrap(20, choice=sp.choose(planted, k=2, cards=[3, 4], effort="quick"))
+        fit.bootstrap(20, choice=sp.choose(planted, k=2, cards=[3, 4], effort="quick", repeats=1))
     with pytest.raises(OptionError, match=r"choice=2 was given; it must be what choose_k\(\) returned"):
         fit.bootstrap(20, choice=2)
-    chosen = sp.choose(planted).fit
-    assert unsaid not in plain(chosen.bootstrap(20).as_text())
+    assert unsaid not in plain(whole.fit.bootstrap(20).as_text())
 
 
 def test_one_meaning_of_intervals_is_given_everywhere_with_the_q_values(fit):
@@ -384,3 +384,49 @@ def test_draws_that_start_from_the_fit_vary_like_full_searches():
         sd = full[:, V[:, i] != 0, i].std(axis=0, ddof=1)
         # a standard deviation of 200 draws has a relative error of some 5 %, more with heavy tails
         np.testing.assert_allclose(own, sd, rtol=0.3)
+
+
+# --- Components of a draw are matched with those of the fit by their scores, and nothing else changes ---
+
+
+def sparse_loadings(rng, p=12, k=4, card=5):
+    V = np.zeros((p, k))
+    for j in range(k):
+        V[rng.choice(p, card, replace=False), j] = rng.normal(size=card)
+    return V / np.linalg.norm(V, axis=0)
+
+
+@pytest.fixture
+def op():
+    X = np.random.default_rng(0).normal(size=(60, 12)) @ np.diag(np.linspace(1, 3, 12))
+    return Gram(np.cov(X.T))
+
+
+def test_order_and_signs_are_undone_to_the_bit(op):
+    V = sparse_loadings(np.random.default_rng(1))
+    mixed = V[:, [2, 0, 3, 1]] * [-1.0, 1.0, -1.0, 1.0]
+    found = align(mixed, V, op)
+    np.testing.assert_array_equal(found.V, V)
+    np.testing.assert_array_equal(found.order, [1, 3, 0, 2])
+    np.testing.assert_allclose(found.similarity, 1.0, atol=1e-12)  # rounding of products
+    assert not np.signbit(found.V[found.V == 0]).any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_assignment_is_the_best_of_all(op, seed):
+    rng = np.random.default_rng(seed)
+    V, W = sparse_loadings(rng), sparse_loadings(rng)
+    sd = np.sqrt(np.diag(W.T @ op.S @ W))[:, None] * np.sqrt(np.diag(V.T @ op.S @ V))
+    r = np.abs(W.T @ op.S @ V / sd)
+    best = max(sum(r[j, i] for i, j in enumerate(order)) for order in itertools.permutations(range(4)))
+    found = align(W, V, op)
+    assert found.similarity.sum() == pytest.approx(best, rel=1e-12)
+    assert (np.einsum("ij,ij->j", found.V, op.S @ V) >= 0).all()
+
+
+def test_a_component_without_variance_gets_what_is_left():
+    op = Gram(np.diag([1.0, 2.0, 0.0]))
+    reference = np.eye(3)[:, [1, 2]]
+    found = align(np.eye(3)[:, [2, 1]] * -1.0, reference, op)
+    np.testing.assert_array_equal(found.V, reference)
+    np.testing.assert_allclose(found.similarity, [1.0, 0.0], atol=1e-15)

@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.assess.candidates import Limit, by_errors, ebic
+from spcastat.assess.batched_errors import batched_press
+from spcastat.assess.candidates import Limit, beaten, by_errors, ebic
 from spcastat.assess.cardinalities import Fitter
 from spcastat.assess.draws import Rules
 from spcastat.assess.folds import Errors, FoldSums, MomentFolds, PlainRows, RowFolds
 from spcastat.assess.refit import SparseModel
-from spcastat.assess.unequal_cardinalities import Unequal
+from spcastat.assess.unequal_cardinalities import Unequal, unless_alone
 from spcastat.errors import (
     ComponentsError,
     ConstantColumnError,
@@ -29,6 +30,8 @@ from spcastat.errors import (
 )
 from spcastat.linalg.operators import Gram
 from spcastat.measures import adjusted_variances
+from spcastat.results.choice import support_overlap
+from tests.assess.conftest import sigma
 
 CARDS = [2, 4, 6, 8]
 
@@ -48,15 +51,6 @@ def planted(n: int, p: int, cards: tuple[int, ...], variances: tuple[float, ...]
 @pytest.fixture(scope="module")
 def X() -> pd.DataFrame:
     return planted(120, 16, (4, 4), (6.0, 4.0), 3)
-
-
-def sigma(V: np.ndarray, S: np.ndarray) -> np.ndarray:
-    """The covariance matrix of the model by its definition: V L V' + s2 I with dense inverses."""
-    p, k = V.shape
-    G = np.linalg.inv(V.T @ V)
-    B = V @ G
-    s2 = (np.trace(S) - np.trace(G @ V.T @ S @ V)) / (p - k)
-    return V @ (B.T @ S @ B - s2 * G) @ V.T + s2 * np.eye(p)
 
 
 @pytest.fixture
@@ -183,12 +177,12 @@ def test_without_k_the_number_comes_first(X):
 @pytest.mark.parametrize(
     ("cards", "options"),
     [
-        (CARDS, {"scale": True}),
+        (CARDS, {"scale": True, "repeats": 1}),
         (CARDS, {"rng": 5, "repeats": 2, "folds": 3}),
         ([2, 4, 6, 8, 10], {"each": "free", "objective": "pev", "effort": "quick"}),
         (CARDS, {"na": "em", "by": "ebic"}),
-        (CARDS, {"method": "bcd-l0", "n_init": 3}),
-        (CARDS, {"include": {"PC1": ["v16"]}, "folds": 3}),
+        (CARDS, {"method": "bcd-l0", "n_init": 3, "repeats": 1}),
+        (CARDS, {"include": {"PC1": ["v16"]}, "folds": 3, "repeats": 1}),
     ],
 )
 def test_the_fit_is_that_of_its_call(X, cards, options):
@@ -205,8 +199,11 @@ def test_the_fit_is_that_of_its_call(X, cards, options):
 
 
 def test_the_fit_to_a_covariance_matrix_or_to_chunks_is_that_of_its_call(X):
-    for data, own in ((X.cov(), {"n_obs": 120}), ([X.iloc[:70], X.iloc[70:]], {})):
-        choice = sp.choose(data, k=2, cards=CARDS, folds=3, **own)
+    for data, own, drawn in (
+        (X.cov(), {"n_obs": 120}, {}),
+        ([X.iloc[:70], X.iloc[70:]], {}, {"folds": 3, "repeats": 1}),
+    ):
+        choice = sp.choose(data, k=2, cards=CARDS, **drawn, **own)
         again = (sp.spca_cov if own else sp.spca)(data, k=2, card=choice.card, **own)
         pd.testing.assert_frame_equal(choice.fit.loadings, again.loadings, rtol=0.0, atol=1e-10)
         assert str(choice.fit) == str(again)
@@ -220,7 +217,7 @@ def test_a_covariance_matrix_is_chosen_by_ebic_as_its_rows_are(X):
 
 
 def test_the_share_of_variance_is_kept(X):
-    choice = sp.choose(X, k=2, by="variance", share=0.8)
+    choice = sp.choose(X, k=2, cards=range(1, 11), by="variance", share=0.8)
     table = choice.table.set_index("card")["relative_adjusted"]
     assert table[choice.card] >= 0.8
     assert (table[table.index < choice.card] < 0.8).all()
@@ -229,7 +226,7 @@ def test_the_share_of_variance_is_kept(X):
 @pytest.mark.parametrize("method", ["bcd-l0", "rspca-l0", "nspca"])
 def test_folds_are_fitted_by_the_method_that_was_named(X, method):
     data = X.abs() if method == "nspca" else X
-    choice = sp.choose(data, k=2, cards=[2, 4], folds=3, method=method)
+    choice = sp.choose(data, k=2, cards=[2, 4], folds=3, repeats=1, method=method)
     assert choice.fit.method == method
 
 
@@ -240,14 +237,14 @@ def test_sparse_rows_give_the_table_of_dense_ones(X):
     from scipy import sparse
 
     Z = X.where(X.abs() > 0.8, 0.0)
-    dense = sp.choose(Z.to_numpy(), k=2, cards=CARDS)
-    other = sp.choose(sparse.csr_array(Z.to_numpy()), k=2, cards=CARDS)
+    dense = sp.choose(Z.to_numpy(), k=2, cards=CARDS, repeats=1)
+    other = sp.choose(sparse.csr_array(Z.to_numpy()), k=2, cards=CARDS, repeats=1)
     pd.testing.assert_frame_equal(dense.table, other.table, rtol=1e-8)  # products in another order
 
 
 def test_chunks_of_any_size_give_one_choice(X):
-    few = sp.choose([X.iloc[:70], X.iloc[70:]], k=2, cards=CARDS)
-    many = sp.choose([X.iloc[a : a + 17] for a in range(0, 120, 17)], k=2, cards=CARDS)
+    few = sp.choose([X.iloc[:70], X.iloc[70:]], k=2, cards=CARDS, repeats=1)
+    many = sp.choose([X.iloc[a : a + 17] for a in range(0, 120, 17)], k=2, cards=CARDS, repeats=1)
     assert few.card == many.card == 4
     pd.testing.assert_frame_equal(few.table, many.table, rtol=1e-8)  # sums in another order
 
@@ -256,8 +253,8 @@ def test_what_a_formula_learns_it_learns_without_the_fold(X):
     """The formula's own scale() is what scale=True does, in every fold."""
     some = X.iloc[:, :6] * [1, 2, 3, 4, 5, 6]
     terms = " + ".join(f"scale({name})" for name in some.columns)
-    by_formula = sp.choose(some, k=2, cards=[2, 4], formula=f"~ {terms}")
-    by_option = sp.choose(some, k=2, cards=[2, 4], scale=True)
+    by_formula = sp.choose(some, k=2, cards=[2, 4], formula=f"~ {terms}", folds=3, repeats=1)
+    by_option = sp.choose(some, k=2, cards=[2, 4], scale=True, folds=3, repeats=1)
     pd.testing.assert_series_equal(by_formula.table["error"], by_option.table["error"], rtol=1e-8)
 
 
@@ -270,7 +267,12 @@ def test_the_number_of_processes_changes_no_bit(X):
 
 
 def test_it_prints_within_80_columns_in_four_formats(X):
-    choice = sp.choose(X.set_axis([f"a rather long name of a variable {j}" for j in range(16)], axis=1))
+    choice = sp.choose(
+        X.set_axis([f"a rather long name of a variable {j}" for j in range(16)], axis=1),
+        cards=CARDS,
+        n_draws=39,
+        repeats=1,
+    )
     for one in (choice, choice.k_choice):
         assert max(map(len, str(one).splitlines())) <= 80
         assert "<table" in one.as_html()
@@ -299,7 +301,7 @@ def test_unequal_cardinalities_are_not_on_the_curve_of_equal_ones():
 
 
 def test_the_report_has_the_choice_before_the_fit(X, tmp_path):
-    sp.choose(X, cards=CARDS).report(tmp_path / "a.html", title="Planted")
+    sp.choose(X, cards=CARDS, n_draws=39, repeats=1).report(tmp_path / "a.html", title="Planted")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert page.index("How many components") < page.index("How sparse") < page.index("Loadings and variance")
     assert "It does not say how sure the variables of the choice are" in page  # what each figure does not say
@@ -404,7 +406,7 @@ def test_few_rows_are_told_of_the_paired_rule():
     assert "rule='paired'" not in sp.choose(X, 1, cards=[2, 4, 6], rule="paired").reason
 
 
-# --- what a further loading is worth ---------------------------------------------------------------
+# --- what a further loading is worth --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("cells", "chosen"), [(6, 2), (60, 3)])
@@ -426,10 +428,10 @@ def test_skewed_rows_do_not_hide_the_components():
 @pytest.mark.parametrize("covariance", [False, True])
 def test_each_component_has_its_own_cardinality_where_that_is_better(covariance):
     data = planted(150, 24, (10, 4, 3), (12.0, 6.0, 4.0), 1)
-    choice = sp.choose(data.cov(), k=3, n_obs=150) if covariance else sp.choose(data, k=3)
+    choice = sp.choose(data.cov(), k=3, n_obs=150) if covariance else sp.choose(data, k=3, repeats=1)
     assert choice.card == [10, 4, 3]
     assert "sets were tried" in choice.reason
-    equal = sp.choose(data, k=3, each="equal")
+    equal = sp.choose(data, k=3, cards=[3, 6, 10], each="equal", repeats=1)
     assert isinstance(equal.card, int)
     assert "sets were tried" not in equal.reason
 
@@ -474,7 +476,137 @@ def test_misspelt_options_are_answered(function, X):
 
 def test_very_different_variances_are_said_first(X):
     unscaled = X * np.r_[np.ones(15), 50.0]
-    text = sp.choose(unscaled, k=1, cards=[1, 2]).as_text()
+    text = sp.choose(unscaled, k=1, cards=[1, 2], repeats=1).as_text()
     assert text.index("scale=True") < text.index("Data")
     assert "scale=True gives" in sp.spca(unscaled, 1, 2).summary().as_text()
-    assert "Scale " not in sp.choose(unscaled, k=1, cards=[1, 2], scale=True).as_text()
+    assert "Scale " not in sp.choose(unscaled, k=1, cards=[1, 2], scale=True, repeats=1).as_text()
+
+
+# --- The choice of cardinalities and of k ---------------------------------------------------------
+
+
+def test_two_seeds_choose_nearly_the_same_supports():
+    """Wine: with one division into folds the overlap of two seeds was .80, with these four .93."""
+    fits = [sp.choose(sp.datasets.load_wine(), 3, scale=True, rng=seed).fit for seed in (1, 2, 3)]
+    supports = [fit.loadings.to_numpy() for fit in fits]
+    pairs = [support_overlap(supports[i], supports[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    assert np.mean(pairs) >= 0.9
+
+
+def test_errors_of_many_fits_are_those_of_each():
+    rng = np.random.default_rng(0)
+    m, f, p, k = 3, 4, 9, 3
+    V = rng.standard_normal((m, f, p, k)) * (rng.random((m, f, p, k)) < 0.5)
+    V /= np.maximum(np.linalg.norm(V, axis=2, keepdims=True), 1e-9)
+    V[0, 0, :, 1] = V[0, 0, :, 0]  # dependent loadings
+    V[1, 1] = 0.0
+    V[1, 1, 0, 0] = V[1, 1, 1, 1] = V[1, 1, 2, 2] = 1.0  # components of one variable
+    A, B = rng.standard_normal((2, f, 30, p))
+    S, products = A.mT @ A / 29.0, B.mT @ B
+    found = batched_press(V, S, products)
+    for i in range(m):
+        for j in range(f):
+            model = SparseModel.of(V[i, j], Gram(S[j]))
+            block = products[j][np.ix_(model.used, model.used)]
+            assert found[i, j] == pytest.approx(model.press(np.diag(products[j]), block), rel=1e-9)
+
+
+def test_candidates_go_beyond_50_where_prediction_improves():
+    """One factor behind 70 variables, all of equal strength: with 50 of them, 20 are not predicted."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((80, 1)) + 0.5 * rng.standard_normal((80, 70))
+    choice = sp.choose(X, k=1, scale=True, repeats=1)
+    assert choice.card == 70
+    assert "It is the largest that was tried" not in choice.reason
+
+
+def test_what_is_kept_is_relative_to_the_best_known_prediction():
+    """Dense PCA predicts better than cardinality 2 of 8 variables with one factor."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((100, 1)) + 0.5 * rng.standard_normal((100, 8))
+    table = sp.choose(X, k=1, cards=[1, 2], scale=True).table
+    assert table["kept"].max() < 0.5
+
+
+def test_many_components_are_found_without_kmax():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((300, 12)), 3, axis=1) + 0.7 * rng.standard_normal((300, 36))
+    found = sp.choose_k(X, scale=True, n_draws=39)
+    assert found.k == 12
+    assert "larger kmax" not in found.reason
+    assert len(found.table) == 14  # two in a row are noise
+    assert sp.choose_k(X, scale=True, n_draws=19, kmax=8).k == 8
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_no_candidate_with_fewer_loadings_has_a_clearly_smaller_ebic(k):
+    """Correlations of the wines: the search chose 23 loadings (EBIC 9.1 above the smallest) for 20 (0.0)."""
+    wine = sp.datasets.load_wine()
+    table = sp.choose(wine.corr(), k, n_obs=len(wine), by="ebic").table
+    chosen = table[table["chosen"]].iloc[0]
+    fewer = table[table["nonzeros"] <= chosen["nonzeros"]]
+    assert fewer["ebic"].min() >= chosen["ebic"] - 2.0
+
+
+def test_a_fit_that_another_of_no_more_loadings_beats_does_not_pass():
+    surely = np.array([[False, False, False], [True, False, False], [False, False, False]])
+    sizes = np.array([4, 6, 8])
+    assert beaten(surely, sizes).tolist() == [False, True, False]
+    passed = Limit(8).passed(np.array([0.3, 0.4, 0.3]), surely, sizes, 0)
+    assert passed.tolist() == [True, False, True]
+
+
+def test_one_variable_is_a_component_only_if_a_second_does_not_help():
+    assert unless_alone(0, np.array([0.5, 0.4]), [1, 2]) == 1
+    assert unless_alone(0, np.array([0.5, 0.6]), [1, 2]) == 0
+    assert unless_alone(1, np.array([0.5, 0.4, 0.3]), [1, 2, 3]) == 1
+
+
+def test_the_print_names_a_variable_that_stands_alone():
+    rng = np.random.default_rng(9)  # noise, in which a second variable helps by chance in one of four sets
+    X = pd.DataFrame(rng.standard_normal((200, 7)), columns=list("abcdefg"))
+    X["g"] *= 5.0
+    choice = sp.choose(X, k=1, cards=[1, 2, 3])
+    assert choice.card == 1
+    assert "PC1 is one variable that stands alone, g: a second one predicts no better." in choice.reason
+
+
+def test_levels_of_the_tests_are_printed_with_their_tables():
+    X = sp.datasets.load_wine()
+    levels = "Levels of the tests: p 10 %, deflated p and sparse p 2 %."
+    choice = sp.choose(X, cards=[4, 6], scale=True, alpha=0.1, n_draws=99, each="equal")
+    assert levels in " ".join(str(choice).split())
+    assert levels in " ".join(str(choice.k_choice).split())
+
+
+def test_polychoric_matrices_are_refused_by_tests_for_normal_rows():
+    """Independent binary items, a share of .15: components were found in 17 of 17 such matrices."""
+    items = (np.random.default_rng(0).random((200, 8)) < 0.15).astype(int)
+    R = sp.correlation(items)
+    for call in (sp.choose_k, sp.choose):
+        with pytest.raises(OptionError, match=r"polychoric correlations.* Give k=, or the rows"):
+            call(R, n_obs=200)
+    assert sp.choose(R, 2, n_obs=200, cards=[1, 2]).k == 2
+    assert sp.choose_k(items, scale=True).k == 0
+
+
+def test_stability_is_that_of_choices_from_halves():
+    X = sp.datasets.make_toy(80, rng=1)
+    choice = sp.choose(X, 2, cards=[2, 4, 6], scale=True, repeats=1)
+    found = choice.stability(2)
+    assert found.table["share"].sum() == pytest.approx(1.0)
+    assert found.draws["k"].tolist() == [2, 2]
+    assert 0.0 <= found.overlap <= 1.0
+    assert "2 random halves" in str(found)
+    pd.testing.assert_frame_equal(found.draws, choice.stability(2).draws)
+    with pytest.raises(NoRowsError, match="halves of the rows"):
+        sp.choose(X.corr(), 2, n_obs=80, cards=[2, 4]).stability(2)
+
+
+def test_overlap_matches_components():
+    """By hand: {a, b}, {c} and {c}, {a}: the best matching has 1 + 1 common of 3 + 2 loadings."""
+    A = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    B = np.array([[0.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
+    assert support_overlap(A, B) == pytest.approx(0.8)
+    assert support_overlap(A, A) == 1.0
+    assert support_overlap(A, np.zeros((3, 0))) == 0.0

@@ -15,6 +15,7 @@ from spcastat.errors import ConstantColumnError, MissingValuesError, OptionError
 from spcastat.fit.inputs import opened
 from spcastat.linalg.operators import Gram
 from spcastat.reading.missing_values import em_moments
+from tests.assess.conftest import sigma
 
 SEED = 5
 #: The final fit is not what is tested.
@@ -41,15 +42,6 @@ def predicted_errors(rows: np.ndarray, Sigma: np.ndarray) -> np.ndarray:
             weights = np.linalg.solve(Sigma[np.ix_(rest, rest)], Sigma[rest, j])
             errors[i, j] = row[j] - row[rest] @ weights
     return errors
-
-
-def sigma(V: np.ndarray, S: np.ndarray) -> np.ndarray:
-    """The covariance matrix of the model by its definition: V L V' + s2 I with dense inverses."""
-    p, k = V.shape
-    G = np.linalg.inv(V.T @ V)
-    B = V @ G
-    s2 = (np.trace(S) - np.trace(G @ V.T @ S @ V)) / (p - k)
-    return V @ (B.T @ S @ B - s2 * G) @ V.T + s2 * np.eye(p)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -160,8 +152,8 @@ def test_the_number_comes_first_and_gives_the_em_its_rank():
 def test_what_a_formula_learns_it_learns_without_the_fold_and_its_gaps(X):
     """The formula's own center() is the mean of the measured values, which the EM takes away again."""
     terms = " + ".join(f"center({name})" for name in X.columns[:6])
-    by_formula = sp.choose(X, k=2, cards=[2, 4], formula=f"~ {terms}", na="pairwise", **CHEAP)
-    plain = sp.choose(X.iloc[:, :6], k=2, cards=[2, 4], na="pairwise", **CHEAP)
+    by_formula = sp.choose(X, k=2, cards=[2, 4], formula=f"~ {terms}", na="pairwise", repeats=1, **CHEAP)
+    plain = sp.choose(X.iloc[:, :6], k=2, cards=[2, 4], na="pairwise", repeats=1, **CHEAP)
     pd.testing.assert_series_equal(by_formula.table["error"], plain.table["error"], rtol=1e-8)
 
 

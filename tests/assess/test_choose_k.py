@@ -1,4 +1,4 @@
-"""The number of components: planted truth, noise of several kinds, refusals."""
+"""The number of components: planted truth, noise of several kinds, many columns, refusals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import scipy.sparse
 import scipy.stats
 
 import spcastat as sp
+from spcastat import choosing
 from spcastat.assess.noise_tests import (
     MomentNoise,
     RowNoise,
@@ -17,8 +18,10 @@ from spcastat.assess.noise_tests import (
     mean_correlations,
     pulled_in,
 )
+from spcastat.assess.subsets import columns_near, half_of
 from spcastat.errors import ComponentsError, CovarianceError, OptionError, UnknownOptionError
 from spcastat.linalg.accumulate import SquareProducts
+from spcastat.linalg.operators import Gram
 
 
 def noise(n: int, p: int, seed: int) -> np.ndarray:
@@ -268,7 +271,7 @@ def test_heavy_rows_behind_real_components_do_not_count():
         X = noise(200, 50, seed)
         for first, variance in ((0, 8.0), (6, 5.0)):
             X[:, first : first + 6] += np.sqrt(variance / 6) * rng.standard_normal((200, 1))
-        found = sp.choose_k(X / np.sqrt(rng.chisquare(5, (200, 1)) / 5), kmax=4, n_draws=99)
+        found = sp.choose_k(X / np.sqrt(rng.chisquare(5, (200, 1)) / 5), kmax=4, n_draws=39)
         right.append(found.k == 2)
         assert found.k == max(min(found.parallel, found.deflated), found.sequential)
     assert sum(right) >= 5  # .80 right, measured on 15 sets: four or fewer of eight have probability .06
@@ -301,7 +304,7 @@ def test_one_bad_row_does_not_hide_the_components(size):
     for seed in range(12):
         rng, X = spiked(seed)
         X.iloc[16] = rng.normal(size=20) * size
-        found = sp.choose_k(X, scale=True, n_draws=99)
+        found = sp.choose_k(X, scale=True, n_draws=39)
         right.append(found.k == 2)
     # .9 is promised; without pulling the row in it is .05 to .1
     assert np.mean(right) >= 0.9 - 2 * np.sqrt(0.9 * 0.1 / 12)
@@ -309,14 +312,18 @@ def test_one_bad_row_does_not_hide_the_components(size):
 
 def test_rows_that_change_the_number_are_named():
     rng, X = spiked(1)
-    assert sp.choose_k(X, scale=True, n_draws=99)._large is None
+    assert sp.choose_k(X, scale=True, n_draws=39)._large is None
     X.iloc[16] = rng.normal(size=20) * 15
-    found = sp.choose_k(X, scale=True, n_draws=99)
+    found = sp.choose_k(X, scale=True, n_draws=39)
     Z = (X - X.mean()) / X.std()
     share = (Z.iloc[16] ** 2).sum() / (Z**2).to_numpy().sum()
     assert found.k == 2
     said = f"Row r17 alone holds {100 * share:.0f} % of the total variance; as it is, k = 0; pulled in"
-    for text in (found.as_text(), found.reason, str(sp.choose(X, scale=True, n_draws=99, repeats=1))):
+    for text in (
+        found.as_text(),
+        found.reason,
+        str(sp.choose(X, cards=[4, 6], scale=True, n_draws=39, repeats=1)),
+    ):
         assert said in " ".join(text.split())
         assert 'method="spcagrid" or method="rspca-l0"' in " ".join(text.split())
     # the eigenvalues of the fit are recognised although the tests pulled the row in
@@ -380,7 +387,7 @@ def with_minor_factors(seed):
 
 
 def test_minor_components_of_many_rows_are_named_and_not_chosen():
-    found = sp.choose_k(with_minor_factors(0), scale=True, n_draws=99)
+    found = sp.choose_k(with_minor_factors(0), scale=True, n_draws=19)
     assert found.k == found.major == 2
     assert min(found.parallel, found.deflated) >= 4
     last = min(found.parallel, found.deflated)
@@ -398,3 +405,111 @@ def test_the_mean_correlation_is_that_of_equally_correlated_variables():
     X = np.random.default_rng(0).normal(size=(4000, 1)) + np.random.default_rng(1).normal(size=(4000, 8))
     # the mean correlation of the eight is .5; its standard error is about .01
     assert sp.choose_k(X, n_draws=99)._found.explained[0] == pytest.approx(0.5, abs=0.04)
+
+
+# --- The number of components of many columns -----------------------------------------------------
+
+P, TESTED = 80, 30
+
+
+def planted(n, p, seed=0, strengths=(3.0, 2.5)):
+    """Rows with disjoint components of five equal loadings, and unit noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    for i, sd in enumerate(strengths):
+        X[:, 5 * i : 5 * i + 5] += sd * rng.standard_normal((n, 1)) / np.sqrt(5)
+    return pd.DataFrame(X, columns=[f"v{j + 1}" for j in range(p)])
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Let data of 80 columns be large, and 30 of them be tested."""
+    monkeypatch.setattr(choosing, "GRAM_ORDER", P - 1)
+    monkeypatch.setattr(choosing, "MOST_CELLS", 1000)
+    monkeypatch.setattr(choosing, "COLUMNS", TESTED)
+
+
+def as_dask(X):
+    return pytest.importorskip("dask.dataframe").from_pandas(X, npartitions=3)
+
+
+KINDS = {
+    "pieces": lambda X: [X.iloc[:70], X.iloc[70:]],
+    "dask": as_dask,
+    "frame": lambda X: X,
+    "sparse": lambda X: scipy.sparse.csr_array(X.to_numpy()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [False, True])
+def test_planted_components_are_counted_of_many_columns(small, kind, scale):
+    # a third has a chance of .05 in every case: with this seed in none
+    rows = KINDS[kind](planted(240, P, 3))
+    found = sp.choose_k(rows, kmax=3, sparse_card=5, n_draws=39, scale=scale, rng=3)
+    assert (found.k, found.sequential) == (2, 2)
+    assert f"Tested were {TESTED} of {P} variables" in found.reason
+    assert "Kaiser" not in str(found)
+    assert found.kaiser is found.broken_stick is None
+    assert len(found.spectrum) == TESTED
+
+
+@pytest.mark.parametrize("kind", ["pieces", "frame"])
+def test_noise_is_rejected_at_the_level_of_many_columns(small, kind):
+    """Columns chosen and tested in the same rows would show a component in nearly all of these."""
+    found = [
+        sp.choose_k(KINDS[kind](planted(150, P, seed, ())), kmax=2, sparse_card=5, n_draws=19, rng=seed)
+        for seed in range(16)
+    ]
+    # level .05: five or more of sixteen have probability .001
+    assert sum(one.k > 0 for one in found) < 5
+    assert sum(one.sequential > 0 for one in found) < 5
+
+
+def test_a_half_in_memory_is_centred_by_itself_and_scaled_by_all_rows():
+    X = planted(101, 12)
+    source = choosing.opened(X, None, {"scale": True}, sp.choose_k)[0].source("")
+    ones = [half_of(source, half, 5) for half in (0, 1)]
+    assert [one.n for one in ones] == [50, 51]
+    rows = np.vstack([one.matrix for one in ones])
+    np.testing.assert_array_equal(np.sort(rows[:, 0]), np.sort(X["v1"]))
+    own = ones[0].matrix / X.std().to_numpy()
+    found = ones[0].op.block(np.arange(12)) * ones[0].op.unit ** 2
+    np.testing.assert_allclose(found, np.cov(own, rowvar=False), rtol=1e-10, atol=1e-12)
+
+
+def test_the_number_is_chosen_before_cardinalities_of_many_columns(small):
+    choice = sp.choose(KINDS["pieces"](planted(240, P)), cards=[3, 5, 8], kmax=3, n_draws=39)
+    assert choice.k == 2
+    assert choice.card == 5
+
+
+def test_refusals_of_many_columns(small):
+    pieces = KINDS["pieces"](planted(240, P))
+    with pytest.raises(OptionError, match="allows 5 in each"):
+        sp.choose_k(pieces, kmax=3, sparse_card=6)
+    found = sp.choose_k(pieces, kmax=2, sparse_card=5, n_draws=19)
+    with pytest.raises(OptionError, match=f"analysis of {TESTED} of {P} variables"):
+        sp.spca(planted(240, P), 2, 5).screeplot(parallel=found)
+
+
+@pytest.mark.slow
+def test_more_columns_than_a_covariance_matrix_is_formed_of(monkeypatch):
+    monkeypatch.setattr(choosing, "COLUMNS", 200)
+    X = planted(400, 3100, strengths=(4.0, 3.6))
+    found = sp.choose_k([X.iloc[:250], X.iloc[250:]], kmax=3, sparse_card=5, n_draws=19)
+    assert (found.k, found.sequential) == (2, 2)
+    assert "Tested were 200 of 3,100 variables" in found.reason
+
+
+# --- The columns that stand for all where there are too many to test ------------------------------
+
+
+def test_columns_are_those_of_the_fit_and_those_most_related_to_it():
+    S = np.diag(np.arange(1.0, 31.0))
+    S[3, 4] = S[4, 3] = 1.5  # the covariance of 4 with a component on 3 alone
+    V = np.zeros((30, 1))
+    V[3] = 1.0
+    assert columns_near(Gram(S), V, 5).tolist() == [0, 1, 3, 4, 29]  # of equal ones the first
+    assert columns_near(Gram(S), V, 30).tolist() == list(range(30))
+    assert len(columns_near(Gram(S), V, 17)) == 17

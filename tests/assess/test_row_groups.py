@@ -83,14 +83,13 @@ def test_shuffled_rows_give_the_same_figures(rows, kind, tmp_path):
 
     plain = given(rows, "plain.csv")
     mixed = given(rows.sample(frac=1.0, random_state=4), "mixed.csv")
-    one, two = (sp.choose(data, cards=[2, 3, 4], n_draws=39) for data in (plain, mixed))
+    one, two = (sp.choose(data, cards=[2, 4], n_draws=19, repeats=1) for data in (plain, mixed))
     assert one.card == two.card
     np.testing.assert_allclose(numbers(one.table), numbers(two.table), rtol=1e-8)
-    one, two = (sp.choose_k(data, n_draws=39) for data in (plain, mixed))
-    np.testing.assert_allclose(numbers(one.table), numbers(two.table), rtol=1e-8)
+    np.testing.assert_allclose(numbers(one.k_choice.table), numbers(two.k_choice.table), rtol=1e-8)
     one, two = (sp.spca(data, 2, 3, scale=True) for data in (plain, mixed))
     np.testing.assert_allclose(
-        numbers(one.bootstrap(20).conf_int()), numbers(two.bootstrap(20).conf_int()), atol=1e-8
+        numbers(one.bootstrap(9).conf_int()), numbers(two.bootstrap(9).conf_int()), atol=1e-8
     )
     np.testing.assert_allclose(one.stability(5).frequency, two.stability(5).frequency)
     np.testing.assert_allclose(
@@ -104,13 +103,15 @@ def test_shuffled_clusters_give_the_same_figures(rows):
     other = rows.sample(frac=1.0, random_state=5)
     fits = [sp.spca(data, 2, 3, clusters=labels, strata=strata) for data in (rows, other)]
     for call in (
-        lambda fit: fit.bootstrap(20).conf_int(),
+        lambda fit: fit.bootstrap(9).conf_int(),
         lambda fit: fit.stability(5).frequency,
         lambda fit: fit.test_loadings(19).table,
         lambda fit: fit.split_inference(9).conf_int(),
     ):
         np.testing.assert_allclose(*(numbers(call(fit)) for fit in fits), atol=1e-8)
-    one, two = (sp.choose(data, cards=[2, 3], n_draws=39, clusters=labels) for data in (rows, other))
+    one, two = (
+        sp.choose(data, cards=[2, 3], n_draws=19, repeats=1, clusters=labels) for data in (rows, other)
+    )
     np.testing.assert_allclose(numbers(one.table), numbers(two.table), rtol=1e-8)
 
 
@@ -119,7 +120,7 @@ def test_a_weight_counts_equal_rows_in_every_draw(rows):
     weighted = sp.spca(rows, 2, 3, weights=w)
     repeated = sp.spca(rows.iloc[np.repeat(np.arange(N), w)], 2, 3)
     for call in (
-        lambda fit: fit.bootstrap(20).conf_int(),
+        lambda fit: fit.bootstrap(9).conf_int(),
         lambda fit: fit.stability(5).frequency,
         lambda fit: fit.split_inference(9).conf_int(),
     ):
@@ -246,20 +247,20 @@ def test_a_permutation_exchanges_whole_clusters_within_strata(rows):
 
 
 def test_copies_of_a_row_are_no_further_evidence(rows):
-    """With weights of 3 p-values are those of single rows, within 4 standard errors of 999 draws each."""
+    """With weights of 3 p-values are those of single rows, within 4 standard errors of 499 draws each."""
     plain, three = sp.spca(rows, 2, 3), sp.spca(rows, 2, 3, weights=np.full(N, 3))
-    found = [fit.test_loadings(999).p_values.to_numpy() for fit in (plain, three)]
-    np.testing.assert_allclose(*found, rtol=0, atol=4 * np.sqrt(2 * 0.25 / 999))
+    found = [fit.test_loadings(499).p_values.to_numpy() for fit in (plain, three)]
+    np.testing.assert_allclose(*found, rtol=0, atol=4 * np.sqrt(2 * 0.25 / 499))
 
 
 def test_clusters_of_copies_have_the_standard_errors_of_the_rows(rows):
-    """Each row four times: rows drawn singly have half the standard error. 4 errors of SDs of 400 draws."""
+    """Each row four times: rows drawn singly have half the standard error. 4 errors of SDs of 200 draws."""
     four = pd.concat([rows] * 4, ignore_index=True)
-    single = sp.spca(rows, 1, P).bootstrap(400).conf_int()["std_error"]
-    whole = sp.spca(four, 1, P, clusters=np.tile(np.arange(N), 4)).bootstrap(400).conf_int()["std_error"]
-    alone = sp.spca(four, 1, P).bootstrap(400).conf_int()["std_error"]
-    assert np.median(whole / single) == pytest.approx(1.0, abs=4 * np.sqrt(1 / 400))
-    assert np.median(alone / single) == pytest.approx(0.5, abs=4 * 0.5 * np.sqrt(1 / 400))
+    single = sp.spca(rows, 1, P).bootstrap(200).conf_int()["std_error"]
+    whole = sp.spca(four, 1, P, clusters=np.tile(np.arange(N), 4)).bootstrap(200).conf_int()["std_error"]
+    alone = sp.spca(four, 1, P).bootstrap(200).conf_int()["std_error"]
+    assert np.median(whole / single) == pytest.approx(1.0, abs=4 * np.sqrt(1 / 200))
+    assert np.median(alone / single) == pytest.approx(0.5, abs=4 * 0.5 * np.sqrt(1 / 200))
 
 
 # --- weights of a survey --------------------------------------------------------------------------
@@ -366,7 +367,7 @@ def test_the_design_is_printed_saved_and_used_again(rows, tmp_path):
     with pytest.raises(sp.errors.DataError, match="in another order"):
         loaded.bootstrap(20, data=frame[::-1])
     assert fit.refit(k=1, card=3)._state.record.row_design["clusters"] == 18
-    choice = sp.choose(frame, 2, cards=[2, 3], clusters="school")
+    choice = sp.choose(frame, 2, cards=[2, 3], clusters="school", repeats=1)
     assert "18 clusters of 5 rows" in str(choice)
     assert choice.fit._state.record.row_design["clusters"] == 18
 
@@ -417,7 +418,7 @@ def test_every_kind_of_fit_is_drawn_by_clusters_and_strata(rows, kind):
     assert fit.stability(3).frequency.to_numpy().max() > 0.5
     if kind in ("learnt", "rows"):
         return
-    choice = sp.choose(data, 2, cards=[2, 3], n_draws=19, **options)
+    choice = sp.choose(data, 2, cards=[2, 3], repeats=1, folds=3, **options)
     assert "18 clusters of" in str(choice)
     assert sp.choose_k(data, n_draws=19, **{**options}).k <= 3
 
@@ -444,7 +445,7 @@ def test_equal_rows_sequences_and_grouping_columns_are_noticed(rows):
 
 def test_independent_rows_are_not_remarked_upon():
     """The level is .001 for neighbours: of 60 sets one or none, with a probability of .998."""
-    found = [sp.choose_k(planted(seed), n_draws=19) for seed in range(60)]
+    found = [sp.choose_k(planted(seed), kmax=1, n_draws=19) for seed in range(60)]
     assert sum("independent" in str(one) for one in found) <= 1
     answers = np.random.default_rng(0).integers(1, 4, (300, 4)).astype(float)  # 81 kinds of rows
     assert "equal to others" not in str(sp.choose_k(answers, n_draws=19))

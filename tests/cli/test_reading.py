@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import spcastat as sp
+from spcastat import cli
 from spcastat.cli import main
 from spcastat.cli.input_tables import read_new
 from spcastat.errors import DataError, DuplicateNamesError, FileError
@@ -208,7 +209,7 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, values, words, separa
     pd.testing.assert_frame_equal(found.astype(float), frame.set_axis(found.index), rtol=1e-14)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(content=st.one_of(st.binary(max_size=200), st.text('a1,;"\n\r\t\0 =.', max_size=60).map(str.encode)))
 @example(content=b'"\t"')  # a quoted blank in the only line
 def test_any_bytes_are_a_table_or_refused(tmp_path_factory, content):
@@ -269,3 +270,134 @@ def test_more_lines_can_be_skipped_than_there_are(tmp_path, capsys):
     arguments = ["fit", str(tmp_path / "rows.csv"), "--k", "1", "--card", "1", "--skip-rows", "9" * 20]
     assert main(arguments) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+# --- Of a Parquet file only the columns that a command looks at are read --------------------------
+
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def path(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 6)), columns=[*"abcdef"])
+    X["a"] += X["b"]
+    X["w"], X["who"], X["text"] = rng.integers(1, 3, 60), [f"r{i}" for i in range(60)], "words"
+    X.to_parquet(tmp_path / "rows.parquet")
+    return str(tmp_path / "rows.parquet")
+
+
+@pytest.fixture
+def parquet_read(monkeypatch):
+    """The columns that pyarrow was asked for."""
+    from pyarrow import parquet
+
+    told = []
+    in_batches, whole = parquet.ParquetFile.iter_batches, pd.read_parquet
+
+    def batches(self, *given, columns=None, **further):
+        told.append(columns)
+        return in_batches(self, *given, columns=columns, **further)
+
+    def table(path, columns=None, **further):
+        told.append(columns)
+        return whole(path, columns=columns, **further)
+
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", batches)
+    monkeypatch.setattr(pd, "read_parquet", table)
+    return told
+
+
+CASES = [
+    (["--columns", "c,a,b"], ["a", "b", "c"]),
+    (["--columns", "c,a,b", "--weights", "w"], ["a", "b", "c", "w"]),
+    (["--columns", "c,a,b", "--index-col", "who"], ["a", "b", "c", "who"]),
+    (["--formula", "~ a + log(b**2 + 1) + d"], ["a", "b", "d"]),
+    (["--formula", "~ a + b + f", "--weights", "w"], ["a", "b", "f", "w"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "wanted"), CASES)
+@pytest.mark.parametrize("large", [False, True])
+def test_only_what_a_command_looks_at_is_read(
+    path, parquet_read, capsys, monkeypatch, arguments, wanted, large
+):
+    if large:
+        monkeypatch.setattr(whole, "LARGEST_PARQUET", 0)
+    assert cli.main(["fit", path, "--k", "1", "--card", "2", "--method", "bcd-l0", *arguments]) == 0
+    assert parquet_read
+    assert all(one == wanted for one in parquet_read)
+    found = capsys.readouterr().out
+    parquet_read.clear()
+    monkeypatch.setattr("spcastat.cli.input_tables.needed_columns", lambda args, available: None)
+    assert cli.main(["fit", path, "--k", "1", "--card", "2", "--method", "bcd-l0", *arguments]) == 0
+    assert capsys.readouterr().out == found  # and nothing depends on the others
+
+
+def test_a_column_that_is_not_there_is_told_with_all_that_are(path, capsys):
+    assert cli.main(["fit", path, "--k", "1", "--card", "2", "--columns", "a,bb"]) != 0
+    said = capsys.readouterr().err
+    assert "there is no column 'bb'" in said
+    assert "'who' and 1 more" in said
+
+
+def test_groups_of_a_figure_are_read_too(path, parquet_read, tmp_path, capsys):
+    made = tmp_path / "biplot.png"
+    arguments = ["--k", "2", "--card", "2", "--columns", "a,b,c", "--groups", "w", "--out", str(made)]
+    assert cli.main(["plot", "biplot", path, *arguments]) == 0, capsys.readouterr().err
+    assert parquet_read == [["a", "b", "c", "w"]]
+
+
+# --- Clusters, strata, blocks and sampling weights on the command line give what the functions give ---
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6))
+    X[:, :3] += 1.5 * rng.normal(size=(120, 1))
+    groups = np.repeat(np.arange(24), 5)
+    frame = pd.DataFrame(X, columns=[*"abcdef"])
+    frame = frame.assign(
+        school=[f"s{one}" for one in groups], region=groups // 8, w=rng.uniform(0.5, 2.0, 120)
+    )
+    frame.to_csv(tmp_path / "pupils.csv", index=False)
+    return tmp_path / "pupils.csv", frame
+
+
+def test_columns_that_group_rows_are_not_fitted(table, capsys):
+    path, frame = table
+    options = ["--clusters", "school", "--strata", "region", "--weights", "w", "--weights-are", "sampling"]
+    assert cli.main(["fit", str(path), "--k", "1", "--card", "3", *options, "--bootstrap", "9"]) == 0
+    said = capsys.readouterr().out
+    given = {"clusters": "school", "strata": "region", "weights": "w", "weights_are": "sampling"}
+    fit = sp.spca(frame, 1, 3, **given)
+    assert str(fit.bootstrap(9)) in said
+    assert "24 clusters of 5 rows in 3 strata, with sampling weights" in said
+
+
+def test_a_choice_among_named_columns_and_blocks(table, capsys):
+    path, frame = table
+    columns = ["--columns", "a,b,c,d,e"]
+    assert cli.main(["choose", str(path), "--k", "1", *columns, "--clusters", "school"]) == 0
+    assert str(sp.choose(frame[[*"abcde", "school"]], 1, clusters="school")) in capsys.readouterr().out
+    assert cli.main(["fit", str(path), "--k", "1", "--card", "2", *columns, "--block-length", "7"]) == 0
+    assert "blocks of 7 rows in their order" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--block-length", "long"], "a number of rows, or auto"),
+        (["--clusters", "class"], "there is no column 'class'"),
+        (["--clusters", "school", "--drop", "school"], "give it once"),
+        (["--block-length", "5", "--clusters", "school"], "Give one of them"),
+    ],
+)
+def test_refusals(table, capsys, options, words):
+    try:
+        code = cli.main(["fit", str(table[0]), "--k", "1", "--card", "2", *options])
+    except SystemExit as ended:  # argparse
+        code = ended.code
+    assert code != 0
+    assert words in capsys.readouterr().err

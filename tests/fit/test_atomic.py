@@ -1,20 +1,29 @@
-"""Many writers of one file: the file is always whole, and nobody is in another's way."""
+"""Writing files: many writers of one file, and the labels that files can hold."""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypedDict
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.errors import FileError
+from spcastat.errors import DataWarning, FileError
 from spcastat.fit.archive import write_file
+from spcastat.fit.saved_values import has_type, pack_index, unpack_index
+from spcastat.solvers.solver import Searched
+
+# --- Many writers of one file: the file is always whole, and nobody is in another's way -----------
 
 
 def test_eight_threads_save_to_one_path(fit, tmp_path):
@@ -23,7 +32,7 @@ def test_eight_threads_save_to_one_path(fit, tmp_path):
 
     def save(number: int) -> None:
         together.wait()
-        for _ in range(15):
+        for _ in range(5):
             fit.save(path, scores=number % 2 == 0)
 
     with ThreadPoolExecutor(8) as pool:
@@ -36,8 +45,8 @@ def test_eight_threads_save_to_one_path(fit, tmp_path):
 def test_two_processes_save_to_one_path(fit, tmp_path):
     """While they write, and in the end, the file is whole: the fit of one of them."""
     for name in ("one", "two"):
-        fit.rename({"PC1": name}).save(tmp_path / name)
-    code = "import sys, spcastat as sp; fit = sp.load(sys.argv[1])\nfor _ in range(20): fit.save('both')"
+        fit.rename({"PC1": name}).save(tmp_path / name, scores=False)
+    code = "import sys, spcastat as sp; fit = sp.load(sys.argv[1])\nfor _ in range(8): fit.save('both')"
     run = [sys.executable, "-c", code]
     writers = [subprocess.Popen([*run, name], cwd=tmp_path) for name in ("one", "two")]
     whole = {str(sp.load(tmp_path / name)) for name in ("one", "two")}
@@ -45,6 +54,7 @@ def test_two_processes_save_to_one_path(fit, tmp_path):
     while any(writer.poll() is None for writer in writers):
         if (tmp_path / "both").exists():
             seen.add(str(sp.load(tmp_path / "both")))
+        time.sleep(0.02)
     seen.add(str(sp.load(tmp_path / "both")))
     assert [writer.returncode for writer in writers] == [0, 0]
     assert seen <= whole
@@ -133,3 +143,97 @@ def test_links_permissions_and_the_mask_stay(tmp_path):
     (tmp_path / "plain").write_bytes(b"")
     write_file(tmp_path / "fresh", lambda file: None)
     assert (tmp_path / "fresh").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+# --- Labels in files: which come back as they were, and which become text -------------------------
+
+SAME = [
+    pd.RangeIndex(2, 9, 3, name="rows"),
+    pd.Index([1, 2], dtype="int8"),
+    pd.Index([1.5, np.nan, np.inf]),
+    pd.Index([True, False]),
+    pd.Index(["a", "ß", "\ud800"[:0], "name with \n"], name=("a tuple", 1)),
+    pd.Index([("a", 1), "b", 3, None, True, 2.5], dtype=object, tupleize_cols=False),
+    pd.Index([1, 2.5], dtype=object),
+    pd.Index([], dtype=object),
+    pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["x", None]),
+    pd.MultiIndex.from_product([pd.date_range("2020", periods=2), ["u", "v"]]),
+    pd.DatetimeIndex(["2020-01-05", "2020-01-01", pd.NaT]),
+    pd.TimedeltaIndex(["1h", "2h"]),
+]
+TEXT = [
+    (pd.date_range("2020-03-28", periods=2, tz="Europe/Berlin"), "2020-03-28 00:00:00+01:00"),
+    (pd.period_range("2020-01", periods=3, freq="M"), "2020-01"),
+    (pd.interval_range(0.0, 3.0), "(0.0, 1.0]"),
+    (pd.Index([frozenset([1]), "a"], dtype=object), "frozenset({1})"),
+]
+
+
+def back(index: pd.Index) -> pd.Index:
+    arrays: dict[str, np.ndarray] = {}
+    text = json.dumps(pack_index(index, "rows", arrays, "labels of rows"))
+    return unpack_index(json.loads(text), arrays, len(index))
+
+
+@pytest.mark.parametrize("index", SAME, ids=lambda index: f"{type(index).__name__}-{index.dtype}")
+def test_indexes_come_back(index):
+    found = back(index)
+    assert list(found.names) == list(index.names)
+    pd.testing.assert_index_equal(found, index, exact=True)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index([1, 2, None], dtype="Int64"),
+        pd.Index(["a", None], dtype="string"),
+        pd.CategoricalIndex(["a", "b", "a"], ordered=True, categories=["b", "a", "c"], name="c"),
+    ],
+    ids=lambda index: str(index.dtype),
+)
+def test_labels_of_other_dtypes_come_back(index):
+    found = back(index)
+    assert found.isna().tolist() == index.isna().tolist()
+    assert found.dropna().tolist() == index.dropna().tolist()
+    assert found.names == index.names
+
+
+@pytest.mark.parametrize(("index", "first"), TEXT, ids=lambda one: str(getattr(one, "dtype", "")))
+def test_other_labels_become_text(index, first):
+    with pytest.warns(DataWarning, match=r"The file holds labels of rows of type \w+ as text"):
+        found = back(index)
+    assert found[0] == first
+    assert len(found) == len(index)
+
+
+class Pair(TypedDict):
+    a: int
+    b: list[float] | None
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "right"),
+    [
+        (3, int, True),
+        (True, int, False),
+        (2**70, int, False),
+        (3, float, True),
+        (float("nan"), float, False),
+        ("a", str, True),
+        ("\ud800", str, False),
+        (None, str | None, True),
+        ([1, "a"], tuple[int, str], True),
+        ([1], tuple[int, str], False),
+        ({"a": 1, "b": [2.0]}, Pair, True),
+        ({"a": 1, "b": None, "more": {}}, Pair, True),
+        ({"a": 1}, Pair, False),
+        ({"a": 1, "b": ["x"]}, Pair, False),
+        ({"x": [1]}, dict[str, list[int]], True),
+        ([float("inf"), [None, "x"]], Any, True),
+        ([object()], Any, False),
+        (3, list[int], False),
+        ({"starts": 1}, Searched, False),
+    ],
+)
+def test_types_of_values(value, kind, right):
+    assert has_type(value, kind) is right

@@ -114,7 +114,7 @@ def test_messages_tell_penalties_in_the_units_of_the_data(name):
 def test_what_is_reported_of_a_fit_is_in_the_units_of_the_data(tmp_path):
     """To 1e-13: a power of two changes no digit, but sums depend on where the rows lie in memory."""
     unit = 2.0**-450
-    base, fit = sp.spca(X, 2, 3), sp.spca(X * unit, 2, 3)
+    base, fit = (sp.spca(data, 2, 3, effort="quick") for data in (X, X * unit))
     fit.save(tmp_path / "fit")
     for one in (fit, sp.load(tmp_path / "fit")):
         np.testing.assert_allclose(one.correlations, base.correlations, rtol=1e-13)
@@ -167,50 +167,57 @@ def _csc(values):
     return sparse.csc_array(values)
 
 
+@pytest.fixture(scope="module")
+def standardised() -> sp.SpcaResult:
+    return sp.spca(X, 2, 3, scale=True, effort="quick")
+
+
+@pytest.fixture(scope="module")
+def plain() -> sp.SpcaResult:
+    return sp.spca(X, 2, 3, effort="quick")
+
+
 @pytest.mark.parametrize("hold", [_rows, _chunks, _csr, _csc])
 @pytest.mark.parametrize("factors", [MIXED, 1e-160, 1e-300 / 2, 1e160, 1e290])
-def test_standardised_columns_may_have_any_unit(hold, factors):
-    base = sp.spca(X, 2, 3, scale=True)
+def test_standardised_columns_may_have_any_unit(standardised, hold, factors):
     if np.isscalar(factors) and factors < 1e-300:
         with pytest.raises(DataError, match="can be divided by numbers from 1e-300 to 1e"):
             sp.spca(hold(X * factors), 2, 3, scale=True)
         return
-    fit = sp.spca(hold(X * factors), 2, 3, scale=True)
-    np.testing.assert_allclose(fit.loadings, base.loadings, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(np.asarray(fit.scores), base.scores, rtol=0, atol=1e-11)
-    assert fit.measure("pev") == pytest.approx(base.measure("pev"), rel=1e-12)
+    fit = sp.spca(hold(X * factors), 2, 3, scale=True, effort="quick")
+    np.testing.assert_allclose(fit.loadings, standardised.loadings, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(np.asarray(fit.scores), standardised.scores, rtol=0, atol=1e-11)
+    assert fit.measure("pev") == pytest.approx(standardised.measure("pev"), rel=1e-12)
 
 
 @pytest.mark.parametrize("hold", [_rows, _chunks, _csr, _csc])
 @pytest.mark.parametrize("factor", [1e-150, 1e150])
-def test_large_and_small_rows_of_every_kind(hold, factor):
-    base = sp.spca(X, 2, 3)
-    fit = sp.spca(hold(X * factor), 2, 3)
-    np.testing.assert_allclose(fit.loadings, base.loadings, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(np.asarray(fit.scores) / factor, base.scores, rtol=0, atol=1e-11)
-    assert fit.total_variance / factor / factor == pytest.approx(base.total_variance, rel=1e-12)
+def test_large_and_small_rows_of_every_kind(plain, hold, factor):
+    fit = sp.spca(hold(X * factor), 2, 3, effort="quick")
+    np.testing.assert_allclose(fit.loadings, plain.loadings, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(np.asarray(fit.scores) / factor, plain.scores, rtol=0, atol=1e-11)
+    assert fit.total_variance / factor / factor == pytest.approx(plain.total_variance, rel=1e-12)
 
 
-def test_dask():
+def test_dask(standardised):
     da = pytest.importorskip("dask.array")
-    base = sp.spca(X, 2, 3, scale=True)
-    fit = sp.spca(da.from_array(X * MIXED, chunks=(15, P)), 2, 3, scale=True)
-    np.testing.assert_allclose(fit.loadings, base.loadings, rtol=0, atol=1e-12)
+    fit = sp.spca(da.from_array(X * MIXED, chunks=(15, P)), 2, 3, scale=True, effort="quick")
+    np.testing.assert_allclose(fit.loadings, standardised.loadings, rtol=0, atol=1e-12)
 
 
-def test_divisors_and_centres_of_ones_own():
+def test_divisors_and_centres_of_ones_own(standardised):
     sd, mean = X.std(axis=0, ddof=1), X.mean(axis=0)
-    base = sp.spca(X, 2, 3, scale=sd, center=mean)
-    fit = sp.spca(X * MIXED, 2, 3, scale=sd * MIXED, center=mean * MIXED)
-    np.testing.assert_allclose(fit.loadings, base.loadings, rtol=0, atol=1e-12)
-    weights = RNG.integers(1, 4, N)
-    base = sp.spca(X, 2, 3, weights=weights)
-    assert np.array_equal(sp.spca(X * 2.0**480, 2, 3, weights=weights).loadings, base.loadings)
+    fit = sp.spca(X * MIXED, 2, 3, scale=sd * MIXED, center=mean * MIXED, effort="quick")
+    np.testing.assert_allclose(fit.loadings, standardised.loadings, rtol=0, atol=1e-12)
+    weights = np.random.default_rng(4).integers(1, 4, N)
+    base, large = (sp.spca(X * unit, 2, 3, weights=weights, effort="quick") for unit in (1.0, 2.0**480))
+    assert np.array_equal(large.loadings, base.loadings)
 
 
 def test_more_variables_than_are_summed_up():
-    wide = RNG.normal(size=(30, 3100))
-    wide[:, :4] += 4.0 * RNG.normal(size=(30, 1))
+    rng = np.random.default_rng(5)
+    wide = rng.normal(size=(30, 3100))
+    wide[:, :4] += 4.0 * rng.normal(size=(30, 1))
     base = sp.spca(wide, 1, 4, method="bcd-l0")
     for hold in (_rows, _csr, lambda values: [values[:15], values[15:]]):
         for factor in (1e-150, 1e150):
@@ -243,7 +250,7 @@ def test_constant_columns_are_constant_at_any_size():
                 sp.spca(hold(held), 2, 3, scale=True)
     zero = X.copy()
     zero[:, 5] = 0.0  # zeros are looked at twice: they are no squares that got lost
-    assert sp.spca(zero, 2, 3).loadings.loc["x6"].eq(0).all()
+    assert sp.spca(zero, 2, 3, effort="quick").loadings.loc["x6"].eq(0).all()
 
 
 def test_a_correlation_matrix_times_a_small_number():
@@ -259,7 +266,7 @@ def test_a_correlation_matrix_times_a_small_number():
 
 def test_a_matrix_near_the_largest_number():
     R = sp.datasets.load_pitprops()
-    fit, base = sp.spca_cov(R * 1e307, 2, 4), sp.spca_cov(R, 2, 4)
+    fit, base = (sp.spca_cov(S, 2, 4, effort="quick") for S in (R * 1e307, R))
     np.testing.assert_allclose(fit.loadings, base.loadings, atol=1e-12)
     assert fit.total_variance == pytest.approx(13e307)
 

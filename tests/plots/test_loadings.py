@@ -1,3 +1,5 @@
+"""Loadings in figures: bars, maps, several fits side by side, correlations."""
+
 from __future__ import annotations
 
 import itertools
@@ -6,10 +8,21 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+from matplotlib.quiver import Quiver
 
+import spcastat as sp
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
-from spcastat.plots.loadings_plot import FILL, plot_loadings, plot_loadings_data
+from spcastat.measures import measures_of
+from spcastat.plots.arrows import plot_correlations, plot_correlations_data
+from spcastat.plots.axes_and_names import note_of
+from spcastat.plots.bar_plots import plot_contributions, plot_contributions_data
+from spcastat.plots.loadings_plot import FILL, column_places, plot_loadings, plot_loadings_data
+from spcastat.plots.measure_plots import plot_compare, plot_compare_data
+
+# --- loadings -------------------------------------------------------------------------------------
 
 
 def test_data_keep_nonzero_rows_in_order(loadings):
@@ -137,3 +150,277 @@ def test_frames_that_cannot_be_drawn(loadings):
         plot_loadings(loadings * np.nan)
     with pytest.raises(ShapeError, match="ndarray"):
         plot_loadings(loadings.to_numpy())
+
+
+# --- Loadings by sections, with intervals, over the columns, and as images ------------------------
+
+KINDS = ["soil", "air"]
+
+
+@pytest.fixture
+def sections(loadings) -> dict[str, str]:
+    return {name: KINDS[i % 2] for i, name in enumerate(loadings.index)}
+
+
+def test_variables_of_a_section_stand_together(loadings, sections):
+    data = plot_loadings_data(loadings, sections=sections)
+    found = [sections[name] for name in data.index]
+    assert found == sorted(found, key=KINDS.index)  # sections in the order of their first member
+    ordered = pd.Categorical([sections[name] for name in loadings.index], ["air", "soil"])
+    data = plot_loadings_data(loadings, sections=ordered)
+    assert [sections[name] for name in data.index] == sorted(found)
+    ax = plot_loadings(loadings, sections=sections)
+    heads = [text for text in ax.texts if text.get_gid() == "group"]
+    assert [text.get_text() for text in heads] == KINDS
+
+
+def test_intervals_are_drawn_where_they_are(loadings):
+    frame = loadings.stack().rename_axis(["term", "component"]).rename("estimate").reset_index()
+    frame = frame[frame["estimate"] != 0].assign(
+        lower=lambda t: t["estimate"] - 0.3, upper=lambda t: t["estimate"] + 0.2
+    )
+    ax = plot_loadings(loadings, intervals=frame)
+    drawn = [c for c in ax.collections if isinstance(c, LineCollection) and c.get_gid() == "interval"]
+    assert len(drawn) == len(frame)
+    data = plot_loadings_data(loadings)
+    largest = max(frame["upper"].max(), -frame["lower"].min())
+    for line in drawn:
+        (start, row), (end, _) = line.get_segments()[0]
+        j = round((start + end) / 2)
+        part = frame[(frame["term"] == data.index[int(row)]) & (frame["component"] == data.columns[j])]
+        assert (start - j) * largest / 0.42 == pytest.approx(part["lower"].item())
+        assert (end - j) * largest / 0.42 == pytest.approx(part["upper"].item())
+
+
+def test_images_are_the_loadings_pixel_by_pixel():
+    values = np.zeros((12, 2))
+    values[[0, 5], 0], values[11, 1] = [0.6, -0.8], 1.0
+    frame = pd.DataFrame(values, columns=["PC1", "PC2"])
+    ax = plot_loadings(frame, kind="image", shape=(3, 4))
+    for j, panel in enumerate(ax.child_axes):
+        shown = np.ma.filled(panel.images[0].get_array(), 0.0)
+        np.testing.assert_array_equal(shown, values[:, j].reshape(3, 4))
+        assert panel.images[0].get_clim() == (-1.0, 1.0)
+
+
+def test_lines_stand_over_the_columns_and_leave_gaps_at_zeros():
+    values = np.zeros((6, 1))
+    values[1:4, 0] = [0.2, 0.5, 0.3]
+    frame = pd.DataFrame(values, columns=["PC1"], index=[f"{w} nm" for w in range(400, 460, 10)])
+    (panel,) = plot_loadings(frame, kind="line").child_axes
+    curve = panel.lines[1]
+    np.testing.assert_array_equal(curve.get_xdata(), range(400, 460, 10))
+    np.testing.assert_array_equal(curve.get_ydata(), [np.nan, 0.2, 0.5, 0.3, np.nan, np.nan])
+    assert panel.get_xlabel() == "nm"
+
+
+@pytest.mark.parametrize(
+    ("names", "places", "what"),
+    [
+        (["1.5", "2", "4e2"], [1.5, 2, 400], ""),
+        ([3, 2, 1], [3, 2, 1], ""),
+        (["10 s", "20 min", "30 s"], [1, 2, 3], ""),
+        (["x1", "x2", "x3"], [1, 2, 3], ""),
+        (["1", "3", "2"], [1, 2, 3], ""),
+    ],
+)
+def test_names_that_are_numbers_are_places(names, places, what):
+    found = column_places(names)
+    np.testing.assert_array_equal(found[0], places)
+    assert found[1] == what
+
+
+def test_every_kind_is_readable_on_dark_paper(loadings, sections):
+    with plt.style.context("dark_background"):
+        ax = plot_loadings(loadings, sections=sections)
+        texts = [text for text in ax.texts if text.get_gid() == "group"]
+        assert all(np.mean(text.get_color()) > 0.8 for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"kind": "image"}, OptionError, "needs the height and width"),
+        ({"kind": "dots", "shape": (2, 2)}, OptionError, "no other kind"),
+        ({"kind": "image", "shape": (5, 5)}, ShapeError, "height x width = 13"),
+        ({"kind": "image", "shape": 13}, ShapeError, "height x width = 13"),
+        ({"kind": "line", "sections": ["a"] * 13}, OptionError, "go with kind='dots'"),
+        ({"sections": ["a"] * 12}, ShapeError, "sections has 12 values; there are 13"),
+        ({"sections": {"nothing": "a"}}, ShapeError, "none of the variables"),
+        ({"intervals": pd.DataFrame({"term": []})}, ShapeError, "lacks the columns"),
+        ({"kind": "lines"}, OptionError, "Did you mean 'line'"),
+    ],
+)
+def test_refusals_of_maps(loadings, options, error, message):
+    with pytest.raises(error, match=message):
+        plot_loadings(loadings, **options)
+
+
+def test_intervals_that_are_none(loadings):
+    one = pd.DataFrame({"component": ["PC1"], "term": ["variable 1"], "lower": [0.5], "upper": [0.1]})
+    with pytest.raises(DataError, match="lower one not above"):
+        plot_loadings(loadings, intervals=one)
+    with pytest.raises(ShapeError, match="none of the variables"):
+        plot_loadings(loadings, intervals=one.assign(term="x", upper=0.7))
+
+
+# --- compare --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measures() -> pd.DataFrame:
+    names = [measure.name for measure in measures_of("total", "pca")]
+    values = np.random.default_rng(0).uniform(size=(3, len(names)))
+    return pd.DataFrame(values, index=["l0", "_hidden", "$x$"], columns=names)
+
+
+def test_points_are_the_data(measures):
+    ax = plot_compare(measures)
+    assert len(ax.lines) == 3
+    for line, (_, row) in zip(ax.lines, plot_compare_data(measures).iterrows(), strict=True):
+        np.testing.assert_allclose(line.get_xdata(), 100 * row)
+        assert np.abs(line.get_ydata() - np.arange(measures.shape[1])).max() < 0.5
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["l0", "_hidden", "$x$"]
+
+
+def test_no_correlation_stands_on_the_axis_of_variances(measures):
+    with_others = measures.assign(score_correlation=0.9, nonzeros=[3, 4, 5])
+    assert list(plot_compare_data(with_others)) == list(plot_compare_data(measures))
+    legend = plot_compare(with_others).get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["l0 (3)", "_hidden (4)", "$x$ (5)"]
+
+
+def test_fits_are_told_apart_without_colour(measures):
+    ax = plot_compare(pd.concat([measures] * 3).set_axis([f"fit {i}" for i in range(9)]))
+    marks = [(line.get_marker(), line.get_color()) for line in ax.lines]
+    assert len(set(marks)) == 9
+    assert len({mark for mark, _ in marks[:8]}) == 8
+
+
+def test_given_axes_are_used_without_pyplot_of_comparisons(measures):
+    ax = Figure().subplots()
+    before = plt.get_fignums()
+    assert plot_compare(measures, ax=ax) is ax
+    assert plt.get_fignums() == before
+
+
+def test_missing_column_is_named(measures):
+    with pytest.raises(ShapeError, match="'pev'"):
+        plot_compare(measures.drop(columns="pev"))
+
+
+# --- correlations ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def correlations(loadings) -> pd.DataFrame:
+    values = np.random.default_rng(0).uniform(-0.7, 0.7, loadings.shape)
+    return pd.DataFrame(values, index=loadings.index, columns=loadings.columns)
+
+
+def test_arrows_are_the_correlations(correlations, loadings):
+    ax = plot_correlations(correlations, loadings, components=(1, 3))
+    data = plot_correlations_data(correlations, loadings, components=(1, 3))
+    np.testing.assert_array_equal(data[["x", "y"]], correlations.loc[data.index, ["PC1", "PC3"]])
+    drawn = np.vstack([np.stack([q.U, q.V], axis=1) for q in ax.collections if isinstance(q, Quiver)])
+    ends = data[["x", "y"]].to_numpy()
+    assert {tuple(end) for end in drawn.tolist()} == {tuple(end) for end in ends.tolist()}
+    (circle,) = (patch for patch in ax.patches if isinstance(patch, Circle))
+    assert circle.get_radius() == 1.0
+    assert ax.get_aspect() == 1.0
+    names = {text.get_text() for text in ax.texts if text.get_gid() == "name"}
+    assert all(label in names or label in note_of(ax) for label in data["label"])
+
+
+def test_those_with_a_loading_come_first_and_the_rest_is_counted(correlations, loadings):
+    data = plot_correlations_data(correlations, loadings, max_arrows=4)
+    assert data["nonzero"].all()
+    ax = plot_correlations(correlations, loadings, max_arrows=4)
+    assert "4 of the 13 variables are drawn" in note_of(ax)
+
+
+def test_supplementary_variables_are_drawn_in_another_colour(correlations, loadings):
+    further = pd.DataFrame([[0.3, -0.4, 0.1]], index=["price"], columns=correlations.columns)
+    ax = plot_correlations(correlations, loadings, supplementary=further)
+    (price,) = (text for text in ax.texts if text.get_text() == "price")
+    assert price.get_color() not in {text.get_color() for text in ax.texts if text is not price}
+
+
+def test_the_note_says_that_arrows_may_leave_the_circle():
+    X = np.random.default_rng(0).normal(size=(60, 2)) @ [[1, 1, 1, 0.5], [0, 0.3, -0.5, 1]]
+    fit = sp.spca(pd.DataFrame(X), 2, 2, scale=True, effort="quick")
+    r = np.corrcoef(fit.scores.T)[0, 1]
+    assert abs(r) > 0.1
+    assert f"(r = {r:.2f}): arrows may leave the circle".replace("-", "−") in note_of(fit.plot_correlations())
+
+
+def test_axes_can_be_given_and_named(correlations):
+    ax = Figure(layout="constrained").subplots()
+    shares = pd.Series({"PC1": 0.3, "PC2": 0.25})
+    assert plot_correlations(correlations, shares=shares, ax=ax) is ax
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("PC1 (30.0 %)", "PC2 (25.0 %)")
+
+
+def test_refusals_of_correlations(correlations, loadings):
+    with pytest.raises(ComponentsError, match="needs two"):
+        plot_correlations(correlations[["PC1"]])
+    with pytest.raises(ComponentsError, match="component 7"):
+        plot_correlations(correlations, components=(1, 7))
+    with pytest.raises(ShapeError, match="same variables"):
+        plot_correlations(correlations, loadings.iloc[1:])
+    with pytest.raises(ShapeError, match="score_correlation"):
+        plot_correlations(correlations, score_correlations=correlations)
+    with pytest.raises(OptionError, match="max_arrows=0"):
+        plot_correlations(correlations, max_arrows=0)
+
+
+# --- contributions and squared cosines ----------------------------------------------------------
+
+
+def test_bars_are_the_contributions_in_order(loadings):
+    parts = loadings**2
+    ax = plot_contributions(parts, components="PC2")
+    data = plot_contributions_data(parts, components="PC2")
+    widths = [bar.get_width() for bar in ax.patches]
+    np.testing.assert_allclose(widths, 100 * np.sort(parts["PC2"][parts["PC2"] > 0])[::-1])
+    assert [text.get_text() for text in ax.get_yticklabels()] == list(data.index)
+
+
+def test_lines_of_equal_contribution(loadings):
+    """One at 1 / p, and one at 1 / (number of nonzero loadings)."""
+    ax = plot_contributions(loadings**2, components=1)
+    assert [line.get_xdata()[0] for line in ax.lines] == pytest.approx([100 / 13, 100 / 5])
+    assert len(plot_contributions(loadings**2, components=[1, 2]).lines) == 1
+    assert not plot_contributions(loadings**2, kind="cos2").lines
+
+
+def test_what_is_not_drawn_is_counted(loadings):
+    ax = plot_contributions(loadings**2, max_rows=3, of="rows")
+    assert "2 more rows have a nonzero value" in note_of(ax)
+
+
+def test_refused_contributions(loadings):
+    with pytest.raises(OptionError, match="kind='share'"):
+        plot_contributions(loadings**2, kind="share")
+    with pytest.raises(DataError, match="nothing to draw"):
+        plot_contributions(0 * loadings)
+
+
+def test_the_legend_of_contributions_lies_over_no_bar():
+    """Bars fill the axes: the legend stands above them, for one component and for several."""
+    parts = pd.DataFrame({"PC1": [0.5, 0.3, 0.2], "PC2": [0.1, 0.4, 0.5]}, index=[*"abc"])
+    for components in ("PC1", [1, 2]):
+        ax = plot_contributions(parts, components=components)
+        ax.figure.canvas.draw()
+        assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
+
+
+def test_long_names_have_a_key(loadings):
+    """The labels of the figure are in the data, beside the names, which stay whole."""
+    names = [f"share_of_the_households_with_an_income_below_{name}" for name in loadings.index]
+    parts = (loadings**2).set_axis(names, axis=0)
+    data = plot_contributions_data(parts)
+    ax = plot_contributions(parts)
+    assert set(data.index) <= set(names)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == data.attrs["labels"]
+    assert all(len(label) <= 28 and "…" in label for label in data.attrs["labels"])

@@ -1,10 +1,13 @@
-"""A name belongs to its arrow: judged by the boxes of the artists, on twelve data sets."""
+"""A name belongs to its arrow, and what holds for every plot."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 import warnings
 from itertools import combinations
+from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -18,11 +21,15 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
 import spcastat as sp
+from spcastat import plots
+from spcastat.errors import OptionError
 from spcastat.labels import short_names
 from spcastat.plots.axes_and_names import note_of
 from spcastat.plots.biplot import BiplotData, biplot, biplot_data
 
 from .shapes import SHAPES
+
+# --- A name belongs to its arrow: judged by the boxes of the artists, on twelve data sets ---------
 
 
 def texts_of(ax: Axes, gid: str) -> list[Annotation]:
@@ -90,10 +97,10 @@ def assert_names_belong(ax: Axes, data: BiplotData) -> None:
         others = tips[others]
         assert not len(others) or away <= distance(box_of(text), others).min() + 0.1, text.get_text()
     boxes = [box_of(text) for text in [*names, *numbers, *stacks]]
+    along = np.linspace(0.0, 1.0, 400)[:, None, None]
+    shafts = (origin + along * (tips - origin)).reshape(-1, 2)
     for box in boxes:
-        for tip in tips:
-            t = np.linspace(0.0, 1.0, 400)[:, None]
-            assert distance(box, origin + t * (tip - origin)).min() > 0
+        assert not len(shafts) or distance(box, shafts).min() > 0
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
     frame = ax.get_window_extent()
     for box in boxes:
@@ -122,6 +129,7 @@ FITS: dict[str, dict[str, object]] = {
 }
 
 
+@functools.cache
 def fit_of(name: str) -> tuple[sp.SpcaResult, np.ndarray]:
     X, group = SHAPES[name]()
     p = X.shape[1]
@@ -343,3 +351,56 @@ def test_dates_have_no_time_of_day():
     days = pd.date_range("2024-01-31", periods=2)
     assert short_names(list(days)) == ["2024-01-31", "2024-02-01"]
     assert short_names([pd.Timestamp("2024-01-31 06:00")]) == ["2024-01-31 06:00:00"]
+
+
+# --- What holds for every plot --------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = [name for name in dir(plots) if inspect.isfunction(getattr(plots, name))]
+PICTURES = [name for name in NAMES if not name.endswith("_data")]
+
+
+def test_every_plot_is_on_the_page_of_the_api():
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^   plots\.(\w+)$", page, re.MULTILINE)
+    assert sorted(listed) == sorted(PICTURES)
+    names = set(re.findall(r"^   (?:\w+\.)*(\w+)$", page, re.MULTILINE))
+    functions = {name for name in sp.__all__ if inspect.isfunction(getattr(sp, name))}
+    assert functions <= names
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_plot_says_what_its_parameters_are_and_draws_its_table(name):
+    drawing, table = getattr(plots, name), getattr(plots, f"{name}_data")
+    text = inspect.getdoc(drawing)
+    parameters = inspect.signature(drawing).parameters
+    section = text.partition("Parameters\n----------\n")[2].partition("\n\nReturns")[0]
+    described = re.findall(r"^(\w[\w, ]*) : ", section, re.MULTILINE)
+    assert [one for line in described for one in line.split(", ")] == list(parameters)
+    assert list(parameters)[-1] == "ax"
+    taken = list(inspect.signature(table).parameters)
+    assert taken == [one for one in parameters if one in taken]
+    assert "ax" not in taken
+    assert inspect.unwrap(drawing) is drawing
+    assert drawing.__code__.co_name == name
+
+
+def test_a_table_takes_no_options_of_the_picture(scores, loadings):
+    with pytest.raises(OptionError, match="scale=3"):
+        plots.biplot_data(scores, loadings, scale=3)
+    with pytest.raises(TypeError, match="ax"):
+        plots.biplot_data(scores, loadings, ax=Figure().subplots())
+    with pytest.raises(AttributeError, match="nothing_data"):
+        plots.nothing_data  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in dir(sp.SpcaResult) if re.match("plot_|biplot|scree", name)]
+)
+def test_the_plots_of_a_fit_take_the_options_of_the_functions(name):
+    """All of the fit's own, none that it fills in, and the axes last."""
+    method = getattr(sp.SpcaResult, name)
+    taken = list(inspect.signature(method).parameters)
+    assert taken[0] == "self"
+    assert not {"loadings", "scores", "shares", "variance", "errors", "spectrum", "sparse"} & set(taken)
+    assert (taken[-1] == "ax") == (not name.endswith("_data"))

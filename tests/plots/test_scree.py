@@ -1,3 +1,5 @@
+"""Scree plots, paths, and diagnostics of rows."""
+
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
@@ -5,12 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from scipy.sparse import coo_array
 
 import spcastat as sp
 from spcastat.errors import OptionError, ShapeError
 from spcastat.plots.axes_and_names import note_of
-from spcastat.plots.measure_plots import screeplot, screeplot_data
+from spcastat.plots.measure_plots import plot_path, plot_path_data, screeplot, screeplot_data
+from spcastat.plots.score_plots import plot_diagnostics, plot_diagnostics_data
+
+# --- scree ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -153,3 +159,171 @@ def test_the_line_of_a_choice(pitprops):
     without = sp.choose(pitprops, k=2, **chosen)
     with pytest.raises(OptionError, match="no parallel analysis was run"):
         without.fit.screeplot(parallel=without)
+
+
+# --- path -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    adjusted = np.array([0.2, 0.35, 0.4])
+    return pd.DataFrame(
+        {
+            "nonzeros": [2, 4, 8],
+            "adjusted": adjusted,
+            "pev": adjusted + 0.02,
+            "relative_adjusted": adjusted / 0.5,
+            "pca": 0.5,
+        }
+    )
+
+
+def test_lines_are_the_data(table):
+    ax = plot_path(table, measures=["adjusted", "pev"])
+    data = plot_path_data(table, measures=["adjusted", "pev"])
+    for line, name in zip(ax.lines, ["adjusted", "pev"], strict=False):
+        np.testing.assert_allclose(line.get_xdata(), data.index)
+        np.testing.assert_allclose(line.get_ydata(), 100 * data[name])
+    assert ax.lines[2].get_ydata() == [50.0, 50.0]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "adjusted variance",
+        "PEV",
+        "dense PCA",
+    ]
+    assert ax.get_ylim()[0] == 0
+
+
+def test_lines_are_told_apart_without_colour(table):
+    ax = plot_path(table, measures=["adjusted", "pev"])
+    assert len({(line.get_linestyle(), line.get_marker()) for line in ax.lines}) == 3
+
+
+def test_shares_of_pca_have_no_line_for_it(table):
+    ax = plot_path(table, measures="relative_adjusted")
+    assert len(ax.lines) == 1
+    assert ax.get_ylabel().startswith("% of PCA's")
+
+
+def test_errors_and_correlations_have_an_axis_of_their_own(table):
+    more = table.assign(rre=[0.9, 0.8, 0.7], score_correlation=[0.1, 0.2, 0.3])
+    ax = plot_path(more, measures="rre")
+    assert len(ax.lines) == 1
+    assert "error" in ax.get_ylabel()
+    assert "correlation" in plot_path(more, measures="score_correlation").get_ylabel()
+    assert plot_path(more, measures=["pev", "rre"]).get_ylabel() == "%"
+
+
+def test_the_axis_counts_nonzeros_or_cardinalities(table):
+    ax = plot_path(table.assign(card=[1, 2, 4]), x="card")
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 4])
+    assert "Cardinality" in ax.get_xlabel()
+    with pytest.raises(OptionError, match="not one number"):
+        plot_path(table.assign(card=[(1, 1), (2, 2), (4, 4)]), x="card")
+
+
+def test_a_path_draws_what_its_search_maximised():
+    R = sp.datasets.load_pitprops()
+    path = sp.spca_path(R, 2, cards=[2, 4], covariance=True, method="joint", objective="pev")
+    assert path.plot().get_lines()[0].get_label() == "PEV"
+    curve = sp.spca_path(R, 2, cards=[2, 4], covariance=True).plot().get_lines()[0]
+    assert "djusted" in curve.get_label()
+
+
+def test_given_axes_are_used_without_pyplot_of_paths(table):
+    ax = Figure().subplots()
+    before = plt.get_fignums()
+    assert plot_path(table, ax=ax) is ax
+    assert plt.get_fignums() == before
+
+
+def test_refusals_of_paths(table):
+    with pytest.raises(OptionError, match="Did you mean 'adjusted'"):
+        plot_path(table, measures="ajusted")
+    with pytest.raises(OptionError, match="empty"):
+        plot_path(table, measures=[])
+    with pytest.raises(ShapeError, match="'pca'"):
+        plot_path(table.drop(columns="pca"))
+
+
+# --- diagnostics ----------------------------------------------------------------------------------
+
+LIMITS = pd.Series({"T2": 5.0, "Q": 2.0}, name="0.95")
+
+
+@pytest.fixture
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"T2": rng.chisquare(2, 60).clip(max=4.9), "Q": rng.uniform(0, 1.9, 60)})
+    frame.index = [f"row {i}" for i in range(60)]
+    frame.iloc[7] = 9.0, 1.0
+    frame.iloc[9] = 1.0, 8.0
+    frame.iloc[11] = 6.0, 3.0
+    return frame
+
+
+def names_of(ax) -> list[str]:
+    return [text.get_text() for text in ax.texts if isinstance(text, Annotation) and "row" in text.get_text()]
+
+
+def test_rows_beyond_a_limit_are_marked(rows):
+    points = plot_diagnostics_data(rows, LIMITS)
+    assert points["beyond"].value_counts().to_dict() == {"": 57, "T2": 1, "Q": 1, "both": 1}
+    assert set(points.index[points["labelled"]]) == {"row 7", "row 9", "row 11"}
+
+
+def test_those_that_exceed_most_are_labelled(rows):
+    points = plot_diagnostics_data(rows, LIMITS, labels=1)
+    assert points.index[points["labelled"]].tolist() == ["row 9"]  # four times its limit
+    assert not plot_diagnostics_data(rows, LIMITS, labels=0)["labelled"].any()
+
+
+def test_artists_are_the_data_of_diagnostics(rows):
+    ax = plot_diagnostics(rows, LIMITS)
+    inside, outside = ax.collections
+    np.testing.assert_allclose(outside.get_offsets(), rows.iloc[[7, 9, 11]])
+    assert len(inside.get_offsets()) == 57
+    assert sorted(names_of(ax)) == ["row 11", "row 7", "row 9"]
+    lines = [line.get_xydata() for line in ax.lines]
+    assert lines[0][:, 0].tolist() == [5.0, 5.0]
+    assert lines[1][:, 1].tolist() == [2.0, 2.0]
+    assert [text.get_text() for text in ax.texts].count("95 %") == 2
+
+
+def test_far_rows_make_an_axis_logarithmic(rows):
+    far = rows.copy()
+    far.iloc[0, 1] = 500.0
+    ax = plot_diagnostics(far, LIMITS)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "log")
+    low, high = ax.get_ylim()
+    assert low < far["Q"].min()
+    assert high > 500
+    far.iloc[1, 1] = 0.0  # has no logarithm
+    assert plot_diagnostics(far, LIMITS).get_yscale() == "linear"
+
+
+def test_a_limit_that_is_not_known_is_not_drawn(rows):
+    ax = plot_diagnostics(rows, LIMITS.where(LIMITS.index == "T2"))
+    assert len(ax.lines) == 1
+
+
+def test_groups(rows):
+    groups = pd.Series(["u", "v", "w"] * 20, index=rows.index, name="kind")
+    ax = plot_diagnostics(rows, LIMITS, groups=groups)
+    assert len(ax.collections) == 3
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["u", "v", "w"]
+
+
+def test_given_axes_are_used_without_pyplot_of_diagnostics(rows):
+    ax = Figure().subplots()
+    before = plt.get_fignums()
+    assert plot_diagnostics(rows, LIMITS, ax=ax) is ax
+    assert plt.get_fignums() == before
+
+
+def test_refusals_of_diagnostics(rows):
+    with pytest.raises(ShapeError, match="need 'Q'"):
+        plot_diagnostics(rows[["T2"]], LIMITS)
+    with pytest.raises(ShapeError, match=r"shape \(0, 2\).*a frame with rows"):
+        plot_diagnostics(rows.iloc[:0], LIMITS)
+    with pytest.raises(OptionError, match="labels=-1"):
+        plot_diagnostics(rows, LIMITS, labels=-1)

@@ -1,18 +1,26 @@
-"""The search finds the optimum, proves it, and tells no lie when it is stopped."""
+"""The search finds the optimum and proves it; certificates of components and of exact fits."""
 
 from __future__ import annotations
 
 import itertools
+from itertools import combinations
 
 import numpy as np
 import pytest
 
+import spcastat as sp
 from spcastat.datasets import load_pitprops
+from spcastat.linalg.build import prepare
 from spcastat.linalg.eigenvectors import bordered_lower
-from spcastat.proofs.one_component import prove
+from spcastat.linalg.operators import Gram
+from spcastat.measures import adjusted_variances
+from spcastat.proofs.one_component import certify, prove
 from spcastat.solvers.support_search import best_support, improve_support
+from spcastat.solvers.thresholding import explained, fitted
 
 from .conftest import matrices, values_of_supports
+
+# --- The search finds the optimum, proves it, and tells no lie when it is stopped -----------------
 
 # Proven by exhaustive enumeration of all supports, cardinalities 1 to 13.
 PITPROPS = (
@@ -208,3 +216,343 @@ def test_no_exchange_of_two_variables_improves_what_was_improved(c):
             for enter in itertools.combinations(free.tolist(), 2):
                 U = [*stay, *enter]
                 assert np.linalg.eigvalsh(S[np.ix_(U, U)])[-1] <= value * (1 + 1e-9)
+
+
+# --- Every component of a fit against brute force on what the components before it leave ----------
+
+PAIRS = {name: [f"x{i}", f"x{i + 4}"] for i, name in enumerate("abcd", 1)}
+
+
+def sparse_loadings(S: np.ndarray, cards: list[int], rng: np.random.Generator) -> np.ndarray:
+    """Unit columns with the given numbers of nonzeros: the best on random supports, and random signs."""
+    V = np.zeros((len(S), len(cards)))
+    for i, card in enumerate(cards):
+        J = rng.choice(len(S), card, replace=False)
+        V[J, i] = rng.standard_normal(card)
+    return V / np.linalg.norm(V, axis=0)
+
+
+def remainders(S: np.ndarray, V: np.ndarray) -> list[np.ndarray]:
+    """The Schur complements in front of each component."""
+    left = [S]
+    for v in V.T[:-1]:
+        Sv = left[-1] @ v
+        left.append(left[-1] - np.outer(Sv, Sv) / (v @ Sv))
+    return left
+
+
+def test_each_component_against_brute_force(rng):
+    for kind, S in matrices(rng, 32, 8):
+        if kind == "constant" or len(S) < 4:
+            continue
+        cards = rng.integers(1, len(S), size=3).tolist()
+        V = sparse_loadings(S, cards, rng)
+        if np.linalg.matrix_rank(S) < 4:
+            continue
+        for certificate, left, v in zip(certify(Gram(S), V), remainders(S, V), V.T, strict=True):
+            best = max(values_of_supports(left, certificate.cardinality).values())
+            assert certificate.value == pytest.approx(v @ left @ v, rel=1e-9)
+            assert certificate.upper_bound >= best * (1 - 1e-12)
+            assert certificate.upper_bound <= best * (1 + 1e-9) + 1e-12 * np.trace(S)
+            assert certificate.best_known == pytest.approx(best, rel=1e-9)
+            if certificate.value <= 1e-9 * np.trace(S):  # v was explained by those before
+                continue
+            expected = 100 * (certificate.upper_bound / certificate.value - 1)
+            assert certificate.gap == pytest.approx(expected, rel=1e-6, abs=1e-9)
+            if certificate.optimal:
+                assert certificate.value >= best * (1 - 1.1e-9)
+
+
+def test_optimal_components_are_called_optimal(rng):
+    S = np.cov(rng.standard_normal((30, 8)), rowvar=False)
+    best = values_of_supports(S, 3)
+    J = list(max(best, key=lambda key: best[key]))
+    v = np.zeros(8)
+    v[J] = np.linalg.eigh(S[np.ix_(J, J)])[1][:, -1]
+    (certificate,) = certify(Gram(S), v[:, None])
+    assert certificate.optimal
+    assert certificate.gap <= 1e-7
+    v[J[0]] += 1e-3  # the same support with other weights is not the best
+    (certificate,) = certify(Gram(S), (v / np.linalg.norm(v))[:, None])
+    assert not certificate.optimal
+    assert certificate.gap > 1e-7
+    assert certificate.support.tolist() == J
+
+
+def test_names_of_the_proofs(rng):
+    S = np.cov(rng.standard_normal((40, 6)), rowvar=False)
+    vectors = np.linalg.eigh(S)[1][:, ::-1]
+    (full,) = certify(Gram(S), vectors[:, :1])
+    assert (full.proof, full.optimal, full.nodes) == ("full cardinality", True, 0)
+    one = np.zeros((6, 1))
+    one[int(np.argmax(np.diag(S)))] = 1.0
+    (single,) = certify(Gram(S), one)
+    assert (single.proof, single.optimal) == ("largest variance", True)
+
+
+def test_rows_and_covariance_give_the_same(rng):
+    X = rng.standard_normal((7, 12))
+    S = np.cov(X, rowvar=False)
+    rows = prepare(X, None, True, False, range(12), keep_rows=True)[1]
+    assert not isinstance(rows, Gram)
+    V = sparse_loadings(S, [4, 3], rng)
+    for a, b in zip(certify(rows, V), certify(Gram(S), V), strict=True):
+        assert a.value == pytest.approx(b.value, rel=1e-10)
+        assert a.upper_bound == pytest.approx(b.upper_bound, rel=1e-10)
+        assert (a.cardinality, a.proof, a.optimal) == (b.cardinality, b.proof, b.optimal)
+
+
+def test_what_is_left_may_be_nothing(rng):
+    """Rank two: the third component is measured against rounding."""
+    X = rng.standard_normal((2, 6))
+    S = X.T @ X
+    V = np.linalg.eigh(S)[1][:, ::-1][:, :3]
+    first, second, third = certify(Gram(S), V)
+    assert first.optimal
+    assert second.optimal
+    assert third.optimal
+    assert third.upper_bound <= 1e-12 * np.trace(S)
+
+
+@pytest.mark.parametrize("seed", [6, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (7, 8))])
+@pytest.mark.parametrize("objective", ["pev", "least_squares"])
+def test_a_component_that_depends_on_earlier_ones_adds_nothing(seed, objective):
+    """Variances eight orders of magnitude apart: what the first component leaves of the second is rounding.
+
+    The values are the adjusted variances that the fit prints, and no bound is below one of them; the bound of
+    a component after a dependent one is that of what the independent ones leave.
+    """
+    X = np.random.default_rng(seed).standard_normal((20, 4)) * [1e4, 1, 0.1, 0.01]
+    S = np.cov(X, rowvar=False)
+    V = sp.spca_cov(S, 3, [2, 3, 1], objective=objective, scale=False).loadings.to_numpy(copy=True)
+    V[:, 1] = V[:, 0]
+    values = adjusted_variances(V, Gram(S))
+    assert values[1] == 0.0
+    found = certify(Gram(S), V)
+    assert [one.value for one in found] == values.tolist()
+    assert all(one.upper_bound >= one.value for one in found)
+    assert found[1].gap == np.inf
+    independent = certify(Gram(S), V[:, [0, 2]])[1]
+    assert found[2].upper_bound == pytest.approx(independent.upper_bound, rel=1e-9)
+    fit = sp.spca(X, 3, [2, 3, 1], objective=objective, scale=False)
+    proof = fit.certify(joint=False)
+    assert "nan" not in f"{fit} {proof}"
+    np.testing.assert_allclose(proof.table["value"], fit.variance["adjusted variance"], rtol=1e-13)
+
+
+def test_interruption_returns_every_component(rng):
+    S = np.corrcoef(rng.standard_normal((50, 30)), rowvar=False)
+    V = sparse_loadings(S, [6, 6, 6], rng)
+    calls = []
+
+    def interrupt(nodes: int) -> None:
+        calls.append(nodes)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    stopped = certify(Gram(S), V, callback=interrupt)
+    proven = certify(Gram(S), V)
+    assert [c.proof.endswith("(interrupted)") for c in stopped] == [True, True, True]
+    for early, late in zip(stopped, proven, strict=True):
+        assert late.proof == "exhaustive branch and bound"
+        assert early.upper_bound >= late.best_known
+        assert early.value == pytest.approx(late.value, rel=1e-12)
+
+
+def test_limits_reach_every_component(rng):
+    S = np.corrcoef(rng.standard_normal((50, 30)), rowvar=False)
+    V = sparse_loadings(S, [6, 6], rng)
+    for certificate in certify(Gram(S), V, time_limit=0.0):
+        assert certificate.proof.endswith("(time limit)")
+        assert certificate.upper_bound >= certificate.best_known > 0
+    for certificate in certify(Gram(S), V, max_nodes=1):
+        assert certificate.nodes <= 1
+        assert certificate.upper_bound >= certificate.best_known
+
+
+class Interrupting(Gram):
+    """A covariance matrix at whose n-th product, block or slab of columns the user presses Ctrl-C."""
+
+    def __init__(self, S: np.ndarray, at: int):
+        super().__init__(S)
+        self.left = at
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+    def columns(self, J: np.ndarray) -> np.ndarray:
+        self._count()
+        return super().columns(J)
+
+    def dot(self, V: np.ndarray) -> np.ndarray:
+        self._count()
+        return super().dot(V)
+
+    def block(self, J: np.ndarray) -> np.ndarray:
+        self._count()
+        return super().block(J)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4, 6, 9])
+def test_ctrl_c_anywhere_gives_the_certificates_proven_by_then(rng, at):
+    """Bounds stay bounds of all components: of the largest eigenvalue on three variables of what is left."""
+    X = rng.standard_normal((40, 9))
+    S = X.T @ X / 39
+    V = np.zeros((9, 3))
+    for j in range(3):
+        V[3 * j : 3 * j + 3, j] = 3**-0.5
+    plain = certify(Gram(S), V)
+    found = certify(Interrupting(S, at), V)
+    assert len(found) == 3
+    for one, other in zip(found, plain, strict=True):
+        assert one.value == pytest.approx(other.value, rel=1e-10)
+        assert one.upper_bound >= other.best_known * (1 - 1e-10)
+    ended = [one.proof.endswith("(interrupted)") for one in found]
+    assert ended == sorted(ended)  # all that follow are cheap
+
+
+@pytest.mark.parametrize("when", [0, 1, 2])
+def test_ctrl_c_before_a_component_has_any_bound_leaves_cheap_ones(rng, monkeypatch, when):
+    """The sum of the largest variances of what is left, of which the trace of any support is a part."""
+    from spcastat.proofs.one_component import _Search
+
+    run, calls = _Search.run, iter(range(9))
+
+    def interrupted(self, support):
+        if next(calls) == when:
+            raise KeyboardInterrupt
+        run(self, support)
+
+    monkeypatch.setattr(_Search, "run", interrupted)
+    X = rng.standard_normal((40, 9))
+    S = X.T @ X / 39
+    V = np.zeros((9, 3))
+    for j in range(3):
+        V[3 * j : 3 * j + 3, j] = 3**-0.5
+    found = certify(Gram(S), V)
+    left = S
+    for j, one in enumerate(found):
+        assert one.proof.endswith("(interrupted)") == (j >= when)
+        if j >= when:
+            assert one.upper_bound == pytest.approx(np.sort(np.diag(left))[-3:].sum(), rel=1e-10)
+        s = left @ V[:, j]
+        left = left - np.outer(s, s) / (V[:, j] @ s)
+
+
+@pytest.mark.parametrize(
+    ("card", "given", "joint", "bound", "nodes"),
+    [
+        ([5], {}, False, 3.49883, 5),
+        ([3], {"together": PAIRS}, False, 2.9288, 3),
+        ([4], {"include": ["x1"]}, False, 3.02258, 3),
+        pytest.param([4, 4], {}, True, 0.39382, 41, marks=pytest.mark.slow),
+    ],
+)
+def test_one_node_bounds_as_tightly_and_a_proof_takes_no_more_nodes_than_before(
+    card, given, joint, bound, nodes
+):
+    fit = sp.spca_cov(sp.datasets.load_pitprops().to_numpy(), len(card), card, effort="quick", **given)
+    assert fit.certify(joint=joint, max_nodes=1).table["upper_bound"].iloc[0] <= bound * (1.0 + 1e-4)
+    assert fit.certify(joint=joint).table["nodes"].iloc[0] <= nodes
+
+
+# --- Fits that end with the exact loadings on their supports, so that a proof of the support closes ---
+
+#: Methods whose loadings are, by their papers, the leading eigenvector on the support that they find.
+EXACT = ("bcd-l0", "greedy", "rsvd-l0", "gpower-l0", "gpower-l1", "gpower-l0-block", "gpower-l1-block")
+EXACT += ("empca", "dcpca", "pathspca", "gspca")
+R = sp.datasets.load_pitprops()
+
+
+def enumerated(S: np.ndarray, card: int) -> tuple[float, tuple[int, ...]]:
+    """Return the largest eigenvalue of any support of so many variables, by trying all of them."""
+    blocks = list(combinations(range(len(S)), card))
+    values = [np.linalg.eigvalsh(S[np.ix_(block, block)])[-1] for block in blocks]
+    return float(max(values)), blocks[int(np.argmax(values))]
+
+
+def case(seed: int) -> tuple[np.ndarray, int]:
+    """Return a random covariance matrix, or the correlations or a part of pitprops, and a cardinality."""
+    rng = np.random.default_rng(seed)
+    if seed % 5 == 0:
+        some = np.sort(rng.choice(13, size=int(rng.integers(6, 10)), replace=False))
+        return R.to_numpy()[np.ix_(some, some)], int(rng.integers(2, 5))
+    p = int(rng.integers(4, 9))
+    S = np.cov((rng.standard_normal((30, p)) @ (np.eye(p) + 0.5 * rng.standard_normal((p, p)))).T)
+    return S, int(rng.integers(1, p))
+
+
+SEEDS = [*range(5), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 16))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_proven_support_is_proven_optimal(seed: int) -> None:
+    S, card = case(seed)
+    best, support = enumerated(S, card)
+    met = 0
+    for method in EXACT:
+        fit = sp.spca_cov(S, 1, card, method=method)
+        (certificate,) = certify(Gram(S), fit.loadings.to_numpy())
+        found = tuple(np.flatnonzero(fit.loadings.to_numpy()[:, 0]).tolist())
+        assert certificate.upper_bound >= best * (1 - 1e-12)
+        if found == support:
+            met += 1
+            assert certificate.optimal, (method, certificate)
+        else:  # another support may tie
+            assert not certificate.optimal or certificate.value >= best * (1 - 2e-9)
+    assert met
+
+
+@pytest.mark.parametrize("card", [[8, 5, 6, 2, 3, 2], [7, 4, 4], [6, 6]])
+def test_a_joint_fit_is_stationary_on_its_supports(card: list[int]) -> None:
+    """The slope of the explained variance vanishes to rounding, whatever the tolerance of the sweeps."""
+    fit = sp.spca_cov(R, len(card), card, method="bcd-l0")
+    assert fit.converged
+    V = fit.loadings.to_numpy()
+    op = Gram(R.to_numpy())
+    value, gradient = explained(op, V)
+    # 1e-16 of the total variance, 13, in each of some ten products; by comparing values alone it is 1e-8
+    assert np.abs(gradient[V != 0]).max() <= 1e-12
+    assert 100 * value / 13 == pytest.approx(100 * fit.measure("pev"), rel=1e-10)
+    for j, i in zip(*np.nonzero(V), strict=True):  # the gradient itself, against differences
+        W = V.copy()
+        W[j, i] += 1e-5
+        assert explained(op, W)[0] <= value + 1e-9
+
+
+def test_exact_loadings_never_explain_less_and_keep_their_supports() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(30):
+        p, k = int(rng.integers(4, 12)), int(rng.integers(1, 4))
+        S = np.cov((rng.standard_normal((25, p)) @ (np.eye(p) + 0.5 * rng.standard_normal((p, p)))).T)
+        V = rng.standard_normal((p, k)) * (rng.random((p, k)) < 0.6)
+        V[rng.integers(p), ~V.any(axis=0)] = 1.0
+        V /= np.linalg.norm(V, axis=0)
+        better = fitted(Gram(S), V)
+        if better is not None:
+            assert explained(Gram(S), better)[0] >= explained(Gram(S), V)[0] * (1 - 1e-13)  # rounding
+            np.testing.assert_array_equal(better != 0, V != 0)
+            np.testing.assert_allclose(np.linalg.norm(better, axis=0), 1.0)
+
+
+def test_nonnegative_fits_stay_nonnegative_and_are_exact() -> None:
+    """Perron and Frobenius: of a nonnegative matrix the leading eigenvector on any support is nonnegative."""
+    S = np.abs(R.to_numpy())
+    fit = sp.spca_cov(S, 1, 4, nonneg=True, method="bcd-l0")
+    v = fit.loadings.to_numpy()[:, 0]
+    J = np.flatnonzero(v)
+    assert v @ S @ v == pytest.approx(np.linalg.eigvalsh(S[np.ix_(J, J)])[-1], rel=1e-14)
+    signed = sp.spca_cov(R, 2, 5, nonneg=True, method="bcd-l0").loadings.to_numpy()
+    assert (signed >= 0).all()
+
+
+def test_loadings_stay_those_of_pca_where_every_basis_explains_the_same():
+    """With k = card = p every basis of the space has PEV 1: the fit ends where it began, at PCA."""
+    rng = np.random.default_rng(5)
+    for p in (2, 3):
+        for _ in range(20):
+            X = rng.normal(size=(40, p)) @ rng.normal(size=(p, p))
+            fit, pca = sp.spca(X, p, p, method="bcd-l0"), sp.spca(X, p, method="pca")
+            np.testing.assert_allclose(np.abs(fit.loadings), np.abs(pca.loadings), atol=1e-10)

@@ -1,9 +1,11 @@
-"""Forged and malformed proofs: none is accepted, and each is refused in one line."""
+"""Proofs in files and their two checkers: what is saved is accepted, what is forged or malformed is not."""
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,10 +13,14 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
+from spcastat.errors import OptionError
 from spcastat.proofs.checker import RefusedError
 from spcastat.proofs.verify import attained, covariance, parsed, read, verify
 
+from . import independent_checker
 from .proof_files import LONG, forged, proofs_in, too_low
+
+# --- Forged and malformed proofs: none is accepted, and each is refused in one line ---------------
 
 
 def refused(tmp_path, proof, data) -> bool:
@@ -231,3 +237,199 @@ def test_certificates_of_the_files_are_closed():
     fit = sp.spca(sp.datasets.pitprops_sample().iloc[:, :8], 2, 3, effort="quick")
     found = fit.certify(joint=False, time_limit=LONG).table
     np.testing.assert_allclose(found["upper_bound"], found["best_known"], rtol=1e-8)
+
+
+# --- `verify` accepts what `save` writes, for a CSV file of the data; `save` refuses what it would refuse ---
+
+ROWS = sp.datasets.pitprops_sample().iloc[:, :6]
+R = sp.datasets.load_pitprops().iloc[:6, :6]
+
+
+def years():
+    """A column whose mean is 2,000 times its standard deviation, like years, latitudes or pressures."""
+    return ROWS.assign(topdiam=ROWS["topdiam"] / ROWS["topdiam"].std() + 2000.0)
+
+
+def named(names):
+    return ROWS.set_axis(names, axis=1)
+
+
+DATA = {
+    "years": years,
+    "means of 1e6 standard deviations": lambda: ROWS / ROWS.std() + 1e6,
+    "booleans": lambda: ROWS.assign(ringtop=ROWS["ringtop"] > ROWS["ringtop"].median()),
+    "outer spaces": lambda: named([" a", "a ", "a", " b", "c ", "d"]),
+    "quotes and commas": lambda: named(['a"', "b,c", "d;e", "é", "NA", "True"]),
+    "numbers as names": lambda: named(range(6)),
+    "single precision": lambda: (0.1 * ROWS).astype(np.float32),
+    "half precision": lambda: (0.1 * ROWS).astype(np.float16),
+    "some in single precision": lambda: (0.1 * ROWS).astype({"length": np.float32, "moist": "Float32"}),
+    "whole numbers": lambda: (1000 * ROWS).astype(np.int64),
+    "units of 1e100": lambda: ROWS * 1e100,
+    "units of 1e-100": lambda: ROWS * 1e-100,
+    "an array": lambda: ROWS.to_numpy(),
+    "an array in single precision": lambda: (0.1 * ROWS).to_numpy(dtype=np.float32),
+    "row labels": lambda: ROWS.set_axis([f"tree {i}" for i in range(len(ROWS))], axis=0),
+}
+
+
+def saved(folder, fit, data, index=False, **options):
+    """Save the proof of a fit and a CSV file of its data; return what `verify` says."""
+    fit.certify(**options).save(folder / "proof.json")
+    if not isinstance(data, pd.DataFrame):
+        data = pd.DataFrame(data, columns=fit.loadings.index)
+    data.to_csv(folder / "data.csv", index=index)
+    return verify(folder / "proof.json", folder / "data.csv")
+
+
+#: Data and kinds of proof. What is read of the data does not depend on the kind.
+KINDS = [*((what, False) for what in DATA), ("years", True), ("units of 1e100", True), ("row labels", True)]
+
+
+@pytest.mark.parametrize(("what", "joint"), KINDS)
+def test_saved_proofs_hold_for_a_csv_file_of_the_data(tmp_path, what, joint):
+    data = DATA[what]()
+    fit = sp.spca(data, 2, 2, scale="units" not in what, effort="quick")
+    told = saved(tmp_path, fit, data, what == "row labels", joint=joint)
+    assert len([line for line in told if "is possible" in line]) == (1 if joint else 2)
+    assert "centre: the mean of each column" in told
+
+
+@pytest.mark.parametrize(
+    "options", [{"center": False}, {"scale": np.arange(1.0, 7.0)}, {"center": np.ones(6)}]
+)
+def test_saved_proofs_hold_with_every_centre_and_scale(tmp_path, options):
+    assert saved(tmp_path, sp.spca(ROWS, 2, 2, effort="quick", **options), ROWS)
+
+
+def test_saved_proofs_hold_with_a_scale_by_blocks(tmp_path):
+    blocks = {"size": list(ROWS.columns[:3]), "rest": list(ROWS.columns[3:])}
+    assert saved(tmp_path, sp.spca(ROWS, 2, 2, scale="blocks", blocks=blocks, effort="quick"), ROWS)
+
+
+@pytest.mark.parametrize(("unit", "index"), [(1.0, True), (1.0, False), (1e200, True), (1e-200, False)])
+def test_saved_proofs_hold_for_covariance_matrices(tmp_path, unit, index):
+    assert saved(tmp_path, sp.spca_cov(R * unit, 2, 2, effort="quick"), R * unit, index)
+
+
+def test_rows_of_a_covariance_matrix_in_another_order_are_refused(tmp_path):
+    from spcastat.proofs.checker import RefusedError
+
+    saved(tmp_path, sp.spca_cov(R, 2, 2, effort="quick"), R, True)
+    R.iloc[::-1].to_csv(tmp_path / "data.csv")
+    with pytest.raises(RefusedError, match="in order"):
+        verify(tmp_path / "proof.json", tmp_path / "data.csv")
+
+
+IMPOSSIBLE = R.to_numpy(copy=True)
+IMPOSSIBLE[0, 1] = IMPOSSIBLE[1, 0] = 0.999
+IMPOSSIBLE[0, 2] = IMPOSSIBLE[2, 0] = -0.9
+
+
+@pytest.mark.parametrize(
+    ("S", "options", "said"),
+    [
+        (R, {"given": ["topdiam"]}, "given="),
+        (R, {"scale": "blocks", "blocks": {"a": list(R)[:3], "b": list(R)[3:]}}, "scale of a covariance"),
+        (pd.DataFrame(IMPOSSIBLE, R.index, R.columns), {"nearest": True}, "nearest=True"),
+        (R.astype(np.float32), {}, "single precision"),
+    ],
+)
+def test_what_cannot_be_checked_later_is_refused_by_save(tmp_path, S, options, said):
+    fit = sp.spca_cov(S, 2, 2, effort="quick", **options)
+    with pytest.raises(OptionError, match=said):
+        fit.certify(joint=True).save(tmp_path / "proof.json")
+    assert not (tmp_path / "proof.json").exists()
+
+
+def test_names_of_several_levels_are_refused_by_save(tmp_path):
+    """They take several lines of a CSV file."""
+    data = ROWS.set_axis(pd.MultiIndex.from_tuples([("a", i) for i in range(6)]), axis=1)
+    with pytest.raises(OptionError, match="columns of a CSV file"):
+        sp.spca(data, 2, 2, effort="quick").certify(joint=True).save(tmp_path / "proof.json")
+
+
+def test_the_radius_covers_the_rounding_of_many_rows():
+    """Each entry of D'D against exact rational arithmetic, on rows whose means are 1e6 deviations."""
+    from fractions import Fraction
+
+    from spcastat.proofs.verify import covariance
+
+    X = (ROWS / ROWS.std() + 1e6).to_numpy()[:, :3]
+    X = np.vstack([X, X + 0.125, X - 0.375])  # 540 rows, so that three parts are added
+    centre, scale = X.mean(axis=0), X.std(axis=0, ddof=1)
+    S = covariance(X, "rows", centre, scale)
+    D = [[(Fraction(x) - Fraction(m)) / Fraction(s) for x, m, s in zip(row, centre, scale, strict=True)]
+         for row in X.tolist()]  # fmt: skip
+    exact = [[sum(row[i] * row[j] for row in D) for j in range(3)] for i in range(3)]
+    # S may have any trace near one: it is compared with the multiple of the exact matrix with that trace
+    factor = Fraction(float(np.trace(S.mid))) / (exact[0][0] + exact[1][1] + exact[2][2])
+    error = [[float(Fraction(S.mid[i, j]) - factor * exact[i][j]) for j in range(3)] for i in range(3)]
+    assert np.linalg.norm(error) <= 2.0 * float(S.rad)
+    assert float(S.rad) < 1e-12
+
+
+# --- A checker that was written from docs/proof_file.md alone agrees with `verify` ----------------
+
+REFUSALS = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, np.linalg.LinAlgError)
+
+
+def accepted(check, refusals, proof, data) -> bool:
+    """Return whether a checker accepts a proof."""
+    try:
+        with np.errstate(all="ignore"):
+            check(proof, data)
+    except refusals:
+        return False
+    return True
+
+
+def numbers_changed(proof, rng):
+    """Return a proof with every number of its witness changed by up to a tenth."""
+    proof = copy.deepcopy(proof)
+
+    def changed(one):
+        if isinstance(one, dict):
+            return {key: value if key == "split" else changed(value) for key, value in one.items()}
+        if isinstance(one, list):
+            return [changed(x) for x in one]
+        return one * (1.0 + 0.1 * rng.standard_normal())
+
+    proof["witness"] = {key: changed(one) for key, one in proof["witness"].items()}
+    return proof
+
+
+def test_both_checkers_agree(folder, tmp_path):
+    """Valid files, forged ones of every kind, and larger bounds, which are weaker claims."""
+    rng = np.random.default_rng(0)
+    count, valid = 0, 0
+    for name, proof in proofs_in(folder):
+        data = folder / name / "data.csv"
+        known = parsed(json.dumps(proof))
+        S = covariance(read(data, known), known.data, known.centre, known.scale).mid
+        files = {"valid": proof, "too low": too_low(proof, S, attained)}
+        files["changed"] = numbers_changed(proof, rng)
+        files["larger"] = {**copy.deepcopy(proof), "bounds": [x * 1.001 for x in proof["bounds"]]}
+        every = list(forged(proof))
+        files |= {every[i][0]: every[i][1] for i in rng.choice(len(every), 6, replace=False)}
+        for what, one in files.items():
+            (tmp_path / "proof.json").write_text(json.dumps(one))
+            both = [
+                accepted(verify, RefusedError, tmp_path / "proof.json", data),
+                accepted(independent_checker.check, REFUSALS, tmp_path / "proof.json", data),
+            ]
+            assert both[0] == both[1], (name, what, both)
+            assert both[0] or what not in ("valid", "larger")
+            valid += both[0]
+            count += 1
+    assert count >= 40
+    assert valid >= 12
+
+
+def test_the_second_checker_shares_no_code_and_is_short():
+    text = Path(independent_checker.__file__).read_text()
+    tree = ast.parse(text)
+    named = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    named |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert named == {"csv", "itertools", "json", "numpy"}
+    assert len(text.splitlines()) <= 150

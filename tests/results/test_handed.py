@@ -1,22 +1,29 @@
-"""What a result hands out is the user's: changing it changes nothing in the result, nor in what is saved."""
+"""What a result hands out: copies, pickles, frames of the user's library, numbers before text."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import inspect
+import multiprocessing
 import pickle
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
+from spcastat.errors import NoRowsError, SpcaWarning
 from spcastat.show.renderings import Summary
+
+# --- What a result hands out is the user's --------------------------------------------------------
 
 #: What a fit remembers on purpose, in few draws.
 REMEMBERED = {
@@ -254,3 +261,351 @@ def test_labels_of_new_rows_stay_the_callers(fit, pitprops):
 def test_what_is_handed_out_cannot_be_set(fit):
     with pytest.raises(AttributeError, match=r"no setter|cannot be set|can.t set"):
         fit.scores = 3
+
+
+# --- Pickles and copies of results: what they carry, and that they are the same fits elsewhere ----
+
+#: A value that a formula takes from here.
+limit = 4
+ROWS = sp.datasets.pitprops_sample().iloc[:60, :7]
+
+
+def make(kind: str, mixed: pd.DataFrame, folder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpcaWarning)
+        if kind == "loaded":
+            sp.spca(ROWS, 2, 3, method="bcd-l0").save(folder / "fit")
+            return sp.load(folder / "fit")
+        if kind == "certified":
+            fit = sp.spca(ROWS, 2, 3, method="bcd-l0")
+            fit.certify(joint=False, time_limit=1)
+            return fit
+        made = {
+            "rows": lambda: sp.spca(
+                ROWS, 2, 3, weights=np.arange(60.0), rng=np.random.default_rng(1), method="bcd-l0"
+            ),
+            "covariance": lambda: sp.spca_cov(ROWS.cov(), 2, 3, method="bcd-l0"),
+            "by rows": lambda: sp.spca(ROWS, 2, method="rspca-l0", card=3),
+            "formula": lambda: sp.spca(
+                mixed,
+                2,
+                2,
+                formula="~ center(a) + np.log(b) + C(a > limit) + bs(b, df=4)",
+                categorical="dummy",
+                method="bcd-l0",
+            ),
+            "path": lambda: sp.spca_path(ROWS, 2, cards=[2, 4], method="bcd-l0"),
+            "comparison": lambda: sp.compare(
+                {"a": sp.spca(ROWS, 2, 3, method="bcd-l0"), "b": sp.spca(ROWS, 2, 4, method="bcd-l0")}
+            ),
+            "summary": lambda: sp.spca(ROWS, 2, 3, method="bcd-l0").summary(),
+            "spco": lambda: sp.spco(ROWS, 2, 0.5),
+            "progress": lambda: sp.spca(ROWS, 2, 3, progress=lambda *told: None, method="bcd-l0"),
+        }
+        return made[kind]()
+
+
+PICKLED_KINDS = (
+    "rows",
+    "covariance",
+    "by rows",
+    "formula",
+    "path",
+    "comparison",
+    "summary",
+    "spco",
+    "progress",
+    "loaded",
+    "certified",
+)
+
+
+@pytest.mark.parametrize("kind", PICKLED_KINDS)
+@pytest.mark.parametrize(
+    "carry",
+    [lambda fit: pickle.loads(pickle.dumps(fit)), copy.deepcopy, copy.copy],
+    ids=["pickle", "deep", "copy"],
+)
+def test_a_copied_fit_is_the_same(kind, carry, mixed, tmp_path):
+    fit = make(kind, mixed, tmp_path)
+    other = carry(fit)
+    assert type(other) is type(fit)
+    assert other is not fit
+    assert str(other) == str(fit)
+    if kind in ("comparison", "summary"):
+        return
+    if kind == "path":
+        fit, other = fit[4], other[4]
+    new = mixed if kind == "formula" else ROWS
+    if kind != "covariance":
+        pd.testing.assert_frame_equal(other.transform(new), fit.transform(new), check_exact=True)
+    if kind == "spco":
+        pd.testing.assert_frame_equal(other.coordinates, fit.coordinates)
+        return
+    if kind == "loaded":
+        with pytest.raises(NoRowsError, match="refit"):
+            other.refit(card=2)
+        pd.testing.assert_frame_equal(other.scores, fit.scores)
+        return
+    again = other.refit(card=2)
+    # older pandas lays carried columns out anew, and sums then differ in their last bit
+    pd.testing.assert_frame_equal(again.loadings, fit.refit(card=2).loadings, rtol=1e-12, atol=1e-14)
+    if kind not in ("covariance",):
+        pd.testing.assert_frame_equal(other.residuals, fit.residuals)
+    fit.save(tmp_path / "one")
+    other.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert other.certify(joint=False, time_limit=5).table["cardinality"].tolist() == fit.card.tolist()
+
+
+@pytest.mark.parametrize("carry", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy, copy.copy])
+def test_results_of_resampling_can_be_copied(carry, mixed, tmp_path):
+    # the formula uses numpy, which is a module: those cannot be pickled
+    fit = sp.spca(mixed, 2, 2, formula="~ a + np.log(b) + kind", categorical="dummy", method="bcd-l0")
+    made = [fit.bootstrap(3), fit.stability(2), fit.split_inference(3), fit.test_loadings(2)]
+    for one in made:
+        other = carry(one)
+        assert type(other) is type(one)
+        assert str(other) == str(one)
+    pd.testing.assert_frame_equal(carry(made[0]).conf_int(0.8), made[0].conf_int(0.8), check_exact=True)
+    other = carry(fit)
+    assert list(carry(fit.resampled)) == list(other.resampled) == list(fit.resampled)
+    fit.save(tmp_path / "one")
+    other.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    again, once = other.bootstrap(3), fit.bootstrap(3)
+    pd.testing.assert_frame_equal(again.conf_int(), once.conf_int(), check_exact=True)
+
+
+def test_a_deep_copy_has_data_of_its_own():
+    X = ROWS.to_numpy(copy=True)
+    fit = sp.spca(X, 2, 3, method="bcd-l0")
+    twin = copy.deepcopy(fit)
+    before = fit.scores
+    X[:] = 0.0
+    pd.testing.assert_frame_equal(twin.scores, before)
+
+
+def test_chunks_stay_where_they_are():
+    chunks = [ROWS.iloc[:30], ROWS.iloc[30:]]
+    for source in (chunks, lambda: iter(chunks)):
+        fit = sp.spca(source, 2, 3, method="bcd-l0")
+        other = pickle.loads(pickle.dumps(fit))
+        assert str(other) == str(fit)
+        pd.testing.assert_series_equal(other.limits(), fit.limits())
+        pd.testing.assert_frame_equal(other.transform(ROWS), fit.transform(ROWS))
+        with pytest.raises(NoRowsError, match=r"fit again: spca\(data, k=2, card=3, method='bcd-l0'\)"):
+            other.refit(card=2)
+        with pytest.raises(NoRowsError):
+            other.scores  # noqa: B018
+        twin = copy.deepcopy(fit)
+        pd.testing.assert_frame_equal(twin.scores.to_frame(), fit.scores.to_frame())
+        assert twin.refit(card=2).card.tolist() == [2, 2]
+
+
+def test_collections_of_dask_travel():
+    dataframe = pytest.importorskip("dask.dataframe")
+    fit = sp.spca(dataframe.from_pandas(ROWS, npartitions=2), 2, 3, method="bcd-l0")
+    for other in (pickle.loads(pickle.dumps(fit)), copy.deepcopy(fit)):
+        pd.testing.assert_frame_equal(other.scores.compute(), fit.scores.compute())
+        assert other.refit(card=2).card.tolist() == [2, 2]
+
+
+def test_a_pickle_has_the_data_and_a_file_has_not(tmp_path):
+    X = np.random.default_rng(0).normal(size=(5000, 5))
+    fit = sp.spca(X, 1, 2, method="bcd-l0")
+    fit.save(tmp_path / "fit.spca")
+    assert len(pickle.dumps(fit)) > X.nbytes > (tmp_path / "fit.spca").stat().st_size * 4
+
+
+def test_another_process(tmp_path):
+    # one started anew, which has nothing but the pickle
+    fit = sp.spca(
+        ROWS.assign(kind=[*"xyz"] * 20),
+        2,
+        3,
+        formula="~ . + np.exp(-length)",
+        categorical="dummy",
+        method="bcd-l0",
+    )
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        text = pool.apply_async(str, (fit,)).get(300)
+    assert text == str(fit)
+    joblib = pytest.importorskip("joblib")
+    joblib.dump(fit, tmp_path / "fit.joblib")
+    assert str(joblib.load(tmp_path / "fit.joblib")) == str(fit)
+
+
+# --- Rows of polars and Arrow have answers in polars and Arrow, with the numbers that pandas gets ---
+
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
+X = sp.datasets.pitprops_sample(rng=1).iloc[:40]
+LIBRARIES = {
+    "polars": (pl.from_pandas, pl.DataFrame, lambda table: table),
+    "narwhals": (lambda frame: nw.from_native(pl.from_pandas(frame)), pl.DataFrame, lambda table: table),
+    "pyarrow": (lambda frame: pa.Table.from_pandas(frame, preserve_index=False), pa.Table, pl.from_arrow),
+}
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return sp.spca(pl.from_pandas(X), 2, 3, method="bcd-l0")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_answers_are_in_the_library_of_the_rows(fit, library):
+    make, kind, as_polars = LIBRARIES[library]
+    table, plain = make(X), sp.spca(X, 2, 3, method="bcd-l0")
+    for got, wanted in (
+        (fit.transform(table), plain.scores),
+        (fit.diagnostics(table), plain.diagnostics()),
+        (fit.augment(table), plain.augment()),
+    ):
+        assert isinstance(got, kind)
+        assert as_polars(got).columns == list(wanted.columns)
+        np.testing.assert_allclose(as_polars(got).to_numpy(), wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["polars", "narwhals"])
+def test_tables_of_a_fit_of_polars_are_of_pandas(library):
+    fit = sp.spca(LIBRARIES[library][0](X), 2, 3, method="bcd-l0")
+    plain = sp.spca(X, 2, 3, method="bcd-l0")
+    for one in (fit, fit.refit(), fit.rename({"PC1": "size"})):
+        assert isinstance(one.scores, pd.DataFrame)
+        assert isinstance(one.loadings, pd.DataFrame)
+    np.testing.assert_allclose(fit.scores.to_numpy(), plain.scores, rtol=1e-12, atol=1e-12)
+    pd.testing.assert_frame_equal(fit.loadings, plain.loadings)
+    assert str(fit) == str(plain)
+
+
+def test_answers_for_pandas_are_of_pandas(fit, tmp_path):
+    assert isinstance(fit.transform(X), pd.DataFrame)
+    fit.save(tmp_path / "fit.spca")
+    assert isinstance(sp.load(tmp_path / "fit.spca").loadings, pd.DataFrame)
+
+
+def test_rows_that_were_dropped_and_missing_scores_show(fit):
+    holed = pl.from_pandas(X).with_columns(
+        pl.when(pl.int_range(pl.len()) == 1).then(None).otherwise(pl.col(name)).alias(name) for name in X
+    )
+    kept = fit.transform(holed, na="drop")
+    assert kept.columns == ["row", "PC1", "PC2"]
+    assert kept["row"].to_list() == [0, *range(2, 40)]
+    wide = fit.augment(holed, na="drop")
+    assert len(wide) == 40
+    assert wide[".fittedPC1"].is_null().to_list() == [i == 1 for i in range(40)]
+
+
+def test_augment_leaves_columns_of_any_type_alone(fit):
+    dated = pl.from_pandas(X).with_columns(
+        pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 2, 9)).alias("day"),
+        pl.Series("kind", ["a", "b"] * 20, dtype=pl.Categorical),
+    )
+    wide = fit.augment(dated)
+    assert wide.select(dated.columns).equals(dated)
+    assert wide.schema["day"] == pl.Date
+    assert wide.schema["kind"] == pl.Categorical
+
+
+def test_stored_labels_come_along(fit):
+    labelled = pa.Table.from_pandas(X.set_axis([f"tree {i}" for i in range(40)]).rename_axis("tree"))
+    assert fit.transform(labelled)["tree"].to_pylist()[:2] == ["tree 0", "tree 1"]
+
+
+def test_scores_of_polars_go_back(fit):
+    scores = fit.transform(pl.from_pandas(X))
+    wanted = fit.inverse_transform(fit.transform(X))
+    np.testing.assert_allclose(fit.inverse_transform(scores), wanted, rtol=1e-12)
+    drawn = fit.biplot_data(new=pl.from_pandas(X.iloc[:3]))
+    assert drawn is not None
+
+
+# --- Results keep numbers: no text is formatted before a result is printed or exported ------------
+
+DATA = sp.datasets.pitprops_sample(60)
+
+
+def entered(call: Callable[[], Any]) -> tuple[Any, set[str]]:
+    """Return the result of a call, and the functions of `show` that were entered."""
+    found = set()
+
+    def watch(frame: Any, event: str, _: Any) -> None:
+        module = frame.f_globals.get("__name__", "")
+        if event == "call" and module.startswith("spcastat.show"):
+            found.add(f"{module}.{frame.f_code.co_qualname}")
+
+    sys.setprofile(watch)
+    try:
+        result = call()
+    finally:
+        sys.setprofile(None)
+    return result, found
+
+
+@pytest.fixture(scope="module")
+def printed_fit():
+    return sp.spca(DATA, 2, 4, scale=True, method="greedy")
+
+
+@pytest.fixture(scope="module")
+def choice():
+    return sp.choose(DATA, scale=True, cards=[3, 5], folds=3, kmax=3, each="equal")
+
+
+def calls(fit: sp.SpcaResult) -> dict[str, Callable[[], Any]]:
+    other = sp.spca(DATA, 2, 4, scale=True, method="bcd-l0")
+    coordinates = sp.spco(DATA, 2, zeros=0.5)
+    return {
+        "choose": lambda: sp.choose(DATA, scale=True, cards=[3, 5], folds=3, kmax=3, each="equal"),
+        "choose_k": lambda: sp.choose_k(DATA, scale=True, kmax=3),
+        "bootstrap": lambda: fit.bootstrap(20),
+        "stability": lambda: fit.stability(3),
+        "split_inference": lambda: fit.split_inference(5),
+        "test_loadings": lambda: fit.test_loadings(5),
+        "certify": lambda: fit.certify(max_nodes=1),
+        "spca_path": lambda: sp.spca_path(DATA, 2, cards=[3, 5], method="greedy"),
+        "compare": lambda: sp.compare({"a": fit, "b": other}),
+        "supplement": lambda: fit.supplement(DATA.head(3), DATA["knots"]),
+        "spco path": lambda: coordinates.path([0.2, 0.5]),
+    }
+
+
+NAMES = (
+    "choose",
+    "choose_k",
+    "bootstrap",
+    "stability",
+    "split_inference",
+    "test_loadings",
+    "certify",
+    "spca_path",
+    "compare",
+    "supplement",
+    "spco path",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_text_is_made_before_a_result_is_shown(printed_fit, name):
+    call = calls(printed_fit)[name]
+    call()  # modules are imported now
+    result, before = entered(call)
+    assert {one for one in before if not one.endswith("<module>")} == set()
+    text, after = entered(lambda: str(result))
+    assert "spcastat.show.plain_text.render" in after
+    assert str(result) == text == result.as_text()
+    assert str(pickle.loads(pickle.dumps(result))) == text
+    assert all(isinstance(frame, pd.DataFrame) for frame in result.frames.values())
+
+
+def test_the_fit_of_a_choice_says_how_it_was_chosen(choice, tmp_path):
+    """Also after it was renamed, pickled, or saved in a file; and in the words of the choice."""
+    fit = choice.fit
+    assert choice.method_text in fit.describe().text
+    assert choice.k_choice.method_text in fit.describe().text
+    fit.save(tmp_path / "fit.spca")
+    names = [f"size {j}" for j in range(fit.loadings.shape[1])]
+    for other in (fit.rename(names), pickle.loads(pickle.dumps(fit)), sp.load(tmp_path / "fit.spca")):
+        assert choice.method_text in other.describe().text

@@ -18,11 +18,6 @@ from tests.fit.test_archive import seal
 
 
 @pytest.fixture(scope="module")
-def R():
-    return sp.datasets.load_pitprops()
-
-
-@pytest.fixture(scope="module")
 def proven(R):
     """A poor fit with its proof."""
     fit = sp.spca_cov(R, 2, card=3, method="greedy")

@@ -1,7 +1,10 @@
-"""The result: labels, scores, variances, new data, refits, and what is refused without rows."""
+"""The result: labels, scores, variances, new data, columns, and each method written out."""
 
 from __future__ import annotations
 
+import copy
+import inspect
+import pickle
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,9 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat.errors import NewDataError, NoRowsError, OptionError, ShapeError
+from spcastat.fit.method_table import SOLVERS
+from spcastat.results.other_names import ARGUMENTS
+from spcastat.search.joint_method import Joint
 
 METHODS = [
     ("bcd-l0", {"card": 3}),
@@ -375,3 +381,227 @@ def test_every_start_of_a_descent_is_among_the_optima(pitprops):
     assert fit.optima["objective"].is_monotonic_decreasing
     # the criterion of a start is summed over components, the measure is a projection
     assert fit.optima["objective"].iloc[0] == pytest.approx(fit.measure("pev"), rel=1e-9)
+
+
+# --- Groups and colours by the name of a column of the fitted data --------------------------------
+
+
+@pytest.fixture(scope="module")
+def df() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(24, 4)), columns=list("abcd"))
+    return frame.assign(site=pd.Categorical(list("xyz") * 8, ["z", "y", "x", "none"]), age=np.arange(24.0))
+
+
+@pytest.fixture(scope="module")
+def fit(df) -> sp.SpcaResult:
+    return sp.spca(df, k=2, card=3, formula="~ a + b + c + d", effort="quick")
+
+
+def test_a_text_names_a_column_that_took_part_or_not(fit, df):
+    by_name = fit.biplot_data(groups="site").points["group"]
+    assert by_name.tolist() == df["site"].tolist()
+    assert list(by_name.cat.categories) == ["z", "y", "x"]  # the order of the categorical, none empty
+    np.testing.assert_array_equal(fit.biplot_data(color="age").points["color"], df["age"])
+    for plot in (fit.biplot, fit.plot_scores, fit.plot_diagnostics):
+        legend = plot(groups="site").get_legend()
+        assert legend.get_title().get_text() == "site"
+        assert [text.get_text() for text in legend.get_texts()] == ["z", "y", "x"]
+
+
+def test_rows_that_were_left_out_have_no_group(df):
+    holes = df.copy()
+    holes.loc[[2, 5], "a"] = np.nan
+    fit = sp.spca(holes, k=2, card=3, formula="~ a + b + c + d", na="drop", effort="quick")
+    assert fit.biplot_data(groups="site").points["group"].tolist() == df["site"].drop([2, 5]).tolist()
+    twice = sp.spca(holes.set_axis([0] * 24), k=2, card=3, formula="~ a + b + c + d", na="drop")
+    with pytest.raises(ShapeError, match="row labels are not unique"):
+        twice.biplot(groups="site")
+
+
+def test_columns_that_are_not_there(fit, df, tmp_path):
+    with pytest.raises(OptionError, match=r"groups='sit' is not a column.*Did you mean 'site'"):
+        fit.biplot(groups="sit")
+    with pytest.raises(OptionError, match="an array without names"):
+        sp.spca(df[list("abcd")].to_numpy(), k=2, card=3).biplot(groups="site")
+    fit.save(tmp_path / "fit.spca", scores=True)
+    with pytest.raises(NoRowsError, match="give the values themselves"):
+        sp.load(tmp_path / "fit.spca").biplot(groups="site")
+    with pytest.raises(OptionError, match=r"color='site'|one number for each row"):
+        fit.biplot(color="site")
+
+
+# --- A fit has each method written out in its class, and replacements of methods that are gone ----
+
+PUBLIC = [name for name in vars(sp.SpcaResult) if not name.startswith("_")]
+
+
+@pytest.fixture(scope="module")
+def plain_fit():
+    return sp.spca(sp.datasets.pitprops_sample(), 3, [7, 4, 4], scale=True, method="bcd-l0")
+
+
+def test_every_public_name_of_a_fit_is_in_its_class(plain_fit):
+    assert sorted(PUBLIC) == [name for name in dir(plain_fit) if not name.startswith("_")]
+    assert len(PUBLIC) <= 60
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_definition_is_where_an_editor_looks_for_it(name):
+    found = vars(sp.SpcaResult)[name]
+    function = found.fget if isinstance(found, property) else found
+    assert function.__code__.co_filename == inspect.getsourcefile(sp.SpcaResult)
+    assert function.__name__ == name
+    assert not hasattr(function, "__signature__")
+    assert inspect.getdoc(found)
+    assert "return" in function.__annotations__
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    assert all(one.annotation is not one.empty for one in parameters)
+
+
+def test_eigenvalues_are_those_of_the_correlation_matrix(plain_fit):
+    wanted = np.linalg.eigvalsh(sp.datasets.pitprops_sample().corr())[::-1]
+    np.testing.assert_allclose(
+        plain_fit.eigenvalues, wanted, rtol=1e-10
+    )  # both from LAPACK, in double precision
+    assert plain_fit.k == 3
+
+
+def test_a_summary_of_the_loadings_only_shows_percent_of_their_squares(plain_fit):
+    text = str(plain_fit.summary(tables="loadings", contributions=True))
+    largest = plain_fit.contributions().to_numpy().max()
+    assert f"{100 * largest:.1f}" in text
+    assert "Variance" not in text
+    assert "Loadings" not in str(plain_fit.summary(tables="variance"))
+    with pytest.raises(OptionError, match="contributions=True was given with dense=True"):
+        plain_fit.summary(contributions=True, dense=True)
+    with pytest.raises(OptionError, match="tables='both'"):
+        plain_fit.summary(tables="both")
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, "0.95", None])
+def test_every_level_is_between_zero_and_one(plain_fit, level):
+    for call in (
+        plain_fit.limits,
+        lambda level: plain_fit.biplot(level=level),
+        lambda level: plain_fit.tidy(level=level),
+    ):
+        with pytest.raises(OptionError, match=r"level=.* a number between 0 and 1"):
+            call(level=level)
+
+
+def test_printing_builds_the_rule_of_a_fit_once(monkeypatch):
+    fit = sp.spca_cov(sp.datasets.load_pitprops(), 2, 4, effort="quick")
+    made = []
+    rule = Joint.rule
+
+    def counted(self, *sizes):
+        made.append(sizes)
+        return rule(self, *sizes)
+
+    monkeypatch.setattr(Joint, "rule", counted)
+    fresh = fit.rename(["first", "second"])
+    str(fresh)
+    str(fresh)
+    assert len(made) == 1
+
+
+# --- Names of other programs are answered by ours --------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def renamed_fit():
+    return sp.spca(sp.datasets.make_hastie(60), k=2, card=4, method="greedy")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("n_components", "number of components is k="),
+        ("ncomp", "number of components is k="),
+        ("random_state", "seed is rng="),
+        ("seed", "seed is rng="),
+        ("keepX", "card="),
+        ("keep", "card="),
+        ("sparsity", "card="),
+        ("alpha", "card=.*penalty="),
+        ("covariates", "formula="),
+        ("n_jobs", "bootstrap"),
+    ],
+)
+def test_arguments_of_other_programs_are_answered(name, words):
+    data = sp.datasets.make_hastie(20)
+    for call in (lambda **one: sp.spca(data, **one), lambda **one: sp.spca_path(data, **one)):
+        with pytest.raises(sp.errors.UnknownOptionError, match=rf"has no argument {name}=; .*{words}"):
+            call(**{name: 3})
+
+
+def test_no_answer_hides_an_option_that_a_method_has():
+    options = {option for method in SOLVERS.values() for option in method.options}
+    assert not set(ARGUMENTS) & options
+    own = set(inspect.signature(sp.spca).parameters)
+    assert not own & set(ARGUMENTS)
+
+
+def test_a_call_without_k_says_what_k_is():
+    with pytest.raises(sp.errors.ComponentsError, match=r"given no k, .*choose\(data\) chooses"):
+        sp.spca(sp.datasets.pitprops_sample())
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'k'"):
+        sp.spca_cov(sp.datasets.load_pitprops())
+
+
+def test_sparse_coordinates_answer_too():
+    assert sp.spco(data=sp.datasets.make_hastie(20), k=1, zeros=0.5).components.size == 1
+    with pytest.raises(sp.errors.UnknownOptionError, match=r"spco\(\) has no argument ncomp=; .* k="):
+        sp.spco(sp.datasets.make_hastie(20), 2, ncomp=2)
+
+
+@pytest.mark.parametrize(
+    "name", ["t2", "q_statistic", "loading_products", "cite", "n_iter", "of", "print_loadings", "rotation_"]
+)
+def test_names_that_a_fit_does_not_have_are_answered_by_python(renamed_fit, name):
+    with pytest.raises(AttributeError, match=f"'SpcaResult' object has no attribute '{name}'"):
+        getattr(renamed_fit, name)
+
+
+def test_results_are_copied_and_pickled_as_before(renamed_fit):
+    assert (
+        pickle.loads(pickle.dumps(renamed_fit)).card.tolist()
+        == copy.deepcopy(renamed_fit).card.tolist()
+        == [4, 4]
+    )
+    assert not hasattr(renamed_fit, "_repr_nothing_")
+
+
+def test_what_a_fit_does_not_have_is_asked_for_by_hasattr():
+    """Debuggers and notebooks ask so, and nothing else than AttributeError may come out."""
+    rows = sp.spca(sp.datasets.pitprops_sample(), 1, 3, method="greedy")
+    covariance = sp.spca_cov(sp.datasets.load_pitprops(), 1, 3, method="greedy")
+    public = [name for name in dir(covariance) if not name.startswith("_")]
+    missing = ["imputed", "residuals", "scores"]
+    assert [name for name in public if not hasattr(covariance, name)] == missing
+    assert not hasattr(rows, "imputed")
+    with pytest.raises(sp.errors.NoRowsError, match="scores needs rows, and this is a fit of a covariance"):
+        _ = covariance.scores
+    with pytest.raises(sp.errors.OptionError, match="imputed is for fits with na='em'"):
+        _ = rows.imputed
+
+
+@pytest.mark.parametrize("call", ["biplot", "plot_loadings", "bootstrap", "summary", "transform", "tidy"])
+def test_arguments_that_a_method_does_not_have_are_answered_by_python(renamed_fit, call):
+    with pytest.raises(TypeError, match=rf"{call}\(\) got an unexpected keyword argument 'xyz'"):
+        getattr(renamed_fit, call)(xyz=1)
+
+
+def test_results_that_are_no_fit_answer_as_python_does(renamed_fit):
+    choice = sp.choose_k(sp.datasets.make_hastie(60), n_draws=19)
+    chosen = sp.choose(sp.datasets.make_hastie(60), 2, cards=[4, 6])
+    for result, name in ((choice, "to_latex"), (renamed_fit.summary(), "to_html"), (chosen, "loadings")):
+        what = type(result).__name__
+        with pytest.raises(AttributeError, match=f"'{what}' object has no attribute '{name}'"):
+            getattr(result, name)
+
+
+def test_names_of_other_packages_at_the_top_level():
+    with pytest.raises(AttributeError, match=r"dense PCA is spca\(data, k, card=p\)"):
+        sp.prcomp  # noqa: B018

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import pytest
-
-import spcastat as sp
 
 
 def draw(p: int, seed: int) -> np.ndarray:
@@ -14,8 +10,3 @@ def draw(p: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((3 * p, p)) * rng.uniform(0.5, 3.0, p)
     return np.cov(X @ np.linalg.qr(rng.standard_normal((p, p)))[0], rowvar=False)
-
-
-@pytest.fixture(scope="session")
-def R() -> pd.DataFrame:
-    return sp.datasets.load_pitprops()

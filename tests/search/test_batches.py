@@ -1,6 +1,8 @@
-"""Moves for batches of fits against the same moves of one fit after another, written out or enumerated."""
+"""Moves, ascents and chains for batches of fits against the same steps of one fit after another."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,12 +10,16 @@ from scipy.linalg import eigh, sqrtm
 
 from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
+from spcastat.search import chains
 from spcastat.search import matrices as columns
-from spcastat.search.chains import interchanged
-from spcastat.search.climbing import climb, deepen, sweep
-from spcastat.search.criteria import CRITERIA, criterion_of_matrix, joined
+from spcastat.search.chains import from_directions, interchanged
+from spcastat.search.climbing import EFFORTS, SAME, Evidence, climb, deepen, sweep
+from spcastat.search.criteria import CRITERIA, Fits, criterion_of_matrix, joined
+from spcastat.search.default import near, together
 from spcastat.search.moves import exchange, falling, promising, refined, reordered, trials
 from tests.search.conftest import draw
+
+# --- Moves for batches of fits against the same moves of one fit after another, written out or enumerated ---
 
 CARDS, P, B = (4, 3, 3), 9, 4
 
@@ -274,3 +280,291 @@ def test_the_best_vectors_are_leading_generalised_eigenvectors(inner):
         v = eigh(A[b], M[b] if inner else None)[1][:, -1]
         # the ridge of 1e-9 on correlations
         assert abs(found[b] @ v) / np.linalg.norm(v) == pytest.approx(1.0, abs=1e-9)
+
+
+# --- Ascents for batches of fits against the same steps written out for one fit after another -----
+
+
+def lbfgs(value_and_slope, x: np.ndarray, steps: int) -> np.ndarray:
+    """Limited-memory BFGS (Nocedal and Wright, Algorithms 7.4 and 7.5, and 3.1 for the length of a step).
+
+    Six pairs are remembered, those of no curvature left out; the first step is half a unit long at most. A
+    step has to bring 1e-4 of what its slope promises; else the length goes to where a parabola has its top,
+    between a tenth and a half of it, twelve times at most. The way ends where a step raises the value by
+    1e-12 of it or less.
+    """
+    value, slope = value_and_slope(x)
+    pairs: list[tuple[np.ndarray, np.ndarray]] = []
+    for number in range(steps):
+        q, factors = slope.copy(), []
+        for s, y in reversed(pairs[-6:]):
+            factors.append((s @ q) / (s @ y) if y.any() else 0.0)
+            q = q - factors[-1] * y
+        if pairs and pairs[-1][1].any():
+            s, y = pairs[-1]
+            q = q * (s @ y) / (y @ y)
+        for (s, y), factor in zip(pairs[-6:], reversed(factors), strict=True):
+            q = q + s * (factor - ((y @ q) / (s @ y) if y.any() else 0.0))
+        length = min(1.0, 0.5 / np.linalg.norm(q)) if number == 0 else 1.0
+        for trial in range(13):
+            if trial == 12:
+                length = 0.0
+            new, turned = value_and_slope(x + length * q)
+            if new >= value + 1e-4 * length * (slope @ q) or trial == 12:
+                break
+            short = length * (slope @ q)
+            bent = 2 * (short - (new - value))
+            length *= np.clip(short / bent if bent > 0 else 0.5, 0.1, 0.5)
+        s, y = length * q, slope - turned
+        if not s @ y > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
+            y = np.zeros_like(y)
+        pairs.append((s, y))
+        gain = max(new, value) - value
+        x, value, slope = x + s, max(new, value), turned
+        if not gain > 1e-12 * abs(value):
+            break
+    return x
+
+
+class Alone:
+    """A criterion of one component, which is any function of its loadings; they need no unit length."""
+
+    def packed(self, places, of):
+        return self.M[of], self.T[of]
+
+    def fits(self, places, x, of):
+        value = self.with_gradient(x, self.M[of], self.T[of])[0]
+        return Fits(places, x, places, places, places, places, value, of)
+
+
+class Waves(Alone):
+    """Sums of waves with a bowl, one of its own for each fit: neither concave nor convex."""
+
+    def __init__(self, M, T):
+        self.M, self.T = M, T
+
+    def with_gradient(self, x, M, T):
+        inner = (M @ x[:, :, None])[:, :, 0] + T[:, 0]
+        value = np.sin(inner).sum(axis=1) - 0.05 * (x**2).sum(axis=1)
+        return value, (M.mT @ np.cos(inner)[:, :, None])[:, :, 0] - 0.1 * x
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 9, 15, 400])
+def test_steps_of_a_batch_are_those_of_limited_memory_bfgs(steps):
+    rng = np.random.default_rng(3)
+    M = rng.standard_normal((12, 8, 5)) * np.geomspace(0.2, 6.0, 12)[:, None, None]
+    T, x = rng.uniform(0, 6, (12, 1, 8)), rng.standard_normal((12, 5))
+    criterion, before = Waves(M, T), x.copy()
+    start = criterion.fits(np.zeros((12, 5), dtype=int), x, np.arange(12))
+    found = refined(criterion, start, steps)
+    assert (found.value >= start.value).all()
+    for b in range(12):
+
+        def alone(z, b=b):
+            value, slope = criterion.with_gradient(z[None], M[b : b + 1], T[b : b + 1])
+            return value[0], slope[0]
+
+        expected = lbfgs(alone, x[b], steps)
+        # rounding grows from step to step, and most where a path runs along a ridge
+        np.testing.assert_allclose(found.x[b], expected, atol=1e-6 if steps > 15 else 1e-9)
+    np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("steps", [1, 4, 12, 300])
+def test_loadings_on_fixed_supports_take_these_steps(objective, steps):
+    cards, p = (4, 3, 3), 9
+    S = draw(p, 5)
+    criterion = criterion_of_matrix(S / np.trace(S), cards, objective)
+    rng = np.random.default_rng(0)
+    places = np.array([np.concatenate([np.sort(rng.permutation(p)[:c]) for c in cards]) for _ in range(5)])
+    fits = criterion.fits(places, rng.standard_normal(places.shape))
+    found = refined(criterion, fits, steps)
+    assert (found.value >= fits.value).all()
+    for b in range(5):
+        M, T = criterion.packed(places[b : b + 1])
+
+        def alone(z, M=M, T=T):
+            value, slope = criterion.with_gradient(z[None], M, T)
+            return value[0], slope[0]
+
+        if steps <= 12:  # the path itself; over more steps rounding may lead it into another optimum
+            expected = criterion.fits(places[b : b + 1], lbfgs(alone, fits.x[b], steps)[None])
+            np.testing.assert_allclose(found.value[b], expected.value[0], rtol=1e-11)
+            np.testing.assert_allclose(found.x[b], expected.x[0], atol=1e-8)
+        else:  # an optimum: no slope is left, and no step from here leads higher
+            # PEV may rise while two components become the same: there is no optimum on that way, and the
+            # slope grows as they meet. Which starts go there depends on the last bits of products.
+            if objective == "pev" and np.linalg.svd(criterion.dense(found)[b])[1][-1] < 1e-3:
+                continue
+            slope = alone(found.x[b])[1]
+            assert np.abs(slope).max() < 1e-6
+            again = criterion.fits(places[b : b + 1], lbfgs(alone, found.x[b], steps)[None])
+            np.testing.assert_allclose(again.value[0], found.value[b], rtol=1e-11)
+
+
+class Given(Alone):
+    """A function of one loading, which is 0 with slope 1/2 at 0, and the places where it is evaluated."""
+
+    M = T = np.ones((1, 1))
+
+    def __init__(self, value):
+        self.value, self.lengths = value, []
+
+    def with_gradient(self, x, M, T):
+        self.lengths.append(2.0 * x[0, 0])  # the first step is half a unit long
+        return np.array([0.25 * self.value(2.0 * x[0, 0])]), np.full(x.shape, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("value", "lengths"),
+    [
+        (lambda t: 1.5e-4 * t, [1.0]),  # just more than 1e-4 of what the slope of one predicts
+        (lambda t: t if t < 0.3 else -1.0, [1.0, 0.25]),  # the top of the parabola through the two values
+        (lambda t: t if t < 0.3 else np.nan, [1.0, 0.5, 0.25]),
+        (lambda t: t if t < 0.3 else 0.0, [1.0, 0.5, 0.25]),
+        (lambda t: t if t < 2e-11 else -1e9, 0.1 ** np.arange(12.0)),
+        (lambda t: t if t < 2e-12 else -1e9, 0.1 ** np.arange(12.0)),
+        (lambda t: 0.5e-4 * t, 0.5 ** np.arange(12.0)),
+    ],
+)
+def test_the_length_of_a_step(value, lengths):
+    """A tenth to a half of the previous one, twelve at most; where none is enough the fit stays."""
+    given, zero = Given(value), np.zeros((1, 1))
+    found = refined(given, given.fits(zero.astype(int), zero, np.zeros(1, dtype=int)), 1)
+    np.testing.assert_allclose(given.lengths[2:-1], lengths, rtol=1e-6)
+    enough = value(lengths[-1]) >= 1e-4 * lengths[-1]
+    assert found.x[0, 0] == pytest.approx(lengths[-1] / 2 if enough else 0.0, rel=1e-6)
+    assert found.value[0] == 0.25 * value(2.0 * found.x[0, 0])
+
+
+# --- Chains of perturbations and climbs -----------------------------------------------------------
+
+CHAIN_P, CHAIN_CARDS = 10, (4, 3, 2)
+S = draw(CHAIN_P, 2) / np.trace(draw(CHAIN_P, 2))
+VECTORS = np.linalg.eigh(S)[1][:, :-7:-1]
+
+
+def random_fits(criterion, count, seed=0):
+    rng = np.random.default_rng(seed)
+    places = [
+        np.concatenate([np.sort(rng.permutation(CHAIN_P)[:c]) for c in CHAIN_CARDS]) for _ in range(count)
+    ]
+    return criterion.fits(np.array(places), rng.standard_normal((count, sum(CHAIN_CARDS))))
+
+
+def test_the_largest_distinct_values_are_taken_and_the_first_of_equals():
+    values = np.array([0.5, 0.7, 0.5, 0.7 * (1 + 0.5 * SAME), 0.2, 0.7 * (1 + 3 * SAME), 0.1])
+    assert chains.distinct(values, 10).tolist() == [5, 3, 0, 4, 6]
+    assert chains.distinct(values, 3).tolist() == [5, 3, 0]
+    assert chains.distinct(np.array([1.0]), 2).tolist() == [0]
+
+
+@pytest.mark.parametrize("kicks", [0, 3])
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_a_chain_keeps_up_to_three_distinct_fits_within_two_percent_of_its_best(objective, kicks):
+    criterion = criterion_of_matrix(S, CHAIN_CARDS, objective)
+    effort = replace(EFFORTS["auto"], kicks=kicks)
+    parts = [random_fits(criterion, 12), random_fits(criterion, 12, 1)]
+    evidence = Evidence()
+    first = chains.grow_chains(criterion, parts, [None, None], effort, evidence, np.random.default_rng(0))
+    tops = [elite.value[0] for elite in first]
+    for part, elite in zip(parts, first, strict=True):
+        assert elite.value[0] >= part.value.max()
+        assert 1 <= len(elite) <= 3
+        assert (np.diff(elite.value) < -SAME * elite.value[1:]).all()
+        assert elite.value[-1] >= 0.98 * elite.value[0]
+    assert max(evidence.values) == pytest.approx(max(tops), rel=1e-12)
+    again = chains.grow_chains(
+        criterion, [parts[1], parts[0]], first, effort, evidence, np.random.default_rng(0)
+    )
+    assert all(elite.value[0] >= top for elite, top in zip(again, tops, strict=True))
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("effort", ["quick", "auto"])
+def test_the_best_of_all_chains_is_returned_and_no_chain_is_better(objective, effort):
+    criterion = criterion_of_matrix(S, CHAIN_CARDS, objective)
+    fit, evidence = chains.search(criterion, VECTORS, EFFORTS[effort], np.random.default_rng(0))
+    assert len(evidence.chains) == EFFORTS[effort].chains
+    assert fit.value[0] >= max(evidence.chains) * (1 - 1e-12)
+    assert fit.value[0] >= random_fits(criterion, 500).value.max()
+    met = sum(value >= max(evidence.chains) * (1 - SAME) for value in evidence.chains)
+    assert met >= EFFORTS[effort].agree
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_a_start_that_is_given_is_never_lost(objective):
+    criterion = criterion_of_matrix(S, CHAIN_CARDS, objective)
+    best, _ = chains.search(criterion, VECTORS, EFFORTS["auto"], np.random.default_rng(0))
+    poor = np.eye(CHAIN_P)[:, ::-1][:, :6]
+    short = replace(EFFORTS["quick"], chains=1, starts=3, sweeps=0, rounds=0)
+    found, _ = chains.search(criterion, poor, short, np.random.default_rng(0), best)
+    assert found.value[0] >= best.value[0] * (1 - 1e-12)
+
+
+# --- The joint search in brief: of several data at once what it is of each alone ------------------
+
+NEAR_P, K, CARD = 9, 3, (4, 3, 3)
+
+
+def problems(count):
+    ops = [Gram(draw(NEAR_P, seed)) for seed in range(count)]
+    return ops, [[np.roll(np.eye(NEAR_P)[:, :K], 2, axis=0), op.leading(K)[1]] for op in ops]
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_several_data_at_once_give_what_each_gives_alone(objective, fixed):
+    ops, starts = problems(5)
+    found = near(ops, CARD, objective, starts, fixed)
+    for op, own, V in zip(ops, starts, found, strict=True):
+        alone = near([op], CARD, objective, [own], fixed)[0]
+        values = [MEASURES[objective](W, op)[-1] for W in (V, alone)]
+        # both end where a step raises the share by less than 1e-12 of itself
+        assert values[0] == pytest.approx(values[1], rel=1e-10)
+        assert {tuple(np.flatnonzero(v)) for v in V.T} == {tuple(np.flatnonzero(v)) for v in alone.T}
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_fits_of_several_matrices_have_the_figures_of_their_own(objective):
+    """Values, slopes and exchanges by the criterion of one matrix are what those of the stack have to be."""
+    ops, starts = problems(3)
+    S = np.stack([op.block(np.arange(NEAR_P)) / op.total for op in ops])
+    stack = criterion_of_matrix(S, CARD, objective)
+    of = np.array([2, 0, 1, 2])
+    fits = from_directions(stack, [starts[d][1] for d in of], of)
+    fits = refined(stack, fits, 5)
+    for b, d in enumerate(of):
+        single = criterion_of_matrix(S[d], CARD, objective)
+        own = single.fits(fits.places[b : b + 1], fits.x[b : b + 1])
+        np.testing.assert_allclose(fits.value[b], own.value[0], rtol=1e-12)
+        for i in range(K):
+            for one, other in zip(stack.pull(fits, i), single.pull(own, i), strict=True):
+                np.testing.assert_allclose(one[b], other[0], atol=1e-12)
+            model, alone = stack.model(fits, i), single.model(own, i)
+            np.testing.assert_allclose(model.corners()[b], alone.corners()[0], atol=1e-12)
+            outside = np.array([[7, 8]])
+            both = model.bordered(fits.places[:, stack.parts[i]], np.repeat(outside, 4, axis=0))
+            one = alone.bordered(own.places[:, stack.parts[i]], outside)
+            np.testing.assert_allclose(both.A[b], one.A[0], atol=1e-12)
+            np.testing.assert_allclose(both.corner[b], one.corner[0], atol=1e-12)
+
+
+def test_how_many_go_together_is_bounded_by_memory():
+    assert together(10) == together(50) > together(200) > together(1000) == 1
+
+
+@pytest.mark.parametrize("objective", CRITERIA)
+def test_more_variables_than_a_covariance_matrix_is_held_for_are_searched_by_products(objective):
+    p = 1001
+    X = np.random.default_rng(0).standard_normal((40, p))
+    X[:, :9] += 3.0 * np.random.default_rng(1).standard_normal((40, 1))
+    op, start = Gram(np.cov(X, rowvar=False)), np.roll(np.eye(p)[:, :K], 2, axis=0)
+    start[20:30] = 1e-3
+    fixed = near([op], CARD, objective, [[start]], fixed=True)[0]
+    free = near([op], CARD, objective, [[start]])[0]
+    supports = [np.flatnonzero(v).tolist() for v in fixed.T]
+    assert supports == [[i + 2, *range(20, 19 + c)] for i, c in enumerate(CARD)]
+    # Unit vectors are far from the best supports, and sweeps leave them.
+    assert MEASURES[objective](free, op)[-1] > 1.01 * MEASURES[objective](fixed, op)[-1]

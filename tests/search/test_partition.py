@@ -381,12 +381,13 @@ def test_the_default_objective_of_groups_is_pev():
     fit = sp.spca_cov(PITPROPS, 3, disjoint=True)
     assert fit.options["objective"] == "pev"
     assert "proven: no other partition into 3 groups is better" in " ".join(str(fit).split())
-    assert sp.spca_cov(PITPROPS, 3, disjoint=True, method="joint").options["objective"] == "pev"
+    named = sp.spca_cov(PITPROPS, 3, disjoint=True, method="joint", effort="quick")
+    assert named.options["objective"] == "pev"
     given = sp.spca_cov(PITPROPS, 3, disjoint=True, objective="adjusted")
     assert given.options["objective"] == "adjusted"
     assert "best of all partitions into 3 groups" in " ".join(str(given).split())
     for further in ({"card": 2}, {"variance": 0.6}):
-        other = sp.spca_cov(PITPROPS, 3, disjoint=True, **further)
+        other = sp.spca_cov(PITPROPS, 3, disjoint=True, effort="quick", **further)
         assert other.options["objective"] == "adjusted"
     assert fit.refit(card=2, effort="quick").options["objective"] == "adjusted"
 

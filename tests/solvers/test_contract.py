@@ -194,15 +194,14 @@ def test_permuted_rows_change_nothing(method):
     same(plain(method), fitted(method, X.iloc[np.random.default_rng(0).permutation(len(X))]))
 
 
-@methods("scaling")
-def test_the_unit_of_the_data_does_not_matter(method):
+@methods("scaling", takes_covariance)
+def test_the_unit_of_a_covariance_matrix_does_not_matter(method):
+    """That of rows: tests/fit/test_units.py."""
     for unit in (1e-12, 1e12):
-        fit, scaled = plain(method), fitted(method, rows() * unit)
-        same(fit, scaled)
-        variance = "adjusted variance"
-        np.testing.assert_allclose(scaled.variance[variance], unit**2 * fit.variance[variance], rtol=1e-6)
-        if takes_covariance(method):
-            same(fit, sp.spca_cov(rows().cov() * unit**2, K, method=method, **sparsity(method)))
+        scaled = sp.spca_cov(rows().cov() * unit**2, K, method=method, **sparsity(method))
+        same(plain(method), scaled)
+        expected = unit**2 * plain(method).variance["adjusted variance"]
+        np.testing.assert_allclose(scaled.variance["adjusted variance"], expected, rtol=1e-6)
 
 
 @methods("no unit inside", quick=True)

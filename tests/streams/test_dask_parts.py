@@ -1,4 +1,4 @@
-"""How partitions of dask collections are named, summed and scored, and how weights are matched to them."""
+"""Partitions of dask: names, factors, weights, many small ones."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spcastat.errors import WeightsError
+import spcastat as sp
+from spcastat.errors import DataError, OptionError, WeightsError
 from spcastat.linalg.accumulate import Sums
+from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions, Spec
+
+# --- How partitions of dask collections are named, summed and scored, and how weights are matched to them ---
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -119,3 +123,135 @@ def test_scores_are_as_lazy_as_the_rows():
     framed = DaskStream.open(dd.from_pandas(FRAME, npartitions=3)).scores(standard, np.eye(4)[:, :2], names)
     assert list(framed.columns) == ["PC1", "PC2"]
     np.testing.assert_allclose(framed.compute(scheduler="synchronous"), X[:, :2])
+
+
+# --- Factors of a dask data frame -----------------------------------------------------------------
+
+
+#: Sums in another order of 400 rows of a small problem.
+CLOSE = 1e-9
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(2)
+    kind = rng.choice(["oak", "ash", "elm", "fir"], 400, p=[0.5, 0.3, 0.19, 0.01])
+    size = rng.choice([1, 2, 3], 400)
+    frame = pd.DataFrame(rng.normal(size=(400, 4)), columns=[*"abcd"])
+    frame["a"] += 2.0 * (kind == "oak")
+    frame["b"] -= 2.0 * (kind == "oak") + size
+    frame["kind"], frame["size"] = pd.Categorical(kind), pd.Categorical(size, ordered=True)
+    return frame.sort_values("kind", ignore_index=True)  # the first partition has one level alone
+
+
+@pytest.fixture(autouse=True)
+def here():
+    with dask.config.set(scheduler="sync"):
+        yield
+
+
+@pytest.mark.parametrize("formula", ["~ a + b + c + d + kind", "~ a + b + kind + size", "~ a + b + d:kind"])
+def test_dummies_are_those_in_memory(rows, formula):
+    how = {"formula": formula, "categorical": "dummy", "method": "greedy"}
+    memory = sp.spca(rows, 2, 3, **how)
+    data = dd.from_pandas(rows, npartitions=5)
+    fit = sp.spca(data, 2, 3, **how)
+    assert list(fit.loadings.index) == list(memory.loadings.index)
+    np.testing.assert_allclose(fit.loadings, memory.loadings, atol=CLOSE)
+    np.testing.assert_allclose(fit.transform(rows.iloc[:9]), memory.transform(rows.iloc[:9]), atol=CLOSE)
+    np.testing.assert_allclose(fit.scores.compute(), memory.scores, atol=CLOSE)
+
+
+def test_unknown_categories_and_text_are_refused_with_what_makes_them_known(rows):
+    data = dd.from_pandas(rows, npartitions=5)
+    how = {"formula": "~ a + b + kind", "categorical": "dummy", "method": "bcd-l0"}
+    unknown = data.assign(kind=data["kind"].cat.as_unknown())
+    with pytest.raises(OptionError, match=r"'kind'.*not known.*cat\.as_known\(\)"):
+        sp.spca(unknown, 1, 2, **how)
+    again = unknown.assign(kind=unknown["kind"].cat.as_known())
+    memory = sp.spca(rows, 1, 2, **how)
+    np.testing.assert_allclose(sp.spca(again, 1, 2, **how).loadings, memory.loadings, atol=CLOSE)
+    text = dd.from_pandas(rows.assign(kind=rows["kind"].astype(str)), npartitions=5)
+    with pytest.raises(OptionError, match=r"'kind'.*holds text.*df\.categorize\(columns=\['kind'\]\)"):
+        sp.spca(text, 1, 2, **how)
+    made = sp.spca(text.categorize(columns=["kind"]), 1, 2, **how)
+    np.testing.assert_allclose(made.loadings, memory.loadings, atol=CLOSE)
+    single = dd.from_pandas(rows.assign(kind=pd.Categorical(["x"] * len(rows))), npartitions=5)
+    assert list(sp.spca(single, 1, 2, **how).loadings.index) == ["a", "b", "kind[x]"]
+    with pytest.raises(sp.errors.ColumnTypeError, match="categories"):
+        sp.spca(data, 1, 2, formula="~ a + kind", method="bcd-l0")
+
+
+def test_the_levels_of_a_number_are_not_known_before_its_rows(rows):
+    data = dd.from_pandas(rows.assign(size=rows["size"].astype(int)), npartitions=5)
+    with pytest.raises(sp.errors.FormulaError, match="learns from rows"):
+        sp.spca(data, 1, 2, formula="~ a + C(size)", categorical="dummy", method="bcd-l0")
+
+
+# --- Many small partitions ------------------------------------------------------------------------
+
+
+PARTS, ROWS, P = 150, 40, 12
+#: Sums in another order: the digits of float64 less those that 6,000 rows and a small problem cost.
+MANY_CLOSE = 1e-10
+
+
+def rows_of(number):
+    rng = np.random.default_rng([5, number])
+    return np.repeat(rng.normal(size=(ROWS, 3)) * [3.0, 2.0, 1.5], 4, axis=1) + rng.normal(size=(ROWS, P))
+
+
+def lazy(change=lambda X, number: X):
+    grid = da.zeros((PARTS * ROWS, P), chunks=(ROWS, P))
+    made = lambda block, block_id: change(rows_of(block_id[0]), block_id[0])  # noqa: E731
+    return grid.map_blocks(made, dtype=float, meta=np.empty((0, 0)))
+
+
+@pytest.fixture(scope="module")
+def MANY_X():
+    return np.vstack([rows_of(number) for number in range(PARTS)])
+
+
+def fitted(data, **how):
+    with dask.config.set(scheduler="threads", num_workers=2):
+        return sp.spca(data, 2, 4, method="bcd-l0", **how).loadings.to_numpy()
+
+
+@pytest.mark.parametrize("kind", ["lazy", "kept", "shared", "frame", "weights"])
+def test_a_fit_of_many_partitions_is_that_in_memory(MANY_X, kind):
+    frame = pd.DataFrame(MANY_X, columns=[f"v{j}" for j in range(P)])
+    w = np.random.default_rng(3).integers(1, 4, len(MANY_X)).astype(float)
+    data = {
+        "lazy": lambda: lazy(),
+        "kept": lambda: lazy().persist(),
+        "shared": lambda: da.from_array(MANY_X, chunks=(ROWS, P)),
+        "frame": lambda: dd.from_pandas(frame, npartitions=PARTS),
+        "weights": lambda: dd.from_pandas(frame.assign(w=w), npartitions=PARTS),
+    }[kind]()
+    how = {"weights": "w"} if kind == "weights" else {}
+    plain = fitted(frame.assign(w=w) if kind == "weights" else MANY_X, **how)
+    assert np.abs(fitted(data, **how) - plain).max() < MANY_CLOSE
+
+
+def test_the_same_partitions_give_the_same_bits():
+    with dask.config.set(scheduler="synchronous"):
+        one = sp.spca(lazy(), 2, 4, method="bcd-l0").loadings.to_numpy()
+    assert (one == fitted(lazy())).all()
+
+
+def test_progress_counts_partitions():
+    told = []
+    with listening(told.append):
+        fitted(lazy())
+    passes = [one for one in told if one.unit == "partitions"]
+    assert passes[-1].done == passes[-1].total == PARTS
+
+
+def test_a_partition_that_fails_is_named():
+    def broken(X, number):
+        return X if number != 47 else np.linalg.inv(X)
+
+    with pytest.raises(DataError, match="A partition of the dask array cannot be computed: LinAlgError"):
+        fitted(lazy(broken))
+    with pytest.raises(DataError, match=r"partition 48 of the dask array .*missing"):
+        fitted(lazy(lambda X, number: X if number != 47 else X * np.nan))

@@ -1,6 +1,9 @@
 """What can go wrong with a stream is told with its chunk and file, and leaves nothing behind."""
 
+from __future__ import annotations
+
 import errno
+import json
 import os
 import re
 import subprocess
@@ -9,13 +12,16 @@ import sys
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sps
 from pyarrow import parquet
 
 import spcastat as sp
 from spcastat import errors
+from spcastat.errors import DataError, FileError, OptionError
 from spcastat.fit import archive as atomic
+from spcastat.linalg.operators import GRAM_ORDER
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.normal(size=(60, 4)) @ RNG.normal(size=(4, 4)), columns=list("abcd"))
@@ -359,3 +365,182 @@ def test_numbers_whose_squares_are_too_large_are_told_without_a_warning():
         sp.spca(HALVES, 1, 2, scale=True, method="bcd-l0"),
     )  # these variances are 1
     np.testing.assert_allclose(fit.loadings, plain.loadings, atol=1e-12)
+
+
+# --- A source that gives another number of rows in a later pass is refused ------------------------
+
+N, P = 4000, 6
+CHANGED_RNG = np.random.default_rng(5)
+X = CHANGED_RNG.normal(size=(N, 2)) @ CHANGED_RNG.normal(size=(2, P)) + CHANGED_RNG.normal(size=(N, P))
+
+
+def pieces(values, size=1000):
+    return [values[start : start + size] for start in range(0, len(values), size)]
+
+
+class Source:
+    """Chunks that can be exchanged between passes."""
+
+    def __init__(self, chunks):
+        self.chunks = chunks
+
+    def __call__(self):
+        return iter(self.chunks)
+
+
+def walk_scores(fit, tmp_path):
+    fit.scores.to_frame()
+
+
+def walk_diagnostics(fit, tmp_path):
+    fit.diagnostics()["T2"]
+
+
+def walk_transform(fit, tmp_path):
+    fit.transform_to(tmp_path / "scores.parquet")
+
+
+WALKS = {"scores": walk_scores, "diagnostics": walk_diagnostics, "transform_to": walk_transform}
+
+
+@pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
+def test_another_number_of_rows_is_reported(walk, tmp_path):
+    source = Source(pieces(X))
+    fit = sp.spca(source, 2, 3, method="bcd-l0")
+    source.chunks = pieces(X[:-1])
+    message = "The function Source gave 4000 rows at first and 3999 rows when it was read again"
+    with pytest.raises(DataError, match=message):
+        walk(fit, tmp_path)
+    assert not list(tmp_path.iterdir())  # no file with some of the scores
+    source.chunks = pieces(X)
+    walk(fit, tmp_path)
+
+
+@pytest.mark.parametrize("size", [7, 999, 1000, 1500, N])
+def test_other_chunks_of_the_same_rows_are_no_change(size):
+    source = Source(pieces(X))
+    fit = sp.spca(source, 2, 3, method="bcd-l0")
+    wanted = fit.scores.to_frame().to_numpy()
+    source.chunks = pieces(X, size)
+    # products of 6 numbers in blocks of other sizes
+    np.testing.assert_allclose(fit.scores.to_frame().to_numpy(), wanted, rtol=0, atol=1e-12)
+
+
+def test_another_number_of_dropped_rows_is_a_change():
+    with_gap = X.copy()
+    with_gap[2100, 0] = np.nan
+    source = Source(pieces(with_gap))
+    fit = sp.spca(source, 2, 3, na="drop", method="bcd-l0")
+    source.chunks = pieces(X)
+    with pytest.raises(DataError, match=r"gave 4000 rows \(1 dropped\) at first and 4000 rows when"):
+        fit.scores.to_frame()
+
+
+def test_new_rows_are_compared_with_their_own_first_pass():
+    fit = sp.spca(X, 2, 3, method="bcd-l0")
+    source = Source(pieces(X))
+    scores = fit.transform(source)
+    scores.to_frame()
+    source.chunks = pieces(X[:300])
+    with pytest.raises(DataError, match="gave 4000 rows at first and 300 rows"):
+        scores.to_frame()
+    assert len(fit.transform(source).to_frame()) == 300  # opened again: these are other new rows
+
+
+# --- What a stream does not serve is refused before its rows are read -----------------------------
+
+
+class Counted:
+    """Two chunks of `p` columns, and how many chunks were read."""
+
+    def __init__(self, p, n=20):
+        self.p, self.n, self.read = p, n, 0
+
+    def __iter__(self):
+        for seed in range(2):
+            self.read += 1
+            yield np.random.default_rng(seed).normal(size=(self.n, self.p))
+
+
+WIDE = GRAM_ORDER + 1
+
+
+@pytest.mark.parametrize(
+    ("call", "p", "family", "message"),
+    [
+        (lambda x: sp.spca(x, 2, 3, method="greedy"), WIDE, errors.OptionError, "method='joint'"),
+        (lambda x: sp.spca(x, 2, 3, method="bcd-l0", objective="adjusted"), WIDE, errors.OptionError, "pass"),
+        (lambda x: sp.spca(x, 2, 3, method="bcd-l0", screen=False), WIDE, errors.OptionError, "screen=False"),
+        (lambda x: sp.spca(x, 1, WIDE, method="bcd-l0"), WIDE, errors.OptionError, "smaller card"),
+        (lambda x: sp.spca(x, 2, 3, method="spcagrid"), 5, errors.NoRowsError, "works on the rows"),
+        (lambda x: sp.spca(x, 6, 3), 5, errors.ComponentsError, "at most 5"),
+        (lambda x: sp.spca(x, 2, 6), 5, errors.CardinalityError, "card"),
+        (lambda x: sp.spca(x, 2, 3, rng="a"), 5, errors.OptionError, "rng"),
+        (
+            lambda x: sp.spca_path(x, 2, cards=[3], method="greedy"),
+            WIDE,
+            errors.OptionError,
+            "method='joint'",
+        ),
+        (lambda x: sp.choose(x, 2, cards=[3], method="greedy"), WIDE, errors.OptionError, "method='joint'"),
+        (lambda x: sp.choose(x, by="ebic", kmax=WIDE), WIDE, errors.ComponentsError, "kmax"),
+        (lambda x: sp.choose(x, method="greedy"), WIDE, errors.OptionError, "method='joint'"),
+        (lambda x: sp.choose_k(x, kmax=0), WIDE, errors.ComponentsError, "kmax"),
+    ],
+)  # fmt: skip
+def test_only_the_first_chunk_is_read_before_a_refusal(call, p, family, message):
+    source = Counted(p)
+    with pytest.raises(family, match=message):
+        call(source)
+    assert source.read <= 2  # what it is, and its columns: the second chunk was never asked for
+
+
+def test_more_components_than_rows_are_refused_where_their_number_is_known(tmp_path):
+    path = tmp_path / "few.parquet"
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(4, 9)), columns=list("abcdefghi"))
+    X.assign(a=[1.0, 2.0, np.nan, 3.0]).to_parquet(path)  # which a pass over the rows would refuse
+    with pytest.raises(errors.ComponentsError, match="4 rows have rank 3 at most"):
+        sp.spca(path, 4, 2)
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(errors.ComponentsError, match="4 rows have rank 3 at most"):
+        sp.spca(da.from_array(np.eye(4, 9), chunks=(2, 9)), 4, 2)
+
+
+# --- Parquet files with damaged notes of pandas, and Arrow batches without pyarrow ----------------
+
+TABLE = pa.table({"a": [1.0, 2.0, 4.0, 3.0], "b": [2.0, 1.0, 0.0, 1.0], "c": [0.0, 1.0, 3.0, 9.0]})
+
+
+def stored(folder, labels):
+    noted = {"index_columns": [{"kind": "range", "name": None, **labels}], "columns": []}
+    path = folder / "rows.parquet"
+    pq.write_table(TABLE.replace_schema_metadata({"pandas": json.dumps(noted)}), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [{"start": 0, "stop": 4, "step": 0}, {"start": "x", "stop": 4, "step": 1}, {"start": 0, "stop": 4}],
+)
+def test_labels_that_no_range_has_are_refused(tmp_path, labels):
+    with pytest.raises(FileError, match="labels is damaged"):
+        sp.spca(stored(tmp_path, labels), 1, 2)
+
+
+def test_labels_of_a_range_are_taken_as_they_are(tmp_path):
+    fit = sp.spca(stored(tmp_path, {"start": 10, "stop": 18, "step": 2}), 1, 2)
+    assert fit.loadings.index.tolist() == ["a", "b", "c"]
+
+
+class Batches:
+    """Gives Arrow batches, of a library that needs no pyarrow itself."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return TABLE.__arrow_c_stream__(requested_schema)
+
+
+def test_without_pyarrow_what_to_install_is_said(monkeypatch):
+    sp.spca(Batches(), 1, 2)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(OptionError, match="What gives Arrow batches needs pyarrow, which is not installed"):
+        sp.spca(Batches(), 1, 2)

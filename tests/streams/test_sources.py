@@ -1,13 +1,24 @@
-"""Every source of chunks gives the fit that the same rows give in memory."""
+"""Every source of chunks gives the fit that the same rows give in memory, and is never written over."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
+from spcastat.errors import FileError, OptionError
+from spcastat.streams import sources
 from spcastat.streams.recognise import open_chunks
 
 # The sums of a stream are joined in other pieces than those in memory: each of the some n = 700 additions
@@ -319,3 +330,134 @@ def test_a_pattern_reaches_into_folders_of_folders(tmp_path):
     fit = sp.spca(str(tmp_path / "**" / "*.parquet"), 1, 2)
     np.testing.assert_allclose(fit.loadings, sp.spca(X, 1, 2).loadings, atol=1e-12)
     assert fit.scores.shape == (30, 1)
+
+
+# --- A table of text goes in by its name, as a Parquet file does ----------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("rows.csv", {}),
+        ("rows.tsv", {"sep": "\t"}),
+        ("rows.csv.gz", {}),
+    ],
+)
+def test_the_fit_is_that_of_the_table(tmp_path, monkeypatch, name, how):
+    monkeypatch.setattr(sources, "rows_at_once", lambda columns: 50)  # four chunks
+    data = sp.datasets.pitprops_sample().set_axis([f"{i:03}" for i in range(180)])
+    path = tmp_path / name
+    data.to_csv(path, **how)
+    fit, whole = sp.spca(path, 2, 4), sp.spca(data, 2, 4)
+    # sums over the rows of four chunks, in another order
+    np.testing.assert_allclose(fit.loadings, whole.loadings, rtol=0, atol=1e-12)
+    scores = pd.concat(list(fit.transform(path)))
+    assert scores.index.tolist() == data.index.tolist()
+    with pytest.raises(OptionError, match="read from"):
+        fit.transform_to(path)
+
+
+def test_what_cannot_be_read_for_certain_is_refused_with_what_to_do(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a;b\n8.302;1.770\n9.115;2.340\n1.250;3.999\n", encoding="utf-8")
+    with pytest.raises(FileError, match=r"has one column .* give pd.read_csv\(path, sep=';'\)"):
+        sp.spca(path, 1, 1)
+    path.write_text("a;b\n8,302;1,770\n9,115;2,340\n1,250;3,999\n", encoding="utf-8")
+    with pytest.raises(FileError, match=r"line 2 has 3 fields.* pd.read_csv\(path, sep=';', decimal=','\)"):
+        sp.spca(path, 1, 1)
+    path.write_text("a,b\n1,2\n3\n", encoding="utf-8")
+    with pytest.raises(FileError, match="line 3 has 1 field"):
+        sp.spca(path, 1, 1)
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n" * 99)[:-9])
+    with pytest.raises(FileError, match="cannot be read"):
+        sp.spca(tmp_path / "cut.csv.gz", 1, 1)
+
+
+# --- Memory: a Parquet file is never in memory as a whole, not even one of its row groups ---------
+
+#: The file holds 100 columns of 600,000 numbers, 480 MB in one row group.
+ROWS, COLUMNS = 600_000, 100
+
+CODE = """
+import sys
+import spcastat as sp
+
+def peak():
+    return [int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")][0] / 1024
+
+sp.spca([sp.datasets.make_hastie()], k=1, card=4).scores.to_frame()
+before = peak()
+fit = sp.spca(sys.argv[1], k=3, card=10)
+str(fit)
+fit.transform_to(sys.argv[2])
+print(peak(), peak() - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak from /proc")
+def test_a_large_row_group_is_never_in_memory(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "large.parquet"
+    table = pa.table({f"v{j}": rng.normal(size=ROWS) for j in range(COLUMNS)})
+    pq.write_table(table, path, row_group_size=ROWS)
+    del table
+    command = [sys.executable, "-c", CODE, str(path), str(tmp_path / "scores.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    whole, added = (float(part) for part in done.stdout.split())
+    # Pages and dictionaries of 100 columns are 2 to 3 MB each; the row group is 480 MB.
+    assert whole < 500
+    assert added < 360
+    assert pq.read_metadata(tmp_path / "scores.parquet").num_rows == ROWS
+
+
+# --- What a fit reads its rows from is never written over, by any way of writing and any name of the file ---
+
+SOURCES_FRAME = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=list("abc"))
+
+
+def contents(folder):
+    """The bytes of every file below a folder."""
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def writers(fit):
+    """The ways of a fit to write a file."""
+    return {
+        "save": fit.save,
+        "report": fit.report,
+        "transform_to": fit.transform_to,
+        "transform_to of others": lambda path: fit.transform_to(path, SOURCES_FRAME),
+    }
+
+
+@pytest.mark.parametrize("way", ["save", "report", "transform_to", "transform_to of others"])
+@pytest.mark.parametrize("kind", ["file", "folder", "array"])
+def test_the_rows_of_a_fit_are_not_written_over(tmp_path, monkeypatch, way, kind):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    if kind == "array":
+        source = folder / "x.npy"
+        np.save(source, SOURCES_FRAME.to_numpy())
+        data = np.load(source, mmap_mode="r")[2:]
+    else:
+        pytest.importorskip("pyarrow")
+        source = folder / "x.parquet"
+        SOURCES_FRAME.to_parquet(source)
+        data = folder if kind == "folder" else source
+    monkeypatch.chdir(tmp_path)
+    ending = ".html" if way == "report" else source.suffix  # reports have no other
+    os.symlink(source, tmp_path / f"link{ending}")
+    os.link(source, tmp_path / f"hard{ending}")
+    os.symlink(folder, tmp_path / "linked")
+    targets: list[Any] = [f"link{ending}", f"hard{ending}"]
+    targets += [f"data/new{ending}", f"linked/new{ending}"] if kind == "folder" else []
+    if way != "report":
+        targets += [source, str(source), f"data/../data/{source.name}", f"linked/{source.name}"]
+    before = contents(tmp_path)
+    for target in targets:
+        with pytest.raises(OptionError, match="is read from; give another"):
+            writers(sp.spca(data, 1, 2, method="bcd-l0"))[way](target)
+        assert contents(tmp_path) == before
+    writers(sp.spca(data, 1, 2, na="raise", method="bcd-l0"))["save"](tmp_path / "fit.spca")
+    assert sp.load(tmp_path / "fit.spca").card.tolist() == [2]

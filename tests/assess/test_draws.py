@@ -1,0 +1,271 @@
+"""Draws: shared by any number of processes, and from rows that are never all in memory."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, stats
+
+import spcastat as sp
+from spcastat.assess import subsets
+from spcastat.assess.draws import draw_generator, run_jobs, seed_of, workers
+from spcastat.assess.subsets import SampledRows
+from spcastat.errors import OptionError, WeightsError
+from spcastat.progress import listening
+
+# --- Draws depend on their number alone: how they are shared changes nothing ----------------------
+
+#: Of the package and NumPy: another process has no module of the tests.
+normal = functools.partial(draw_generator, 7)
+
+
+@pytest.mark.parametrize("n_jobs", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_the_same_bits_for_any_number_of_processes(n_jobs):
+    alone = [one.normal(size=3) for one in run_jobs(normal, 23).results]
+    shared = [one.normal(size=3) for one in run_jobs(normal, 23, n_jobs=n_jobs).results]
+    np.testing.assert_array_equal(shared, alone)
+
+
+@pytest.mark.slow
+def test_draws_that_are_made_together_go_together_in_any_number_of_processes():
+    """So that sums over a batch have the same rounding whoever makes it; the last batch is shorter."""
+    for n_jobs in (1, 2):
+        done = run_jobs(np.negative, 7, n_jobs=n_jobs, together=3)
+        assert [int(one) for one in done.results] == [0, -1, -2, -3, -4, -5, -6]
+        assert not done.interrupted
+    calls = []
+    run_jobs(lambda piece: calls.append(list(piece)) or list(piece), 7, together=3)
+    assert calls == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+def test_draws_differ_from_one_another_and_from_those_of_other_seeds():
+    numbers = [draw_generator(seed, i).integers(2**62) for seed in range(3) for i in range(50)]
+    assert len(set(numbers)) == 150
+
+
+def test_seeds():
+    assert seed_of(None) == seed_of(0) != seed_of(1)
+    rng = np.random.default_rng(3)
+    assert seed_of(rng) != seed_of(rng)  # a generator goes on
+    with pytest.raises(OptionError, match=r"rng='a' was given"):
+        seed_of("a")
+
+
+@pytest.mark.parametrize("bad", [0, -2, 1.5, "2", True, None, 257])
+def test_numbers_of_processes_that_there_are_not(bad):
+    with pytest.raises(OptionError, match="from 1 to 256, or -1"):
+        workers(bad)
+
+
+def test_all_processors():
+    assert 1 <= workers(-1) <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_what_a_draw_raises_is_raised(n_jobs):
+    with pytest.raises(ZeroDivisionError):
+        run_jobs(functools.partial(divmod, 1), 4, n_jobs=n_jobs)
+
+
+def interrupted_at(limit):
+    def work(number):
+        if number == limit:
+            raise KeyboardInterrupt
+        return number
+
+    return work
+
+
+def test_an_interruption_leaves_what_is_done():
+    finished = run_jobs(interrupted_at(4), 10)
+    assert finished.results == [0, 1, 2, 3]
+    assert finished.interrupted
+    assert not run_jobs(interrupted_at(40), 10).interrupted
+
+
+def test_an_interruption_before_the_first_draw_is_one():
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(interrupted_at(0), 10)
+
+
+@pytest.mark.slow
+def test_progress_hears_of_every_draw():
+    steps = []
+    with listening(steps.append):
+        run_jobs(normal, 5, n_jobs=2, what="some draws")
+    assert steps[-1] == sp.progress.Step("some draws", 5, 5, "draws", ended=True)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_keeps_the_draws_that_are_done(tmp_path, n_jobs):
+    """Six draws of a quarter of a second, then draws without end, which other processes would do as well."""
+    # In an interpreter of its own: the signal goes to a whole group of processes, as a terminal's does.
+    (tmp_path / "slow.py").write_text(
+        "import time\ndef draw(number):\n    time.sleep(0.25 if number < 6 else 600)\n    return number"
+    )
+    code = (
+        f"import signal, sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it\n"
+        "from slow import draw\n"
+        "from spcastat.progress import listening\n"
+        "from spcastat.assess.draws import run_jobs\n"
+        "with listening(lambda step: print(step.done, flush=True)):\n"
+        f"    finished = run_jobs(draw, 320, n_jobs={n_jobs})\n"
+        "print(finished.results, finished.interrupted)"
+    )
+    begun = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    with subprocess.Popen([sys.executable, "-W", "error", "-c", code], **begun) as child:
+        timer = threading.Timer(60, child.kill)
+        timer.start()
+        for line in child.stdout:
+            if int(line) == 6:
+                break
+        os.killpg(child.pid, signal.SIGINT)
+        out, err = child.communicate()
+        timer.cancel()
+    assert child.returncode == 0
+    assert out.splitlines()[-1] == "[0, 1, 2, 3, 4, 5] True"
+    assert err == ""
+
+
+def test_an_error_of_the_listener_ends_the_processes():
+    def enough(step):
+        if step.done:
+            raise RuntimeError("enough")
+
+    with listening(enough), pytest.raises(RuntimeError, match="enough"):  # and no warning of joblib
+        run_jobs(normal, 50, n_jobs=2)
+
+
+def test_a_process_that_dies_is_an_error_that_says_what_to_do():
+    with pytest.raises(RuntimeError, match=r"ended early; use n_jobs=1"):
+        run_jobs(os._exit, 4, n_jobs=2)
+
+
+# --- Draws of rows that are never all in memory ---------------------------------------------------
+
+N = 240
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(N, 8))
+    X[:, :3] += 1.5 * rng.normal(size=(N, 1))
+    X[:, 3:6] += rng.normal(size=(N, 1))
+    return pd.DataFrame(X, columns=[*"abcdefgh"])
+
+
+@pytest.fixture(scope="module")
+def pieces(rows):
+    return sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3)
+
+
+def test_few_rows_are_drawn_as_in_memory(rows, pieces):
+    inside = sp.spca(rows, 2, 3)
+    for one, two in (
+        (pieces.bootstrap(12).conf_int(), inside.bootstrap(12).conf_int()),
+        (pieces.bootstrap(12).variance_ci(), inside.bootstrap(12).variance_ci()),
+        (pieces.split_inference(12).conf_int(), inside.split_inference(12).conf_int()),
+        (pieces.test_loadings(19).table, inside.test_loadings(19).table),
+    ):
+        pd.testing.assert_frame_equal(one, two, rtol=1e-7, atol=1e-9)
+    pd.testing.assert_frame_equal(pieces.stability(6).frequency, inside.stability(6).frequency)
+    assert "sample" not in str(pieces.bootstrap(12))
+
+
+def test_a_choice_for_few_rows_is_that_in_memory(rows):
+    inside, outside = (
+        sp.choose(data, cards=[2, 4], n_draws=39, repeats=1)
+        for data in (rows, [rows.iloc[:7], rows.iloc[7:]])
+    )
+    pd.testing.assert_frame_equal(inside.table, outside.table, rtol=1e-7)
+    pd.testing.assert_frame_equal(inside.k_choice.table, outside.k_choice.table, rtol=1e-7)
+
+
+def test_every_row_is_drawn_with_equal_probability(rows):
+    """Chi-squared test of how often each of 240 rows is in 200 samples of 60."""
+    X, counts = rows.to_numpy(), np.zeros(N)
+    place = pd.Series(range(N), index=X[:, 0])
+    for seed in range(200):
+        sample = SampledRows(60, seed)
+        for part in np.split(X, [50, 130]):
+            sample.add(part, None)
+        counts[place[sample.X[:, 0]]] += 1
+    assert counts.sum() == 200 * 60
+    statistic = ((counts - 50.0) ** 2 / (200 * 0.25 * 0.75)).sum() * (N - 1) / N
+    assert 1e-4 < stats.chi2(N - 1).sf(statistic) < 1 - 1e-4
+
+
+def test_the_sample_does_not_depend_on_the_chunks_nor_on_zeros_being_stored(rows):
+    X = rows.where(rows > 0.5, 0.0).to_numpy()
+    w = np.random.default_rng(1).integers(0, 3, N).astype(float)
+    found = []
+    for cuts, kind in (([100], np.asarray), ([7, 180], np.asarray), ([7, 180], sparse.csr_array)):
+        parts = [SampledRows(50, 3) for _ in range(2)]
+        for number, (part, weight) in enumerate(zip(np.split(X, cuts), np.split(w, cuts), strict=True)):
+            parts[0].add(kind(part), weight)
+            assert number < 3
+        parts[0].merge(parts[1])
+        drawn = parts[0].X.toarray() if sparse.issparse(parts[0].X) else parts[0].X
+        found.append((drawn, parts[0].weights))
+    for drawn, weights in found:
+        np.testing.assert_array_equal(drawn, found[0][0])
+        np.testing.assert_array_equal(weights, found[0][1])
+        assert (weights > 0).all()
+
+
+def test_a_sample_says_so_also_in_files(rows, monkeypatch, tmp_path):
+    monkeypatch.setattr(subsets, "MOST_ROWS", 150)
+    data = [rows.iloc[:100], rows.iloc[100:]]
+    fit = sp.spca(data, 2, 3)
+    said = "a sample of 150 of 240 rows"
+    for result in (fit.bootstrap(9), fit.stability(3), fit.split_inference(9), fit.test_loadings(9)):
+        assert said in " ".join(str(result).split())
+    choice = sp.choose(data, cards=[3], n_draws=39, repeats=1)
+    assert said in str(choice)
+    assert said in str(choice.k_choice)
+    assert choice.fit._state.record.n == N  # the fit has all rows
+    np.testing.assert_allclose(choice.fit.loadings, sp.spca(rows, choice.k, 3).loadings, atol=1e-7)
+    fit.save(tmp_path / "fit.spca")
+    assert said in str(sp.load(tmp_path / "fit.spca").resampled["bootstrap"])
+    assert "held" in str(sp.compare({"a": fit, "b": sp.spca(data, 2, 4)}, held_out=True)).lower()
+
+
+@pytest.mark.slow  # processes are started as for intervals: test_bootstrap.py
+def test_the_same_bits_for_any_number_of_processes_of_chunks(pieces):
+    one, two = pieces.bootstrap(30).conf_int(), pieces.bootstrap(30, n_jobs=2).conf_int()
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
+
+
+def test_weights_are_numbers_of_equal_rows(rows):
+    w = np.random.default_rng(1).integers(0, 3, N)
+    weighted = sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3, weights=w)
+    repeated = sp.spca(rows.iloc[np.repeat(np.arange(N), w)], 2, 3)
+    a, b = (fit.bootstrap(20).conf_int() for fit in (weighted, repeated))
+    pd.testing.assert_frame_equal(a, b, rtol=1e-7, atol=1e-9)
+    parts = sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3, weights=np.full(N, 1.5))
+    with pytest.raises(WeightsError, match="whole"):
+        parts.bootstrap(9)
+
+
+def test_clusters_of_rows_in_chunks_are_refused(rows):
+    data = [rows.iloc[:100], rows.iloc[100:]]
+    for name, value in (("clusters", np.arange(N)), ("strata", np.arange(N)), ("block_length", 5)):
+        with pytest.raises(OptionError, match=f"{name}=.* in chunks"):
+            sp.spca(data, 2, 3, **{name: value})
+
+
+def test_partitions_of_dask_are_drawn_where_they_lie(rows):
+    dd = pytest.importorskip("dask.dataframe")
+    fit = sp.spca(dd.from_pandas(rows, npartitions=3), 2, 3)
+    found = fit.bootstrap(12).conf_int()
+    pd.testing.assert_frame_equal(found, sp.spca(rows, 2, 3).bootstrap(12).conf_int(), rtol=1e-6, atol=1e-8)

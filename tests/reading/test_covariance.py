@@ -1,0 +1,503 @@
+"""Covariance matrices and sparse matrices."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sps
+from scipy import sparse
+
+from spcastat.errors import (
+    ColumnTypeError,
+    CovarianceError,
+    DuplicateNamesError,
+    MissingValuesError,
+    OptionError,
+    SparseStructureError,
+    WeightsError,
+)
+from spcastat.reading.covariance import looks_like_covariance, read_covariance
+from spcastat.reading.frames import checked_sparse, open_table, require_sound_columns
+from spcastat.reading.read import read_data
+from spcastat.streams.read import read_block, spec_of
+
+
+def matrix(p: int = 4, seed: int = 0) -> np.ndarray:
+    X = np.random.default_rng(seed).normal(size=(30, p))
+    return np.cov(X, rowvar=False)
+
+
+def labelled() -> pd.DataFrame:
+    names = ["a", "b", "c", "d"]
+    return pd.DataFrame(matrix(), index=names, columns=names)
+
+
+def test_frame_keeps_its_labels():
+    S = labelled()
+    before = S.copy(deep=True)
+    cov = read_covariance(S, n_obs=30)
+    assert list(cov.columns) == ["a", "b", "c", "d"]
+    assert cov.n_obs == 30
+    assert cov.mean is None
+    assert cov.scale is None
+    np.testing.assert_allclose(cov.matrix, before.to_numpy(), rtol=1e-15)
+    pd.testing.assert_frame_equal(S, before)
+
+
+def test_array_gets_x_names_and_is_copied():
+    S = matrix()
+    cov = read_covariance(S)
+    assert list(cov.columns) == ["x1", "x2", "x3", "x4"]
+    assert not np.shares_memory(cov.matrix, S)
+    assert not cov.matrix.flags.writeable
+    S[0, 0] = 99  # still writeable
+    assert cov.matrix[0, 0] != 99
+
+
+def test_small_asymmetry_is_removed():
+    S = matrix()
+    S[0, 1] += 1e-10
+    cov = read_covariance(S)
+    np.testing.assert_array_equal(cov.matrix, cov.matrix.T)
+    assert cov.matrix[0, 1] == pytest.approx((S[0, 1] + S[1, 0]) / 2, rel=1e-15)
+
+
+def test_asymmetry_is_refused():
+    S = labelled()
+    S.loc["a", "c"] += 1e-3
+    with pytest.raises(CovarianceError, match=r"not symmetric: the entries for 'a' and 'c' are"):
+        read_covariance(S)
+    with pytest.raises(CovarianceError, match="triangle"):
+        read_covariance(np.tril(matrix()))
+
+
+@pytest.mark.parametrize(
+    ("S", "phrase"),
+    [
+        (np.ones((3, 2)), r"shape \(3, 2\)"),
+        (np.ones(3), r"shape \(3,\)"),
+        (np.ones((0, 0)), r"shape \(0, 0\)"),
+        (np.zeros((3, 3)), "All entries of the matrix are zero"),
+        ([[1.0, 0.0], [0.0, 1.0]], r"type list.*np.asarray"),
+        (sps.eye_array(3), r"toarray\(\)"),
+        (None, "NoneType"),
+        (np.diag([1.0, np.nan]), "first .nan. in row 'x2', column 'x2'"),
+        (np.diag([1.0, np.inf]), "finite"),
+        (np.diag([1.0, -1.0]), "variance of 'x2' is -1; variances cannot be negative"),
+        (np.array([[1.0, 2.0], [2.0, 1.0]]), r"smallest eigenvalue is -1 .*covariance 2 of 'x1' and 'x2'"),
+    ],
+)
+def test_what_is_no_covariance_matrix(S, phrase):
+    with pytest.raises(CovarianceError, match=phrase):
+        read_covariance(S)
+
+
+@pytest.mark.parametrize("S", [np.eye(2) * 1j, np.array([["a", "b"], ["b", "a"]]), np.eye(2).astype(object)])
+def test_no_real_numbers(S):
+    with pytest.raises(ColumnTypeError, match="real numbers"):
+        read_covariance(S)
+
+
+def test_frames_without_numbers():
+    with pytest.raises(ColumnTypeError, match="'b'"):
+        read_covariance(pd.DataFrame({"a": [1.0, 0.0], "b": ["x", "y"]}, index=["a", "b"]))
+
+
+def test_indefinite_without_an_impossible_pair():
+    # Each pair is possible, the three are not: typical of pairwise deletion.
+    S = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
+    with pytest.raises(CovarianceError, match=r"smallest eigenvalue is -0.8 .*pairwise deletion") as caught:
+        read_covariance(S)
+    assert "exceeds" not in str(caught.value)
+
+
+def test_singular_and_slightly_negative_matrices_pass():
+    X = np.random.default_rng(1).normal(size=(5, 20))
+    read_covariance(np.cov(X, rowvar=False))
+    read_covariance(np.ones((6, 6)))
+    # The tolerance is relative to the largest eigenvalue, here 6 times the largest entry.
+    S = np.ones((6, 6)) - 3e-8 * np.eye(6)
+    read_covariance(S)
+    with pytest.raises(CovarianceError, match="semidefinite"):
+        read_covariance(np.ones((6, 6)) - 3e-7 * np.eye(6))
+    read_covariance(np.diag([1.0, 0.0]))
+    read_covariance(np.array([[2.0]]))
+    read_covariance(matrix() * 1e-200)
+    read_covariance(matrix() * 1e200)
+
+
+@pytest.mark.slow
+def test_large_matrices_are_checked_without_eigenvalues():
+    S = np.eye(3001)
+    S[:6, :6] = 1.0
+    read_covariance(S)
+    S[0, 1] = S[1, 0] = 2.0
+    with pytest.raises(CovarianceError, match="'x1' and 'x2' exceeds"):
+        read_covariance(S)
+    S[:3, :3] = [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]
+    with pytest.raises(CovarianceError, match="not positive semidefinite"):
+        read_covariance(S)
+
+
+def test_single_precision_has_its_own_tolerance():
+    S = np.corrcoef(np.random.default_rng(2).normal(size=(6, 12)), rowvar=False).astype("float32")
+    S[0, 1] += np.float32(1e-6)
+    cov = read_covariance(S)
+    assert cov.matrix.dtype == np.float64
+    assert read_covariance(pd.DataFrame(S)).matrix.dtype == np.float64
+
+
+def test_labels_must_agree():
+    S = labelled()
+    with pytest.raises(CovarianceError, match=r"another order.*S.loc\[S.columns, S.columns\]"):
+        read_covariance(S.loc[["b", "a", "c", "d"]])
+    with pytest.raises(CovarianceError, match=r"labelled 0, 1, 2 and 1 more.*S.index = S.columns"):
+        read_covariance(S.reset_index(drop=True))
+    with pytest.raises(DuplicateNamesError, match="'a'"):
+        read_covariance(S.set_axis(list("aacd"), axis=0).set_axis(list("aacd"), axis=1))
+
+
+@pytest.mark.parametrize("n", [1, 0, -3, 2.5, 30.0, True, "30"])
+def test_bad_n_obs(n):
+    with pytest.raises(OptionError, match=f"n_obs={n!r}.*2 or more"):
+        read_covariance(matrix(), n_obs=n)
+
+
+def test_mean_and_sd():
+    S = labelled()
+    scale = pd.Series([4.0, 3.0, 2.0, 1.0], index=list("dcba"))
+    cov = read_covariance(S, mean=[1, 2, 3, 4], sd=scale, n_obs=np.int64(10))
+    np.testing.assert_array_equal(cov.mean, [1, 2, 3, 4])
+    np.testing.assert_array_equal(cov.scale, [1, 2, 3, 4])
+    assert cov.n_obs == 10
+    assert type(cov.n_obs) is int
+    by_position = read_covariance(S.to_numpy(), mean=scale)
+    np.testing.assert_array_equal(by_position.mean, [4, 3, 2, 1])
+
+
+@pytest.mark.parametrize(
+    ("options", "phrase"),
+    [
+        ({"sd": True}, "pass the standard deviations"),
+        ({"sd": np.False_}, "pass the standard deviations"),
+        ({"mean": True}, "pass the means"),
+        ({"mean": [1, 2, 3]}, r"shape \(3,\); it must be \(4,\)"),
+        ({"mean": [1, 2, 3, np.nan]}, "finite"),
+        ({"mean": 0.0}, r"shape \(\)"),
+        ({"sd": [1, 2, 0, -1]}, "zero or negative for 'c', 'd'"),
+        ({"sd": list("wxyz")}, "real numbers"),
+        ({"mean": pd.Series([1.0, 2, 3, 4])}, "labels are not those of the variables"),
+    ],
+)
+def test_bad_mean_and_sd(options, phrase):
+    with pytest.raises(WeightsError, match=phrase):
+        read_covariance(labelled(), **options)
+
+
+def test_looks_like_covariance():
+    S = labelled()
+    assert looks_like_covariance(S)
+    assert looks_like_covariance(S.corr())
+    assert looks_like_covariance(pd.DataFrame(matrix()))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        matrix(),
+        [[1]],
+        "S",
+        pd.DataFrame(),
+        labelled().iloc[:3],
+        labelled().reset_index(drop=True),
+        labelled() + np.triu(np.ones((4, 4))),
+        labelled().astype(object),
+        labelled().astype(str),
+        labelled() * np.nan,
+        labelled() * np.inf,
+        labelled().loc[["b", "a", "c", "d"]],
+    ],
+)
+def test_what_does_not_look_like_a_covariance(data):
+    assert looks_like_covariance(data) is False
+
+
+def test_what_the_refusal_of_an_indefinite_matrix_advises_helps():
+    deviations = np.diag([1.0, 5.0, 10.0])
+    S = deviations @ np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]]) @ deviations
+    with pytest.raises(CovarianceError, match="nearest=True"):
+        read_covariance(S)
+    found = read_covariance(S, nearest=True)
+    # by symmetry all three correlations shrink alike, until the determinant 1 - 3r^2 - 2r^3 is 0
+    R = np.array([[1.0, 0.5, -0.5], [0.5, 1.0, 0.5], [-0.5, 0.5, 1.0]])
+    np.testing.assert_allclose(found.matrix, deviations @ R @ deviations, rtol=1e-7)
+    assert found.about["largest"] == pytest.approx(0.4, abs=1e-7)
+    np.testing.assert_array_equal(read_covariance(R, nearest=True).matrix, R)  # nothing to change
+    S[1, 1] = 0.0
+    with pytest.raises(CovarianceError, match=r"nearest=True.*'x2' is 0"):
+        read_covariance(S, nearest=True)
+
+
+# --- Sparse matrices whose arrays contradict one another are refused before any product sees them ---
+# A compiled product follows an index wherever it points, so that a fit of such a matrix may end the
+# interpreter. That the check refuses is therefore tested without any product after it; whole calls run in a
+# process of their own, whose death is a failure and not the end of all tests.
+
+N, P = 12, 7
+RNG = np.random.default_rng(1)
+DENSE = np.where(RNG.random((N, P)) < 0.4, RNG.normal(size=(N, P)), 0.0)
+
+
+def put(name, place, value):
+    def change(matrix):
+        array = getattr(matrix, name).copy()
+        array[place] = value
+        setattr(matrix, name, array)
+
+    return change
+
+
+def become(name, make):
+    return lambda matrix: setattr(matrix, name, make(getattr(matrix, name)))
+
+
+COMPRESSED = {
+    "index too large": put("indices", 3, 99),
+    "index one too large": lambda matrix: put("indices", 0, P if matrix.format == "csr" else N)(matrix),
+    "index huge": put("indices", -1, 2**31 - 1),
+    "index negative": put("indices", 2, -1),
+    "pointers fall": lambda matrix: put("indptr", 3, int(matrix.indptr[-1]) - 1)(matrix),
+    "pointer negative": put("indptr", 1, -5),
+    "pointers begin late": put("indptr", 0, 1),
+    "pointers beyond the end": put("indptr", -1, 10**6),
+    "one pointer too few": become("indptr", lambda a: a[:-1]),
+    "one pointer too many": become("indptr", lambda a: np.append(a, a[-1])),
+    "no pointers": become("indptr", lambda a: a[:0]),
+    "fewer values than indices": become("data", lambda a: a[:-2]),
+    "fewer indices than values": become("indices", lambda a: a[:-2]),
+    "fractions as indices": become("indices", lambda a: a.astype(float)),
+    "text as pointers": become("indptr", lambda a: a.astype(str)),
+    "pointers in two axes": become("indptr", lambda a: a[None]),
+    "values in two axes": become("data", lambda a: a[:, None]),
+    "a list of indices": become("indices", lambda a: a.tolist()),
+}
+
+
+def damaged(format, change, dtype=np.int32, kind=sparse.csr_array):
+    matrix = kind(DENSE).asformat(format)
+    matrix.indices, matrix.indptr = matrix.indices.astype(dtype), matrix.indptr.astype(dtype)
+    change(matrix)
+    return matrix
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("format", ["csr", "csc"])
+@pytest.mark.parametrize("what", COMPRESSED)
+def test_a_damaged_matrix_is_refused_by_name(what, format, dtype, kind):
+    with pytest.raises(SparseStructureError, match=f"{format.upper()}, shape .12, 7.. is damaged: "):
+        checked_sparse(damaged(format, COMPRESSED[what], dtype, kind))
+
+
+def test_the_message_says_what_is_wrong():
+    with pytest.raises(SparseStructureError, match=r"(indices|index values) must be < 7"):
+        checked_sparse(damaged("csr", COMPRESSED["index too large"]))
+    with pytest.raises(SparseStructureError, match=r"indptr|index pointer"):
+        checked_sparse(damaged("csr", COMPRESSED["pointer negative"]))
+
+
+def test_a_falling_pointer_is_found_everywhere():
+    for at in range(1, N):
+        matrix = sparse.csr_array(np.ones((N, P)))
+        matrix.indptr[at] = matrix.indptr[at + 1] + 1
+        with pytest.raises(SparseStructureError, match="is damaged"):
+            checked_sparse(matrix)
+    checked_sparse(sparse.csr_array(np.ones((N, P))))
+
+
+def _coo(name, change):
+    matrix = sparse.coo_array(DENSE)
+    row, col = (places.copy() for places in matrix.coords)
+    matrix.coords = (change(row), col) if name == "row" else (row, change(col))
+    return matrix
+
+
+def _with(array, place, value):
+    array[place] = value
+    return array
+
+
+OTHERS = {
+    "coo row": lambda: _coo("row", lambda a: _with(a, 0, N)),
+    "coo column": lambda: _coo("col", lambda a: _with(a, 0, -1)),
+    "coo lengths": lambda: _coo("col", lambda a: a[:-1]),
+    "coo fractions": lambda: _coo("col", lambda a: a + 0.5),
+}
+
+
+def other(change, format):
+    def make():
+        matrix = sparse.csr_array(DENSE[:, :6])
+        matrix = matrix.tobsr((2, 3)) if format == "bsr" else matrix.asformat(format)
+        change(matrix)
+        return matrix
+
+    return make
+
+
+def _add_key(matrix):
+    matrix._dict[(N + 50, 1)] = 1.0
+
+
+OTHERS |= {
+    "bsr index": other(put("indices", 0, 50), "bsr"),
+    "bsr pointer": other(put("indptr", 2, 10**5), "bsr"),
+    "bsr shape of blocks": other(become("data", lambda a: np.repeat(a, 2, axis=2)[:, :, :5]), "bsr"),
+    "dia lengths": other(become("offsets", lambda a: a[:-1]), "dia"),
+    "dia twice": other(lambda m: put("offsets", 0, int(m.offsets[1]))(m), "dia"),
+    "dia fractions": other(become("offsets", lambda a: a + 0.5), "dia"),
+    "lil index": other(lambda m: m.rows[0].append(77) or m.data[0].append(1.0), "lil"),
+    "lil lengths": other(lambda m: m.data[0].append(1.0), "lil"),
+    "lil text": other(lambda m: m.rows[0].append("a") or m.data[0].append(1.0), "lil"),
+    "lil rows": other(become("rows", lambda a: a[:-1]), "lil"),
+    "dok key": other(_add_key, "dok"),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_damage_in_every_other_format_is_refused(what):
+    with pytest.raises(SparseStructureError, match="is damaged"):
+        checked_sparse(OTHERS[what]())
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+def test_every_sound_format_gives_the_same_numbers(format, kind):
+    matrix = kind(DENSE).asformat(format)
+    assert np.array_equal(read_data(matrix).matrix.toarray(), DENSE)
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("int8", 100), ("bool", True), ("uint8", 200)])
+@pytest.mark.parametrize("format", ["coo", "csr", "csc", "bsr"])
+def test_repeated_entries_of_narrow_types_are_added_up_as_floats(format, dtype, value):
+    rows, columns = np.array([0, 0, 1, 2, 3, 3]), np.array([0, 0, 1, 0, 1, 1])
+    expected = np.zeros((4, 2))
+    np.add.at(expected, (rows, columns), float(value))
+    values = np.full(6, value, dtype=dtype)
+    by_column = np.argsort(columns, kind="stable")
+    matrix = {
+        "coo": lambda: sparse.coo_array((values, (rows, columns)), shape=(4, 2)),
+        "csr": lambda: sparse.csr_array((values, columns, [0, 2, 3, 4, 6]), shape=(4, 2)),
+        "csc": lambda: sparse.csc_array((values, rows[by_column], [0, 3, 6]), shape=(4, 2)),
+        "bsr": lambda: sparse.bsr_array((values[:, None, None], columns, [0, 2, 3, 4, 6]), shape=(4, 2)),
+    }[format]()
+    np.testing.assert_array_equal(read_data(matrix).matrix.toarray(), expected)
+
+
+def test_what_is_legal_stays_and_the_callers_matrix_is_not_changed():
+    # two entries at (0, 1), unsorted, an explicit zero, and room behind the last entry
+    data = np.array([1.0, 2.0, 3.0, 0.0, 5.0, 9.0, 9.0])
+    indices = np.array([2, 1, 1, 0, 2, 90, -4])
+    indptr = np.array([0, 3, 5])
+    for dtype in (np.int32, np.int64, np.int16, np.uint32):
+        matrix = sparse.csr_array((2, 3))
+        matrix.data, matrix.indices, matrix.indptr = data.copy(), indices.astype(dtype), indptr.astype(dtype)
+        before = [array.copy() for array in (matrix.data, matrix.indices, matrix.indptr)]
+        assert np.array_equal(read_data(matrix).matrix.toarray(), [[0, 5, 1], [0, 0, 5]])
+        after = (matrix.data, matrix.indices, matrix.indptr)
+        assert all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(before, after, strict=True))
+
+
+def test_a_diagonal_outside_the_matrix_holds_nothing():
+    matrix = sparse.dia_array((np.ones((2, 3)), [0, 50]), shape=(4, 3))
+    assert np.array_equal(read_data(matrix).matrix.toarray(), np.eye(4, 3))
+
+
+def test_missing_values_among_the_entries_are_still_missing_values():
+    matrix = sparse.csr_array(DENSE)
+    matrix.data[1] = np.nan
+    with pytest.raises(MissingValuesError):
+        read_data(matrix)
+
+
+def test_columns_of_a_sparse_frame():
+    column = pd.arrays.SparseArray([0, 0, 1.0, 2.0], fill_value=0)
+    frame = pd.DataFrame({"a": column, "b": pd.arrays.SparseArray([1.0, 0, 0, 2.0], fill_value=0)})
+    require_sound_columns(frame)
+    frame["a"].array.sp_index.indices[1] = 99
+    with pytest.raises(SparseStructureError, match="sparse column 'a' is damaged"):
+        open_table(frame)
+    blocks = pd.arrays.SparseArray([0, 0, 1.0, 2.0], fill_value=0, kind="block")
+    frame = pd.DataFrame({"c": blocks})
+    require_sound_columns(frame)
+    frame["c"].array.sp_index.blengths[0] = 50
+    with pytest.raises(SparseStructureError, match="sparse column 'c' is damaged"):
+        open_table(frame)
+
+
+def test_chunks_are_checked_too():
+    spec = spec_of(sparse.csr_array(DENSE))
+    for format in ("csr", "csc"):
+        with pytest.raises(SparseStructureError, match=r"chunk 3: .*(indices|index values) must be <"):
+            read_block(spec, damaged(format, COMPRESSED["index too large"]), name="chunk 3")
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+import numpy as np
+import spcastat as sp
+from scipy import sparse
+from test_intake_sparse import COMPRESSED, DENSE, OTHERS, damaged
+
+fit = sp.spca(DENSE, 2, 3)
+calls = (
+    lambda X: sp.spca(X, 2, 3),
+    lambda X: sp.spca([DENSE, X], 2, 3),
+    lambda X: fit.transform(X),
+    lambda X: fit.transform([X]).to_frame(),
+    lambda X: sp.measures.pev(fit.loadings.to_numpy(), X),
+    lambda X: sp.spca_path(X, 1, cards=[1, 2]),
+)
+refused = 0
+cases = [damaged(format, change) for format in ("csr", "csc") for change in COMPRESSED.values()]
+cases += [make() for make in OTHERS.values()]
+for X in cases:
+    for call in calls:
+        try:
+            call(X)
+        except sp.errors.DataError:
+            refused += 1
+print("refused", refused, "of", len(cases) * len(calls))
+"""
+
+
+@pytest.mark.slow
+def test_no_call_crashes_or_fits():
+    folder = str(pathlib.Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(SCRIPT).format(folder=folder)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    count = (2 * len(COMPRESSED) + len(OTHERS)) * 6
+    assert done.stdout.strip() == f"refused {count} of {count}"
+
+
+def test_a_large_matrix_is_looked_through_though_its_values_are_not():
+    # above COPY_LIMIT values are not read beforehand; an index at the far end must be found all the same
+    n = 5_700_000
+    places, pointers = np.zeros(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)
+    matrix = sparse.csr_array((np.ones(n), places, pointers), (n, 2))
+    matrix.indices[-1] = 2
+    with pytest.raises(SparseStructureError, match=r"(indices|index values) must be < 2"):
+        read_data(matrix, defer=True)

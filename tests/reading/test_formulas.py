@@ -1,0 +1,614 @@
+"""Formulas in read_data, and their rows: weights count as repeated rows, new rows go as those of the fit."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sps
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spcastat as sp
+from spcastat.errors import (
+    ColumnTypeError,
+    DuplicateNamesError,
+    FormulaError,
+    InfiniteValuesError,
+    MissingValuesError,
+    TooFewRowsError,
+)
+from spcastat.reading.design import ReadOptions
+from spcastat.reading.read import read_data, replay
+
+
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "id": [101, 102, 103, 104],
+            "a": [1.0, 2.0, 4.0, 3.0],
+            "b": [3, 1, 5, 2],
+            "c": [0.5, 1.0, 2.0, 8.0],
+            "my col": [1.0, 0.0, 2.0, 2.0],
+            "a.b": [2.0, 2.0, 3.0, 1.0],
+            "flag": [True, False, True, True],
+            "g": ["x", "y", "z", "x"],
+        },
+        index=["p", "q", "q", "r"],
+    )
+
+
+def names(formula: str, **options) -> list:
+    return list(read_data(frame(), ReadOptions(formula, **options)).columns)
+
+
+def test_terms_keep_the_users_order_and_the_intercept_is_dropped():
+    df = frame()
+    before = df.copy(deep=True)
+    design = read_data(df, ReadOptions("~ log(c) + a:b + b + a"))
+    assert list(design.columns) == ["log(c)", "a:b", "b", "a"]
+    np.testing.assert_allclose(
+        design.matrix, np.column_stack([np.log(df["c"]), df["a"] * df["b"], df["b"], df["a"]])
+    )
+    pd.testing.assert_index_equal(design.index, df.index)
+    assert design.spec.kind == "formula"
+    assert design.spec.formula == "~ log(c) + a:b + b + a"
+    pd.testing.assert_frame_equal(df, before)
+
+
+@pytest.mark.parametrize(
+    ("formula", "columns"),
+    [
+        ("~ a + b", ["a", "b"]),
+        ("a + b", ["a", "b"]),
+        ("~ 0 + a + b", ["a", "b"]),
+        ("~ b + a - 1", ["b", "a"]),
+        ("~ . - id - g", ["a", "b", "c", "my col", "a.b", "flag"]),
+        ("~ . - id - g - `my col` - a.b", ["a", "b", "c", "flag"]),
+        ("~ `my col` + a.b", ["my col", "a.b"]),
+        ("~ log1p(`my col`) + a", ["log1p(`my col`)", "a"]),
+        ("~ I(`my col` ** 2)", ["I(`my col` ** 2)"]),
+        ("~ Q('my col')", ["Q('my col')"]),
+        ("~ {a + 1} + flag", ["a + 1", "flag"]),
+        ("~ a * b", ["a", "b", "a:b"]),
+        ("~ (a + b + c)**2", ["a", "a:b", "a:c", "b", "b:c", "c"]),
+        ("~ . - id - g + log(c)", ["a", "b", "c", "my col", "a.b", "flag", "log(c)"]),
+        ("~ poly(a, 2)", ["poly(a, 2)[1]", "poly(a, 2)[2]"]),
+        ("~ np.sqrt(a)", ["np.sqrt(a)"]),
+        ("~ C(b)", ["C(b)[1]", "C(b)[2]", "C(b)[3]", "C(b)[5]"]),
+        ("~ I(sum(x for x in [1, 2]) * a)", ["I(sum((x for x in [1, 2])) * a)"]),
+    ],
+)
+def test_formulas(formula, columns):
+    assert names(formula, context={"log1p": np.log1p}) == columns
+
+
+def test_plain_formulas_bypass_formulaic_and_agree_with_it():
+    df = frame()
+    plain = read_data(df, ReadOptions("~ b + a + flag"))
+    assert plain.spec.model_spec is None
+    full = read_data(df, ReadOptions("~ b + a + flag + exp(c)"))
+    assert full.spec.model_spec is not None
+    np.testing.assert_array_equal(plain.matrix, full.matrix[:, :3])
+    assert list(full.columns[:3]) == list(plain.columns)
+
+
+def test_flags_count_as_numbers_inside_functions():
+    design = read_data(frame(), ReadOptions("~ I(flag + flag)"))
+    np.testing.assert_array_equal(design.matrix[:, 0], [2, 0, 2, 2])
+
+
+def test_dot_of_thousands_of_columns():
+    X = np.random.default_rng(0).normal(size=(5, 4000))
+    df = pd.DataFrame(X, columns=[f"v{j}" for j in range(4000)])
+    design = read_data(df, ReadOptions("~ . - v1 - v3"))
+    assert design.matrix.shape == (5, 3998)
+    np.testing.assert_array_equal(design.matrix[:, :3], X[:, [0, 2, 4]])
+
+
+def test_labels_that_are_not_text():
+    df = pd.DataFrame({0: [1.0, 2.0, 3.0], 1: [2.0, 5.0, 4.0], ("t", 1): [1.0, 1.0, 2.0]})
+    df.columns = pd.Index([0, 1, ("t", 1)], tupleize_cols=False)
+    design = read_data(df, ReadOptions("~ . - `1`"))
+    assert list(design.columns) == [0, ("t", 1)]
+    design = read_data(df, ReadOptions("~ `0` + log(`1`)"))
+    assert list(design.columns) == [0, "log(`1`)"]
+    assert list(read_data(pd.DataFrame(np.eye(3)), ReadOptions("~ .")).columns) == [0, 1, 2]
+    assert list(read_data(pd.DataFrame(np.eye(3)), ReadOptions("~ . - 1")).columns) == [0, 1, 2]
+    odd = pd.DataFrame(np.eye(3), columns=[".", "1", "x"])
+    odd = read_data(odd, ReadOptions("~ . + 0 - `.` + I(`1` + x)"))
+    assert list(odd.columns) == ["1", "x", "I(`1` + x)"]
+    df.columns = pd.Index([1, "1", "a"], dtype=object)
+    with pytest.raises(DuplicateNamesError, match="look alike in a formula: 1, '1'"):
+        read_data(df, ReadOptions("~ a"))
+
+
+def test_columns_named_as_functions_do_not_shadow_them():
+    df = pd.DataFrame({"log": [1.0, 2, 3], "C": [1, 2, 2], "x": [1.0, 2, 4]})
+    design = read_data(df, ReadOptions("~ log(x) + C"))
+    np.testing.assert_allclose(design.matrix, np.column_stack([np.log([1, 2, 4]), [1, 2, 2]]))
+
+
+# --- refusals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("formula", "phrase"),
+    [
+        ("a ~ b", "two sides or several parts"),
+        ("~ a | b | a", "2 bars"),
+        ("a + b ~ c | b", "two sides or several parts"),
+        ("~ a +", "cannot be read"),
+        ("~ (a", "cannot be read"),
+        ("~ log(a", "cannot be read"),
+        ("~ a + 2", "cannot be read"),
+        ("~ log(a b)", "cannot be read"),
+        ("~", "no term"),
+        ("", "no term"),
+        ("~ 1", "no term"),
+        ("~ a - a", "no term"),
+        (3, "must be text"),
+        ("~ idd + a", "uses 'idd', which is not a column.*Did you mean 'id'"),
+        ("~ . - idd", "uses 'idd'.*Did you mean 'id'"),
+        ("~ log(ccc)", r"uses 'ccc' in 'log\(ccc\)'"),
+        ("~ log(my.col)", "uses 'my'"),
+        ("~ log + a", "uses 'log'"),
+        ("~ lgo(a)", "calls 'lgo', which is not a known function. Did you mean 'log'"),
+        ("~ log(a.b)", "cannot be evaluated|backticks"),
+    ],
+)
+def test_formulas_that_are_refused(formula, phrase):
+    with pytest.raises(FormulaError, match=phrase) as caught:
+        read_data(frame(), ReadOptions(formula))
+    assert "\x1b" not in str(caught.value)
+    assert len(str(caught.value)) < 700
+
+
+def test_a_module_is_not_proposed_as_a_variable():
+    with pytest.raises(FormulaError, match="uses 'nope'") as caught:
+        read_data(frame(), ReadOptions("~ nope", context={"np": np}))
+    assert "Did you mean" not in str(caught.value)
+
+
+def test_unknown_column_lists_the_columns_without_a_chain():
+    with pytest.raises(FormulaError, match="The columns are 'id', 'a', 'b', 'c', 'my col'") as caught:
+        read_data(frame(), ReadOptions("~ a + nope"))
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_dotted_names_in_functions_need_backticks():
+    df = frame().rename(columns={"my col": "Sepal.Length"})
+    with pytest.raises(FormulaError, match=r"in backticks: `Sepal\.Length`"):
+        read_data(df, ReadOptions("~ log(Sepal.Length)"))
+    assert list(read_data(df, ReadOptions("~ exp(`Sepal.Length`)")).columns) == ["exp(`Sepal.Length`)"]
+
+
+def test_arrays_and_sparse_data_have_no_names():
+    X = np.ones((3, 2))
+    with pytest.raises(FormulaError, match=r"NumPy array.*pd.DataFrame\(data, columns="):
+        read_data(X, ReadOptions("~ x1"))
+    with pytest.raises(FormulaError, match="sparse data"):
+        read_data(sps.csr_array(X), ReadOptions("~ x1"))
+
+
+def test_functions_that_fail_name_themselves():
+    def broken(x):
+        raise RuntimeError("no luck")
+
+    with pytest.raises(FormulaError, match=r"broken\(a\).*no luck"):
+        read_data(frame(), ReadOptions("~ broken(a)", context={"broken": broken}))
+    with pytest.raises(FormulaError, match="real numbers, one for each of the 4 rows"):
+        read_data(frame(), ReadOptions("~ short(a)", context={"short": lambda x: np.ones(2)}))
+    with pytest.raises(FormulaError, match="complex128"):
+        read_data(frame(), ReadOptions("~ f(a)", context={"f": lambda x: np.asarray(x) * 1j}))
+
+
+def test_log_of_a_negative_number_names_term_count_and_row():
+    df = frame()
+    df["a"] = [1.0, -2.0, 3.0, -4.0]
+    with pytest.raises(
+        FormulaError,
+        match=r"term 'log\(a\)' makes missing or infinite values in 2 rows, the first of them 'q'",
+    ):
+        read_data(df, ReadOptions("~ b + log(a)"))
+    df["a"] = [0.0, 1.0, 1.0, 1.0]
+    for na in ("raise", "drop"):
+        with pytest.raises(FormulaError, match="in 1 row, the first of them 'p', and so do 'log10"):
+            read_data(df, ReadOptions("~ log(a) + log10(a)", na=na))
+
+
+def test_duplicate_names_after_a_formula():
+    df = frame().rename(columns={"my col": "log(c)", "a.b": "a:b"})
+    for formula in ("~ `log(c)` + log(c)", "~ . - g + log( c )"):
+        with pytest.raises(DuplicateNamesError, match=r"'log\(c\)' is both a column"):
+            read_data(df, ReadOptions(formula))
+    with pytest.raises(DuplicateNamesError, match="called 'a:b'"):
+        read_data(df, ReadOptions("~ a:b + `a:b`"))
+
+
+def test_duplicate_names_before_a_formula():
+    df = pd.DataFrame(np.ones((3, 3)), columns=["a", "a", "b"])
+    with pytest.raises(DuplicateNamesError, match="'a'"):
+        read_data(df, ReadOptions("~ b"))
+
+
+# --- missing values -----------------------------------------------------------------------------
+
+
+def test_only_the_columns_that_are_used_count():
+    df = frame()
+    df.iloc[0, df.columns.get_loc("c")] = np.nan
+    df.iloc[1, df.columns.get_loc("a")] = np.nan
+    df.iloc[2, df.columns.get_loc("my col")] = np.inf
+    assert read_data(df, ReadOptions("~ b + I(id / 2)")).dropped == 0
+    for formula in ("~ a + b", "~ log(a) + b", "~ scale(a) + b", "~ a:b"):
+        with pytest.raises(MissingValuesError, match="1 missing value in 1 of 4 rows, in 'a'"):
+            read_data(df, ReadOptions(formula))
+        design = read_data(df, ReadOptions(formula, na="drop"))
+        assert design.dropped == 1
+        assert list(design.index) == ["p", "q", "r"]
+        assert np.isfinite(design.matrix).all()
+    with pytest.raises(InfiniteValuesError, match="'my col'"):
+        read_data(df, ReadOptions("~ b + exp(`my col`)", na="drop"))
+
+
+def test_transforms_learn_from_the_kept_rows_only():
+    df = frame()
+    df.iloc[3, df.columns.get_loc("a")] = np.nan
+    design = read_data(df, ReadOptions("~ center(a) + b", na="drop"))
+    np.testing.assert_allclose(design.matrix[:, 0], np.array([1, 2, 4]) - 7 / 3)
+
+
+def test_dropping_too_many_rows():
+    df = frame()
+    df.iloc[:3, df.columns.get_loc("a")] = np.nan
+    for formula in ("~ a", "~ log(a)"):
+        with pytest.raises(TooFewRowsError, match="after 3 rows"):
+            read_data(df, ReadOptions(formula, na="drop"))
+
+
+@given(st.lists(st.tuples(*[st.one_of(st.floats(0.5, 9), st.none())] * 3), min_size=2, max_size=8))
+@settings(max_examples=25, deadline=None)
+def test_drop_equals_dropna_on_the_used_columns(rows):
+    df = pd.DataFrame(rows, columns=["a", "b", "c"], dtype=float, index=[0] * len(rows))
+    kept = df.dropna(subset=["a", "b"])
+    if len(kept) < 2:
+        with pytest.raises(TooFewRowsError):
+            read_data(df, ReadOptions("~ log(a) + b", na="drop"))
+    else:
+        design = read_data(df, ReadOptions("~ log(a) + b", na="drop"))
+        np.testing.assert_allclose(design.matrix, np.column_stack([np.log(kept["a"]), kept["b"]]))
+        assert design.dropped == len(df) - len(kept)
+
+
+# --- factors ------------------------------------------------------------------------------------
+
+
+def test_factors_are_refused_by_default():
+    for formula in ("~ .", "~ a + g", "~ a + C(g)", "~ a:g"):
+        with pytest.raises(ColumnTypeError, match=r"'g' \((str|object)\).*categorical='dummy'"):
+            read_data(frame(), ReadOptions(formula))
+
+
+def test_factors_are_coded_in_full():
+    design = read_data(frame(), ReadOptions("~ a + g", categorical="dummy"))
+    assert list(design.columns) == ["a", "g[x]", "g[y]", "g[z]"]
+    np.testing.assert_array_equal(design.matrix[:, 1:], [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    assert names("~ . - id", categorical="dummy")[-3:] == ["g[x]", "g[y]", "g[z]"]
+
+
+@pytest.mark.parametrize("dtype", ["str", "string", "category", object])
+def test_missing_levels_are_missing_values(dtype):
+    df = frame().astype({"g": dtype})
+    df.iloc[1, df.columns.get_loc("g")] = None
+    with pytest.raises(MissingValuesError, match="1 missing value in 1 of 4 rows, in 'g'"):
+        read_data(df, ReadOptions("~ a + g", categorical="dummy"))
+    design = read_data(df, ReadOptions("~ a + g", categorical="dummy", na="drop"))
+    assert list(design.columns) == ["a", "g[x]", "g[z]"]
+    np.testing.assert_array_equal(design.matrix[:, 1:].sum(axis=1), 1)
+
+
+def test_categories_keep_their_order_and_lose_unused_levels():
+    df = frame()
+    df["g"] = pd.Categorical(df["g"], categories=["z", "unused", "y", "x"])
+    assert names_of(df, "~ g") == ["g[z]", "g[y]", "g[x]"]
+    df["g"] = pd.Categorical([2, 1, 2, 1])
+    assert names_of(df, "~ g") == ["g[1]", "g[2]"]
+
+
+def names_of(df: pd.DataFrame, formula: str) -> list:
+    return list(read_data(df, ReadOptions(formula, categorical="dummy")).columns)
+
+
+def test_objects_dates_and_complex_columns():
+    df = frame().assign(
+        mixed=pd.Series([1, "x", 2.0, None], dtype=object).to_numpy(),
+        when=pd.date_range("2020-01-01", periods=4),
+        z=[1j, 2, 3, 4],
+    )
+    with pytest.raises(ColumnTypeError, match=r"'mixed' \(object\).*convert_dtypes"):
+        read_data(df, ReadOptions("~ a + mixed", categorical="dummy"))
+    with pytest.raises(ColumnTypeError, match=r"'when'.*dates"):
+        read_data(df, ReadOptions("~ a + when"))
+    with pytest.raises(ColumnTypeError, match="'z'"):
+        read_data(df, ReadOptions("~ a + abs(z)"))
+    design = read_data(df, ReadOptions("~ a + I(when.dt.day)"))
+    np.testing.assert_array_equal(design.matrix[:, 1], [1, 2, 3, 4])
+
+
+def test_levels_that_the_formula_leaves_out():
+    with pytest.raises(FormulaError, match=r"levels that it does not know.*'z'"):
+        read_data(frame(), ReadOptions("~ C(g, levels=['x', 'y'])", categorical="dummy"))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint16", "Int8", "UInt32"])
+def test_whole_numbers_stay_whole(dtype):
+    design = read_data(frame().astype({"b": dtype}), ReadOptions("~ C(b)"))
+    assert list(design.columns) == ["C(b)[1]", "C(b)[2]", "C(b)[3]", "C(b)[5]"]
+
+
+def test_nullable_columns_in_functions():
+    df = frame().astype({"b": "Int64", "flag": "boolean", "a": "Float64"})
+    design = read_data(df, ReadOptions("~ log(a) + b:flag + C(b)"))
+    assert list(design.columns[2:]) == ["C(b)[1]", "C(b)[2]", "C(b)[3]", "C(b)[5]"]
+    np.testing.assert_allclose(design.matrix[:, 1], [3, 0, 5, 2])
+
+
+# --- context ------------------------------------------------------------------------------------
+
+
+def test_context_is_explicit_and_only_what_is_used_is_kept():
+    def double(x):
+        return 2 * x
+
+    with pytest.raises(FormulaError, match="calls 'double'"):
+        read_data(frame(), ReadOptions("~ double(a)"))
+    offset = 3.0
+    names = {"double": double, "offset": offset, "other": 1}
+    design = read_data(frame(), ReadOptions("~ double(a) + I(b + offset)", context=names))
+    assert design.spec.context == {"double": double, "offset": 3.0}
+    np.testing.assert_array_equal(design.matrix[:, 1], frame()["b"] + 3)
+
+
+def test_columns_come_before_the_context():
+    design = read_data(frame(), ReadOptions("~ log(a)", context={"a": np.ones(4)}))
+    np.testing.assert_allclose(design.matrix[:, 0], np.log(frame()["a"]))
+    assert design.spec.context == {}
+
+
+def test_functions_cannot_change_the_callers_data():
+    def spoil(x):
+        np.asarray(x)[...] = 0.0
+        return np.ones(len(x))
+
+    df = frame()
+    before = df.copy(deep=True)
+    with contextlib.suppress(FormulaError):
+        read_data(df, ReadOptions("~ spoil(a) + b", context={"spoil": spoil}))
+    pd.testing.assert_frame_equal(df, before)
+
+
+def test_variables_that_are_no_functions_hide_none():
+    data = pd.DataFrame({"a": [1.0, 2, 4, 7], "b": [1, 2, 1, 2]})
+    C, scale, log = data.cov(), False, 3.0
+    hidden = sp.spca(data, 1, 2, formula="~ scale(a) + C(b) + log(a)", categorical="dummy")
+    context: dict[str, object] = {}
+    plain = sp.spca(data, 1, 2, formula="~ scale(a) + C(b) + log(a)", categorical="dummy", context=context)
+    pd.testing.assert_frame_equal(hidden.loadings, plain.loadings)
+    halved = sp.spca(data, 1, 1, formula="~ scale(a) + b", context={"scale": lambda x: x / 2})
+    assert halved.total_variance == pytest.approx(data["a"].var() / 4 + data["b"].var())  # a function does
+    with pytest.raises(FormulaError, match="calls 'f', a variable of type int and not a known function"):
+        sp.spca(data, 1, 1, formula="~ f(a) + b", context={"f": 3})
+    del C, scale, log
+
+
+# --- Terms and their rows: weights count as repeated rows, and new rows go as those of the fit ----
+
+WEIGHTED = [
+    "poly(a, 2, raw=True)",
+    "center(a)",
+    "scale(a)",
+    "scale(a, center=False)",
+    "scale(a, True, False)",
+    "scale(a, scale=2.0)",
+    "scale(a, ddof=0)",
+    "standardize(a)",
+    "standardize(a, rescale=False)",
+    "scale(log(a))",
+    "C(f) + b",
+    "scale(a):b",
+    "log(a) + a:b",
+    "I(center(a) ** 2)",
+]
+#: Transforms that learn from the rows in a way that weights do not define.
+UNWEIGHTED = [
+    "poly(a, 3)",
+    "scale(poly(a, 2))",
+    "bs(a, df=4)",
+    "bs(a, knots=[4.0, 5.0])",
+    "cr(a, df=4, constraints='center')",
+    "cs(a, df=4)",
+    "cc(a, df=4)",
+]
+
+
+def terms_frame() -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    return pd.DataFrame({"a": rng.gamma(5, 1, 40), "b": rng.normal(size=40), "f": rng.integers(0, 3, 40)})
+
+
+def weights() -> np.ndarray:
+    return np.random.default_rng(5).integers(1, 6, 40).astype(float)
+
+
+@pytest.mark.parametrize("term", WEIGHTED)
+def test_a_weight_counts_as_repeated_rows(term):
+    """The columns are those of np.repeat of the rows, up to the rounding of sums of 120 numbers."""
+    w = weights().astype(int)
+    repeated = terms_frame().iloc[np.repeat(np.arange(40), w)].reset_index(drop=True)
+    weighted = read_data(terms_frame(), ReadOptions(f"~ {term}", weights=w))
+    expected = read_data(repeated, ReadOptions(f"~ {term}"))
+    assert list(weighted.columns) == list(expected.columns)
+    size = np.abs(expected.matrix).max()
+    np.testing.assert_allclose(np.repeat(weighted.matrix, w, axis=0), expected.matrix, atol=1e-11 * size)
+    # new rows: what was learnt is the same, too
+    new = terms_frame().iloc[[3, 17, 8]]
+    np.testing.assert_allclose(
+        replay(weighted.spec, new)[0], replay(expected.spec, new)[0], atol=1e-11 * size
+    )
+
+
+def test_explained_variance_is_that_of_repeated_rows():
+    w = weights().astype(int)
+    repeated = terms_frame().iloc[np.repeat(np.arange(40), w)]
+    formula = "~ scale(a) + scale(b) + center(log(a))"
+    one = sp.spca(terms_frame(), k=2, card=3, formula=formula, weights=w, method="bcd-l0")
+    two = sp.spca(repeated, k=2, card=3, formula=formula, method="bcd-l0")
+    np.testing.assert_allclose(one.variance.to_numpy(float), two.variance.to_numpy(float), rtol=1e-9)
+
+
+def test_weights_of_one_change_nothing():
+    for term in WEIGHTED + UNWEIGHTED:
+        plain = read_data(terms_frame(), ReadOptions(f"~ {term}")).matrix
+        np.testing.assert_array_equal(
+            read_data(terms_frame(), ReadOptions(f"~ {term}", weights=np.ones(40))).matrix, plain
+        )
+
+
+def test_weights_that_are_no_counts():
+    w = weights() / 3
+    X = read_data(terms_frame(), ReadOptions("~ standardize(b) + center(a)", weights=w)).matrix
+    np.testing.assert_allclose(w @ X, 0, atol=1e-12)
+    np.testing.assert_allclose(w @ X[:, 0] ** 2 / w.sum(), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("term", UNWEIGHTED)
+def test_other_transforms_are_refused_with_weights(term):
+    with pytest.raises(FormulaError, match=r"learns from the rows, and weights were given.* Use center"):
+        read_data(terms_frame(), ReadOptions(f"~ {term} + b", weights=weights()))
+
+
+def test_rows_of_weight_zero_teach_nothing():
+    w = weights()
+    w[:5] = 0
+    formula = "~ scale(b) + center(a)"
+    one = read_data(terms_frame(), ReadOptions(formula, weights=w))
+    two = read_data(terms_frame().iloc[5:], ReadOptions(formula, weights=w[5:]))
+    np.testing.assert_allclose(one.matrix[5:], two.matrix, atol=1e-12)
+
+
+def test_transforms_of_the_user_do_not_know_weights():
+    from formulaic.transforms import stateful_transform
+
+    @stateful_transform
+    def halved(x, _state=None):
+        _state.setdefault("mean", float(np.mean(x)))
+        return np.asarray(x) / _state["mean"]
+
+    design = read_data(terms_frame(), ReadOptions("~ halved(a)", context={"halved": halved}))
+    np.testing.assert_allclose(design.matrix[:, 0], terms_frame()["a"] / terms_frame()["a"].mean())
+    np.testing.assert_allclose(replay(design.spec, terms_frame().iloc[[2]])[0], design.matrix[[2]])
+    with pytest.raises(FormulaError, match=r"'halved\(a\)' learns from the rows, and weights were given"):
+        read_data(terms_frame(), ReadOptions("~ halved(a)", context={"halved": halved}, weights=weights()))
+
+
+# --- terms that depend on other rows --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "b.rank()",
+        "I(a / a.max())",
+        "I(a.cumsum())",
+        "np.cumsum(a)",
+        "I(a - np.mean(a))",
+        "I(a - a.mean())",
+        "I(a - a.shift(1).fillna(0))",
+        "np.sort(a)",
+        "I(a[::-1].to_numpy())",
+        "I(a > np.median(a))",
+        "I((a - a.min()) / (a.max() - a.min()))",
+        "np.gradient(a)",
+        "noise(a)",
+        "I(a + beside)",
+        "beside",
+        "scale(b.rank())",
+        "b.rank():a",
+        "pd.cut(a, 3, labels=False)",
+    ],
+)
+def test_a_term_that_does_not_replay_is_refused(term):
+    rng = np.random.default_rng(0)
+    context = {"np": np, "pd": pd, "noise": lambda x: x + rng.normal(size=len(x)), "beside": np.arange(40.0)}
+    with pytest.raises(FormulaError, match=r"depend on the other rows|on \d+ of its 40 rows alone it fails"):
+        read_data(terms_frame(), ReadOptions(f"~ {term} + a", context=context))
+
+
+def test_lag_is_refused_with_its_reason():
+    with pytest.raises(FormulaError, match="calls 'lag', which takes values from other rows"):
+        read_data(terms_frame(), ReadOptions("~ lag(a) + b"))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 40])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_ranks_of_sorted_rows_are_found(n, sign):
+    rows = pd.DataFrame({"a": np.arange(n)[::sign] + 1.0, "b": np.ones(n)})
+    for term in ("a.rank()", "I(a / a.max())", "I(a - a.iloc[0])", "a.cumsum()"):
+        with pytest.raises(FormulaError, match="depend on the other rows"):
+            read_data(rows, ReadOptions(f"~ {term} + a"))
+
+
+@pytest.mark.parametrize(
+    "term", ["np.log(a)", "poly(a, 2)", "bs(a, df=4)", "C(f)", "a:b", "scale(a)", "a.clip(3, 6)",
+             "scale(a.abs())", "poly(np.hypot(a, b), 2)", "double(a)", "I(a.where(a > 3, 0))",
+             "a.map(lambda v: v + 1)", "I(sum([1, 2]) * a)", "C(f, levels=[0, 1, 2])",
+             "cr(a, df=4, constraints='center')", "Q('a')"],
+)  # fmt: skip
+def test_terms_that_replay_go_on_working(term):
+    context = {"double": lambda x: 2 * x}
+    design = read_data(terms_frame(), ReadOptions(f"~ {term} + b", context=context))
+    rows = [7, 3, 30]
+    np.testing.assert_allclose(
+        replay(design.spec, terms_frame().iloc[rows])[0], design.matrix[rows], rtol=1e-9
+    )
+
+
+def test_scores_of_some_rows_are_those_of_the_fit():
+    with pytest.raises(FormulaError, match=r"'b\.rank\(\)' depend on the other rows"):
+        sp.spca(terms_frame(), k=1, card=2, formula="~ b.rank() + a", method="bcd-l0")
+    fit = sp.spca(terms_frame(), k=1, card=3, formula="~ poly(a, 2) + scale(b) + log(a)", method="bcd-l0")
+    some = fit.transform(terms_frame().iloc[10:13])
+    np.testing.assert_allclose(some, fit.scores.iloc[10:13], atol=1e-12)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def test_whole_numbers_do_not_overflow():
+    """The square of 4e9 is 1.6e19, beyond the 9.2e18 of a whole number of 64 bits."""
+    big = pd.DataFrame({"n": [4_000_000_000, 3, 5], "m": [4_000_000_001, 1, 2], "x": [1.0, 2.0, 4.0]})
+    formula = "~ I(n**2) + n:m + I(n * m) + np.square(n) + poly(n, 2, raw=True) + x"
+    design = read_data(big, ReadOptions(formula))
+    n, m = big["n"].astype(float), big["m"].astype(float)
+    expected = np.column_stack([n**2, n * m, n * m, n**2, n, n**2, big["x"]])
+    np.testing.assert_allclose(design.matrix, expected, rtol=1e-15)
+    inverse = read_data(big, ReadOptions("~ I(n**-1) + x")).matrix[:, 0]
+    np.testing.assert_allclose(inverse, 1 / n, rtol=1e-15)
+
+
+def test_division_of_whole_numbers_by_zero_is_told():
+    zero = pd.DataFrame({"n": [1, 2, 3], "m": [1, 0, 2]})
+    for term in ("n // m", "n % m", "n / m"):
+        with pytest.raises(FormulaError, match="missing or infinite values in 1 row, the first of them 1"):
+            read_data(zero, ReadOptions(f"~ n + I({term})"))
+
+
+def test_a_function_of_formulaic_that_is_not_what_it_is_called():
+    with pytest.raises(FormulaError, match=r"exp10.*x\*\*10 in formulaic; write np\.power\(10\.0, x\)"):
+        read_data(terms_frame(), ReadOptions("~ exp10(b) + a"))
+    design = read_data(terms_frame(), ReadOptions("~ np.power(10.0, b)"))
+    np.testing.assert_allclose(design.matrix[:, 0], 10.0 ** terms_frame()["b"])

@@ -1,0 +1,450 @@
+"""Missing values: the EM, available cases, and numbers that stand for missing values."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.correlation_tools import corr_nearest
+
+import spcastat as sp
+from spcastat import errors
+from spcastat.errors import ConvergenceWarning, DataWarning
+from spcastat.reading.missing_values import PpcaModel, em_moments, nearest_correlation, pairwise_moments
+
+# --- EM for probabilistic PCA against closed forms and the likelihood itself ----------------------
+
+
+def low_rank(n: int, p: int, q: int, seed: int, share: float = 0.15) -> np.ndarray:
+    """Rows of q strong components with noise, and gaps at random."""
+    rng = np.random.default_rng(seed)
+    X = 2.0 * rng.standard_normal((n, q)) @ rng.standard_normal((q, p)) + rng.standard_normal((n, p)) + 3.0
+    X[rng.random((n, p)) < share] = np.nan
+    return X
+
+
+def log_likelihood(X: np.ndarray, mean: np.ndarray, S: np.ndarray) -> float:
+    """That of the normal distribution for what was measured, row by row, by SciPy."""
+    from scipy.stats import multivariate_normal
+
+    total = 0.0
+    for row in X:
+        o = ~np.isnan(row)
+        total += multivariate_normal.logpdf(row[o], mean[o], S[np.ix_(o, o)])
+    return total
+
+
+def test_nothing_missing_is_the_sample_covariance():
+    """S is the sample covariance whatever the rank; the model is Tipping and Bishop's closed form (1999)."""
+    X = low_rank(40, 6, 2, 0, share=0.0)
+    found = em_moments(X, None, 2)
+    np.testing.assert_allclose(found.covariance, np.cov(X.T), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.mean, X.mean(axis=0), rtol=1e-13)
+    values = np.linalg.eigvalsh(np.cov(X.T, ddof=0))[::-1]
+    np.testing.assert_allclose(np.linalg.eigvalsh(found.model.covariance)[::-1][:2], values[:2], rtol=1e-10)
+    sigma2 = np.linalg.eigvalsh(found.model.covariance)[0]
+    assert sigma2 == pytest.approx(values[2:].mean(), rel=1e-10)
+    assert (found.patterns, found.converged) == (1, True)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_monotone_pattern_of_two_variables_has_a_closed_form(scale):
+    """Anderson (1957), JASA 52: the regression of y on x among complete rows, put to all x.
+
+    Rank 1 of 2 variables is any covariance matrix, in any units. 1e-6: the EM ends when 1e-12 of the
+    log-likelihood is left, whose root is the error of the parameters.
+    """
+    rng = np.random.default_rng(1)
+    n = 60
+    X = rng.multivariate_normal([1.0, 2.0], [[1.0, 0.7], [0.7, 2.0]], n)
+    X[40:, 1] = np.nan
+    x, y, both = X[:, 0], X[:40, 1], X[:40, 0]
+    slope = np.cov(both, y, ddof=0)[0, 1] / both.var()
+    mean = np.array([x.mean(), y.mean() + slope * (x.mean() - both.mean())])
+    variance = y.var() + slope**2 * (x.var() - both.var())
+    S = np.array([[x.var(), slope * x.var()], [slope * x.var(), variance]])
+    found = em_moments(X, None, 1, scale=scale, tol=1e-12)
+    np.testing.assert_allclose(found.model.mean, mean, atol=1e-6)
+    np.testing.assert_allclose(found.model.covariance, S, atol=2e-6)
+    np.testing.assert_allclose(found.covariance, S * n / (n - 1), atol=2e-6)
+
+
+@pytest.mark.parametrize(("n", "p", "q"), [(40, 7, 6), (60, 10, 2), (25, 60, 2)])
+def test_the_likelihood_rises_and_is_that_of_the_normal_distribution(n, p, q):
+    """Every iteration raises it, up to rounding, with exact eigenvectors and with those in a subspace."""
+    X = low_rank(n, p, min(q, 3), 2)
+    found = em_moments(X, None, q, tol=1e-10)
+    heights = found.log_likelihood
+    assert np.diff(heights).min() >= -1e-10 * abs(heights[-1])
+    units = found.model.scale
+    jacobian = np.log(units) @ (~found.missing).sum(axis=0)
+    direct = log_likelihood(X, found.model.mean, found.model.covariance)
+    assert heights[-1] - jacobian == pytest.approx(direct, rel=1e-10)
+
+
+def test_it_is_a_maximum():
+    """No small change of the mean, the loadings or the noise raises the likelihood.
+
+    A likelihood within 1e-9 a value of its maximum cannot rise by more.
+    """
+    X = low_rank(50, 6, 2, 3)
+    model = em_moments(X, None, 2, tol=1e-9).model
+    best = log_likelihood(X, model.mean, model.covariance)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        other = PpcaModel(
+            model.mean + 1e-3 * rng.standard_normal(6),
+            model.scale,
+            model.loadings + 1e-3 * rng.standard_normal((6, 2)),
+            model.sigma2 * (1 + 1e-3 * rng.standard_normal()),
+        )
+        assert log_likelihood(X, other.mean, other.covariance) <= best + 1e-9 * X.size
+
+
+def test_conditional_means_are_those_of_the_normal_distribution():
+    X = low_rank(30, 6, 2, 4)
+    found = em_moments(X, None, 2)
+    S, mean = found.model.covariance, found.model.mean
+    row = int(np.flatnonzero(found.missing.any(axis=1))[0])
+    m = found.missing[row]
+    expected = mean[m] + S[np.ix_(m, ~m)] @ np.linalg.solve(S[np.ix_(~m, ~m)], (X[row] - mean)[~m])
+    np.testing.assert_allclose(found.rows[row, m], expected, rtol=1e-10)
+    np.testing.assert_array_equal(found.rows[~found.missing], X[~found.missing])
+    np.testing.assert_array_equal(found.model.filled(X), found.rows)
+
+
+def test_the_covariance_keeps_the_variance_of_what_was_not_measured():
+    """S - cov(rows) is the sum of the conditional covariance matrices, worked out densely, over n - 1."""
+    X = low_rank(30, 6, 2, 5)
+    found = em_moments(X, None, 2)
+    S, added = found.model.covariance, np.zeros((6, 6))
+    for m in found.missing:
+        block = S[np.ix_(m, m)] - S[np.ix_(m, ~m)] @ np.linalg.solve(S[np.ix_(~m, ~m)], S[np.ix_(~m, m)])
+        added[np.ix_(m, m)] += block
+    np.testing.assert_allclose(found.covariance - np.cov(found.rows.T), added / 29, rtol=1e-8, atol=1e-10)
+
+
+def test_weights_count_rows():
+    X = low_rank(30, 6, 2, 6)
+    w = np.random.default_rng(0).integers(0, 3, 30)
+    weighted = em_moments(X, w.astype(float), 2)
+    repeated = em_moments(np.repeat(X, w, axis=0), None, 2)
+    np.testing.assert_allclose(weighted.covariance, repeated.covariance, rtol=1e-9)
+    np.testing.assert_allclose(np.repeat(weighted.rows, w, axis=0), repeated.rows, rtol=1e-9)
+
+
+def test_a_start_changes_the_way_and_not_the_end():
+    """From the model of other rows the same maximum is met, within the tolerance, in fewer iterations."""
+    X = low_rank(80, 8, 2, 7, share=0.3)
+    alone = em_moments(X[:60], None, 2, tol=1e-11)
+    begun = em_moments(X[:60], None, 2, tol=1e-11, start=alone.model)
+    assert begun.iterations < alone.iterations
+    np.testing.assert_allclose(begun.covariance, alone.covariance, rtol=1e-4, atol=1e-4)
+
+
+def singular_values(rows: np.ndarray, q: int) -> np.ndarray:
+    return np.linalg.svd(rows, compute_uv=False)[:q]
+
+
+def test_shrunk_scores_are_those_of_optimal_shrinkage_of_singular_values():
+    """Gavish and Donoho (2017), eq. 7, for singular values over sqrt(n) times the noise, from the SVD.
+
+    The number of rows is n - 1 where columns are centred. One direction lies above the bulk edge, one in it.
+    """
+    n, p = 30, 60
+    rng = np.random.default_rng(4)
+    X = 4.0 * rng.standard_normal((n, 1)) * rng.choice([-1.0, 1.0], p) / 3.0 + rng.standard_normal((n, p))
+    model = em_moments(X, None, 2).model
+    Z = model.standardised(X)
+    y = singular_values(Z, 2) / np.sqrt(n * model.sigma2)
+    beta = p / (n - 1)
+    edge = 1.0 + np.sqrt(beta)
+    assert y[0] > edge > y[1]
+    expected = np.sqrt((y[0] ** 2 - beta - 1.0) ** 2 - 4.0 * beta) / y[0] * np.sqrt(n * model.sigma2)
+    W = model.shrunk(n).loadings
+    T = Z @ W @ np.linalg.inv(W.T @ W + model.sigma2 * np.eye(2))
+    np.testing.assert_allclose(singular_values(T @ W.T, 2), [expected, 0.0], rtol=1e-10, atol=1e-10)
+
+
+def test_shrinking_is_nothing_with_many_rows():
+    model = em_moments(low_rank(60, 6, 2, 8), None, 2).model
+    np.testing.assert_allclose(model.shrunk(1e12).loadings, model.loadings, rtol=1e-9)
+
+
+def test_wide_rows_are_filled_with_less_error_than_by_the_means_of_the_model():
+    """Two weak components among 200 columns of 50 rows: directions are half noise."""
+    rng = np.random.default_rng(3)
+    V = np.zeros((200, 2))
+    V[:6, 0] = V[6:12, 1] = 1.0
+    errors_of = {"means": 0.0, "model": 0.0, "shrunk": 0.0}
+    for _ in range(5):
+        whole = rng.standard_normal((50, 2)) @ V.T + rng.standard_normal((50, 200))
+        gone = rng.random(whole.shape) < 0.1
+        X = np.where(gone, np.nan, whole)
+        model = em_moments(X, None, 2).model
+        filled = {"means": np.where(gone, np.nanmean(X, axis=0), X), "model": model.filled(X)}
+        filled["shrunk"] = model.shrunk(50).filled(X)
+        for name, rows in filled.items():
+            errors_of[name] += ((rows - whole)[gone] ** 2).mean()
+    assert errors_of["shrunk"] < errors_of["means"] < errors_of["model"]
+
+
+def test_data_of_exact_rank_are_filled_exactly():
+    """Without noise the missing values follow from the others; the noise ends at its least share, 1e-8."""
+    rng = np.random.default_rng(9)
+    whole = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 8))
+    X = np.where(rng.random(whole.shape) < 0.15, np.nan, whole)
+    found = em_moments(X, None, 2)
+    np.testing.assert_allclose(found.rows, whole, atol=1e-3)
+
+
+@pytest.mark.parametrize("p", [400, pytest.param(2000, marks=pytest.mark.slow)])
+def test_wide_data_run(p):
+    """As many patterns as rows, and systems of order k_em."""
+    X = low_rank(62, p, 3, 10, share=0.1)
+    found = em_moments(X, None, 3)
+    assert found.converged
+    assert (found.patterns, found.covariance.shape) == (62, (p, p))
+    assert np.diff(found.log_likelihood).min() >= 0
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "error", "words"),
+    [
+        ((slice(None), 1), np.nan, errors.MissingValuesError, "1 column without any value: 'b'"),
+        ((3, slice(None)), np.nan, errors.MissingValuesError, "1 row without any value: 'r3'"),
+        ((slice(None), 2), 7.0, errors.ConstantColumnError, "1 column do not vary: 'c'"),
+    ],
+)
+def test_what_cannot_be_estimated_is_named(where, value, error, words):
+    X = low_rank(20, 4, 1, 11)
+    X[where] = value
+    with pytest.raises(error, match=words):
+        em_moments(X, None, 1, names=pd.Index(list("abcd")), index=pd.Index([f"r{i}" for i in range(20)]))
+
+
+@pytest.mark.parametrize("k_em", [0, 4, 9])
+def test_a_rank_that_the_data_cannot_give_is_refused(k_em):
+    with pytest.raises(errors.OptionError, match=rf"k_em={k_em} .* at least 1 and at most 3"):
+        em_moments(low_rank(20, 4, 1, 12), None, k_em)
+
+
+def test_supplementary_rows_with_gaps_are_placed_as_transform_places_them():
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.standard_normal((40, 1)) + 0.5 * rng.standard_normal((40, 5))).add_prefix("v")
+    fit = sp.spca(X.mask(rng.random(X.shape) < 0.1), 1, card=3, na="em")
+    new = X.head(4).copy()
+    new.iloc[1, 0] = np.nan
+    with pytest.raises(errors.MissingValuesError, match="na='em'"):
+        fit.supplement(new)
+    for na in ("em", "drop"):
+        placed = fit.supplement(new, na=na)
+        pd.testing.assert_frame_equal(placed.rows, fit.transform(new, na=na))
+
+
+def test_one_column_is_refused_in_words_of_its_own():
+    """Nobody gave a rank."""
+    X = low_rank(20, 4, 1, 12)[:, :1]
+    X[3] = np.nan
+    with pytest.raises(errors.OptionError, match="two columns and three rows at least") as caught:
+        em_moments(X[~np.isnan(X[:, 0])], None, 1)
+    assert "k_em" not in str(caught.value)
+
+
+# --- What a fit says when the EM of its gaps has not converged ------------------------------------
+
+
+def gappy():
+    X = np.random.default_rng(0).standard_normal((40, 6)) @ np.diag([3.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+    X[::7, 2] = X[3::5, 0] = np.nan
+    return X
+
+
+@pytest.mark.filterwarnings("error")
+def test_steps_that_do_not_suffice_are_warned_of(monkeypatch):
+    monkeypatch.setitem(em_moments.__kwdefaults__, "max_iter", 2)
+    with pytest.warns(ConvergenceWarning, match="the EM stopped after 2 iterations, before it converged"):
+        sp.spca(gappy(), 2, 3, na="em")
+
+
+def test_steps_that_suffice_are_not():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = sp.spca(gappy(), 2, 3, na="em")
+    assert fit.status != "max_iter"
+
+
+# --- Available cases against pandas, and the nearest correlation matrix against statsmodels and Higham's ---
+# example.
+
+
+def frame(seed: int, n: int = 40, p: int = 5, share: float = 0.2) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) @ rng.standard_normal((p, p)) + 10
+    data = pd.DataFrame(X, columns=list("abcdefgh"[:p]))
+    return data.mask(rng.random(data.shape) < share)
+
+
+def test_correlations_and_variances_are_those_of_pandas():
+    data = frame(0)
+    found = pairwise_moments(data.to_numpy(), None)
+    sd = data.std().to_numpy()
+    np.testing.assert_allclose(found.covariance, data.corr() * sd * sd[:, None], rtol=1e-10)
+    np.testing.assert_allclose(found.mean, data.mean(), rtol=1e-12)
+    there = data.notna().to_numpy().astype(int)
+    assert found.fewest == (there.T @ there).min()
+    assert found.nearest.moved == 0.0
+
+
+def test_weights_count_rows_of_available_cases():
+    data, w = frame(1), np.random.default_rng(0).integers(0, 3, 40)
+    weighted = pairwise_moments(data.to_numpy(), w.astype(float))
+    repeated = pairwise_moments(np.repeat(data.to_numpy(), w, axis=0), None)
+    np.testing.assert_allclose(weighted.covariance, repeated.covariance, rtol=1e-10)
+
+
+def test_the_nearest_correlation_matrix_of_highams_example():
+    """Higham (2002), section 4: distance 0.5278 and off-diagonal 0.7607, 0.1573, to the digits printed
+    there."""
+    R = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
+    found = nearest_correlation(R)
+    assert found.moved == pytest.approx(0.5278, abs=5e-5)
+    assert found.correlation[0, 1] == pytest.approx(0.7607, abs=5e-5)
+    assert found.correlation[0, 2] == pytest.approx(0.1573, abs=5e-5)
+    assert found.smallest == pytest.approx(1 - np.sqrt(2))
+    assert np.linalg.eigvalsh(found.correlation)[0] >= -1e-8
+
+
+# statsmodels reaches its limit of iterations where the result is singular, and warns
+@pytest.mark.filterwarnings("ignore")
+def test_the_nearest_correlation_matrix_is_that_of_statsmodels():
+    data = frame(2, n=24, p=8, share=0.45)
+    R = data.corr().to_numpy()
+    found = nearest_correlation(R)
+    assert found.smallest < -0.01
+    np.testing.assert_allclose(found.correlation, corr_nearest(R), atol=1e-6)
+    assert found.moved == pytest.approx(np.linalg.norm(found.correlation - R))
+    assert found.largest == pytest.approx(np.abs(found.correlation - R).max())
+
+
+def optimality(R: np.ndarray, X: np.ndarray) -> float:
+    """Return by how much X fails the conditions for the nearest correlation matrix to R.
+
+    X is nearest exactly if it is positive semidefinite with a diagonal of ones, and S = X - R - Diag(y) is
+    positive semidefinite with X S = 0 for some y (Higham 2002, Theorem 2.4). The diagonal of X S gives y.
+    """
+    S = X - R - np.diag(np.einsum("ij,ji->i", X, X - R))
+    failures = [np.abs(X @ S).max(), np.abs(np.diag(X) - 1).max()]
+    return max(*failures, *(-np.linalg.eigvalsh(M)[0] for M in (X, S)))
+
+
+def test_the_nearest_correlation_matrix_meets_the_conditions_of_optimality():
+    factors, gaps = np.random.default_rng(0), np.random.default_rng(1)
+    rows = factors.normal(size=(60, 4)) @ factors.normal(size=(4, 120)) + factors.normal(size=(60, 120))
+    available = pd.DataFrame(rows).mask(gaps.random(rows.shape) < 0.2).corr().to_numpy()
+    signs = np.sign(np.random.default_rng(2).normal(size=(40, 40)))
+    signs = np.triu(signs, 1) + np.triu(signs, 1).T + np.eye(40)
+    uniform = np.random.default_rng(3).uniform(-1, 1, size=(50, 50))
+    uniform = np.triu(uniform, 1) + np.triu(uniform, 1).T + np.eye(50)
+    for R in (available, signs, uniform):
+        assert np.linalg.eigvalsh(R)[0] < -0.1
+        # Newton's method ends at a diagonal within 1e-10 of one, usually far closer
+        assert optimality(R, nearest_correlation(R).correlation) < 1e-9
+
+
+def test_the_nearest_correlation_matrix_of_equal_negative_correlations():
+    # by symmetry all correlations of the nearest matrix are equal, and -1 / (p - 1) is the least possible
+    p = 10
+    found = nearest_correlation(np.full((p, p), -0.8) + 1.8 * np.eye(p))
+    np.testing.assert_allclose(found.correlation[np.triu_indices(p, 1)], -1 / (p - 1), atol=1e-10)
+
+
+def test_the_nearest_correlation_matrix_takes_few_eigenvalue_decompositions(monkeypatch):
+    eigh, made = np.linalg.eigh, []
+
+    def counted(S):
+        made.append(len(S))
+        return eigh(S)
+
+    monkeypatch.setattr(np.linalg, "eigh", counted)
+    R = frame(5, n=80, p=8, share=0.0).to_numpy() @ np.random.default_rng(6).normal(size=(8, 150))
+    R += np.random.default_rng(7).normal(size=R.shape)
+    R = pd.DataFrame(R).mask(np.random.default_rng(8).random(R.shape) < 0.2).corr().to_numpy()
+    assert nearest_correlation(R).smallest < -0.1
+    # Newton's method converges quadratically; alternating projections need a hundred or more
+    assert len(made) <= 12
+
+
+def test_pairs_without_a_correlation_are_named():
+    data = frame(3)
+    data.loc[:19, "a"], data.loc[20:, "b"] = np.nan, np.nan
+    with pytest.raises(errors.MissingValuesError, match="'a', 'b' have none: fewer than two rows have both"):
+        pairwise_moments(data.to_numpy(), None, names=data.columns)
+    data = frame(4, share=0.0)
+    data.loc[:29, "a"], data.loc[30:, "b"] = np.nan, 1.0
+    with pytest.raises(errors.ConstantColumnError, match="does not vary in the rows that have both"):
+        pairwise_moments(data.to_numpy(), None, names=data.columns)
+
+
+# --- Numbers that stand for missing values are pointed out; ordinary large numbers are not --------
+
+N = 50
+RNG = np.random.default_rng(1)
+FRAME = pd.DataFrame(RNG.normal(size=(N, 3)), columns=list("abc"))
+
+
+def with_code(values, code, rows=(7,)):
+    values = np.array(values, dtype=float)
+    values[list(rows)] = code
+    return values
+
+
+CODED = {
+    "-99 among answers": (with_code(RNG.integers(1, 8, N), -99), "-99 in 'x', whose other values are 1 to 7"),
+    "99 among answers": (with_code(RNG.integers(1, 8, N), 99, (1, 2, 9)), "99 in 'x'"),
+    "999 among ages": (with_code(RNG.integers(18, 91, N), 999), "999 in 'x', whose other values are 19"),
+    "9999": (with_code(RNG.normal(0, 30, N), 9999), "9999 in 'x'"),
+    "-9999": (with_code(RNG.normal(0, 30, N), -9999), "-9999 in 'x'"),
+}
+ORDINARY = {
+    "99 among ages": with_code(RNG.integers(18, 91, N), 99),
+    "percent": with_code(RNG.integers(0, 100, N), 99),
+    "999 among hundreds": with_code(RNG.integers(100, 998, N), 999),
+    "cents": with_code(RNG.integers(0, 99, N), 99) / 100,
+    "another outlier": with_code(RNG.integers(1, 8, N), 998),
+    "only codes": np.where(np.arange(N) % 2, 99.0, 999.0),
+}
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_a_code_is_named_with_its_column_in_one_line(name):
+    values, words = CODED[name]
+    with pytest.warns(DataWarning, match="Do these numbers stand for missing values") as caught:
+        sp.spca(FRAME.assign(x=values), 1, 2, scale=True)
+    assert len(caught) == 1
+    assert words in str(caught[0].message)
+    assert "\n" not in str(caught[0].message)
+    assert caught[0].filename == __file__
+    with pytest.warns(DataWarning, match="stand for missing"):
+        sp.spca(FRAME.assign(x=values), 1, 2, formula="~ a + b + x", scale=True)
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_numbers_are_not(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sp.spca(FRAME.assign(x=ORDINARY[name]), 1, 2, scale=True)
+
+
+def test_both_codes_of_a_column_and_missing_values_beside_them():
+    values = with_code(with_code(with_code(RNG.integers(1, 8, N), -99, [3]), 999, [4]), np.nan, [5])
+    with pytest.warns(DataWarning) as caught:
+        fit = sp.spca(FRAME.assign(x=values), 1, 2, na="em", scale=True)
+    text = next(str(one.message) for one in caught if "stand for" in str(one.message))
+    assert "-99 in 'x'" in text
+    assert "999 in 'x'" in text
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        fit.refit(card=1)  # has been reported

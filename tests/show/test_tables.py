@@ -1,0 +1,497 @@
+"""Tables of loadings and variance, also beside dense PCA, as text, and in great_tables."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import spcastat as sp
+from spcastat.errors import NoRowsError, OptionError, ShapeError
+from spcastat.labels import short_names
+from spcastat.show import plain_text
+from spcastat.show.fit_tables import HIDDEN, MANY, Arrangement, loadings_table, variance_table
+from spcastat.show.grid import Document, Row, Table, alike, display_width
+from spcastat.show.renderings import render
+
+# --- loadings -------------------------------------------------------------------------------------
+
+
+def grid(table) -> dict[str, tuple[str, ...]]:
+    return {row.label: row.cells for row in table.rows}
+
+
+def test_cells_and_notes(loadings):
+    table = loadings_table(loadings)
+    assert table.headings == ("PC1", "PC2")
+    assert grid(table) == {
+        "height": ("0.800", ""),
+        "weight": ("-0.600", ""),
+        "age": ("", "1.000"),
+        "income": ("<.001", "-<.001"),
+    }
+    assert table.notes == (
+        "A blank is exactly zero.",
+        "Zero in all components (1 of 5 variables): shoe size.",
+    )
+
+
+def test_contributions(loadings):
+    cells = grid(loadings_table(loadings, contributions=True))
+    assert cells["height"] == ("64.0", "")
+    assert cells["weight"] == ("36.0", "")
+    assert cells["income"] == ("<.1", "<.1")
+
+
+def test_cutoff_hides_but_never_blanks(loadings):
+    table = loadings_table(loadings, Arrangement(cut=0.7))
+    assert grid(table)["weight"] == (HIDDEN, "")
+    assert grid(table)["income"] == (HIDDEN, HIDDEN)
+    assert '"." stands for 3 nonzero loadings below 0.7 in absolute value.' in table.notes
+
+
+def test_sort_by_component_then_size(loadings):
+    assert [row.label for row in loadings_table(loadings, Arrangement(sort=True)).rows] == [
+        "height",
+        "weight",
+        "income",
+        "age",
+    ]
+
+
+@given(
+    values=arrays(float, (4, 3), elements=st.one_of(st.just(0.0), st.floats(-1, 1))),
+    digits=st.integers(1, 6),
+    cutoff=st.floats(0, 1),
+    contributions=st.booleans(),
+)
+def test_blank_means_exactly_zero(values, digits, cutoff, contributions):
+    table = loadings_table(
+        pd.DataFrame(values), digits=digits, arrangement=Arrangement(cut=cutoff), contributions=contributions
+    )
+    shown = values[(values != 0).any(axis=1)]
+    assert len(table.rows) == len(shown)
+    for row, line in zip(table.rows, shown, strict=True):
+        for cell, value in zip(row.cells, line, strict=True):
+            assert (cell == "") == (value == 0)
+            assert cell == "" or cell == HIDDEN or cell.strip("-0.")
+            if cell not in ("", HIDDEN) and not contributions:
+                assert (cell[0] == "-") == (value < 0)
+
+
+def test_nothing_loaded():
+    table = loadings_table(pd.DataFrame(np.zeros((3, 2))))
+    assert table.rows == ()
+    assert table.notes == ("Zero in all components (3 of 3 variables): 0, 1, 2.",)
+
+
+def test_truncation_keeps_every_component(make_loadings):
+    loadings = make_loadings(500, 2, nonzero=200)
+    loadings["PC2"] *= 1e-3
+    table = loadings_table(loadings, Arrangement(sort=False, max_rows=10))
+    assert len(table.rows) == 10
+    first = loadings["PC1"].abs().nlargest(4).index
+    second = loadings["PC2"].abs().nlargest(4).index
+    assert {*first, *second} <= set(grid(table))
+    loaded = int((loadings != 0).any(axis=1).sum())
+    assert any(note.startswith(f"10 of {loaded} variables with a loading are shown") for note in table.notes)
+    order = [loadings.index.get_loc(row.label) for row in table.rows]
+    assert order == sorted(order)
+
+
+def test_names_of_any_type():
+    index = pd.Index([("a", 1), 7, None, "two\nlines", "\x1b[31mred", "", "x" * 40], dtype=object)
+    table = loadings_table(pd.DataFrame(np.ones((7, 1)), index=index, columns=[0]))
+    labels = [row.label for row in table.rows]
+    assert labels == ["(a, 1)", "7", "None", "two lines", "\\x1b[31mred", "''", "x" * 40]
+    assert table.headings == ("0",)
+
+
+def test_names_that_differ_in_the_middle_stay_apart():
+    names = ["expression_of_gene_A_in_tissue_one", "expression_of_gene_B_in_tissue_one", "short"]
+    labels = short_names(names)
+    assert len(set(labels)) == 3
+    assert max(map(len, labels)) <= 24
+    assert labels[0].endswith(" #1")
+    assert labels[1].endswith(" #2")
+
+
+def test_not_a_number_is_shown():
+    assert grid(loadings_table(pd.DataFrame({"PC1": [np.nan, np.inf]}, index=["a", "b"]))) == {
+        "a": ("NA",),
+        "b": ("Inf",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("made", "options"),
+    [
+        (loadings_table, {"digits": 0}),
+        (loadings_table, {"digits": 2.5}),
+        (Arrangement, {"cut": -0.1}),
+        (Arrangement, {"cut": np.nan}),
+        (Arrangement, {"max_rows": 0}),
+        (Arrangement, {"sort": "yes"}),
+    ],
+)
+def test_bad_options(loadings, made, options):
+    with pytest.raises(OptionError, match=next(iter(options))):
+        made(*[loadings] * (made is loadings_table), **options)
+
+
+def test_more_than_25_variables_are_sorted_unless_the_call_says_otherwise(make_loadings):
+    few, many = make_loadings(25, 2, nonzero=20), make_loadings(60, 3, nonzero=20)
+    names = [row.label for row in loadings_table(few).rows]
+    assert names == [name for name in few.index if few.loc[name].any()]
+    size = many.abs()
+    block, largest = size.to_numpy().argmax(axis=1), size.max(axis=1)
+    expected = [
+        many.index[i]
+        for c in range(3)
+        for i in np.argsort(-largest.to_numpy(), kind="stable")
+        if block[i] == c and largest.iloc[i] > 0
+    ]
+    assert [row.label for row in loadings_table(many).rows] == expected
+    kept = [row.label for row in loadings_table(many, Arrangement(sort=False)).rows]
+    assert kept == [name for name in many.index if many.loc[name].any()]
+
+
+def test_groups_stand_together_under_their_names(loadings):
+    table = loadings_table(loadings, Arrangement(groups={"age": "life", "height": "body", "weight": "body"}))
+    assert [(row.group, row.label) for row in table.rows] == [
+        ("body", "height"),
+        ("body", "weight"),
+        ("life", "age"),
+        ("no group", "income"),
+    ]
+
+
+def test_what_is_zero_everywhere_is_counted_where_its_names_are_many(make_loadings):
+    *_, note = loadings_table(make_loadings(500, 2)).notes
+    assert note == "494 of 500 variables are zero in all components."
+
+
+def test_further_columns_stand_last_also_below_intervals(loadings):
+    columns = pd.DataFrame({"communality": [0.1, 0.2, 0.3, 0.4, 0.5]}, index=loadings.index)
+    table = loadings_table(loadings, columns=columns, intervals=(loadings - 1, loadings + 1))
+    assert table.headings == ("PC1", "PC2", "communality")
+    assert [row.cells[2] for row in table.rows[:4]] == ["0.10", "", "0.20", ""]
+
+
+def test_not_a_frame():
+    with pytest.raises(ShapeError, match="loadings of type ndarray were given; give a frame"):
+        loadings_table(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ({"dense": 2}, "dense loadings of type int"),
+        ({"dense": pd.DataFrame(np.ones((2, 2)))}, "dense of shape"),
+        ({"intervals": 0.5}, "intervals of type float"),
+        ({"intervals": (pd.DataFrame(np.ones((2, 2))),) * 2}, "intervals of shape"),
+        ({"stars": pd.DataFrame(np.ones((4, 2)))}, "stars of something else"),
+        ({"stars": pd.DataFrame([["*", ""]])}, "stars of shape"),
+    ],
+)
+def test_what_stands_beside_has_the_shape_of_the_loadings(loadings, beside, message):
+    with pytest.raises(ShapeError, match=message):
+        loadings_table(loadings, **beside)
+
+
+# --- variance -------------------------------------------------------------------------------------
+
+
+def test_rows(make_variance):
+    table = variance_table(make_variance(2))
+    assert table.headings == ("PC1", "PC2")
+    assert [(row.label, row.cells) for row in table.rows] == [
+        ("Nonzeros", ("2", "1")),
+        ("Variance of scores", ("4.400", "2.200")),
+        ("Adjusted variance", ("4.000", "2.000")),
+        ("Adjusted, % of total", ("40.00", "20.00")),
+        ("adjusted", ("40.00", "60.00")),
+        ("PEV", ("41.00", "61.00")),
+        ("least squares", ("42.00", "62.00")),
+        ("PCA (dense)", ("43.00", "63.00")),
+    ]
+    assert [row.group for row in table.rows] == [""] * 4 + ["Cumulative % of total variance"] * 4
+
+
+@pytest.mark.parametrize(
+    ("unit", "cells"),
+    [(1e-9, ("4.400e-09", "2.200e-09")), (1e3, ("4400", "2200")), (1e9, ("4.400e+09", "2.200e+09"))],
+)
+def test_any_unit(unit, cells, make_variance):
+    assert variance_table(make_variance(2, unit)).rows[1].cells == cells
+
+
+def test_alike():
+    assert alike([12.345, 0.0001, 0.0, float("nan")]) == ("12.35", "<.01", "0.00", "NA")
+    assert alike([0.0, 0.0]) == ("0.000", "0.000")
+
+
+def test_the_table_has_the_columns_that_are_there(make_variance):
+    less = make_variance(2).drop(columns="cumulative PEV")
+    labels = [row.label for row in variance_table(less).rows]
+    assert labels[4:] == ["adjusted", "least squares", "PCA (dense)"]
+
+
+def test_a_column_that_is_not_known_is_named(make_variance):
+    with pytest.raises(ShapeError, match="with the columns 'other'"):
+        variance_table(make_variance(2).assign(other=1.0))
+
+
+def test_correlation_of_scores(make_variance):
+    table = variance_table(make_variance(2), pd.Series([0.5, float("nan")]))
+    assert table.rows[-1].label == "Largest score |r|"
+    assert table.rows[-1].cells == ("0.50", "NA")
+
+
+def test_many_components_stand_upright(make_variance):
+    wide = variance_table(make_variance(8))
+    upright = variance_table(make_variance(MANY), pd.Series(range(MANY)))
+    assert [row.label for row in upright.rows] == [f"PC{j + 1}" for j in range(MANY)]
+    assert upright.rows[0].cells[0] == "9"
+    assert upright.rows[1].cells[2:8] == wide.columns(1, 2).rows[2].cells + tuple(
+        row.cells[1] for row in wide.rows[3:]
+    )
+    assert "least squares (LS)" in upright.notes[0]
+
+
+# --- Dense PCA beside the loadings, intervals below them, stars behind them -----------------------
+
+
+@pytest.fixture(scope="module")
+def fit():
+    found = sp.spca(sp.datasets.pitprops_sample(), k=3, card=4, method="greedy")
+    found.bootstrap(20, rng=0)
+    found.test_loadings(39, rng=0)
+    return found
+
+
+def lines_of(text: str) -> dict[str, list[str]]:
+    """The lines of the first table, by their labels; what follows a label without one belongs to it."""
+    rows = text.split("\n\n")[1].splitlines()[2:]
+    return {row.split()[0]: row.split()[1:] for row in rows if not row.startswith(" ")}
+
+
+def test_dense_loadings_are_eigenvectors_with_the_signs_of_the_sparse(fit):
+    summary = fit.summary(dense=True, digits=4)
+    S = np.cov(sp.datasets.pitprops_sample().to_numpy(), rowvar=False)
+    vectors = np.linalg.eigh(S)[1][:, ::-1][:, :3]
+    dense = summary.frames["dense"]
+    assert list(dense.columns) == ["PCA 1", "PCA 2", "PCA 3"]
+    products = (dense.to_numpy() * vectors).sum(axis=0)
+    np.testing.assert_allclose(np.abs(products), 1.0, atol=1e-10)  # two eigensolvers, to rounding
+    assert ((dense.to_numpy() * fit.loadings.to_numpy()).sum(axis=0) >= 0).all()
+    text = str(summary)
+    assert max(map(len, text.splitlines())) <= 80
+    head = next(line for line in text.splitlines() if line.startswith("Loadings"))
+    assert head.split() == ["Loadings", "PC1", "PCA", "1", "PC2", "PCA", "2", "PC3", "PCA", "3"]
+    rows = lines_of(text)
+    assert set(rows) == set(fit.loadings.index)  # every variable has a dense loading
+    for name, row in rows.items():
+        loadings = [f"{v:.4f}" for v in fit.loadings.loc[name] if v]
+        both = [*loadings, *(f"{v:.4f}" for v in dense.loc[name])]
+        assert sorted(row) == sorted(both)
+
+
+def test_pairs_of_sparse_and_dense_stay_in_one_panel():
+    wide = sp.spca_cov(sp.datasets.load_pitprops(), 6, 3, method="greedy")
+    heads = [line for line in str(wide.summary(dense=True)).splitlines() if line.startswith("Loadings")]
+    for head in heads:
+        names = head.replace("PCA ", "PCA").split()[1:]
+        assert [name[3:] for name in names[1::2]] == [name[2:] for name in names[::2]]
+    assert len(heads) > 1
+
+
+def test_intervals_stand_below_the_loadings(fit):
+    text = str(fit.summary(conf_int=True, level=0.9))
+    assert max(map(len, text.splitlines())) <= 80
+    frame = fit.resampled["bootstrap"].conf_int(0.9)
+    for row in frame[frame["estimate"] != 0].itertuples():
+        assert f"[{row.lower:.3f}, {row.upper:.3f}]" in text
+    words = "In brackets: 90 % bootstrap intervals, variables selected again in each draw (20 draws)."
+    assert words in " ".join(text.split())
+    assert "How sure" in text  # the shares of draws that select
+    assert "lower" not in text.partition("How sure")[2].splitlines()[0]
+    meaning = "unless 95 % of the draws give the loading the sign that it has in the fit"
+    assert " ".join(text.split()).count(meaning) == 1
+    assert text.count("An interval shows how far") == 1
+
+
+def test_stars_are_those_of_q_values(fit):
+    tests = fit.resampled["test_loadings"].q_values
+    rows = lines_of(str(fit.summary(stars=True)))
+    for name, cells in rows.items():
+        loaded = fit.loadings.columns[fit.loadings.loc[name] != 0]
+        for component, cell in zip(loaded, cells, strict=True):
+            q = tests.loc[name, component]
+            assert cell.count("*") == (q <= 0.05) + (q <= 0.01) + (q <= 0.001)
+    text = " ".join(str(fit.summary(stars=True)).split())
+    meaning = "* q <= .05, ** q <= .01, *** q <= .001: false discovery rates (Benjamini and Hochberg)"
+    assert f"{meaning} of 39 permutations." in text
+
+
+def test_digits_hold_for_all_that_stands_there(fit):
+    text = fit.summary(digits=2, conf_int=True, stars=True, dense=True).as_text(decimal=",")
+    table = text.split("\n\n")[1]
+    assert "0," in table
+    assert "0.5" not in table
+    numbers = re.findall(r"-?\d+,(\d+)", table)
+    assert {len(decimals) for decimals in numbers} == {2}
+
+
+def test_what_was_not_resampled_is_refused():
+    fit = sp.spca_cov(sp.datasets.load_pitprops(), 2, 4, method="greedy")
+    with pytest.raises(OptionError, match=r"conf_int=True was given, .* call fit.bootstrap\(\) first"):
+        fit.summary(conf_int=True)
+    with pytest.raises(OptionError, match=r"stars=True was given, .* call fit.test_loadings\(\) first"):
+        fit.summary(stars=True)
+    with pytest.raises(OptionError, match="dense='yes' was given; it must be True or False"):
+        fit.summary(dense="yes")
+    with pytest.raises(OptionError, match="digits=11"):
+        fit.summary(digits=11)
+
+
+def test_a_fit_from_a_file_has_no_dense_loadings(fit, tmp_path):
+    fit.save(tmp_path / "fit.spca")
+    with pytest.raises(NoRowsError, match=r"dense PCA need the data, .* fit again: spca\("):
+        sp.load(tmp_path / "fit.spca").summary(dense=True)
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+WHOLE = """\
+A title
+data    ten rows
+method  block coordinate descent
+
+Loadings                 PC1     PC2
+------------------------------------
+height                 0.800
+weight                -0.600
+age                            1.000
+income                 <.001  -<.001
+
+Variance                 PC1     PC2
+------------------------------------
+Nonzeros                   2       1
+Variance of scores     4.400   2.200
+Adjusted variance      4.000   2.000
+Adjusted, % of total   40.00   20.00
+Cumulative % of total variance
+  adjusted             40.00   60.00
+  PEV                  41.00   61.00
+  least squares        42.00   62.00
+  PCA (dense)          43.00   63.00
+
+A blank is exactly zero.
+Zero in all components (1 of 5 variables): shoe size.
+The end."""
+
+
+def both(loadings, variance) -> Document:
+    return Document("A title", tables=(loadings_table(loadings), variance_table(variance)))
+
+
+def test_whole_document(loadings, make_variance):
+    document = Document(
+        "A title",
+        (("data", "ten rows"), ("method", "block coordinate descent")),
+        (loadings_table(loadings), variance_table(make_variance(2))),
+        ("The end.",),
+    )
+    assert render(document) == WHOLE
+
+
+@pytest.mark.parametrize("k", range(1, 7))
+@pytest.mark.parametrize("unit", [1.0, 1e-12, 31415.9])
+def test_no_line_is_wider_than_asked(k, unit, make_loadings, make_variance):
+    loadings = -make_loadings(9, k).abs()
+    loadings.index = [f"a very long name of a variable, number {i}" for i in range(9)]
+    document = Document(
+        "title " * 30,
+        (("data", "word " * 40), ("a label that is long", "w" * 200)),
+        (loadings_table(loadings), variance_table(make_variance(k, unit))),
+        ("note " * 40,),
+    )
+    for width in (40, 80):
+        assert max(map(len, render(document, width=width).splitlines())) <= width
+
+
+def test_six_components_fit_one_panel(make_loadings, make_variance):
+    lines = render(both(make_loadings(9, 6).rename("{}_23456789012345678901234".format), make_variance(6)))
+    assert lines.count("Loadings") == 1
+
+
+def test_eight_components_come_in_panels_that_line_up(make_loadings, make_variance):
+    loadings = make_loadings(9, 8).rename("{}_23456789012345678901234".format)
+    lines = render(both(loadings, make_variance(8))).splitlines()
+    assert max(map(len, lines)) <= 80
+    heads = [line for line in lines if line.startswith(("Loadings", "Variance  "))]
+    assert [head.split()[0] for head in heads] == ["Loadings", "Variance"] * 2
+    for upper, lower in zip(heads[::2], heads[1::2], strict=True):
+        assert upper[9:] == lower[9:]
+    assert " ".join(head[9:] for head in heads[::2]).split() == [f"PC{j + 1}" for j in range(8)]
+
+
+def test_twenty_components_have_short_panels_and_one_table_of_variance(make_loadings, make_variance):
+    loadings = make_loadings(200, 20)
+    lines = render(both(loadings, make_variance(20))).splitlines()
+    assert max(map(len, lines)) <= 80
+    heads = [line for line in lines if line.startswith(("Loadings", "Variance  "))]
+    assert [head.split()[0] for head in heads] == ["Loadings"] * 3 + ["Variance"]
+    assert sum(line.startswith("PC20 ") for line in lines) == 1
+    # no row of a panel is blank: every variable stands only where it has a loading
+    names = {*loadings.index}
+    assert not [line for line in lines if line.strip() in names]
+
+
+def test_only_ascii_of_its_own(make_loadings, make_variance):
+    loadings = make_loadings(3, 2).rename({"x1": "n" * 50})
+    assert render(both(loadings, make_variance(2))).isascii()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_names_are_kept_where_the_console_has_them(encoding, make_variance):
+    loadings = pd.DataFrame({"PC1": [0.6, 0.6, 0.5]}, index=["Größe", "β", "身長"])
+    printed = plain_text.render(both(loadings, make_variance(1)), encoding=encoding)
+    printed.encode(encoding)
+    assert ("Größe" in printed) == (encoding != "ascii")
+    assert ("β" in printed) == (encoding == "utf-8")
+    rows = printed.splitlines()[4:7]
+    assert len({display_width(row) for row in rows}) == 1
+
+
+def test_rules_alignment_and_long_titles():
+    rows = (Row("a", ("x", "1")), Row("b", ("yy", "22"), rule=True))
+    table = Table("A title longer than the labels", ("left", "right"), rows, align="lr")
+    assert render(Document("", tables=(table,))).splitlines() == [
+        "A title longer than the labels",
+        "   left  right",
+        "--------------",
+        "a  x         1",
+        "--------------",
+        "b  yy       22",
+    ]
+
+
+def test_a_table_is_checked():
+    with pytest.raises(ShapeError, match="'a' of the table 't' has 2 cells; it must have 1"):
+        Table("t", ("one",), (Row("a", ("1", "2")),))
+    with pytest.raises(ShapeError, match="align='x'"):
+        Table("t", ("one",), (), align="x")
+
+
+def test_unknown_kind_and_width():
+    with pytest.raises(OptionError, match="Did you mean 'latex'"):
+        render(Document("t"), "latx")
+    with pytest.raises(OptionError, match="width=20"):
+        render(Document("t"), width=20)

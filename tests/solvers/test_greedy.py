@@ -1,0 +1,584 @@
+"""Greedy supports, the search for the best support, its dual bound, and loadings on given supports."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.optimize
+import scipy.sparse
+from scipy.linalg import sqrtm
+
+import spcastat as sp
+from spcastat.errors import CardinalityError
+from spcastat.linalg.deflation import Removed, deflate
+from spcastat.linalg.eigenvectors import EPS, below
+from spcastat.linalg.operators import DenseRows, Gram
+from spcastat.solvers.greedy import REACHED, Growth, without_each
+from spcastat.solvers.optimality import _short, proves, variance_bound
+from spcastat.solvers.support_search import best_support, improve_support
+from spcastat.solvers.thresholding import explained, fitted
+
+# --- Greedy supports and their certificates, growth by steps under control, and elimination -------
+
+METHODS = ("pathspca", "gspca")
+
+
+def covariance(p: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.cov(rng.standard_normal((3 * p, p)) @ rng.standard_normal((p, p)), rowvar=False)
+
+
+def best_variance(S: np.ndarray, card: int) -> float:
+    """The largest variance that `card` nonzeros can have, by enumeration."""
+    supports = itertools.combinations(range(len(S)), card)
+    return max(float(np.linalg.eigvalsh(S[np.ix_(J, J)])[-1]) for J in supports)
+
+
+@pytest.mark.parametrize(
+    ("card", "printed"),
+    [([8, 5, 6, 2, 3, 2], 83.35), ([7, 4, 4, 1, 1, 1], 80.11), ([7, 2, 3, 1, 1, 1], 80.13)],
+)
+def test_pathspca_is_exactly_as_published(pitprops, card, printed):
+    """Zhao et al. (2015), Table 3, to the digits printed."""
+    fit = sp.spca_cov(pitprops, 6, card, method="pathspca")
+    assert round(100 * fit.measure("pev"), 2) == printed
+    assert list(fit.card) == card
+
+
+def test_gspca_extracts_every_component_at_least_as_well(pitprops):
+    """At 7-2-3-1-1-1 every component is exact, which gives 76.98 % under any deflation."""
+    fit = sp.spca_cov(pitprops, 6, [7, 2, 3, 1, 1, 1], method="gspca")
+    assert round(100 * fit.measure("pev"), 2) == 76.98
+    S = pitprops.to_numpy()
+    for card in range(1, 13):
+        greedy = sp.spca_cov(S, 1, card, method="gspca").details["variance"].iloc[0]
+        path = sp.spca_cov(S, 1, card, method="pathspca").details["variance"].iloc[0]
+        assert path <= greedy + 1e-10
+        assert greedy <= best_variance(S, card) + 1e-10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bound_holds_and_a_certificate_is_true(seed):
+    S = covariance(9, seed)
+    certified = 0
+    for card in range(1, 9):
+        best = best_variance(S, card)
+        details = sp.spca_cov(S, 1, card, method="pathspca").details.iloc[0]
+        assert details["variance bound"] >= best * (1 - 1e-9)
+        if details["optimal"]:
+            assert details["variance"] == pytest.approx(best, rel=2e-6)
+            certified += 1
+        for j in range(9):  # from any direction, not only from a good one
+            assert variance_bound(Gram(S), np.eye(9)[j], card, 0.0) >= best * (1 - 1e-9)
+    assert certified
+
+
+def test_a_planted_component_is_certified():
+    """A clear block: the certificate is met, on deflated data too, and on wide data by Lanczos."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((2000, 40))
+    X[:, :4] += 4 * rng.standard_normal((2000, 1))
+    X[:, 10:13] += 3 * rng.standard_normal((2000, 1))
+    fit = sp.spca(X, 2, [4, 3], method="pathspca")
+    assert fit.details["optimal"].all()
+    assert [tuple(np.flatnonzero(column)) for column in fit.loadings.to_numpy().T] == [
+        (0, 1, 2, 3),
+        (10, 11, 12),
+    ]
+    plain = sp.spca(X, 2, [4, 3], method="pathspca", certify=False)
+    assert list(plain.details) == ["variance", "card hit"]
+    pd.testing.assert_frame_equal(plain.loadings, fit.loadings)
+
+
+def test_bounds_by_lanczos_and_by_lapack_agree():
+    S = covariance(30, 5)
+    wide = np.zeros((501, 501))  # variables without variance change no bound
+    wide[:30, :30] = S
+    v = np.linalg.eigh(S)[1][:, -1]
+    dense = variance_bound(Gram(S), v, 6, 0.0)
+    assert variance_bound(Gram(wide), np.pad(v, (0, 471)), 6, 0.0) == pytest.approx(dense, rel=1e-9)
+
+
+def test_no_certificate_where_deflation_leaves_no_covariance(pitprops):
+    fit = sp.spca_cov(pitprops, 3, 4, method="pathspca", deflation="hotelling")
+    assert list(fit.details) == ["variance", "card hit"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_eigenvalues_without_each_variable(seed):
+    S = covariance(8, seed)
+    if seed == 2:  # a repeated largest eigenvalue, and a variable that no leading eigenvector has
+        S = np.diag([3.0, 3.0, 2.0, 1.0])
+    values, vectors = np.linalg.eigh(S)
+    found = without_each(values[::-1], vectors[:, ::-1])
+    for j in range(len(S)):
+        rest = np.delete(np.delete(S, j, axis=0), j, axis=1)
+        assert found[j] == pytest.approx(np.linalg.eigvalsh(rest)[-1], rel=1e-12)
+
+
+def test_backward_elimination_finds_what_forward_selection_misses():
+    """The first variable misleads: it has the largest variance, and nothing goes with it."""
+    S = np.diag([1.2, 1.0, 1.0, 1.0, 1.0])
+    S[1:4, 1:4] = 0.8 + 0.2 * np.eye(3)
+    both = sp.spca_cov(S, 1, 3, method="gspca")
+    forward = sp.spca_cov(S, 1, 3, method="gspca", backward=False)
+    assert both.details["search"].iloc[0] == "backward"
+    assert both.details["variance"].iloc[0] == pytest.approx(best_variance(S, 3))
+    assert forward.details["variance"].iloc[0] < both.details["variance"].iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "n", "p"),
+    [
+        ({"method": "pathspca"}, 60, 25),
+        ({"method": "gspca"}, 60, 25),
+        ({"method": "pathspca", "certify": False}, 30, 410),
+        ({"method": "gspca"}, 30, 410),
+    ],
+)
+def test_dense_sparse_and_covariance_agree(call, n, p):
+    rng = np.random.default_rng(8)
+    X = np.where(rng.random((n, p)) < 0.4, rng.standard_normal((n, p)), 0.0)
+    dense = sp.spca(X, 2, 5, **call)
+    sparse = sp.spca(scipy.sparse.csr_array(X), 2, 5, **call)
+    gram = sp.spca_cov(np.cov(X.T), 2, 5, **call)
+    if "certify" not in call and call["method"] == "pathspca":
+        bounds = [fit.details["variance bound"].to_numpy() for fit in (dense, sparse, gram)]
+        np.testing.assert_allclose(bounds[1:], np.broadcast_to(bounds[0], (2, 2)), rtol=1e-6)
+    np.testing.assert_allclose(sparse.loadings, dense.loadings, atol=1e-8)
+    np.testing.assert_allclose(gram.loadings.to_numpy(), dense.loadings.to_numpy(), atol=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_full_cardinality_is_pca(method):
+    S = covariance(10, 9)
+    fit, pca = sp.spca_cov(S, 3, 10, method=method), sp.spca_cov(S, 3, method="pca")
+    np.testing.assert_allclose(fit.loadings, pca.loadings, atol=1e-8)
+    assert fit.status == "exact"
+
+
+def test_nine_tenths_of_what_pca_explains_are_kept_unless_more_or_less_is_asked_for(pitprops):
+    fit = sp.spca_cov(pitprops, 3, method="controlled")
+    same = sp.spca_cov(pitprops, 3, method="controlled", variance=0.9)
+    pd.testing.assert_frame_equal(fit.loadings, same.loadings)
+    kept = fit.variance["cumulative adjusted"] / fit.variance["cumulative PCA"]
+    assert (kept >= 0.9 - 1e-9).all()
+    assert fit.card.sum() < sp.spca_cov(pitprops, 3, method="controlled", variance=0.95).card.sum()
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def step_by_step(S, k, variance, c, exact):
+    """Number of nonzeros of each component when the variance is looked at after every step."""
+    view = Gram(S)
+    eigenvalues = np.linalg.eigvalsh(S)[::-1]
+    explained, sizes, before = 0.0, [], np.zeros((len(S), 0))
+    for i in range(k):
+        goal = (variance - REACHED) * eigenvalues[: i + 1].sum() - explained
+        growth = Growth(view, exact)
+        while True:
+            growth.add(c)
+            value, v = growth.leading()
+            if value >= goal or growth.support.size == len(S):
+                break
+        sizes.append(int(np.count_nonzero(v)))
+        explained += float(v @ view.dot(v))
+        view = deflate(view, Removed(v, v, before), "schur")
+        before = np.column_stack([before, v])
+    return sizes
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("c", [1, 2, 5])
+@pytest.mark.parametrize("variance", [0.5, 0.8, 0.97])
+def test_no_step_more_than_when_every_step_is_looked_at(variance, c, exact):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((200, 6)) @ rng.standard_normal((6, 60)) + 2.0 * rng.standard_normal(
+            (200, 60)
+        )
+        S = np.cov(X.T)
+        fit = sp.spca_cov(S, k=2, variance=variance, c=c, exact=exact, method="controlled")
+        assert fit.card.tolist() == step_by_step(S, 2, variance, c, exact)
+
+
+# --- elimination ----------------------------------------------------------------------------------
+
+
+PITPROPS = sp.datasets.load_pitprops()
+
+
+def eliminated(S, card):
+    """The support and loadings that repeated calls of NumPy's eigh lead to."""
+    kept = list(range(len(S)))
+    while True:
+        v = np.linalg.eigh(S[np.ix_(kept, kept)])[1][:, -1]
+        if len(kept) == card:
+            return kept, v
+        kept.pop(int(np.argmin(np.abs(v))))
+
+
+def test_components_are_those_of_repeated_eigenvectors_on_what_projection_left():
+    S = PITPROPS.to_numpy()
+    cards = [7, 4, 4, 1, 1, 1]
+    V = sp.spca_cov(PITPROPS, 6, cards, method="iterative-elimination").loadings.to_numpy()
+    for card, found in zip(cards, V.T, strict=True):
+        kept, v = eliminated(S, card)
+        assert np.flatnonzero(found).tolist() == kept
+        np.testing.assert_allclose(np.abs(found[kept]), np.abs(v), atol=1e-9)
+        away = np.eye(13) - np.outer(found, found)
+        S = away @ S @ away
+
+
+@pytest.mark.parametrize("card", [1, 5, 20])
+def test_few_rows_and_many_variables(card):
+    X = np.random.default_rng(card).standard_normal((25, 60)) * np.linspace(2, 1, 60)
+    v = sp.spca(X, 1, card, method="iterative-elimination").loadings.to_numpy()[:, 0]
+    kept, _ = eliminated(np.cov(X, rowvar=False), card)
+    assert np.flatnonzero(v).tolist() == kept
+
+
+@pytest.mark.parametrize("n", [80, 400])  # few rows: eigenvectors come from those of XX'
+def test_more_variables_than_are_decomposed_whole(n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 503))
+    X[:, 100:110] += 3 * rng.standard_normal((n, 1))
+    v = sp.spca(X, 1, 497, method="iterative-elimination").loadings.to_numpy()[:, 0]
+    assert np.flatnonzero(v).tolist() == eliminated(np.cov(X, rowvar=False), 497)[0]
+
+
+def test_it_is_not_cutting_small_loadings_off():
+    for card in (4, 5, 6):
+        adjusted = {
+            method: sp.spca_cov(PITPROPS, 6, card, method=method).measure("adjusted")
+            for method in ("iterative-elimination", "threshold")
+        }
+        assert adjusted["iterative-elimination"] > adjusted["threshold"]
+
+
+def test_no_fewer_variables_than_one_and_no_more_than_there_are():
+    for card in (0, 14):
+        with pytest.raises(CardinalityError):
+            sp.spca_cov(PITPROPS, 1, card, method="iterative-elimination")
+
+
+# --- The search for the best support of one component, against all supports -----------------------
+
+
+def supports_covariance(seed: int, p: int = 9) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((2 * p, p)) @ rng.standard_normal((p, p))
+    return A.T @ A / (2 * p)
+
+
+def largest(S: np.ndarray, J) -> float:
+    return float(np.linalg.eigvalsh(S[np.ix_(J, J)])[-1])
+
+
+def best(S: np.ndarray, c: int) -> float:
+    return max(largest(S, J) for J in itertools.combinations(range(len(S)), c))
+
+
+def exchanges(S: np.ndarray, J: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
+    """All supports with `count` variables of J exchanged for others."""
+    free = [j for j in range(len(S)) if j not in J]
+    return [
+        tuple(sorted({*J} - {*out} | {*into}))
+        for out in itertools.combinations(J, count)
+        for into in itertools.combinations(free, count)
+    ]
+
+
+@pytest.mark.parametrize("c", range(1, 10))
+def test_the_best_of_all_supports_is_found(c):
+    for seed, unit in enumerate((1.0, 2.0**-80, 2.0**80)):
+        S = supports_covariance(seed)
+        value, support = best_support(S * unit, c)
+        assert value == pytest.approx(best(S, c) * unit, rel=1e-12)
+        assert value == pytest.approx(largest(S, support) * unit, rel=1e-12)
+        assert support.tolist() == sorted(set(support.tolist()))
+        assert len(support) == c
+        np.testing.assert_array_equal(best_support(Gram(S * unit), c)[1], support)
+
+
+def test_of_equal_variables_the_first_are_taken():
+    for S in (np.eye(6), np.full((6, 6), 0.5) + 0.5 * np.eye(6)):
+        for c in (1, 2, 3, 6):
+            assert best_support(S, c)[1].tolist() == list(range(c))
+    assert best_support(np.zeros((4, 4)), 2)[0] == 0.0
+
+
+@pytest.mark.parametrize("c", [2, 3, 4, 6])
+def test_no_exchange_of_one_or_two_variables_improves_an_improved_support(c):
+    for seed in (*range(8), 26, 51, 55, 106):
+        S = supports_covariance(seed)
+        start = np.random.default_rng(seed).permutation(9)[: c - seed % 2]
+        found = improve_support(S, start, c)
+        assert len(set(found.tolist())) == c
+        assert largest(S, found) >= largest(S, start)
+        values = [largest(S, K) for n in (1, min(c - 1, 2)) for K in exchanges(S, tuple(found), n)]
+        assert max(values) <= largest(S, found) * (1 + 1e-9)
+        top = best_support(S, c)[1]
+        np.testing.assert_array_equal(improve_support(S, top, c), top)
+
+
+def test_supports_grow_by_the_best_variable():
+    for seed in range(6):
+        S = supports_covariance(seed)
+        J = [int(np.argmax(np.diag(S)))]
+        for _ in range(4):
+            gains = {j: largest(S, [*J, j]) for j in range(9) if j not in J}
+            J.append(max(gains, key=gains.__getitem__))
+        assert largest(S, improve_support(S, np.array(J[:2]), 5)) >= largest(S, J) * (1 - 1e-12)
+
+
+def test_a_search_that_is_stopped_has_a_support_all_the_same():
+    S = supports_covariance(7)
+    for calls in (0, 1, 3, 8):
+        left = iter([True] * calls)
+        value, support = best_support(S, 4, running=lambda left=left: next(left, False))
+        assert value == pytest.approx(largest(S, support), rel=1e-12)
+        assert len(support) == 4
+    assert best_support(S, 4, seeds=1, pairs=False)[0] <= best(S, 4) * (1 + 1e-12)
+
+
+# --- The dual bound on one component's variance, against the matrices of the paper written out ----
+
+
+def bounded_covariance(p: int, seed: int, n: int = 30) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) * rng.uniform(0.3, 2.0, p) + rng.standard_normal((n, 1))
+    return np.cov(X, rowvar=False)
+
+
+def bounded_best(S: np.ndarray, card: int) -> tuple[float, np.ndarray]:
+    """The largest variance of all supports, and its loadings."""
+    values = {}
+    for J in itertools.combinations(range(len(S)), card):
+        values[J] = np.linalg.eigvalsh(S[np.ix_(J, J)])[-1]
+    J = max(values, key=values.__getitem__)
+    v = np.zeros(len(S))
+    v[list(J)] = np.linalg.eigh(S[np.ix_(J, J)])[1][:, -1]
+    return values[J], v
+
+
+def dual(S: np.ndarray, v: np.ndarray, rho: float, card: int) -> float:
+    """The bound at one level, by the matrices Y_i of d'Aspremont, Bach and El Ghaoui (2008), section 4.
+
+    Of columns a of a square root of S, and x the unit score of v: Y = B x x'B / x'Bx where B = aa' - rho I
+    has x'Bx > 0, and else (rho |a|^2 - rho^2) / (rho - (a'x)^2) times the projector on what of a is across x.
+    """
+    A = np.real(sqrtm(S))
+    x = A @ v / np.linalg.norm(A @ v)
+    total = np.zeros_like(S)
+    for a in A.T:
+        B = np.outer(a, a) - rho * np.eye(len(S))
+        along = float(x @ B @ x)
+        if along > 0:
+            total += np.outer(B @ x, B @ x) / along
+        elif a @ a > rho:
+            across = a - (a @ x) * x
+            size = rho * (a @ a - rho) / (rho - (a @ x) ** 2)
+            total += size * np.outer(across, across) / (across @ across)
+    return float(np.linalg.eigvalsh(total)[-1]) + card * rho
+
+
+def levels(S: np.ndarray, v: np.ndarray, card: int, shares: np.ndarray) -> np.ndarray:
+    """Levels between the squared correlations at which the next variable enters and the last one goes."""
+    ordered = np.append(np.sort((S @ v) ** 2 / (v @ S @ v))[::-1], 0.0)
+    return ordered[card] + shares * (ordered[card - 1] - ordered[card])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("card", [1, 2, 3, 5])
+def test_the_bound_is_nearly_the_lowest_of_all_levels(seed, card):
+    S = bounded_covariance(6, seed)
+    value, v = bounded_best(S, card)
+    along = np.array([dual(S, v, rho, card) for rho in levels(S, v, card, np.linspace(0, 1, 402)[1:-1])])
+    top = np.linalg.eigvalsh(S)[-1]
+    found = variance_bound(Gram(S), v, card, 0.0)
+    lowest = min(along.min(), top)
+    assert found >= value * (1 - 1e-12)
+    # It looks at 7 levels and 4 times halves their distance around the best: 1/128 of the range is left,
+    # which 402 levels resolve to a third of that.
+    step = np.abs(np.diff(along)).max()
+    assert lowest - step - 1e-9 <= found <= lowest + 4 * step + 1e-9
+    on_grid = [dual(S, v, rho, card) for rho in levels(S, v, card, np.arange(1, 8) / 8)]
+    assert found <= min(on_grid) * (1 + 1e-12)
+
+
+def test_the_search_ends_at_the_goal():
+    looked = 0
+    for seed, card in itertools.product(range(12), (1, 2)):
+        S = bounded_covariance(6, seed, 200)
+        v, top = bounded_best(S, card)[1], np.linalg.eigvalsh(S)[-1]
+        on_grid = [dual(S, v, rho, card) for rho in levels(S, v, card, np.arange(1, 8) / 8)]
+        assert variance_bound(Gram(S), v, card, np.inf) == pytest.approx(min(on_grid[0], top), rel=1e-9)
+        lowest, full = min(on_grid), variance_bound(Gram(S), v, card, 0.0)
+        assert full <= min(lowest, top) * (1 + 1e-12)
+        if lowest < top:
+            found = variance_bound(Gram(S), v, card, lowest * (1 + 1e-9))
+            assert found == pytest.approx(lowest, rel=2e-9)
+            looked += 1
+            if full < lowest * (1 - 1e-6):  # some of the way around the best level
+                some = variance_bound(Gram(S), v, card, 0.5 * (full + lowest))
+                assert full <= some <= 0.5 * (full + lowest)
+    assert looked >= 3
+
+
+def test_all_variables_have_no_more_than_the_largest_eigenvalue():
+    S = bounded_covariance(5, 1)
+    values, vectors = np.linalg.eigh(S)
+    assert variance_bound(Gram(S), vectors[:, -1], 5, 0.0) == pytest.approx(values[-1], rel=1e-12)
+    # Equal variables: no level parts the ones from the others.
+    assert variance_bound(Gram(np.eye(4)), np.eye(4)[0], 1, 0.0) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_what_is_proven_is_the_best_and_the_bound_says_when():
+    proven = 0
+    for seed in range(25):
+        for card in (1, 2, 3, 4):
+            S = bounded_covariance(6, seed, 200)
+            value, v = bounded_best(S, card)
+            shares = [dual(S, v, rho, card) for rho in levels(S, v, card, np.arange(1, 8) / 8)]
+            lowest = min(*shares, np.linalg.eigvalsh(S)[-1])
+            if lowest <= value * (1 + 0.99e-9):  # better by that share is none
+                assert proves(S, v, card)
+                assert proves(S * 1e-30, v, card)
+                assert proves(S * 1e30, v, card)
+                proven += 1
+            elif lowest > value * (1 + 1.01e-9):
+                assert not proves(S, v, card)
+            other = v.copy()  # another variable in place of the last
+            other[np.flatnonzero(v)[-1]] = 0.0
+            other[np.flatnonzero(v == 0)[0]] = 1e-3
+            assert not proves(S, other / np.linalg.norm(other), card)
+    assert 20 <= proven < 100  # neither nothing nor everything is
+
+
+def test_nothing_is_proven_of_what_is_no_covariance_matrix():
+    assert not proves(np.zeros((3, 3)), np.eye(3)[0], 1)
+    assert not proves(np.diag([3.0, 1.0, -1e-6]), np.eye(3)[0], 1)
+    assert proves(np.diag([3.0, 1.0, 0.0]), np.eye(3)[0], 1)
+    assert not proves(np.diag([3.0, 1.0, 0.0]), np.eye(3)[1], 1)
+
+
+def test_rounding_counts_against_a_matrix_being_positive_definite():
+    # The largest eigenvalue of a matrix of ones is its order, exactly: at any level up to it, -S is not
+    # positive definite, whatever a factorisation in rounded numbers says.
+    for p in (2, 5, 20, 60):
+        S = np.ones((p, p))
+        assert not below(S, p * (1 - EPS))
+        assert not below(S, float(p))
+        assert below(S, p * (1 + 1e-9))
+        assert not below(-S, 0.0)  # singular
+        assert below(-S, 1e-9)
+    assert not below(np.eye(3), 1.0 - EPS)
+
+
+def test_by_how_much_rounding_breaks_a_constraint():
+    # f f' + rho I - a a' in the plane of x and a: by its eigenvalues, from NumPy.
+    rng = np.random.default_rng(0)
+    q, r, alpha, beta = rng.standard_normal((4, 30))
+    for rho in (0.0, 0.3, 5.0):
+        smallest = []
+        for i in range(30):
+            a, f = np.array([q[i], abs(r[i])]), np.array([alpha[i] * q[i] + beta[i], alpha[i] * abs(r[i])])
+            smallest.append(np.linalg.eigvalsh(np.outer(f, f) + rho * np.eye(2) - np.outer(a, a))[0])
+        diagonal = q**2 + r**2
+        summed = (np.abs(alpha) * np.sqrt(diagonal) + np.abs(beta)) ** 2 + rho + diagonal
+        for eps in (0.0, 0.1):
+            wanted = max(0.0, np.max(eps * summed - smallest))
+            assert _short(q, diagonal, alpha, beta, rho, eps) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+# --- Loadings on given supports: eigenvectors, stationary points, and when nothing is changed -----
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((40, 7)) @ RNG.standard_normal((7, 7))
+X -= X.mean(axis=0)
+S = X.T @ X / 39
+
+
+def at(*columns: list[float]) -> np.ndarray:
+    V = np.array(columns).T
+    return V / np.linalg.norm(V, axis=0)
+
+
+def share(V: np.ndarray) -> float:
+    """What projection on the columns of V leaves of the variance, by least squares."""
+    left = X - X @ V @ np.linalg.pinv(V)
+    return float(np.trace(S) - (left**2).sum() / 39)
+
+
+def test_explained_variance_and_its_gradient():
+    V = np.random.default_rng(1).standard_normal((7, 3))
+    value, gradient = explained(Gram(S), V)
+    assert value == pytest.approx(share(V), rel=1e-12)
+    slopes = scipy.optimize.approx_fprime(V.ravel(), lambda v: share(v.reshape(7, 3)), 1e-6)
+    np.testing.assert_allclose(gradient.ravel(), slopes, atol=1e-4)  # one-sided differences
+
+
+def test_one_component_is_the_leading_eigenvector_on_its_support():
+    for sign in (1.0, -1.0):
+        V = at([0, 1.0, -1.0, 0, 1.0, 0, 0]) * sign
+        J = [1, 2, 4]
+        vector = np.zeros(7)
+        vector[J] = np.linalg.eigh(S[np.ix_(J, J)])[1][:, -1]
+        found = fitted(Gram(S), V)
+        assert found is not None
+        assert float(found[:, 0] @ V[:, 0]) >= 0  # the sign stays
+        np.testing.assert_allclose(np.abs(found[:, 0]), np.abs(vector), atol=1e-13)
+        assert (found[[0, 3, 5, 6]] == 0).all()
+
+
+@pytest.mark.parametrize("steps", [500, 1])
+def test_several_components_climb_to_where_no_slope_is_left(steps):
+    V = at([0, 1.0, 1.0, 0, 1.0, 0, 0], [1.0, 0, 0.5, 0, 0, 1.0, 0.5])
+    found = fitted(Gram(S), V, steps=steps)
+    assert found is not None
+    np.testing.assert_array_equal(found != 0, V != 0)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=0), 1.0, rtol=1e-14)
+    assert share(found) >= share(V)
+    slope = explained(Gram(S), found)[1][V != 0]
+    if steps > 1:
+        assert np.abs(slope).max() < 1e-8 * np.trace(S)  # the value is at its maximum to the square of it
+        rough = fitted(Gram(S), V, flat=1e-3)
+        assert rough is not None
+        assert share(V) <= share(rough) <= share(found)
+    others = [scipy.optimize.minimize(lambda x: -share(spread(x, V)), V[V != 0]).fun]
+    assert share(found) <= -min(others) * (1 + 1e-9)
+    if steps > 1:
+        assert share(found) >= -min(others) * (1 - 1e-7)
+
+
+def spread(x: np.ndarray, V: np.ndarray) -> np.ndarray:
+    W = np.zeros_like(V)
+    W[V != 0] = x
+    return W
+
+
+def test_rows_and_their_covariance_matrix_have_the_same_loadings():
+    V = at([0, 1.0, 1.0, 0, 1.0, 0, 0], [1.0, 0, 0.5, 0, 0, 1.0, 0.5])
+    rows = DenseRows(X / np.sqrt(39), np.full(40, 1 / np.sqrt(39)), 39)
+    np.testing.assert_allclose(fitted(rows, V), fitted(Gram(S), V), atol=1e-9)
+
+
+def test_nonnegative_loadings_stay_so_or_are_left_alone():
+    A = np.array([[2.0, 0.9, -0.5], [0.9, 2.0, 0.1], [-0.5, 0.1, 1.5]])
+    positive = at([1.0, 1.0, 0.0])
+    found = fitted(Gram(A), positive, nonneg=True)
+    np.testing.assert_allclose(found, np.sqrt([[0.5], [0.5], [0.0]]), atol=1e-12)
+    # The eigenvector on all three has a negative loading, and no nonnegative one beside it is stationary.
+    assert fitted(Gram(A), at([1.0, 1.0, 0.1]), nonneg=True) is None
+    assert fitted(Gram(A), at([1.0, 1.0, -0.1])) is not None
+
+
+def test_what_depends_on_one_another_or_loses_a_loading_is_left_alone():
+    v = [0, 1.0, 1.0, 0, 1.0, 0, 0]
+    assert fitted(Gram(S), at(v, v)) is None
+    assert fitted(Gram(np.diag([2.0, 1.0])), at([1.0, 0.5])) is None  # the eigenvector is an axis
