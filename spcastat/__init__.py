@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from spcastat.results.fit import SpcaResult as SpcaResult
     from spcastat.results.fit import load as load
     from spcastat.results.groups import GroupComparison as GroupComparison
+    from spcastat.results.interpretation import Scales as Scales
     from spcastat.results.interpretation import Supplement as Supplement
     from spcastat.results.loadings import LoadingsBootstrap as LoadingsBootstrap
     from spcastat.results.loadings import SparseLoadings as SparseLoadings
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from spcastat.results.resampling import LoadingTest as LoadingTest
     from spcastat.results.resampling import SplitInference as SplitInference
     from spcastat.results.resampling import Stability as Stability
-    from spcastat.results.scales import Scales as Scales
     from spcastat.results.spco import SpcoPath as SpcoPath
     from spcastat.results.spco import SpcoResult as SpcoResult
     from spcastat.show.methods_text import Description as Description
@@ -81,7 +81,7 @@ _CLASSES = {
     "ComponentChoice": "spcastat.results.choice",
     "GroupComparison": "spcastat.results.groups",
     "Description": "spcastat.show.methods_text",
-    "Scales": "spcastat.results.scales",
+    "Scales": "spcastat.results.interpretation",
     "ScoreChunks": "spcastat.streams.local",
     "SpcaPath": "spcastat.results.path",
     "SpcaResult": "spcastat.results.fit",

@@ -14,7 +14,7 @@ from spcastat.argument_types import MethodName
 from spcastat.config import one_of
 from spcastat.errors import MethodError
 from spcastat.fit.method_table import CONTROLS, SOLVERS, Method
-from spcastat.linalg.deflation import DEFLATIONS, ROW_DEFLATIONS
+from spcastat.linalg.build import DEFLATIONS, ROW_DEFLATIONS
 from spcastat.show.grid import Document, Row, Table
 from spcastat.show.renderings import Summary
 from spcastat.solvers.thresholding import ROTATIONS

@@ -44,8 +44,7 @@ from spcastat.assess.noise_tests import (
     pulled_in,
     standing,
 )
-from spcastat.assess.row_groups import RowGroups, drawn_text
-from spcastat.assess.row_notices import notice
+from spcastat.assess.row_groups import RowGroups, drawn_text, notice
 from spcastat.assess.subsets import columns_near, half_of, rows_in_memory
 from spcastat.assess.unequal_cardinalities import select
 from spcastat.config import one_of, real_number, shown, whole_number
@@ -61,7 +60,7 @@ from spcastat.linalg.regression import rotated
 from spcastat.linalg.scales import unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening, stage
-from spcastat.reading.row_design import few_clusters
+from spcastat.reading.design import few_clusters
 from spcastat.results.call import Call, call_text
 from spcastat.results.choice import Choice, Chosen, ComponentChoice, LargeRows, Tested
 from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names

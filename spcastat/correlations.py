@@ -1,11 +1,13 @@
-"""Correlation matrices of ordinal and other variables, for `spca_cov`."""
+"""Correlation matrices of ordinal and other variables for `spca_cov`: Pearson, and polychoric from tables."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from spcastat.argument_types import Table
 from spcastat.config import listed, one_of, plural, real_number, shown, warn, whole_number
@@ -16,13 +18,276 @@ from spcastat.errors import (
     InfiniteValuesError,
     MissingValuesError,
 )
-from spcastat.linalg.polychoric import polychoric
+from spcastat.linalg.scales import blocks
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import kind_of
 from spcastat.reading.frames import open_table
 from spcastat.streams.opening import read_whole
 
-__all__ = ["correlation"]
+#: Nodes of the Gauss-Legendre rule. The relative error of the integrals is at most 1e-11 for thresholds up to
+#: 4 in size that differ by more than 1e-5 or not at all, and 1e-8 for all other thresholds up to 5 in size.
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
+#: The integrals end where the integrand is below exp(-36) = 2e-16 of its first value, or after a length of
+#: 23, where the factor 1 / cosh(u) alone has reduced it to 1e-10.
+DROP, LENGTH = 36.0, 23.0
+#: Largest distance, in Fisher's z, between the correlations at which the search starts.
+SPACING = 0.6
+#: A cell's probability is at least this multiple of the terms whose difference it is.
+ROUNDING = 1e-16
+#: Half the 95 % quantile of the chi-squared distribution with one degree of freedom.
+INTERVAL = 1.9207294103
+
+
+@dataclass(frozen=True, eq=False)
+class Polychoric:
+    """Polychoric correlations of q pairs of variables.
+
+    Attributes
+    ----------
+    correlation : ndarray of shape (q,)
+    at_bound : ndarray of bool, shape (q,)
+        Whether the likelihood is largest at the bound.
+    reaches_bound : ndarray of bool, shape (q,)
+        Whether the 95 % likelihood interval contains the bound: twice the log likelihood is there less than
+        3.84 below its maximum.
+    converged : ndarray of bool, shape (q,)
+    """
+
+    correlation: np.ndarray
+    at_bound: np.ndarray
+    reaches_bound: np.ndarray
+    converged: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Contingency tables of ordinal variables with latent normal variables x and y.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (q, m, m)
+        Counts.
+    below_x, below_y : ndarray of shape (q, m + 1)
+        Number of rows below each threshold, from 0 to the number of rows.
+    x, y : ndarray of shape (q, m - 1)
+        The thresholds between the categories; infinite at empty outer categories.
+    """
+
+    cells: np.ndarray
+    below_x: np.ndarray
+    below_y: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+
+    @classmethod
+    def of(cls, cells: np.ndarray) -> Tables:
+        """Return the tables with the thresholds of their own margins."""
+        below_x, below_y = _below(cells.sum(axis=2)), _below(cells.sum(axis=1))
+        return cls(cells, below_x, below_y, _thresholds(below_x), _thresholds(below_y))
+
+    def subset(self, chosen: np.ndarray) -> Tables:
+        """Return the chosen tables, by numbers or a mask."""
+        return Tables(
+            self.cells[chosen], self.below_x[chosen], self.below_y[chosen], self.x[chosen], self.y[chosen]
+        )
+
+    def mirrored(self, chosen: np.ndarray) -> Tables:
+        """Return all tables, with y replaced by -y in the chosen ones, shape (q,) of bool."""
+        total = self.below_y[:, -1:]
+        return Tables(
+            np.where(chosen[:, None, None], self.cells[:, :, ::-1], self.cells),
+            self.below_x,
+            np.where(chosen[:, None], total - self.below_y[:, ::-1], self.below_y),
+            self.x,
+            np.where(chosen[:, None], -self.y[:, ::-1], self.y),
+        )
+
+
+def polychoric(tables: np.ndarray, bound: float, max_iter: int = 100) -> Polychoric:
+    """Return the polychoric correlation of each contingency table.
+
+    The two-step estimator of Olsson (1979), Psychometrika 44: the thresholds are the normal quantiles of the
+    table's margins, and the correlation maximises the likelihood given these thresholds. The likelihood is
+    computed at about 15 correlations between the bounds; from the best of them, the root of its derivative is
+    found by Chandrupatla's method, which keeps an interval around the root.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (q, m, m)
+        Counts of the pairs of categories. Categories may be empty.
+    bound : float
+        The largest absolute correlation allowed; below 1.
+    max_iter : int
+        Largest number of iterations for the root; about 8 suffice.
+    """
+    q, m, _ = tables.shape
+    parts = [
+        _estimates(Tables.of(tables[part]), bound, max_iter)
+        for part in blocks(q, (m - 1) ** 2 * len(NODES), 4_000_000)
+    ]
+    return Polychoric(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _estimates(tables: Tables, bound: float, max_iter: int) -> tuple[np.ndarray, ...]:
+    """Return the four attributes of Polychoric."""
+    from scipy.optimize.elementwise import find_root
+
+    q = len(tables.cells)
+    end = float(np.arctanh(bound))
+    grid = np.linspace(-end, end, 2 * int(np.ceil(end / SPACING)) + 1)
+    value, score = (
+        np.stack(parts) for parts in zip(*(log_likelihood(tables, np.full(q, z)) for z in grid), strict=True)
+    )
+    best, at_bound = _best_of_grid(value, score)
+    pairs = np.arange(q)
+    towards = np.where(score[best, pairs] > 0, 1, -1)  # the maximum is between the best point and this one
+    other = np.clip(best + towards, 0, len(grid) - 1)
+
+    def slope(z: np.ndarray, pair: np.ndarray) -> np.ndarray:
+        return log_likelihood(tables.subset(pair.astype(int)), z)[1]
+
+    z = grid[best].copy()
+    converged = at_bound | (score[best, pairs] == 0)
+    inside = np.flatnonzero(~converged)
+    if inside.size:
+        tolerances: Any = {"xatol": 1e-10, "xrtol": 0.0, "fatol": 0.0, "frtol": 0.0}
+        found = find_root(
+            slope,
+            (grid[best[inside]], grid[other[inside]]),
+            args=(inside,),
+            tolerances=tolerances,
+            maxiter=max_iter,
+        )
+        z[inside] = np.where(np.isfinite(found.x), found.x, z[inside])
+        converged[inside] = found.success
+    r = np.where(at_bound, np.sign(z) * bound, np.tanh(z))
+    most = np.maximum(log_likelihood(tables, z)[0], value[best, pairs])
+    reaches = most - np.maximum(value[0], value[-1]) <= INTERVAL
+    return r, at_bound, reaches, converged
+
+
+def _best_of_grid(value: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best row of each column, and whether the maximum is at the first or last row.
+
+    A bound is preferred to points that are better only by rounding: where a likelihood approaches its
+    supremum at the bound, it is constant to rounding long before.
+    """
+    best, most = value.argmax(axis=0), value.max(axis=0)
+    rounding = 1e-13 * np.abs(most)
+    at_bound = np.zeros(len(best), dtype=bool)
+    for end, outward in ((0, -1.0), (len(value) - 1, 1.0)):
+        flat = (value[end] >= most - rounding) & (outward * score[end] >= 0)
+        best[flat & ~at_bound] = end
+        at_bound |= flat
+    return best, at_bound
+
+
+def log_likelihood(tables: Tables, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the log likelihoods, shape (q,), and their derivatives with respect to Fisher's z.
+
+    The derivative of a cell's probability with respect to the correlation r is a second difference of the
+    bivariate normal density over the cell's corners. Integrated from r to 1, it gives the probability at
+    r = 1, which the margins determine, minus that at r (for negative r, y is replaced by -y first). For the
+    cells that are empty at r = 1, whose probability may be very small, nothing has to be subtracted from a
+    number near one. All terms of a cell are divided by the largest, so that they do not underflow.
+
+    Parameters
+    ----------
+    tables : Tables of q pairs
+    z : ndarray of shape (q,)
+        atanh(r).
+    """
+    negative = z < 0
+    tables = tables.mirrored(negative)
+    z = np.abs(z)
+    tail, density = _corner_terms(tables.x[:, :, None], tables.y[:, None, :], z[:, None, None])
+    overlap = _cells_at_one(tables.below_x, tables.below_y)
+    size = np.where(overlap > 0, 0.0, _largest_of_corners(tail))
+    tails = _cell_differences(tail, size)
+    p = np.maximum(np.maximum(overlap, 0.0) - tails, ROUNDING)
+    slope = _cell_differences(density, size)
+    filled = tables.cells > 0
+    logs = np.where(filled, size + np.log(p), 0.0)
+    value = (tables.cells * logs).sum(axis=(1, 2))
+    score = np.where(filled, tables.cells * slope / p, 0.0).sum(axis=(1, 2))
+    return value, np.where(negative, -score, score)
+
+
+def _corner_terms(h: np.ndarray, k: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logarithms of two terms at corners (h, k), -inf where h or k is infinite.
+
+    With r = tanh(u), the bivariate normal density at (h, k) is exp(-E(u)) cosh(u) / (2 pi), where
+    E(u) = (h - k)^2 cosh(u)^2 / 2 + h k (1 + exp(-2u)) / 2, and dr = du / cosh(u)^2.
+
+    Parameters
+    ----------
+    h, k, z : ndarray
+        Of shapes that broadcast together; z >= 0.
+
+    Returns
+    -------
+    tail : ndarray
+        log of the integral of the density over r from tanh(z) to 1. For h <= k this is P(x < h, y > k).
+    density : ndarray
+        log of the derivative of the density's integral with respect to z, exp(-E(z)) / (2 pi cosh(z)).
+    """
+    finite = np.isfinite(h) & np.isfinite(k)
+    h, k = np.where(finite, h, 0.0), np.where(finite, k, 1.0)
+    square, product = 0.5 * (h - k) ** 2, 0.5 * h * k
+    first = np.cosh(z) ** 2
+    with np.errstate(divide="ignore"):
+        top = np.arccosh(np.sqrt(first + DROP / square))
+    length = np.minimum(top - z, LENGTH)[..., None]
+    grown = np.exp(z[..., None] + 0.5 * length * (NODES + 1.0))  # exp(u)
+    cosh = 0.5 * (grown + 1.0 / grown)
+    exponent = square[..., None] * (cosh * cosh - first[..., None])
+    exponent += product[..., None] * (1.0 / (grown * grown) - np.exp(-2.0 * z)[..., None])
+    integral = (np.exp(-exponent) / cosh * (0.5 * length * WEIGHTS)).sum(axis=-1)
+    start = -(square * first + product * (1.0 + np.exp(-2.0 * z))) - np.log(2.0 * np.pi)
+    tail, density = start + np.log(integral), start - 0.5 * np.log(first)
+    return np.where(finite, tail, -np.inf), np.where(finite, density, -np.inf)
+
+
+def _cells_at_one(below_x: np.ndarray, below_y: np.ndarray) -> np.ndarray:
+    """Return the probabilities of the cells where the correlation is 1; negative or 0 for empty cells."""
+    upper = np.minimum(below_x[:, 1:, None], below_y[:, None, 1:])
+    lower = np.maximum(below_x[:, :-1, None], below_y[:, None, :-1])
+    return (upper - lower) / below_x[:, -1][:, None, None]
+
+
+def _with_infinite(corners: np.ndarray) -> np.ndarray:
+    """Return logarithms at the finite thresholds with -inf around them, shape (q, m + 1, m + 1)."""
+    return np.pad(corners, ((0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+
+
+def _largest_of_corners(corners: np.ndarray) -> np.ndarray:
+    """Return the largest of each cell's four corners; 0 where all are -inf."""
+    padded = _with_infinite(corners)
+    rows = np.maximum(padded[:, 1:], padded[:, :-1])
+    largest = np.maximum(rows[:, :, 1:], rows[:, :, :-1])
+    return np.where(np.isfinite(largest), largest, 0.0)
+
+
+def _cell_differences(corners: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return second differences over the cells of exp(corners), divided by exp(size)."""
+    padded = _with_infinite(corners)
+    with np.errstate(under="ignore", over="ignore"):
+        upper = np.exp(padded[:, 1:, 1:] - size) - np.exp(padded[:, :-1, 1:] - size)
+        lower = np.exp(padded[:, 1:, :-1] - size) - np.exp(padded[:, :-1, :-1] - size)
+    return upper - lower
+
+
+def _below(margin: np.ndarray) -> np.ndarray:
+    """Return cumulative counts with a leading zero, shape (q, m + 1), of margins of shape (q, m)."""
+    return np.pad(np.cumsum(margin, axis=1), ((0, 0), (1, 0)))
+
+
+def _thresholds(below: np.ndarray) -> np.ndarray:
+    """Return the normal quantiles between the categories, shape (q, m - 1)."""
+    inner, total = below[:, 1:-1], below[:, -1:]
+    smaller = np.minimum(inner, total - inner) / total
+    return np.where(inner > total - inner, -ndtri(smaller), ndtri(smaller))
+
 
 METHODS = ("polychoric", "spearman", "pearson")
 

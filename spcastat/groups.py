@@ -11,7 +11,7 @@ import pandas as pd
 from spcastat.api import spca
 from spcastat.argument_types import ByRow, Card, Effort, MethodName, Objective, Progress, Rng, Table, Vector
 from spcastat.assess.draws import seed_of, workers
-from spcastat.assess.group_slopes import centred, compare, own_directions
+from spcastat.assess.permutation import centred, compare, own_directions
 from spcastat.config import listed, one_of, plural, shown, whole_number
 from spcastat.errors import (
     ConstantColumnError,
@@ -27,8 +27,7 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening
 from spcastat.reading import frames
 from spcastat.reading.covariance import looks_like_covariance
-from spcastat.reading.design import ReadOptions
-from spcastat.reading.row_design import label_numbers, take_labels
+from spcastat.reading.design import ReadOptions, label_numbers, take_labels
 from spcastat.results.groups import GroupComparison
 from spcastat.streams.opening import open_stream, read_whole
 

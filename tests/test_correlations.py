@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal, norm
 
 import spcastat as sp
-from spcastat.linalg.polychoric import Tables, log_likelihood, polychoric
+from spcastat.correlations import Tables, log_likelihood, polychoric
 
 
 def cut(rng: np.random.Generator, n: int, r: float, first: list[float], second: list[float]) -> pd.DataFrame:

@@ -20,10 +20,10 @@ import spcastat as sp
 from spcastat import cli
 from spcastat.errors import FileError, FormulaError, SpcaError
 from spcastat.reading.design import ReadOptions
-from spcastat.reading.evaluation import Given, value_of
-from spcastat.reading.expressions import ExpressionError, read_expression
 from spcastat.reading.formula_safety import Closed, problem_of, require_safe, safe_context
+from spcastat.reading.model_matrix import Given, value_of
 from spcastat.reading.read import read_data, replay
+from spcastat.reading.terms import ExpressionError, read_expression
 
 CALL = "__import__('os').system('touch HERE')"
 OPEN = "open('HERE', 'w')"

@@ -147,7 +147,8 @@ def statements_in_noise(call: Call) -> Table:
         "column. interval without 0: the share of their selected loadings whose default 95 % interval "
         f"({DRAWS} draws) excludes zero; in any set: the share of data sets with such a loading; split "
         "without 0: the same share for split_inference(); any q <= .05: the share of data sets in which "
-        "test_loadings() (199 permutations) declares any of them."
+        "test_loadings() (199 permutations) declares any of them; beside true components q bounds the share "
+        "of false discoveries, not their occurrence."
     )
     return table
 

@@ -23,7 +23,7 @@ from spcastat.assess.row_groups import RowGroups
 from spcastat.config import generator, is_whole, shown, whole_number
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.fit.inputs import Source
-from spcastat.fit.missing_values import Gaps, prepare_with_gaps
+from spcastat.fit.run import Gaps, prepare_with_gaps
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.build import Given, from_products, matrix_in_blocks, prepare
 from spcastat.linalg.eigenvectors import symmetric

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.batched_errors import FEW, batched_press
 from spcastat.assess.cardinalities import CardinalitySet, Fitter
 from spcastat.assess.draws import Rules, draw_generator, run_jobs
-from spcastat.assess.refit import Refit, SparseModel
+from spcastat.assess.refit import FEW, Refit, SparseModel, batched_press
 from spcastat.assess.row_groups import RowGroups
 from spcastat.config import plural
 from spcastat.errors import (
@@ -29,7 +28,7 @@ from spcastat.errors import (
     WeightsError,
 )
 from spcastat.fit.inputs import Source
-from spcastat.fit.missing_values import rank_of
+from spcastat.fit.run import rank_of
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import Standardisation

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.assess.batched_errors import FEW, batched_press
 from spcastat.assess.candidates import (
     BARE_MENTION,
     CRITERIA,
@@ -22,7 +21,7 @@ from spcastat.assess.candidates import (
 )
 from spcastat.assess.cardinalities import CardinalitySet
 from spcastat.assess.folds import Errors, HeldMoments, HeldOutRows
-from spcastat.assess.refit import SparseModel
+from spcastat.assess.refit import FEW, SparseModel, batched_press
 from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
 from spcastat.search.default import GRAM_LIMIT

@@ -402,8 +402,8 @@ def run(args: argparse.Namespace) -> str:
 
 def checked_formula(formula: str, columns: pd.Index) -> dict[str, object]:
     """Return the functions a formula may call; raise if it calls anything else."""
-    from spcastat.reading.expressions import LONGEST, formula_name
     from spcastat.reading.formula_safety import require_safe, safe_context
+    from spcastat.reading.terms import LONGEST, formula_name
 
     if len(formula) > LONGEST:
         raise FormulaError(f"--formula has {len(formula)} characters; use --columns for so many columns.")

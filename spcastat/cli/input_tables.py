@@ -272,7 +272,7 @@ def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
 
 def _labelled(args: argparse.Namespace) -> pd.DataFrame:
     """Read a file of SPSS or Stata; only columns that the command needs must have labels for all values."""
-    from spcastat.reading.labelled import read_codes, with_labels
+    from spcastat.reading.textfiles import read_codes, with_labels
 
     frame, labels = read_codes(args.data)
     needed = needed_columns(args, list(frame.columns))
@@ -393,8 +393,8 @@ def _in_formula(formula: str | None, available: Sequence[str]) -> list[str] | No
     import pandas as pd
 
     from spcastat.reading import formula as formulas
-    from spcastat.reading.expressions import LONGEST
     from spcastat.reading.formula_safety import safe_context
+    from spcastat.reading.terms import LONGEST
 
     if formula is None or len(formula) > LONGEST:
         return None

@@ -1,4 +1,4 @@
-"""Tables of a fit: variances, and variables by components."""
+"""Results as frames: variances and loadings of a fit; intervals, frequencies and p-values of resampling."""
 
 from __future__ import annotations
 
@@ -8,14 +8,334 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri, stdtrit
 
-from spcastat.config import checked_level, flag
-from spcastat.fit import resampling_frames
+from spcastat.config import checked_level, flag, one_of
+from spcastat.errors import OptionError
 from spcastat.fit import rows as distances
-from spcastat.fit.moments import Moments
-from spcastat.fit.record import deep_copy
-from spcastat.fit.state import FitState
+from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested, deep_copy
+from spcastat.fit.state import FitState, Moments
+from spcastat.linalg.scales import deviations
 from spcastat.measures import MEASURES, Measure, measures_of
+
+#: Kinds of bootstrap intervals of loadings; those of variances have no "hull".
+KINDS = ("hull", "normal", "percentile")
+
+
+# --- bootstrap ------------------------------------------------------------------------------------
+
+
+def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "hull") -> pd.DataFrame:
+    """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
+
+    The columns are "component", "term", "estimate", "std_error", "lower", "upper" and "selected". A loading
+    that is zero in the fit but not in some draw has no bounds (NaN).
+
+    The kind "normal" is the estimate plus or minus z standard deviations of the draws. "hull" extends it to
+    zero unless the share of draws in which the loading has the sign of the estimate is at least
+    (1 + level) / 2: the estimate was selected for its size, which the normal interval ignores.
+    """
+    level, kind = checked_level(level), one_of("kind", kind, KINDS)
+    estimate = state.V.T.ravel()[found.places]
+    values = found.spread_out(found.values)
+    error = spread(values)
+    bounds: Any
+    if kind == "percentile":
+        bounds = quantiles(values, level)
+    else:
+        half = ndtri(0.5 + level / 2.0) * error
+        bounds = estimate - half, estimate + half
+    if kind == "hull":
+        lower, upper = bounds
+        same_sign = (values * np.sign(estimate) > 0).mean(axis=0)
+        unsure = same_sign < 0.5 + level / 2.0
+        bounds = np.where(unsure, lower.clip(max=0.0), lower), np.where(unsure, upper.clip(min=0.0), upper)
+    frame = _intervals(state, found.places, estimate, error, bounds)
+    frame.loc[estimate == 0, ["lower", "upper"]] = np.nan
+    frame["selected"] = (found.values != 0).mean(axis=0)
+    return frame
+
+
+def variance_ci(
+    state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "normal"
+) -> pd.DataFrame:
+    """Return an interval for the variance that each component's scores have on new rows.
+
+    "estimate" is the variance on the rows of the fit. "held_out" is that minus the mean excess of the
+    variance of draws on their rows over that on the rows of the fit, its optimism.
+
+    The variances of the fit's components on the rows of the draws, d, show the sampling error of a variance
+    for fixed loadings. Normal intervals are exp(log(held_out) +- z * e), where e^2 = sd(log d)^2 + o^2 and o
+    is half of log(estimate / held_out): the optimism is an estimate, too, and counts with a standard error
+    of half its size. Percentile intervals are quantiles of d times held_out / estimate.
+    """
+    level, kind = checked_level(level), one_of("kind", kind, KINDS[1:])
+    estimate = np.diag(state.moments.scores).copy()
+    # the optimism is quadratic in the deviations of the draws
+    squares = np.ones(found.draws) if found.factors is None else found.factors**2
+    held_out = estimate - (squares[:, None] * (found.variances - found.whole)).mean(axis=0)
+    draws = found.variances if found.of_fit is None else found.of_fit  # older files have no others
+    positive = (draws > 0).all(axis=0) & (held_out > 0) & (estimate > 0)
+    shrunk = np.where(positive, held_out, 1.0) / np.where(positive, estimate, 1.0)
+    if kind == "normal":
+        logs = found.spread_out(np.log(np.where(positive, draws, 1.0)))
+        errors = np.hypot(spread(logs), 0.5 * np.log(shrunk))
+        half = np.exp(ndtri(0.5 + level / 2.0) * errors)
+        lower, upper = held_out / half, held_out * half
+    else:
+        lower, upper = quantiles(found.spread_out(draws), level) * shrunk
+    return pd.DataFrame(
+        {
+            "component": state.components,
+            "estimate": estimate,
+            "std_error": spread(found.spread_out(draws)),
+            "lower": np.where(positive, lower, np.nan),
+            "upper": np.where(positive, upper, np.nan),
+            "held_out": held_out,
+        }
+    )
+
+
+def not_found(state: FitState) -> list[Any]:
+    """Return the components beyond the number that `choose_k` found on the same rows; none if not known.
+
+    The components with the largest variances count as found.
+    """
+    if state.record.k_found is None:
+        return []
+    order = np.argsort(-np.diag(state.moments.scores), kind="stable")
+    return [state.components[c] for c in sorted(order[state.record.k_found :].tolist())]
+
+
+def q_values(state: FitState, places: np.ndarray) -> np.ndarray | None:
+    """Return the q-values of the last `test_loadings` for the loadings at `places`; None without tests."""
+    return None if state.resampled.tests is None else state.resampled.tests.q_value.T.ravel()[places]
+
+
+def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
+    """Return the share of draws that selected each variable in each component, p x k."""
+    return spread_out(state, found.places, (found.values != 0).mean(axis=0))
+
+
+def spread(values: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of each column of draws; NaN for a single draw."""
+    return deviations(values) if len(values) > 1 else np.full(values.shape[1], np.nan)
+
+
+def quantiles(values: np.ndarray, level: float) -> np.ndarray:
+    """Return the lower and the upper end of the central `level` of each column of draws, shape (2, m)."""
+    return np.quantile(values, [0.5 - level / 2.0, 0.5 + level / 2.0], axis=0)
+
+
+# --- stability ------------------------------------------------------------------------------------
+
+
+def frequency(state: FitState, found: HalfSamples) -> pd.DataFrame:
+    """Return how often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
+    return spread_out(state, found.places, found.chosen.mean(axis=0))
+
+
+def bound(state: FitState, found: HalfSamples) -> pd.Series:
+    """Return a bound on the expected number of false selections in each component, and in all.
+
+    The bound is c^2 / ((2 threshold - 1) p), where c is the mean number of variables selected by the fits of
+    halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to c.
+    """
+    counts, most = _counts(state, found)
+    values = np.minimum(counts**2 / most, counts)
+    return pd.Series([*values, values.sum()], index=[*state.components, "all"], name="bound")
+
+
+def informative(state: FitState, found: HalfSamples) -> np.ndarray:
+    """Return whether each component's bound is below the number of selected variables, shape (k,)."""
+    counts, most = _counts(state, found)
+    return counts < most
+
+
+def _counts(state: FitState, found: HalfSamples) -> tuple[np.ndarray, float]:
+    """Return the mean numbers of variables selected by fits of halves, (k,), and (2 threshold - 1) p."""
+    p, k = state.V.shape
+    counts = np.bincount(found.places // p, weights=found.chosen.mean(axis=0), minlength=k)
+    return counts, (2.0 * found.threshold - 1.0) * p
+
+
+def similarity(state: FitState, found: Bootstrapped | HalfSamples | Split) -> pd.Series:
+    """Return the (mean) absolute correlation of the scores of resampled components with those of the fit."""
+    values = np.atleast_2d(found.similarity).mean(axis=0)
+    return pd.Series(values, index=state.components, name="similarity")
+
+
+def clusters(state: FitState, found: HalfSamples) -> pd.DataFrame:
+    """Return a row for each cluster of correlated variables and each component that selected a member.
+
+    The columns are "component", "members", "frequency" and "largest".
+    """
+    p, k = state.V.shape
+    columns, rows = deep_copy(state.spec.columns), []
+    labels = found.clusters[found.places % p]
+    sizes = np.bincount(found.clusters, minlength=p)
+    for c in range(k):
+        here = found.places // p == c
+        for label in np.unique(labels[here & (sizes[labels] > 1)]):
+            picked = found.chosen[:, here & (labels == label)]
+            members = [columns[j] for j in np.flatnonzero(found.clusters == label).tolist()]
+            rows.append((state.components[c], members, picked.any(axis=1).mean(), picked.mean(axis=0).max()))
+    return pd.DataFrame(rows, columns=["component", "members", "frequency", "largest"])
+
+
+def associates(state: FitState, found: HalfSamples) -> pd.DataFrame:
+    """Return variables that replaced a selected variable in fits of halves.
+
+    The columns are "component", "term", "associate", "share" (of the halves without the term that selected
+    the associate), "beside" (the same for halves with the term) and "correlation".
+    """
+    p = len(state.V)
+    columns, rows = deep_copy(state.spec.columns), []
+    for component, term, other, r in found.associates.tolist():
+        c, a, b = int(component), int(term), int(other)
+        at = np.searchsorted(found.places, [a + p * c, b + p * c])
+        without = ~found.chosen[:, at[0]]
+        took = found.chosen[:, at[1]]
+        beside = took[~without].mean() if (~without).any() else np.nan
+        rows.append((state.components[c], columns[a], columns[b], took[without].mean(), beside, r))
+    return pd.DataFrame(rows, columns=["component", "term", "associate", "share", "beside", "correlation"])
+
+
+# --- split and tests ------------------------------------------------------------------------------
+
+
+def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
+    """Return intervals of the correlations of the variables that the first half selected.
+
+    They are intervals of Fisher's z, with the quantile of t with m - 2 degrees of freedom for m rows,
+    clusters or blocks.
+    """
+    m = found.independent or found.rows[1]
+    half = stdtrit(max(m - 2, 1), 0.5 + checked_level(level) / 2.0) * found.std_error
+    z = np.arctanh(found.correlation.clip(-1.0 + 1e-12, 1.0 - 1e-12))
+    component, term = _labels(state, found.places)
+    return pd.DataFrame(
+        {
+            "component": component,
+            "term": term,
+            "loading": found.loadings,
+            "correlation": found.correlation,
+            "std_error": found.std_error * (1.0 - found.correlation**2),
+            "lower": np.tanh(z - half),
+            "upper": np.tanh(z + half),
+        }
+    )
+
+
+def split_p_values(state: FitState, found: Split) -> pd.DataFrame:
+    """Return the p-values of all splits, adjusted for all loadings, p x k."""
+    return state.by_variable(found.p_value)
+
+
+def split_variance_ci(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
+    """Return a normal interval for the logarithm of each variance, from the half that did not select."""
+    half = np.exp(ndtri(0.5 + checked_level(level) / 2.0) * found.variance_errors / found.variances)
+    return pd.DataFrame(
+        {
+            "component": state.components,
+            "estimate": found.variances,
+            "std_error": found.variance_errors,
+            "lower": found.variances / half,
+            "upper": found.variances * half,
+        }
+    )
+
+
+def tests(state: FitState, found: Tested) -> pd.DataFrame:
+    """Return the tests of every variable with every component.
+
+    Returns
+    -------
+    DataFrame
+        "component", "term", "loading", "correlation", "p_value", "q_value".
+    """
+    p, k = state.V.shape
+    component, term = _labels(state, np.arange(p * k))
+    values = {"loading": state.V, "correlation": found.statistic, "p_value": found.p_value}
+    columns = {name: array.T.ravel() for name, array in {**values, "q_value": found.q_value}.items()}
+    return pd.DataFrame({"component": component, "term": term, **columns})
+
+
+def last_intervals(
+    state: FitState, given: pd.DataFrame | None, wanted: bool, level: float
+) -> pd.DataFrame | None:
+    """Return the intervals to draw: those given, or if `wanted` those of the last bootstrap at `level`.
+
+    Raises
+    ------
+    OptionError
+        If they are wanted and `bootstrap` has not been called.
+    """
+    level = checked_level(level)
+    if not flag("conf_int", wanted) or given is not None:
+        return given
+    if state.resampled.bootstrap is None:
+        raise OptionError(
+            "conf_int=True was given, but there are no intervals yet: call fit.bootstrap() first."
+        )
+    return conf_int(state, state.resampled.bootstrap, level)
+
+
+def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float) -> None:
+    """Add columns with results of resampling to a frame of the loadings at `places`.
+
+    Raises
+    ------
+    OptionError
+        If nothing has been resampled.
+    """
+    known = state.resampled
+    if known.bootstrap is None and known.stability is None:
+        raise OptionError(
+            "conf_int=True was given, but the fit was not resampled yet: call fit.bootstrap() for intervals "
+            "or fit.stability() for frequencies first."
+        )
+    if known.bootstrap is not None:
+        kind = "hull" if state.pattern is None else "percentile"
+        intervals = conf_int(state, known.bootstrap, level, kind).set_axis(known.bootstrap.places)
+        intervals = intervals[["std_error", "lower", "upper", "selected"]].reindex(places)
+        intervals["selected"] = intervals["selected"].fillna(0.0)
+        for name in ("std_error", "lower", "upper", "selected"):
+            frame[name] = intervals[name].to_numpy()
+    if known.stability is not None:
+        frame["frequency"] = frequency(state, known.stability).to_numpy().T.ravel()[places]
+    q_value = q_values(state, places)
+    if q_value is not None:
+        frame["q_value"] = q_value
+
+
+# --- shared ---------------------------------------------------------------------------------------
+
+
+def _intervals(
+    state: FitState, places: np.ndarray, estimate: np.ndarray, error: np.ndarray, bounds: Any
+) -> pd.DataFrame:
+    """Return intervals of the loadings at `places`; `bounds` are the lower and the upper.
+
+    Unit loadings are within [-1, 1], and so are their intervals.
+    """
+    labels = dict(zip(("component", "term"), _labels(state, places), strict=True))
+    largest = 1.0 if state.pattern is None else np.inf
+    ends = {name: one.clip(-largest, largest) for name, one in zip(("lower", "upper"), bounds, strict=True)}
+    return pd.DataFrame({**labels, "estimate": estimate, "std_error": error, **ends})
+
+
+def _labels(state: FitState, places: np.ndarray) -> tuple[pd.Index, pd.Index]:
+    p = len(state.V)
+    return state.components[places // p], deep_copy(state.spec.columns).to_flat_index()[places % p]
+
+
+def spread_out(state: FitState, places: np.ndarray, values: Any, rest: float = 0.0) -> pd.DataFrame:
+    """Return a frame, p x k, with the `values` of the loadings at `places`, and `rest` for all others."""
+    out = np.full(state.V.size, rest)
+    out[places] = values
+    return state.by_variable(out.reshape(state.V.shape[::-1]).T)
+
 
 # --- variables by components ----------------------------------------------------------------------
 
@@ -104,7 +424,7 @@ def tidy(state: FitState, zeros: bool = False, conf_int: bool = False, level: fl
     terms = state.spec.columns.to_flat_index()[rows % p]
     frame = pd.DataFrame({"term": terms, "component": state.components[rows // p], "loading": values[rows]})
     if flag("conf_int", conf_int):
-        resampling_frames.widen(state, frame, rows, level)
+        widen(state, frame, rows, level)
     return frame
 
 

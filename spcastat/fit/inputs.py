@@ -34,15 +34,14 @@ from spcastat.errors import (
     SpcaError,
     UnknownOptionError,
 )
-from spcastat.fit.missing_values import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.fit.plan import Plan, require_rank
+from spcastat.fit.run import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.fit.starts import candidates_among
 from spcastat.linalg.accumulate import CrossProducts, Nothing, Sums
-from spcastat.linalg.autocorrelation import block_length
 from spcastat.linalg.build import from_products, matrix_in_blocks, prepare, standard_of
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
 from spcastat.linalg.regression import partial_covariance
-from spcastat.linalg.scales import checksum
+from spcastat.linalg.scales import block_length, checksum
 from spcastat.linalg.standardisation import (
     KINDS,
     Blocks,
@@ -57,10 +56,9 @@ from spcastat.linalg.standardisation import (
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import aligned, vector, warn_of_missing_codes, warn_of_row_numbers
 from spcastat.reading.covariance import looks_like_covariance, read_covariance, refuse_covariance
-from spcastat.reading.design import Covariance, Design, Partial, ReadOptions, Spec, factor_columns
+from spcastat.reading.design import Covariance, Design, Partial, ReadOptions, RowDesign, Spec, factor_columns
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import read_data, replay
-from spcastat.reading.row_design import RowDesign
 from spcastat.streams.base import Stream, Tally
 from spcastat.streams.opening import files_of, open_stream, read_whole, require_apart
 

@@ -25,7 +25,7 @@ from spcastat.config import (
 from spcastat.errors import CardinalityError, OptionError, VarianceError
 from spcastat.fit.starts import STARTS, Start
 from spcastat.labels import full_names
-from spcastat.linalg.deflation import DEFLATIONS
+from spcastat.linalg.build import DEFLATIONS
 from spcastat.linalg.operators import GRAM_ORDER
 from spcastat.linalg.scales import SCALES
 from spcastat.reading.design import Spec

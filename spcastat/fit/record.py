@@ -122,7 +122,7 @@ class Record:
     missing : dict, or None
         With ``na="em"`` or ``"pairwise"``: ``how``, the numbers of missing ``cells`` and of incomplete
         ``rows``, and how the moments were estimated; see
-        :func:`spcastat.fit.missing_values.prepare_with_gaps`.
+        :func:`spcastat.fit.run.prepare_with_gaps`.
     names : list of str, or None
         Names of the components, if not PC1, ..., PCk.
     title_of_data : str or None
@@ -141,7 +141,7 @@ class Record:
         Number of components that `choose_k` found on the same rows, if known.
     row_design : dict, or None
         Numbers of clusters, of their rows and of strata; see
-        :attr:`spcastat.reading.row_design.RowDesign.as_record`.
+        :attr:`spcastat.reading.design.RowDesign.as_record`.
     matrix : dict, or None
         Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
     groups : dict, or None

@@ -12,9 +12,8 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
 from spcastat.fit.inputs import Source
-from spcastat.fit.moments import Moments
 from spcastat.fit.record import deep_copy
-from spcastat.fit.state import FitState
+from spcastat.fit.state import FitState, Moments
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.linalg.scales import blocks
 from spcastat.linalg.standardisation import Standardisation

@@ -12,6 +12,8 @@ from spcastat.plots.bar_plots import plot_contributions as plot_contributions
 from spcastat.plots.bar_plots import plot_contributions_data as plot_contributions_data
 from spcastat.plots.bar_plots import plot_frequency as plot_frequency
 from spcastat.plots.bar_plots import plot_frequency_data as plot_frequency_data
+from spcastat.plots.bar_plots import plot_slopes as plot_slopes
+from spcastat.plots.bar_plots import plot_slopes_data as plot_slopes_data
 from spcastat.plots.biplot import BiplotData as BiplotData
 from spcastat.plots.biplot import biplot as biplot
 from spcastat.plots.biplot import biplot_data as biplot_data
@@ -37,8 +39,6 @@ from spcastat.plots.score_plots import plot_diagnostics as plot_diagnostics
 from spcastat.plots.score_plots import plot_diagnostics_data as plot_diagnostics_data
 from spcastat.plots.score_plots import plot_scores as plot_scores
 from spcastat.plots.score_plots import plot_scores_data as plot_scores_data
-from spcastat.plots.slopes_plot import plot_slopes as plot_slopes
-from spcastat.plots.slopes_plot import plot_slopes_data as plot_slopes_data
 
 __all__ = [
     "BiplotData",

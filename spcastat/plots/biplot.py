@@ -15,7 +15,7 @@ from spcastat.config import checked_level, flag, one_of, plural, real_number
 from spcastat.errors import DataError, OptionError
 from spcastat.labels import short_name, short_names
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots import plotted_rows
+from spcastat.plots import score_plots as plotted_rows
 from spcastat.plots.arrows import draw_arrows, longest, markers_of, name_arrows, same_components
 from spcastat.plots.axes_and_names import FURTHER, ink, line, need_coloured, shade, visible
 from spcastat.plots.placement import FILLED, Content, lay_out, resize, room_for, scene_of, write_names

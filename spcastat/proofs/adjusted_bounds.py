@@ -1,17 +1,67 @@
-"""Upper bounds on adjusted variance, in any order of the components, from a relaxation."""
+"""Upper bounds on adjusted variance: in any order of the components, and with exact first variances.
+
+Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, ..., q_k be the orthonormal
+directions of the scores. T1, ..., Tk are the supports of the components in their order.
+
+**The first component** has variance 1 / (q_1' N_T1^+ q_1), with q_1 in the span of F_T1. This is at most
+q_1' N_T1 q_1 (Jensen's inequality), the bound that is used for the other components. Relaxed to matrices X_j
+of trace one:
+
+    maximise  1 / tr(N_T1^+ X_1) + sum_j tr(N_Tj X_j)  subject to  sum_j X_j <= I.
+
+1/t is convex: if a = 1/t is in [l, u], it is at most the chord l + u - l u t. So for each interval of a the
+problem becomes linear, as in `spcastat.proofs.duals.ordered_bounds`. The chord exceeds 1/t by at most
+(sqrt(u) - sqrt(l))^2, and intervals whose bound is above the threshold are halved.
+
+**The first two components.** The second has scores b y with y = q_2 + a q_1 in the span of F_T2, so that its
+variance given the first is b^2 = 1 / (y' N_T2^+ y). The sign of q_1 is free: let a >= 0. The other components
+add at most q_j' N_Tj q_j, which is exact for the last one.
+
+The two variances and a are each restricted to an interval, and boxes of three intervals are halved until
+their bounds are below the threshold. In a box 1/t is replaced by its chord, and what remains is quadratic in
+the coordinates x of (q_1, y) in the spans of both supports, with
+
+    q_1'q_1 = 1,  y'y = 1 + a^2,  q_1'y = a,  q_1 = E_1 x,  q_2 = y - a q_1 = E_2(a) x,
+    E_1 Y E_1' + E_2(a) Y E_2(a)' + sum_j X_j <= I
+
+for Y = xx' and X_j = q_j q_j', relaxed to positive semidefinite matrices. For any Z >= 0 and any numbers m_1,
+m_2 and m_12 the dual bound is
+
+    tr Z + sum_j lambda_max(N_Tj - Z) + m_1 + m_2 (1 + a^2) + m_12 a + (2 + a^2) lambda_max(M(a)),
+    M(a) = H - E_1' Z E_1 - E_2(a)' Z E_2(a) - m_1 I_1 - m_2 I_2 - m_12 K,
+
+where x'Hx has the chords without their constants, x'I_1 x = q_1'q_1, x'I_2 x = y'y and x'Kx = q_1'y. M(a) is
+concave in a, and so at most its tangent in the middle of the interval. The largest eigenvalue of the tangent
+is convex in a, and so largest at an end.
+"""
 
 from __future__ import annotations
 
 import time
 from functools import cached_property
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, permutations
 from math import comb
 
 import numpy as np
 
 from spcastat.linalg.scales import blocks
 from spcastat.proofs import duals
-from spcastat.proofs.duals import ADDED, ROUNDING, Multiplier, Running, gram, multiplier
+from spcastat.proofs.duals import (
+    ADDED,
+    RATIO,
+    ROUNDING,
+    Ascent,
+    Multiplier,
+    Relaxation,
+    Running,
+    fantope,
+    gram,
+    multiplier,
+    ordered_bounds,
+    ordered_relaxation,
+    positive,
+    union_basis,
+)
 from spcastat.proofs.eigenvalue_bounds import Clock
 from spcastat.proofs.one_component import prove
 from spcastat.proofs.relaxed import (
@@ -26,7 +76,281 @@ from spcastat.proofs.relaxed import (
     least_squares_frame,
     support_bounds,
 )
-from spcastat.proofs.two_component_bounds import HALVINGS, first_component_bounds, first_two_bound
+from spcastat.search.matrices import SMALLEST
+
+# --- the first component --------------------------------------------------------------------------
+
+
+#: The largest number of times that an interval is halved.
+HALVINGS = 6
+#: Smaller eigenvalues of N_T1 are raised to a floor, since their inverses slow the dual method down. These
+#: floors, as shares of the largest eigenvalue, are tried in turn; each gives a valid bound.
+FLOORS = (0.15, 0.02, 1e-4)
+
+
+def first_component_bounds(
+    factors: list[np.ndarray],
+    threshold: np.ndarray | float,
+    steps: int,
+    running: Running = lambda: True,
+) -> np.ndarray:
+    """Return bounds on adjusted variance in any order of the components, at least the threshold.
+
+    Parameters
+    ----------
+    factors : list of k ndarrays of shape (B, d, c_j)
+        For each component, the columns of F on its support.
+    threshold : float or ndarray of shape (B,)
+    steps : int
+        The number of steps of the dual method on each interval.
+    running : callable
+        Called between steps; if it returns False, the bounds so far are returned.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+    """
+    Q = union_basis(factors)  # contains all directions q_j
+    factors = [Q.mT @ A for A in factors]
+    level = np.full(len(Q), threshold)
+    bound = level.copy()
+    for first, A in enumerate(factors):
+        others = factors[:first] + factors[first + 1 :]
+        np.maximum(bound, _with_first(A, others, level, steps, running), out=bound)
+    return bound
+
+
+def _with_first(
+    A: np.ndarray, others: list[np.ndarray], threshold: np.ndarray, steps: int, running: Running
+) -> np.ndarray:
+    """Return upper bounds on the adjusted variance over all orders in which a given component comes first.
+
+    `A`, shape (B, d, c), has the columns of F on the support of that component, and `others` those of the
+    other components. A bound below `threshold` is raised to it. The result has shape (B,).
+    """
+    D, sizes, _ = np.linalg.svd(A, full_matrices=False)
+    values = sizes**2
+    rest = [B @ B.mT for B in others]
+    most = sum((np.linalg.eigvalsh(N)[:, -1] for N in rest), np.zeros(len(A)))
+    high = values[:, 0] * (1.0 + ROUNDING)
+    low = np.maximum(threshold - most * (1.0 + ROUNDING), SMALLEST)
+    bound = threshold.copy()
+    which = np.flatnonzero(low < high)
+    ends = np.sqrt(np.stack([low[which], high[which]], axis=1))
+    for halving in range(HALVINGS + 1):
+        found = np.full(len(which), np.inf)
+        for floor in FLOORS:
+            at = np.flatnonzero(found > threshold[which])
+            problems = which[at]
+            held = values[problems], D[problems], [N[problems] for N in rest]
+            relaxation = interval_relaxation(ends[at] ** 2, *held, floor)
+            found[at] = np.minimum(found[at], relaxation.bounds(threshold[problems], steps, running)[0])
+        open_ = found > threshold[which]
+        which, ends, found = which[open_], ends[open_], found[open_]
+        if not len(which) or halving == HALVINGS or not running():
+            np.maximum.at(bound, which, found)
+            return bound
+        middle = ends.mean(axis=1)
+        ends = np.concatenate([np.stack([ends[:, 0], middle], 1), np.stack([middle, ends[:, 1]], 1)])
+        which = np.concatenate([which, which])
+    return bound
+
+
+def interval_relaxation(
+    ends: np.ndarray, values: np.ndarray, D: np.ndarray, rest: list[np.ndarray], floor: float
+) -> Relaxation:
+    """Return relaxations in which the variance of the first component is in an interval [l, u].
+
+    The chord takes the place of 1/t, see the module's docstring.
+
+    Parameters
+    ----------
+    ends : ndarray of shape (B, 2)
+        l and u.
+    values : ndarray of shape (B, c)
+        The eigenvalues of N_T1 whose eigenvectors are the columns of D, descending.
+    D : ndarray of shape (B, d, c)
+    rest : list of ndarrays of shape (B, d, d)
+        N_Tj of the other components.
+    floor : float
+        Smaller eigenvalues are raised to this share of the largest.
+    """
+    t = 1.0 / np.maximum(values, floor * values[:, :1])
+    low, high = ends.T
+    chord = (low + high)[:, None] - (low * high)[:, None] * t
+    groups = [chord[:, :, None] * np.eye(t.shape[1]), *rest]
+    return ordered_relaxation(groups, [1] * len(groups), [D, *[None] * len(rest)])
+
+
+# --- the first two components ---------------------------------------------------------------------
+
+
+def first_two_bound(factors: list[np.ndarray], threshold: float, running: Running = lambda: True) -> float:
+    """Return a bound on adjusted variance in any order of the components, at least the threshold.
+
+    Parameters
+    ----------
+    factors : list of k ndarrays of shape (d, c_j)
+        For each component, the columns of F on its support; k is at most d.
+    threshold : float
+    running : callable
+        Called between steps; if it returns False, the bound is infinite.
+    """
+    Q = union_basis([A[None] for A in factors])[0]
+    factors = [Q.T @ A for A in factors]
+    groups = [A @ A.T for A in factors]
+    without = []  # a bound on what the components other than j add together
+    for j in range(len(groups)):
+        rest = [N[None] for i, N in enumerate(groups) if i != j]
+        without.append(float(ordered_bounds(rest, [1] * len(rest), 0.0, LEAF)[0]))
+    bound = threshold
+    for first, second in permutations(range(len(factors)), 2):
+        others = np.stack([N for j, N in enumerate(groups) if j not in (first, second)])
+        least = bound - without[first], bound - without[second]
+        bound = max(bound, _with_two(factors[first], factors[second], others, least, bound, running))
+    return bound
+
+
+def _with_two(
+    A: np.ndarray,
+    B: np.ndarray,
+    others: np.ndarray,
+    least: tuple[float, float],
+    threshold: float,
+    running: Running,
+) -> float:
+    """Return the bound if the components with the columns `A` and `B` come first and second.
+
+    `least` has the variance that each of the two must add for the sum to exceed the threshold.
+    """
+    one, two = (np.linalg.norm(C, 2) ** 2 * (1.0 + ROUNDING) for C in (A, B))
+    if least[0] >= one or least[1] >= two:
+        return threshold
+    if least[1] < 0.01 * two:  # fits above the threshold may leave the second component too little
+        return np.inf
+    ends = np.array([[max(least[0], 0.0), one, least[1], two, 0.0, np.sqrt(two / least[1] - 1.0)]])
+    bound, done = np.array([np.inf]), 0
+    while len(ends):
+        found, middle = Boxes(A, B, others, ends).bounds(threshold, 300, running)
+        bound = np.minimum(bound, found)
+        open_ = bound > threshold
+        done += len(bound)
+        if not open_.any():
+            return threshold
+        if done > 400 or not running():
+            return float(bound.max())
+        ends, bound, middle = ends[open_], bound[open_], middle[open_]
+        chords = np.diff(np.sqrt(ends[:, :4]), axis=1)[:, ::2] ** 2  # how far chords exceed 1/t
+        widest = 2 * np.argmax(np.column_stack([chords, bound - middle]), axis=1)
+        rows, ends = np.arange(2 * len(ends)), np.tile(ends, (2, 1))
+        bound, widest = np.tile(bound, 2), np.tile(widest, 2)
+        half = 0.5 * (ends[rows, widest] + ends[rows, widest + 1])
+        ends[rows, widest + (rows < len(rows) // 2)] = half
+        # the variance of the second component alone, b^2 (1 + a^2), is at most the largest eigenvalue of N_T2
+        ends[:, 5] = np.minimum(ends[:, 5], np.sqrt((two / ends[:, 2] - 1.0).clip(min=0.0)))
+        kept = ends[:, 4] <= ends[:, 5]
+        ends, bound = ends[kept], bound[kept]
+    return threshold
+
+
+class Boxes(Ascent):
+    """N boxes of one problem, with the iterates of the method of Chambolle and Pock.
+
+    Parameters
+    ----------
+    A, B : ndarray of shape (d, c)
+        The columns of F on the supports of the first two components.
+    others : ndarray of shape (m, d, d)
+        N_T of the other components.
+    ends : ndarray of shape (N, 6)
+        The intervals of the variances of the first two components, and of a.
+    """
+
+    batched = ("E2", "H", "low", "high", "middle", "constant", "Y", "X", "Z", "m", "excess", "ahead")
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, others: np.ndarray, ends: np.ndarray):
+        D, t = zip(*(_spanned(C) for C in (A, B)), strict=True)
+        least, most, below, above, self.low, self.high = ends.T
+        self.middle = 0.5 * (self.low + self.high)
+        self.constant = least + most + below + above  # the constants of the chords; H has their linear terms
+        self.H = -np.hstack([np.outer(least * most, t[0]), np.outer(below * above, t[1])])
+        blank = np.zeros_like(D[0]), np.zeros_like(D[1])
+        self.E1, Ey = np.hstack([D[0], blank[1]]), np.hstack([blank[0], D[1]])
+        self.E2 = Ey - self.middle[:, None, None] * self.E1  # for a in the middle of its interval
+        self.K = 0.5 * (self.E1.T @ Ey + Ey.T @ self.E1)
+        self.others = others
+        N, (d, n), m = len(ends), self.E1.shape, len(others)
+        self.is_first = np.arange(n) < D[0].shape[1]  # the coordinates of x that are those of q_1
+        scale = float(self.constant.max())
+        size = np.sqrt(m + 2.0 * (2.0 + self.middle.max() ** 2))  # bounds the norm of the map from Y and X
+        self.tau, self.sigma = RATIO / (size * scale), scale / (RATIO * size)
+        self.Y, self.X = np.zeros((N, n, n)) + np.eye(n) / n, np.zeros((N, m, d, d)) + np.eye(d) / d
+        self.Z, self.m = np.zeros((N, d, d)), np.zeros((N, 3))
+        self.excess = self.ahead = self._excess()
+
+    def matrix(self, Z: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Return M(a) of the module's docstring, (N, n, n), for a in the middle of its interval.
+
+        `Z` has shape (N, d, d), and `m` has the numbers m_1, m_2 and m_12, shape (N, 3).
+        """
+        free = self.H - np.where(self.is_first, m[:, :1], m[:, 1:2])
+        M = free[:, :, None] * np.eye(len(self.K)) - m[:, 2, None, None] * self.K
+        return np.asarray(M - self.E1.T @ Z @ self.E1 - self.E2.mT @ Z @ self.E2)
+
+    def _excess(self) -> list[np.ndarray]:
+        """Return by how much Y, (N, n, n), and X, (N, m, d, d), violate the constraints of Z and of m."""
+        total = self.E1 @ self.Y @ self.E1.T + self.E2 @ self.Y @ self.E2.mT + self.X.sum(axis=1)
+        own = np.einsum("bii->bi", self.Y)
+        a = self.middle
+        sums = [own[:, self.is_first].sum(1) - 1.0, own[:, ~self.is_first].sum(1) - 1.0 - a**2]
+        return [total - np.eye(len(self.E1)), np.column_stack([*sums, (self.Y * self.K).sum((1, 2)) - a])]
+
+    def step(self) -> None:
+        self.Z = positive(self.Z + self.sigma * self.ahead[0])
+        self.m = self.m + self.sigma * self.ahead[1]
+        whole = (2.0 + self.middle**2)[:, None, None]
+        self.Y = whole * fantope((self.Y + self.tau * self.matrix(self.Z, self.m)) / whole, 1)
+        moved = self.X + self.tau * (self.others - self.Z[:, None])
+        self.X = fantope(moved.reshape(-1, *moved.shape[2:]), 1).reshape(moved.shape)
+        before, self.excess = self.excess, self._excess()
+        self.ahead = [2.0 * new - old for new, old in zip(self.excess, before, strict=True)]
+
+    def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [self.certified(self.Z, self.m)]
+
+    def certified(self, Z: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bounds that Z and m prove, and those for the middle of the interval of a alone."""
+        a, half = self.middle, 0.5 * (self.high - self.low)
+        M = self.matrix(Z, m)
+        values, vectors = np.linalg.eigh(M)
+        turn = self.E1.T @ Z @ self.E2
+        turn = turn + turn.mT  # the derivative of M(a)
+        x = vectors[:, :, -1]
+        # as q_1'q_1 = 1, any multiple of a I_1 may be moved from M(a) into the sum
+        moved = np.einsum("bi,bij,bj->b", x, turn, x) / np.maximum((x[:, self.is_first] ** 2).sum(1), 0.01)
+        turn = turn - moved[:, None, None] * np.diag(self.is_first.astype(float))
+        ends = [np.linalg.eigvalsh(M + sign * half[:, None, None] * turn)[:, -1] for sign in (-1.0, 1.0)]
+        top = np.maximum(*ends)
+        base = np.trace(Z, axis1=1, axis2=2) + self.constant + m[:, 0] + m[:, 1]
+        base = base + np.linalg.eigvalsh(self.others - Z[:, None])[:, :, -1].sum(axis=1)
+        size = np.abs(base) + np.trace(Z, axis1=1, axis2=2)
+        size = size + (2.0 + self.high**2) * (np.abs(m).sum(axis=1) + np.abs(self.H).max(axis=1))
+        bend, rise = top + m[:, 1], moved + m[:, 2]
+        peak = np.where(bend < 0.0, -0.5 * rise / np.where(bend < 0.0, bend, -1.0), self.low)
+        points = np.stack([self.low, self.high, np.clip(peak, self.low, self.high)])
+        bound = base + 2.0 * top + (bend * points**2 + rise * points).max(axis=0) - moved * a
+        middle = base + (2.0 + a**2) * values[:, -1] + m[:, 1] * a**2 + m[:, 2] * a
+        return bound + ROUNDING * size, middle + ROUNDING * size
+
+
+def _spanned(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return an orthonormal basis D of the span of A, and t with (A A')^+ approximately D diag(t) D'.
+
+    Small eigenvalues of A A' are raised, as their inverses slow the dual method down; bounds remain valid.
+    """
+    D, sizes, _ = np.linalg.svd(A, full_matrices=False)
+    return D, 1.0 / np.maximum(sizes**2, 1e-3 * sizes[0] ** 2)
+
 
 #: Eigenvalues of G_TT are computed only if its Frobenius norm exceeds CLOSE, for CHUNK supports at a time.
 CLOSE, CHUNK = 0.8, 50_000

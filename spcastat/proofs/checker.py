@@ -11,7 +11,7 @@ arithmetic. docs/proof_file.md describes the file, docs/proven.md has the theory
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, reduce
 from itertools import combinations
 from typing import Any
 
@@ -180,27 +180,134 @@ def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Any) -> No
         total = own + second + spread + sum((alone[d][0] + alone[d][1]).max() for d in cards[t + 1 :])
         for d, row in zip(cards, rows, strict=False):
             total += alone[d][0][row] + alone[d][1][row]
-        if measure == "adjusted" and t:  # the first component and this one add less than their bounds' sum
-            _, b, w = (one[rows[0]] for one in alone[cards[0]])
-            sines = np.abs(1.0 - (u @ w) ** 2) + 8 * p * EPS  # squared; the root would enlarge their rounding
-            total -= 0.5 * (b + spread - np.sqrt((b - spread) ** 2 + 4.0 * b * spread * sines))
+        if measure == "adjusted" and t:  # pairs of components add less than the sum of their bounds
+            chosen = [(alone[d][1][row], alone[d][2][row]) for d, row in zip(cards, rows, strict=False)]
+            less = [reduction(chosen[i], chosen[j], p) for j in range(t) for i in range(j)]
+            less += [reduction(one, (spread, u), p) for one in chosen]
+            # each component is in t of the pairs
+            total -= np.maximum(reduce(np.maximum, less), sum(less) / t)
         begin = rows[-1] if t and cards[t - 1] == c else 0  # components of equal cardinality may be exchanged
         # comparisons are written so that a number that is not one leaves the supports open
-        for row in (np.flatnonzero(~(total[begin:] + room <= bound)) + begin).tolist():
+        open_ = ~(total + room <= bound) & (np.arange(len(total)) >= begin)
+        if left is not None and t:  # one of the two comes first
+            either = left[cards[0]].get(rows[0], np.zeros(len(total), dtype=bool)).copy()
+            for row, seconds in left[c].items():
+                either[row] |= seconds[rows[0]]
+            open_ &= either
+        for row in np.flatnonzero(open_).tolist():
             if t < k - 1:
                 expand((*rows, row))
             elif not union(tuple(sorted({*supports_of[c][row], *(i for T in supports for i in T)}))) <= bound:
                 leaf(S, measure, [*supports, supports_of[c][row]], bound, ask)
 
     room = k * SUM
+    left: dict[int, dict[int, np.ndarray]] | None = None
     if not union(tuple(range(p))) <= bound:
         require(measure != "least_squares", "least squares are proven for one component only")
+        if measure == "adjusted" and k == 2:
+            found = ask("first", {"S": S.mid, "places": places, "cards": cards})
+            require(isinstance(found, list), "the multipliers for the first component are not a list")
+            lines = [score_line(S, one, f"multiplier {i} of the first") for i, one in enumerate(found)]
+            require(all(line[0] in cards for line in lines), "a multiplier is for no cardinality")
+            if lines:
+                left = {}
+                for c, d in {(cards[0], cards[1]), (cards[1], cards[0])}:
+                    some = [line for line in lines if line[0] == c]
+                    left[c] = after_first(S, places[c], places[d], bound - k * SUM, some)
+                if not any(left.values()):
+                    return
         if measure == "adjusted":
             R = root(S)
             X = Ball(matrix(ask("", {"R": R, "places": places, "cards": cards}), p, "the multiplier"))
             own, alone = float(X.size**2), {c: terms(R, T, X @ X.T) for c, T in places.items()}
             room += SUM * (own + sum(float(np.abs(alone[c][0]).max() + alone[c][1].max()) for c in cards))
         expand(())
+
+
+def reduction(one: tuple[Any, Any], other: tuple[Any, Any], p: int) -> np.ndarray:
+    """Return how much less than the sum of their bounds one component, and each of others, add together.
+
+    Both are given by the b and u of `terms`.
+    """
+    (b, w), (c, u) = one, other
+    sines = np.abs(1.0 - (u @ w) ** 2) + 8 * p * EPS  # squared; the root would enlarge their rounding
+    return np.asarray(0.5 * (b + c - np.sqrt((b - c) ** 2 + 4.0 * b * c * sines)))
+
+
+def blocks(A: Ball, places: np.ndarray) -> Ball:
+    """Return the blocks of a matrix on supports, shape (n, c)."""
+    return Ball(A.mid[places[:, :, None], places[:, None, :]], A.rad)
+
+
+def which_positive(A: Ball) -> np.ndarray:
+    """Return for which of a stack of matrices it is proven that they are positive semidefinite."""
+    n = A.mid.shape[-1]
+    rad = np.broadcast_to(A.rad, A.mid.shape[:1])
+    least = np.linalg.eigvalsh(0.5 * (A.mid + A.T.mid))[:, 0]
+    sure = np.asarray(least > 4.0 * (rad + (2 * n + 4) * EPS * np.sqrt(n) * A.size) + 1e-280)
+    if sure.any():
+        positive(Ball(A.mid[sure], rad[sure]), "eigenvalues could not be verified")
+    return sure
+
+
+def score_line(S: Ball, one: Any, what: str) -> tuple[int, float, float, Ball, float, float]:
+    """Return a multiplier for the first component: c, the ends of its interval, a a', weight and theta."""
+    names = ("card", "from", "to", "loadings", "weight", "theta")
+    c, low, high, x, weight, theta = fields(one, names, what)
+    require(type(c) is int, f"card of {what} is not an integer")
+    low, high, weight, theta = (number(z, f"a number of {what}") for z in (low, high, weight, theta))
+    require(0.0 < low <= high and weight >= 0.0 and theta > 0.0, f"the numbers of {what} are negative")
+    y = Ball(numbers(x, len(S.mid), f"loadings of {what}")[:, None])
+    product = S @ y
+    variance = y.T @ product
+    size = float(variance.mid[0, 0] + variance.rad)
+    require(size > 0.0 and np.isfinite(size), f"the scores of {what} have no variance")
+    return c, low, high, product @ product.T * ((1.0 - 4.0 * EPS) / size), weight, theta
+
+
+def after_first(
+    S: Ball, first: np.ndarray, second: np.ndarray, bound: float, lines: list[Any]
+) -> dict[int, np.ndarray]:
+    """Return the supports of the first of two components for which `bound` is not proven.
+
+    Each is given with the supports of the second component with which it is open.
+    """
+    A, one = blocks(S, first), Ball(np.eye(first.shape[1]))
+    tops = ky_fan(A, 1)
+    fine = []
+    for _, _, _, aa, weight, theta in lines:  # no eigenvalue of the second blocks may exceed theta
+        left = blocks(S - aa * ((1.0 - 4.0 * EPS) * weight / (weight + theta)), second)
+        safe = np.asarray(left.size + left.rad <= theta)
+        open_ = np.flatnonzero(~safe)
+        if len(open_):
+            rest = Ball(np.eye(second.shape[1])) * theta - Ball(left.mid[open_], left.rad)
+            safe[open_] = which_positive(rest)
+        fine.append(safe)
+
+    def proves(line: Any, rows: np.ndarray) -> np.ndarray:
+        _, low, high, aa, weight, theta = line
+        ends = low, np.minimum(high, tops[rows])
+        slack = 16.0 * EPS * (bound + weight + theta + ends[0] + ends[1])
+        part = Ball(A.mid[rows], A.rad) * (bound - weight - theta - ends[0] - ends[1] - slack)
+        return which_positive(part + one * (ends[0] * ends[1]) + blocks(aa, first[rows]) * weight)
+
+    reach = np.full(len(first), 0.5 * bound)
+    order = sorted(range(len(lines)), key=[line[1] for line in lines].__getitem__)
+    for i in [i for i in order if fine[i].all()]:
+        rows = np.flatnonzero(~(reach >= tops) & (lines[i][1] <= reach))
+        rows = rows[proves(lines[i], rows)] if len(rows) else rows
+        reach[rows] = np.maximum(reach[rows], lines[i][2])
+    rows = np.flatnonzero(~(reach >= tops))
+    proven = [proves(line, rows) for line in lines] if len(rows) else []
+    found = {}
+    for at, row in enumerate(rows.tolist()):
+        reaches = np.full(len(second), 0.5 * bound)
+        for i in [i for i in order if proven[i][at]]:
+            ok = fine[i] & (lines[i][1] <= reaches)
+            reaches[ok] = np.maximum(reaches[ok], lines[i][2])
+        if not (reaches >= tops[row]).all():
+            found[row] = ~(reaches >= tops[row])
+    return found
 
 
 def leaf(S: Ball, measure: str, supports: list[Any], bound: float, ask: Any) -> None:

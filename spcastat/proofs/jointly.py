@@ -1,36 +1,130 @@
-"""A proven bound for all components of a fit jointly."""
+"""A proven bound for all components of a fit jointly, or for all partitions of the variables.
+
+**Partitions.** Components of disjoint groups explain at most the sum of the first eigenvalues of the
+groups. For PEV they explain exactly that, so that programming over subsets finds the best partition. Under
+adjusted variance only partitions with a larger sum than the best known value can be better; each is bounded
+by `spcastat.proofs.duals`. The least-squares share may be larger than the sum, so that every partition is
+bounded, by `spcastat.proofs.duals`. For more variables or partitions than that allows, dense PCA is the
+bound.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import combinations, islice
+from math import comb
 
 import numpy as np
 
 from spcastat.fit.record import PARTITIONS, UNRULED
+from spcastat.linalg.eigenvectors import EPS
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.scales import blocks
 from spcastat.linalg.ties import RELATIVE
 from spcastat.measures import best_order, measure_named
 from spcastat.proofs.adjusted_bounds import Sequence
+from spcastat.proofs.duals import ordered_bounds, union_basis
 from spcastat.proofs.eigenvalue_bounds import (
     LANCZOS,
     PASS_COST,
     Clock,
+    Projection,
     enlarged,
     formed,
     gershgorin_bound,
+    spanned_bounds,
     trace_bound,
 )
-from spcastat.proofs.incumbent import Incumbent
-from spcastat.proofs.one_component import Callback, Proof, Steps, Stopped, prove, run_search
+from spcastat.proofs.first_supports import Cover, Supports
+from spcastat.proofs.one_component import Callback, Incumbent, Proof, Steps, Stopped, prove, run_search
 from spcastat.proofs.orthogonal import Orthogonal, OrthogonalLeaves
-from spcastat.proofs.partitions import partition_bound
-from spcastat.proofs.projection_bounds import Projection
 from spcastat.proofs.relaxed import INNER, LEAF, Relaxed, Root
-from spcastat.search.partition import MOST, partition
-from spcastat.search.rule import SupportRule
+from spcastat.search.criteria import SupportRule
+from spcastat.search.partition import MOST, Partitions, first_eigenvalues, partition
+
+#: The largest number of partitions that are bounded one by one.
+LISTED = 20_000
+#: Number of partitions bounded at once, and the largest number of steps for each.
+TOGETHER, STEPS = 500, 400
+#: Least-squares bounds need bases of what groups span; below this smallest eigenvalue they are not reliable.
+REGULAR = 1e-8
+
+DENSE, SUMS = "bounded by dense PCA", "bounded by their PEV"
+
+
+def partition_bound(S: np.ndarray, k: int, measure: str, value: float, clock: Clock) -> tuple[float, str]:
+    """Return a bound on disjoint components of all variables, and what gave it.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Of total variance one.
+    k : int
+    measure : {"pev", "adjusted", "least_squares"}
+    value : float
+        The measure of the best known fit.
+    clock : Clock
+    """
+    p = len(S)
+    dense = enlarged(float(np.linalg.eigvalsh(S)[-k:].sum()), p)
+    if p > MOST:
+        return dense, f"{DENSE} (more than {MOST} variables)"
+    first = first_eigenvalues(S, clock.runs)
+    if first is None:
+        return dense, f"{DENSE} (time limit)"
+    partitions = Partitions(first, k)
+    if measure == "least_squares":
+        return _each_bounded(S, partitions, value, dense, clock)
+    rounding = enlarged(1.0, p * k)
+    largest = rounding * next(partitions.descending(-np.inf))[0]
+    if measure == "pev":
+        return largest, ""
+    above = partitions.descending(value * (1.0 - p * k * EPS))
+    found = list(islice(above, LISTED + 1))
+    if len(found) > LISTED:
+        return min(dense, largest), f"{SUMS} (more than {LISTED} of them may be better)"
+    groups = np.array([one for _, one in found]).reshape(-1, k)
+    sums = np.array([total for total, _ in found])
+    values, vectors = np.linalg.eigh(S)
+    F = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T
+    most = value
+    for part in blocks(len(found), 1, TOGETHER):
+        inside = (groups[part, :, None] >> np.arange(p) & 1).astype(float)
+        own = [np.einsum("ap,bp,cp->bac", F, inside[:, j], F) for j in range(k)]
+        bounds = ordered_bounds(own, [1] * k, value, STEPS, running=clock.runs)
+        most = max(most, float(np.minimum(bounds, rounding * sums[part]).max()))
+    return min(dense, largest, most), f"{len(found)} of them bounded by multipliers" if found else ""
+
+
+def _each_bounded(
+    S: np.ndarray, partitions: Partitions, value: float, dense: float, clock: Clock
+) -> tuple[float, str]:
+    """Return a bound on the least-squares share, and what gave it; `dense` is that of dense PCA.
+
+    With S = F'F the share is the part of FF' in the span of the scores, one of which is in the span of the
+    columns of F for each group.
+    """
+    p, k = partitions.p, partitions.k
+    if partitions.count > LISTED:
+        return dense, f"{DENSE} (more than {LISTED} partitions)"
+    values, vectors = np.linalg.eigh(S)
+    if values[0] <= REGULAR * values[-1]:
+        return dense, f"{DENSE} (variables are linearly dependent)"
+    F = np.sqrt(values)[:, None] * vectors.T
+    groups = np.array([one for _, one in partitions.descending(-np.inf)])
+    most = value
+    for part in blocks(len(groups), 1, TOGETHER):
+        if not clock.runs():
+            return dense, f"{DENSE} (time limit)"
+        inside = groups[part, :, None] >> np.arange(p) & 1
+        bases = [union_basis([F * inside[:, j, None, :]]) for j in range(k)]
+        M = np.repeat(np.diag(values)[None], len(inside), axis=0)
+        bounds = spanned_bounds(M, bases, k, value, STEPS, clock.runs)
+        most = max(most, float(bounds.max()))
+    return min(dense, most), f"{len(groups)} of them bounded by multipliers"
+
 
 #: Children get no dual bound if nodes have on average at most FEW children and MANY grandchildren.
 FEW, MANY = 100, 10_000
@@ -356,6 +450,11 @@ def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> f
     return enlarged(sum(found[c] for c in cards), p)
 
 
+#: The largest number of supports of a component for which the proof for two components is used.
+MOST_FIRST = 100_000
+#: The source of its bound.
+COVERED = "multipliers for the first component"
+
 #: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for TARGET.
 OPTIMAL, TARGET = 1e-4, 9e-5
 
@@ -524,6 +623,12 @@ class _Search:
         if self.rule is not None and not self.orthogonal:
             self.ruled = problem.under(self.rule, cards)
         left_out = 0.0
+        if (
+            isinstance(problem, Sequence)
+            and coverable(problem, cards, clock)
+            and self._cover(problem, cards, steps)
+        ):
+            return
         if isinstance(problem, Sequence) and not problem.free and problem.k > problem.m:
             level = self.best * (1.0 + TARGET)
             problem.prepare(self.V, level, clock)
@@ -556,12 +661,60 @@ class _Search:
             self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, cards, self.rule))
         self.tuples.run()
 
+    def _cover(self, problem: Sequence, cards: tuple[int, ...], steps: Steps) -> bool:
+        """Bound two components by multipliers for supports of the first; return whether that is a proof."""
+        S, clock = problem.S, steps.clock
+        supports = {c: Supports.of(S, problem.allowed(all_supports(len(S), c))) for c in set(cards)}
+        known = []
+        for order in [[0, 1], [1, 0]][: len(set(cards))]:
+            found = Incumbent(S, self.V[:, order], self.measure)
+            own_order = order == [0, 1] or self.rule is None
+            if problem.choices > 10_000 and len(S) <= 60 and clock.left > 2.0 and own_order:
+                found.improve(self.op, found.cards, self.rule)
+            known.append(found)
+
+        def level() -> float:
+            return max(self.best, *(one.value for one in known)) * (1.0 + TARGET)
+
+        covers = [
+            Cover(S, problem.factor, supports[one.cards[0]], supports[one.cards[1]], level()) for one in known
+        ]
+        try:
+            for one, cover in zip(known, covers, strict=True):
+
+                def climb(pairs: list[list[np.ndarray]], one: Incumbent = one) -> float:
+                    one.climb(pairs)
+                    return level()
+
+                if not cover.run(steps.node, climb):
+                    return False
+        except (Stopped, KeyboardInterrupt):
+            self.root.lower(max(cover.bound for cover in covers), COVERED)
+            raise
+        finally:
+            for one in known:
+                self._adopt(one.V)
+        bounds = [level()]
+        for one, cover in zip(known, covers, strict=True):
+            each, pairs = cover.pair_bounds(level(), clock.runs)
+            bounds.append(min(float(each.max(initial=0.0)), cover.bound))
+            open_ = np.flatnonzero(each > level())
+            if len(open_):
+                one.climb([pairs[i] for i in open_[np.argsort(-each[open_])][:50]])
+                self._adopt(one.V)
+        self.root.lower(max(bounds), COVERED)
+        return max(bounds) <= level()
+
+    def _adopt(self, V: np.ndarray) -> None:
+        """Store a fit if it is better than the best known one."""
+        found = float(measure_named(self.measure)(V, self.op)[-1])
+        if found > self.best:
+            self.best, self.V = found, V
+
     def finish(self) -> None:
         """Add the results of the search over supports."""
         if self.leaves is not None:
-            found = float(measure_named(self.measure)(self.leaves.V, self.op)[-1])
-            if found > self.best:
-                self.best, self.V = found, self.leaves.V
+            self._adopt(self.leaves.V)
         if self.tuples is not None:
             self.root.lower(self.tuples.bound, self.tuples.argument)
 
@@ -613,6 +766,21 @@ def certify_partition(
         time.perf_counter() - begun,
         best,
         V,
+    )
+
+
+def all_supports(p: int, c: int) -> np.ndarray:
+    """Return all sets of c of p variables as indices, shape (n, c)."""
+    return np.array(list(combinations(range(p), c)), dtype=int)
+
+
+def coverable(problem: Sequence, cards: tuple[int, ...], clock: Clock) -> bool:
+    """Return whether the proof for two components is possible: see `first_supports`."""
+    if problem.k != 2 or problem.m == 2 or problem.free or problem.apart:
+        return False
+    counts = [comb(problem.p, c) for c in cards]
+    return all(n <= MOST_FIRST and n * c**2 <= 2e7 for n, c in zip(counts, cards, strict=True)) and all(
+        clock.affords(20.0 * c**3 * n) for n, c in zip(counts, cards, strict=True)
     )
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from spcastat.linalg.operators import Operator
 from spcastat.proofs import duals
 from spcastat.proofs.duals import ROUNDING, Bases, Running, ky_fan
-from spcastat.proofs.incumbent import Incumbent
-from spcastat.proofs.projection_bounds import Projection
+from spcastat.proofs.eigenvalue_bounds import Projection
+from spcastat.proofs.one_component import Incumbent
 from spcastat.proofs.relaxed import Relaxed, Root, Sums, support_bounds
+from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint
 from spcastat.search.matrices import SMALLEST
-from spcastat.search.rule import SupportRule
 
 # --- the search -----------------------------------------------------------------------------------
 

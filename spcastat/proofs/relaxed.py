@@ -22,7 +22,7 @@ import numpy as np
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.scales import blocks
 from spcastat.proofs.duals import ROUNDING, Running, ky_fan
-from spcastat.search.rule import SupportRule
+from spcastat.search.criteria import SupportRule
 
 #: Columns of F are dependent if a singular value is below DEPENDENT times the largest; if one is between that
 #: and CLEAR times the largest, the rank is in doubt and the support is not used.

@@ -25,7 +25,7 @@ from spcastat.fit.record import Proven
 from spcastat.fit.state import FitState, rule_of
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.ties import is_sparse
-from spcastat.proofs.adjusted_bounds import largest
+from spcastat.proofs.adjusted_bounds import FLOORS, interval_relaxation, largest
 from spcastat.proofs.checker import EPS, Ball, RefusedError, check, sparse
 from spcastat.proofs.duals import ROUNDING, multiplier, supports_relaxation
 from spcastat.proofs.eigenvalue_bounds import (
@@ -35,8 +35,8 @@ from spcastat.proofs.eigenvalue_bounds import (
     first_split,
     largest_others,
 )
-from spcastat.proofs.relaxed import LAST, LEAF
-from spcastat.proofs.two_component_bounds import FLOORS, interval_relaxation
+from spcastat.proofs.first_supports import Cover, Supports
+from spcastat.proofs.relaxed import LAST, LEAF, least_squares_frame
 from spcastat.proofs.verify import covariance, header_and_rows, places
 from spcastat.reading.frames import open_table
 
@@ -227,6 +227,8 @@ class Witnesses:
             raise UnwrittenError("time limit")
         if "Q" in asked:
             self.found[key] = self._node(**asked)
+        elif key == "first":
+            self.found[key] = self._first(**asked)
         elif "places" in asked:
             self.found[key] = self._root(**asked)
         elif (asked["R"] == np.eye(len(asked["R"]))).all():
@@ -269,6 +271,34 @@ class Witnesses:
             part.runs,
         )
         return factor(found.Z)
+
+    def _first(
+        self, S: np.ndarray, places: dict[int, np.ndarray], cards: list[int]
+    ) -> list[dict[str, Any]]:
+        """Return multipliers for the first of two components, or an empty list if they close too little."""
+
+        def check() -> None:
+            if not self.clock.runs():
+                raise UnwrittenError("time limit")
+
+        F, found = least_squares_frame(S, 2).F, []
+        supports = {c: Supports.of(S, T) for c, T in places.items()}
+        for c, d in {(cards[0], cards[1]), (cards[1], cards[0])}:
+            cover = Cover(S, F, supports[c], supports[d], self.bound - ROOM)
+            if not cover.run(check, lambda pairs: 0.0):
+                return []
+            found += [
+                {
+                    "card": c,
+                    "from": one.low,
+                    "to": one.high,
+                    "loadings": one.loadings.tolist(),
+                    "weight": one.weight,
+                    "theta": one.theta,
+                }
+                for one in cover.multipliers
+            ]
+        return found
 
     def _ordered(self, R: np.ndarray, at: list[np.ndarray]) -> list[dict[str, Any]]:
         """Return, with each component in the first place, intervals of its variance and their multipliers."""

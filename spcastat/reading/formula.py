@@ -19,10 +19,9 @@ import pandas as pd
 from spcastat.config import listed, nearest, plural, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
 from spcastat.reading import checks
-from spcastat.reading.expressions import formula_name
 from spcastat.reading.formula_safety import Closed, require_safe
 from spcastat.reading.frames import frame_numbers
-from spcastat.reading.terms import Model, Piece, expand, pieces_of
+from spcastat.reading.terms import Model, Piece, expand, formula_name, pieces_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,17 @@ import numpy as np
 from spcastat.config import LARGEST as LARGEST_NUMBER
 from spcastat.config import listed, nearest, one_line
 from spcastat.errors import FormulaError
-from spcastat.reading import expressions
-from spcastat.reading.expressions import CONTRASTS, LARGEST_ROOT, LEARNING, NUMPY, PLAIN, takes
-from spcastat.reading.terms import LARGEST_EXPONENT, pieces_of
+from spcastat.reading import terms as expressions
+from spcastat.reading.terms import (
+    CONTRASTS,
+    LARGEST_EXPONENT,
+    LARGEST_ROOT,
+    LEARNING,
+    NUMPY,
+    PLAIN,
+    pieces_of,
+    takes,
+)
 
 #: Functions of formulaic that are allowed.
 TRANSFORMS = ("log", "log2", "log10", "exp", "exp2", *LEARNING, *PLAIN)

@@ -26,11 +26,19 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.reading import formula as formulas
 from spcastat.reading import frames
 from spcastat.reading.checks import kinds_of, read_weights, refuse, require_rows, require_weight, rows_to_keep
-from spcastat.reading.design import PLAIN, Design, Partial, ReadOptions, Spec
-from spcastat.reading.expressions import formula_name
+from spcastat.reading.design import (
+    PLAIN,
+    Design,
+    Partial,
+    ReadOptions,
+    RowDesign,
+    Spec,
+    label_numbers,
+    take_labels,
+)
 from spcastat.reading.frames import Table, frame_numbers, numbers, open_table
 from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
-from spcastat.reading.row_design import RowDesign, label_numbers, take_labels
+from spcastat.reading.terms import formula_name
 
 # --- new rows, read as those of the fit -----------------------------------------------------------
 

@@ -22,15 +22,14 @@ from spcastat.config import listed, plural, shown
 from spcastat.errors import CardinalityError, DataError, FormulaError, NoRowsError, OptionError, WeightsError
 from spcastat.fit.inputs import Fitted, Source, center_and_scale, open_covariance, require_unchanged
 from spcastat.fit.method_table import CONTROLS, SOLVERS
-from spcastat.fit.missing_values import prepare_with_gaps
 from spcastat.fit.plan import choose_method
+from spcastat.fit.run import prepare_with_gaps
 from spcastat.fit.state import FitState
 from spcastat.linalg.build import prepare
 from spcastat.linalg.standardisation import groups_from_record
-from spcastat.reading.design import Covariance, ReadOptions, Spec
+from spcastat.reading.design import Covariance, ReadOptions, Spec, order_mark
 from spcastat.reading.frames import COPY_LIMIT, open_table
 from spcastat.reading.read import formula_inputs, replay, replay_both, replay_table
-from spcastat.reading.row_design import order_mark
 from spcastat.streams.opening import read_whole
 
 # --- pickling -------------------------------------------------------------------------------------

@@ -23,10 +23,9 @@ from spcastat.fit.state import FitState, rule_of
 from spcastat.labels import full_names, some_of
 from spcastat.results.fit import SpcaResult
 from spcastat.search.default import GRAM_LIMIT
-from spcastat.show.chapters import Chapter, chapter_of
 from spcastat.show.grid import Document, Row, Table, alike, fixed, percent
 from spcastat.show.renderings import Summary
-from spcastat.show.report import write_report
+from spcastat.show.report import Chapter, chapter_of, write_report
 from spcastat.show.summary import describe_data, unequal_variances
 
 if TYPE_CHECKING:

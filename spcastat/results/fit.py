@@ -12,11 +12,12 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import MISSING, one_of
-from spcastat.fit import frames, rows, unit_weights
+from spcastat.fit import frames, rows
+from spcastat.fit import supplementary as unit_weights
+from spcastat.fit.frames import last_intervals
 from spcastat.fit.frames import variance as variance_table
 from spcastat.fit.proof_sentences import with_proof
 from spcastat.fit.record import deep_copy
-from spcastat.fit.resampling_frames import last_intervals
 from spcastat.fit.saved_fits import read_state
 from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.score_files import transform_to as write_transformed
@@ -25,11 +26,10 @@ from spcastat.fit.supplementary import describe as associations
 from spcastat.measures import MEASURES
 from spcastat.results import interpretation, plotted, proofs, resampling
 from spcastat.results.call import Call, Picklable, call_text, card_by_number, names_for
-from spcastat.results.interpretation import Supplement
+from spcastat.results.interpretation import Scales, Supplement
 from spcastat.results.loadings import SparseLoadings
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, LoadingTest, Resampled, SplitInference, Stability
-from spcastat.results.scales import Scales
 from spcastat.show.methods_text import Description
 from spcastat.show.methods_text import describe as described
 from spcastat.show.methods_text import equations as written_equations

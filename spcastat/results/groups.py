@@ -11,14 +11,14 @@ from spcastat import plots
 from spcastat.config import plural
 from spcastat.fit.record import deep_copy
 from spcastat.results.call import Picklable
-from spcastat.show import group_tables
+from spcastat.show import resampling_tables as group_tables
 from spcastat.show.renderings import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat.argument_types import Palette, Several
-    from spcastat.assess.group_slopes import Compared
+    from spcastat.assess.permutation import Compared
     from spcastat.results.fit import SpcaResult
     from spcastat.show.grid import Document
 

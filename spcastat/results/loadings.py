@@ -10,7 +10,8 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import text
-from spcastat.fit import frames, resampling_frames, rows, sparse_loadings
+from spcastat.fit import frames, rows, sparse_loadings
+from spcastat.fit import frames as resampling_frames
 from spcastat.fit.record import Bootstrapped, deep_copy
 from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.sparse_loadings import with_loadings

@@ -13,20 +13,19 @@ from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.inputs import Source
-from spcastat.fit.moments import Moments
 from spcastat.fit.proof_sentences import percent_text, proof_sentence, with_proof
 from spcastat.fit.record import JOINT, Proven, deep_copy, plain_value
 from spcastat.fit.starts import order_and_sign
-from spcastat.fit.state import FitState, forced, grouped, groups_of, rule_of, rule_words
+from spcastat.fit.state import FitState, Moments, forced, grouped, groups_of, rule_of, rule_words
 from spcastat.labels import full_names, name_text
-from spcastat.linalg.deflation import Removed, deflate
+from spcastat.linalg.build import Removed, deflate
 from spcastat.linalg.eigenvectors import top_eigh
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances, measure_named
 from spcastat.progress import listening
 from spcastat.search.climbing import OBJECTIVES
+from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
-from spcastat.search.rule import SupportRule
 from spcastat.show.grid import Document, Row, Table
 from spcastat.show.renderings import Summary
 

@@ -10,12 +10,12 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError, WeightsError
-from spcastat.fit import resampling_frames
+from spcastat.fit import frames as resampling_frames
 from spcastat.fit.frames import loadings, spectrum
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState, rule_of
 from spcastat.progress import listening
-from spcastat.reading.row_design import REPLICATES, read_replicates, replicate_factors
+from spcastat.reading.design import REPLICATES, read_replicates, replicate_factors
 from spcastat.results.call import Call, Picklable, frame_of, source_for
 from spcastat.show.renderings import Summary
 from spcastat.show.resampling_tables import (
@@ -725,8 +725,7 @@ def _rows_to_draw(
 ) -> _Drawn:
     """Return the rows of a fit, or its covariance matrix, to draw from."""
     from spcastat.assess.draws import sampler_of
-    from spcastat.assess.row_groups import drawn_text
-    from spcastat.assess.row_notices import notice
+    from spcastat.assess.row_groups import drawn_text, notice
     from spcastat.assess.subsets import rows_in_memory
 
     source, call = source_for(state, source, call, data, what)

@@ -28,7 +28,7 @@ from spcastat.search.climbing import (
 )
 from spcastat.search.criteria import Criterion, Fits, joined
 from spcastat.search.matrices import Model, best_vectors, divisor, eigen, largest, ranked_entries
-from spcastat.search.moves import CHOICE, MANY, NULL, iterated, permuted, rebuild, refined, reordered
+from spcastat.search.moves import CHOICE, NULL, iterated, permuted, rebuild, refined, reordered
 
 # --- perturbed fits -------------------------------------------------------------------------------
 
@@ -60,8 +60,7 @@ def perturb(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     if criterion.equal and not criterion.exact:
         order = np.argsort(out, axis=1, kind="stable")
         fits, out = permuted(criterion, fits, order), np.take_along_axis(out, order, axis=1)
-    for i in range(k):
-        criterion.empty(fits, np.flatnonzero(out[:, i]), i)
+    criterion.empty(fits, out)
     stages = range(k) if criterion.equal else rng.permutation(k)
     # starts from all rows would always give the same component
     rows = max(1, min(8, criterion.m // 4))
@@ -96,8 +95,9 @@ def interchanged(criterion: Criterion, fits: Fits) -> Fits:
 
 def _recut(criterion: Criterion, fits: Fits, which: np.ndarray, directions: dict[int, np.ndarray]) -> None:
     """Truncate directions, shape (len(which), m) each, to give new components of some fits."""
-    for i in directions:
-        criterion.empty(fits, which, i)
+    out = np.zeros((len(fits), criterion.k), dtype=bool)
+    out[which[:, None], list(directions)] = True
+    criterion.empty(fits, out)
     for i, direction in directions.items():
         used = criterion.used(fits, i)
         criterion.put(fits, which, i, *criterion.cut(direction, i, None if used is None else used[which]))
@@ -127,8 +127,8 @@ def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
 
 
 #: With more than 100 variables a component is started from this many rows of largest variance and as many
-#: random ones; FEWER with more than MANY variables.
-FEW, FEWER = 25, 10
+#: random ones; with more than 300 from fewer, so that about WORK numbers are examined, but at least FEWER.
+FEW, FEWER, WORK = 25, 10, 7500
 
 
 # --- starting fits --------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndar
     m, B = criterion.m, len(fits)
     if m <= 100:
         return np.broadcast_to(np.arange(m), (B, m))
-    few = FEW if m <= MANY else FEWER
+    few = int(np.clip(WORK // m, FEWER, FEW))
     spread = rng.permuted(np.tile(np.arange(m), (B, 1)), axis=1)[:, :few]
     model = criterion.model_given_others(fits)
     diagonal = np.einsum("bkm,bkl,blm->bm", model.first, model.Z, model.first)

@@ -120,7 +120,8 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> None:
     best = ranked_entries(values, len(STEPS))[:, 0]
     rose = np.flatnonzero(values[np.arange(len(fits)), best] > fits.value * (1.0 + GAIN))
     if rose.size:
-        criterion.put(fits, rose, i, places[rose, best[rose]], x[rose, best[rose]])
+        at = rose, best[rose]
+        criterion.put(fits, rose, i, places[at], x[at], values[at])
 
 
 #: Steps of an ascent on supports that may still change, and on final supports.

@@ -1,4 +1,7 @@
-"""The criteria that a search maximises: adjusted variance, PEV and the least-squares share.
+"""The criteria that a search maximises, and the rule on supports.
+
+The criteria are adjusted variance, PEV and the least-squares share. The rule says which variables each
+component may have and must have.
 
 Each is a share of the total variance that does not depend on the lengths of the loadings. With unit loadings
 V, shape (m, k), each is a function of small matrices: adjusted variance of V'SV; the other two are
@@ -33,6 +36,7 @@ from itertools import pairwise
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spcastat.linalg.operators import Operator
 from spcastat.search.matrices import (
@@ -47,13 +51,111 @@ from spcastat.search.matrices import (
     divisor,
     factor,
     hard,
+    largest,
     products_at,
     scattered,
     taken,
     unit,
     well_apart,
 )
-from spcastat.search.rule import SupportRule
+
+
+@dataclass(frozen=True, eq=False)
+class SupportRule:
+    """The allowed supports T_i: must_i within T_i within may_i, and no shared variable if `disjoint`.
+
+    Attributes
+    ----------
+    may, must : ndarray of bool, shape (k, m)
+        The variables that each component may have, and those of them that it must have.
+    disjoint : bool
+        Whether a variable is in at most one component.
+    """
+
+    may: NDArray[np.bool_]
+    must: NDArray[np.bool_]
+    disjoint: bool = False
+
+    def kinds(self, cards: Sequence[int]) -> tuple[int, ...]:
+        """Return labels of the components; components with the same label may change places."""
+        asked = [(c, self.may[i].tobytes(), self.must[i].tobytes()) for i, c in enumerate(cards)]
+        return tuple(asked.index(one) for one in asked)
+
+    def among(self, some: NDArray[np.bool_] | NDArray[np.int_]) -> SupportRule:
+        """Return the rule for some of the variables."""
+        return SupportRule(self.may[:, some], self.must[:, some], self.disjoint)
+
+    def nearest(self, card: int) -> tuple[int, ...]:
+        """Return for each component the cardinality nearest to `card` that its variables allow."""
+        most = self.may.sum(axis=1)
+        return tuple(int(c) for c in np.clip(card, np.maximum(self.must.sum(axis=1), 1), most))
+
+    def open(self, i: int, used: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+        """Return the variables that component i may have given the others, shape (m,) or that of `used`.
+
+        Parameters
+        ----------
+        i : int
+        used : ndarray of bool, shape (B, m), or None
+            The variables of the other components in each of B fits; used for disjoint components.
+        """
+        if not self.disjoint:
+            return self.may[i]
+        found: NDArray[np.bool_] = self.may[i] & ~np.delete(self.must, i, axis=0).any(axis=0)
+        return found if used is None else found & ~used
+
+    def keys(self, keys: np.ndarray, i: int, used: NDArray[np.bool_] | None) -> np.ndarray:
+        """Return `keys`, (B, m) or (B, L, m), changed so that forced variables rank first, forbidden last."""
+        allowed = self.open(i, used)
+        if allowed.ndim > 1 and keys.ndim > 2:
+            allowed = allowed[:, None]
+        low, high = min(float(keys.min()), 0.0) - 1.0, float(keys.max()) + 1.0
+        return np.where(self.must[i], high, np.where(allowed, keys, low))
+
+    def hard(
+        self, W: np.ndarray, i: int, card: int, used: NDArray[np.bool_] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest absolute entries that component i may have: their places, and unit loadings.
+
+        If disjoint components leave fewer than `card` variables, variables in use are taken too; see
+        `broken`.
+        """
+        places = largest(self.keys(np.abs(W), i, used), card)
+        return places, unit(np.take_along_axis(W, places, axis=-1))
+
+    def broken(self, supports: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which of B fits break the rule, shape (B,); `supports` has shape (B, k, m)."""
+        wrong = (supports & ~self.may).any(axis=(1, 2)) | (self.must & ~supports).any(axis=(1, 2))
+        return wrong | (self.disjoint & (supports.sum(axis=1) > 1).any(axis=1))
+
+    def feasible(self, cards: Sequence[int]) -> bool:
+        """Return whether some supports of these cardinalities are allowed; `may` must include `must`."""
+        each = (self.must.sum(axis=1) <= cards) & (self.may.sum(axis=1) >= cards)
+        return bool(each.all()) and (
+            not self.disjoint or self.assigned(np.zeros(self.may.shape), cards) is not None
+        )
+
+    def assigned(self, gains: np.ndarray, cards: Sequence[int]) -> list[np.ndarray] | None:
+        """Return the disjoint supports with the largest sum of `gains`, shape (k, m), or None.
+
+        None is returned if no disjoint supports are allowed. This is an assignment problem: every nonzero is
+        a slot for one variable.
+        """
+        from scipy.optimize import linear_sum_assignment  # imported late, as few rules need it
+
+        seats = np.repeat(np.arange(len(cards)), cards)
+        if len(seats) > gains.shape[1]:
+            return None
+        worth = 0.5 * gains / (len(seats) * max(float(gains.max()), np.finfo(float).tiny))
+        forced = np.where(self.must, 2.0, 0.0) - 2.0 * (self.must.any(axis=0) & ~self.must)
+        total = np.where(self.may, worth + forced, -2.0 * len(seats) - 2.0)[seats]
+        seated = linear_sum_assignment(total, maximize=True)[1]
+        supports = [np.sort(seated[seats == i]) for i in range(len(cards))]
+        chosen = np.zeros((1, *self.may.shape), dtype=bool)
+        for i, support in enumerate(supports):
+            chosen[0, i, support] = True
+        return None if self.broken(chosen)[0] else supports
+
 
 # --- what a criterion is --------------------------------------------------------------------------
 
@@ -260,10 +362,10 @@ class Criterion(ABC):
     def _grams(
         self, places: np.ndarray, x: np.ndarray, first: np.ndarray, second: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        G = np.stack([products_at(first, places[:, part], x[:, part]) for part in self.parts], axis=2)
+        G = (taken(first, places[:, None]) * x[:, None]) @ self.member
         N = np.zeros_like(G)
         if self.T is not None:
-            N = np.stack([products_at(second, places[:, part], x[:, part]) for part in self.parts], axis=2)
+            N = (taken(second, places[:, None]) * x[:, None]) @ self.member
         return 0.5 * (G + G.mT), 0.5 * (N + N.mT)
 
     def replaced(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -284,8 +386,19 @@ class Criterion(ABC):
             found.append(new.reshape(B * L, self.k, self.k))
         return self.value(found[0], found[1]).reshape(B, L)
 
-    def put(self, fits: Fits, which: np.ndarray, i: int, places: np.ndarray, x: np.ndarray) -> None:
-        """Replace column i of some fits by unit columns (or zeros), shape (len(which), c)."""
+    def put(
+        self,
+        fits: Fits,
+        which: np.ndarray,
+        i: int,
+        places: np.ndarray,
+        x: np.ndarray,
+        values: np.ndarray | None = None,
+    ) -> None:
+        """Replace column i of some fits by unit columns (or zeros), shape (len(which), c).
+
+        `values` are those of the criterion afterwards if they are known, shape (len(which),).
+        """
         part = self.parts[i]
         order = np.argsort(places, axis=1, kind="stable")
         places, x = taken(places, order), taken(x, order)
@@ -300,12 +413,18 @@ class Criterion(ABC):
                 own = products_at(F[which], places, x)
                 G[which, i, :] = own
                 G[which, :, i] = own
-        fits.value[which] = self.value(fits.G[which], fits.N[which])
+        fits.value[which] = self.value(fits.G[which], fits.N[which]) if values is None else values
 
-    def empty(self, fits: Fits, which: np.ndarray, i: int) -> None:
-        """Remove component i from some fits."""
-        places = fits.places[which, self.parts[i]]
-        self.put(fits, which, i, places, np.zeros(places.shape))
+    def empty(self, fits: Fits, out: np.ndarray) -> None:
+        """Remove the components where `out`, shape (B, k), is true."""
+        kept = ~out
+        fits.x *= kept[:, self.owner]
+        fits.first *= kept[:, :, None]
+        fits.second *= kept[:, : fits.second.shape[1], None]
+        both = kept[:, :, None] & kept[:, None, :]
+        fits.G *= both
+        fits.N *= both
+        fits.value = self.value(fits.G, fits.N)
 
     def dense(self, fits: Fits) -> np.ndarray:
         """Return the loadings, shape (B, m, k)."""
@@ -369,6 +488,10 @@ class Adjusted(Criterion):
         """Return the derivative of the criterion with respect to each adjusted variance, shape (..., k)."""
         return np.ones(added.shape)
 
+    def _worth_at(self, G: np.ndarray) -> np.ndarray:
+        """Return the same derivative at G = V'SV, shape (..., k, k)."""
+        return np.ones(G.shape[:-1])
+
     def _turned(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return C diag(w) C', the adjusted variances times their weights w (`_worth`), and the criterion."""
         C, own = triangle(G)
@@ -384,7 +507,7 @@ class Adjusted(Criterion):
         others = np.delete(np.arange(self.k), i)
         L, size, present = factor(G[:, others[:, None], others])
         root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
-        worth = self._worth(self.added(G))
+        worth = self._worth_at(G)
         # y_j = v_i'M_j v_i; the square of `own` is v_j'M_j v_j
         own = np.einsum("bii->bi", L) * size * present
         u = (root @ G[:, others, i, None])[:, :, 0]

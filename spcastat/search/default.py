@@ -27,12 +27,12 @@ from spcastat.search.criteria import (
     CRITERIA,
     Criterion,
     Fits,
+    SupportRule,
     criterion_of_matrix,
     criterion_of_operator,
     joined,
 )
 from spcastat.search.moves import refined, reordered
-from spcastat.search.rule import SupportRule
 from spcastat.search.working_set import SearchResult, directly, found_of, restricted
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support

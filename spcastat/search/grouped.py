@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.ties import tie_width
+from spcastat.search.criteria import SupportRule
 from spcastat.search.matrices import GATHERED, best_vectors, largest, ranked_entries, unit
-from spcastat.search.rule import SupportRule
 
 if TYPE_CHECKING:
     from spcastat.search.criteria import Criterion, Fits

@@ -11,8 +11,8 @@ import numpy as np
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.search.climbing import OBJECTIVES, SAME
+from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule, with_zero
-from spcastat.search.rule import SupportRule
 from spcastat.solvers.solver import Grouping, JointSolver, Searched, Solution, Sparser
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from math import prod
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from spcastat.linalg.eigenvectors import bordered_lower
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.scales import blocks
 
 # --- small matrices -------------------------------------------------------------------------------
 
@@ -46,11 +46,9 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
     present = diagonal > TINY
     size = np.sqrt(divisor(diagonal, present))
     K = G / (size[..., :, None] * size[..., None, :])
-    k = G.shape[-1]
-    K[..., np.arange(k), np.arange(k)] = 1.0 + jitter
     if not present.all():
-        pairs = present[..., :, None] & present[..., None, :]
-        K = np.where(pairs | np.eye(k, dtype=bool), K, 0.0)
+        K *= present[..., :, None] & present[..., None, :]
+    np.einsum("...ii->...i", K)[...] = 1.0 + jitter
     try:
         L = np.linalg.cholesky(K)
     except np.linalg.LinAlgError:  # rounding has made the matrix indefinite
@@ -191,6 +189,8 @@ def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray
 # --- products with symmetric matrices -------------------------------------------------------------
 
 
+#: Up to this many multiplications gathering rows of a matrix is quicker than a sparse product.
+FEW_PRODUCTS = 100_000
 #: Numbers gathered at once, which bounds the memory.
 GATHERED = 4_000_000
 
@@ -260,10 +260,10 @@ class Dense(Moments):
         if self.which is None and 3 * c >= self.m:
             return scattered(places, x, self.m) @ self.M
         rows, lines = self.M.reshape(-1, self.m), self.start + places
-        found = np.empty((L, self.m))
-        for part in blocks(L, c * self.m, GATHERED):
-            found[part] = np.matmul(x[part, None, :], rows[lines[part]])[:, 0]
-        return found
+        if L * c * self.m <= FEW_PRODUCTS:
+            return np.matmul(x[:, None, :], rows[lines])[:, 0]
+        V = csr_array((x.ravel(), lines.ravel(), np.arange(0, L * c + 1, c)), shape=(L, len(rows)))
+        return np.asarray(V @ rows)
 
     def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return self.M.take((self.start + rows)[:, :, None] * self.m + columns[:, None, :])

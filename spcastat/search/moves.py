@@ -80,7 +80,8 @@ def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) 
     every = np.arange(len(fits))
     rose = np.flatnonzero(values[every, best] > fits.value * (1.0 + GAIN))
     if rose.size:
-        criterion.put(fits, rose, i, places[rose, best[rose]], x[rose, best[rose]])
+        at = rose, best[rose]
+        criterion.put(fits, rose, i, places[at], x[at], values[at])
     return rose
 
 
@@ -121,12 +122,17 @@ def trials(
 def promising(criterion: Criterion, fits: Fits, i: int, model: Model, width: int) -> np.ndarray:
     """Return the variables that may enter component i, ascending: those of steepest slope, shape (B, w)."""
     support = fits.places[:, criterion.parts[i]]
+    every = np.arange(len(fits))[:, None]
     w = min(width, criterion.m - support.shape[1])
+    if w == criterion.m - support.shape[1]:
+        outside = np.ones((len(fits), criterion.m), dtype=bool)
+        outside[every, support] = False
+        return np.nonzero(outside)[1].reshape(len(fits), w)
     corner = np.maximum(model.corners(), TINY)
     keys = criterion.pull(fits, i)[0] ** 2 / corner
     if criterion.rule is not None:
         keys = criterion.rule.keys(keys, i, criterion.used(fits, i))
-    np.put_along_axis(keys, support, -1.0 if criterion.rule is None else keys.min() - 1.0, axis=1)
+    keys[every, support] = -1.0 if criterion.rule is None else keys.min() - 1.0
     return np.sort(ranked_entries(keys, w), axis=1)
 
 
@@ -550,7 +556,7 @@ def _tried(places: np.ndarray, best: np.ndarray, gains: np.ndarray) -> np.ndarra
 
 
 #: Steps of a truncated power iteration; FEWER with more than MANY variables.
-POWER, FEWER, MANY = 5, 3, 1000
+POWER, FEWER, MANY = 5, 3, 300
 
 
 # --- new components -------------------------------------------------------------------------------

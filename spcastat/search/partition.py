@@ -25,11 +25,10 @@ from spcastat.linalg.eigenvectors import top_eigh, varimax
 from spcastat.linalg.scales import blocks
 from spcastat.measures import best_order
 from spcastat.search.climbing import LONG
-from spcastat.search.criteria import inverse_root, triangle
+from spcastat.search.criteria import SupportRule, inverse_root, triangle
 from spcastat.search.matrices import best_vectors, divisor
 from spcastat.search.moves import ascend, largest_first
-from spcastat.search.rule import SupportRule
-from spcastat.search.variance_target import REACHED, VarianceTarget
+from spcastat.search.penalty import REACHED, VarianceTarget
 
 # --- all partitions -------------------------------------------------------------------------------
 

@@ -14,13 +14,20 @@ from spcastat.linalg.operators import Gram, Operator, Rows
 from spcastat.measures import best_order
 from spcastat.progress import stage
 from spcastat.search.climbing import EFFORTS, PROMISES, climb
-from spcastat.search.criteria import Adjusted, triangle
+from spcastat.search.criteria import Adjusted, SupportRule, triangle
 from spcastat.search.default import GRAM_LIMIT
 from spcastat.search.matrices import SMALLEST, Dense, ranked_entries
 from spcastat.search.partition import Climber, as_mask, members
-from spcastat.search.penalty import Shrinking, WithProducts, penalised, polished, trimmed, with_products
-from spcastat.search.rule import SupportRule
-from spcastat.search.variance_target import REACHED, VarianceTarget
+from spcastat.search.penalty import (
+    REACHED,
+    Shrinking,
+    VarianceTarget,
+    WithProducts,
+    penalised,
+    polished,
+    trimmed,
+    with_products,
+)
 from spcastat.solvers.solver import Sparser
 
 # --- proposals ------------------------------------------------------------------------------------

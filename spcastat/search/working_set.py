@@ -209,7 +209,7 @@ def rebuilt(criterion: Criterion, groups: Groups, fits: Fits) -> Fits:
     fits = reordered(criterion, fits)
     for i in range(criterion.k):
         other = fits.some(slice(None))
-        criterion.empty(other, np.arange(len(fits)), i)
+        criterion.empty(other, np.tile(np.arange(criterion.k) == i, (len(fits), 1)))
         _build(criterion, groups, other, i)
         better = np.flatnonzero(other.value > fits.value * (1.0 + GAIN))
         fits.put(better, other.some(better))

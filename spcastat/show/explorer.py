@@ -27,11 +27,10 @@ from spcastat.fit.state import FitState
 from spcastat.labels import name_text, short_names
 from spcastat.measures import measures_of
 from spcastat.plots.biplot import stretch_of
-from spcastat.show.chapters import MOST_TERMS
 from spcastat.show.fit_tables import variance_table
 from spcastat.show.grid import Document
 from spcastat.show.methods_text import equations
-from spcastat.show.report import ENDINGS, asset, document_html, page_of
+from spcastat.show.report import ENDINGS, MOST_TERMS, asset, document_html, page_of
 from spcastat.show.summary import describe_data, largest_with_another
 
 #: The scripts of the page: placement of labels, and everything else.

@@ -1,4 +1,7 @@
-"""The tables of loadings and of variance. A loading is blank if, and only if, it is exactly zero."""
+"""The tables of a fit: loadings, variance, and scales of unit weights.
+
+A loading is blank if, and only if, it is exactly zero.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ from numpy.typing import NDArray
 from spcastat.config import flag, listed, plural, real_number, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.fit.frames import VARIANCE, Column
-from spcastat.labels import full_names, short_names
+from spcastat.labels import full_names, name_text, short_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.reading.checks import frame_values, real_array
 from spcastat.reading.frames import variable_groups
-from spcastat.show.grid import Figures, Row, Table, alike, each, fixed, percent
+from spcastat.show.grid import Document, Figures, Row, Table, alike, each, fixed, percent
 
 #: Shown for a nonzero loading below the cut.
 HIDDEN = "."
@@ -347,3 +350,43 @@ def _one_row_a_component(
     headings = [column.heading for column in columns] + ["|r|"] * correlated
     rows_of = tuple(Row(name, cells) for name, cells in zip(names, lines, strict=True))
     return Table("Variance", tuple(headings), rows_of, notes=("; ".join(parts) + ".",))
+
+
+def document(table: pd.DataFrame, items: pd.DataFrame, kept: float) -> Document:
+    """Return the scales as a document; the frames are those of `spcastat.fit.supplementary.ScaleNumbers`."""
+    headings = ("items", "alpha", "std. alpha", "omega", "mean r", "r with PC")
+    names = full_names(table.index)
+    reliability = [
+        Row(name, (str(int(count)), *(_cell(value, 3) for value in values)))
+        for name, (count, *values) in zip(names, table.itertuples(index=False), strict=True)
+    ]
+    lines = [
+        Row(
+            f"{key} {name_text(term)}",
+            (_cell(rest, 2), _cell(largest, 2), "" if other is None else name_text(other)),
+            name_text(component),
+        )
+        for component, key, term, rest, largest, other in items.itertuples(index=False)
+    ]
+    notes = (
+        "Sums of the variables with the signs of their loadings. alpha: Cronbach's, of the variables in "
+        "their units, and standardised; omega: McDonald's, of one factor (minimum residuals); r with PC: of "
+        "the sum with the component.",
+        "r with rest: of the variable with the sum of the others; largest with another: its largest |r| with "
+        "the sum of another component, which is inflated if the variable is in both.",
+        "The same data chose the variables, so that these figures are optimistic for new rows.",
+    )
+    return Document(
+        f"Scales: {plural(len(table), 'component')} as sums of variables",
+        (("Kept", f"the sums have {100 * kept:.1f} % of the adjusted variance of the components"),),
+        (
+            Table("Reliability", headings, tuple(reliability)),
+            Table("Variable", ("r with rest", "largest with another", "which"), tuple(lines)),
+        ),
+        notes,
+    )
+
+
+def _cell(value: float, digits: int) -> str:
+    """Return a number as text; what cannot be computed is blank."""
+    return "" if np.isnan(value) else fixed(value, digits)

@@ -11,18 +11,18 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import checked_level, flag, plural, whole_number
 from spcastat.errors import OptionError
-from spcastat.fit import resampling_frames
+from spcastat.fit import frames as resampling_frames
 from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import Bootstrapped
 from spcastat.fit.sparse_loadings import communalities, variance, with_loadings
 from spcastat.fit.sparse_loadings import shares as shares_of
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
-from spcastat.show.chapters import Chapter, Lines, Picture, loadings_picture, made, methods
 from spcastat.show.fit_tables import Arrangement, loadings_table
 from spcastat.show.grid import Document, Row, Table, alike, percent, restyled
 from spcastat.show.methods_text import describe_loadings
 from spcastat.show.renderings import Summary
+from spcastat.show.report import Chapter, Lines, Picture, loadings_picture, made, methods
 from spcastat.show.resampling_tables import bootstrap_facts, loading_rows, row_notes
 from spcastat.show.summary import data_facts, unequal_variances
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from spcastat.config import flag, plural, shown, whole_number
 from spcastat.errors import OptionError
-from spcastat.fit import resampling_frames
+from spcastat.fit import frames as resampling_frames
 from spcastat.fit.frames import variance
 from spcastat.fit.proof_sentences import proof_sentences
 from spcastat.fit.record import Record
@@ -24,7 +24,7 @@ from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState, rule_words
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.standardisation import Standardisation
-from spcastat.reading.row_design import design_text
+from spcastat.reading.design import design_text
 from spcastat.search.climbing import OBJECTIVES
 from spcastat.show.grid import percent
 from spcastat.show.resampling_tables import component_notes, interval_meaning

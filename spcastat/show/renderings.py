@@ -287,7 +287,7 @@ class Summary(Shown):
         """
         layout = Layout(digits=digits, decimal=decimal, full_names=full_names, caption=caption, notes=notes)
         require_extra("great_tables", "gt", "as_gt()")
-        from spcastat.show.gt import table_of
+        from spcastat.show.html import table_of
 
         return table_of(self._document(), table, layout)
 

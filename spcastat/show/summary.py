@@ -10,7 +10,8 @@ import pandas as pd
 
 from spcastat.config import checked_level, flag, one_of, plural, whole_number
 from spcastat.errors import NoRowsError, OptionError
-from spcastat.fit import frames, resampling_frames
+from spcastat.fit import frames
+from spcastat.fit import frames as resampling_frames
 from spcastat.fit.frames import variance as variance_of
 from spcastat.fit.inputs import Source
 from spcastat.fit.proof_sentences import proof_sentences
@@ -19,8 +20,7 @@ from spcastat.fit.state import NEXT_TO_NOTHING, FitState, forced, groups_of, rul
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import groups_from_record
 from spcastat.measures import best_order, totals_in_orders
-from spcastat.reading.design import Partial
-from spcastat.reading.row_design import design_text
+from spcastat.reading.design import Partial, design_text
 from spcastat.show.renderings import Summary
 from spcastat.show.resampling_tables import (
     FDR,

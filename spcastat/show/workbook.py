@@ -13,7 +13,8 @@ import pandas as pd
 
 from spcastat.config import require_extra
 from spcastat.errors import OptionError
-from spcastat.fit import frames, resampling_frames, rows
+from spcastat.fit import frames, rows
+from spcastat.fit import frames as resampling_frames
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance
 from spcastat.fit.inputs import Source

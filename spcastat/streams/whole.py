@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.reading.labelled import is_labelled_file, read_labelled
 from spcastat.reading.textfiles import (
     FILES,
     TextOptions,
     TextTable,
     holds_at_most,
+    is_labelled_file,
     may_be_matrix,
+    read_labelled,
     usual_separator,
 )
 from spcastat.streams.recognise import chunks_of_path
@@ -47,7 +48,7 @@ def read_whole(data: Any) -> Any:
     DataError, FileError, OptionError, DuplicateNamesError
         As :func:`spcastat.streams.recognise.open_chunks` does.
     FileError, OptionError, ColumnTypeError
-        As :func:`spcastat.reading.labelled.read_labelled` does.
+        As :func:`spcastat.reading.textfiles.read_labelled` does.
     """
     if isinstance(data, str | os.PathLike) and is_labelled_file(data) and os.path.isfile(data):
         return _marked(read_labelled(data), [Path(data).absolute()])

@@ -11,12 +11,11 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.assess.batched_errors import batched_press
 from spcastat.assess.candidates import Limit, beaten, by_errors, ebic
 from spcastat.assess.cardinalities import Fitter
 from spcastat.assess.draws import Rules
 from spcastat.assess.folds import Errors, FoldSums, MomentFolds, PlainRows, RowFolds
-from spcastat.assess.refit import SparseModel
+from spcastat.assess.refit import SparseModel, batched_press
 from spcastat.assess.unequal_cardinalities import Unequal, unless_alone
 from spcastat.errors import (
     ComponentsError,

@@ -15,7 +15,7 @@ from spcastat.assess.permutation import _by_group, _Signs
 from spcastat.assess.row_groups import RowGroups, content_keys
 from spcastat.errors import OptionError, RowGroupsError, TooFewRowsError, WeightsError
 from spcastat.fit.inputs import opened
-from spcastat.linalg.autocorrelation import block_length
+from spcastat.linalg.scales import block_length
 
 N, P = 90, 8
 CLUSTERS = np.repeat(np.arange(18), 5)

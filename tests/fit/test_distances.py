@@ -12,8 +12,8 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat.errors import DataError, NoRowsError, OptionError
-from spcastat.fit.moments import Moments
 from spcastat.fit.rows import q_limit, shares, t2_limit, whitener
+from spcastat.fit.state import Moments
 from spcastat.linalg.build import prepare
 
 # --- Diagnostics ----------------------------------------------------------------------------------

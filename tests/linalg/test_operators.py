@@ -11,8 +11,7 @@ import scipy.sparse as sps
 
 from spcastat.errors import ConstantColumnError, OptionError
 from spcastat.linalg import operators
-from spcastat.linalg.build import prepare
-from spcastat.linalg.deflation import ROW_DEFLATIONS, Deflated, Removed, deflate, deflate_rows
+from spcastat.linalg.build import ROW_DEFLATIONS, Deflated, Removed, deflate, deflate_rows, prepare
 from spcastat.linalg.operators import Gram
 
 SHAPES = {"tall": (60, 7), "wide": (8, 30)}

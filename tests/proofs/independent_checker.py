@@ -82,8 +82,11 @@ def tree(Q, c, witness, key, taken, free):
     need(largest(-A, 1) <= TOL, f"leaf {key}")
 
 def joint(S, measure, cards, b, witness):
-    p, k = len(S), len(cards)
-    choices = [list(itertools.combinations(range(p), c)) for c in sorted(cards)]
+    p, k, cards = len(S), len(cards), sorted(cards)
+    closed = measure == "adjusted" and k == 2 and open_firsts(S, cards, b, witness.get("first", []))
+    if closed == {}:
+        return
+    choices = [list(itertools.combinations(range(p), c)) for c in cards]
     if measure == "adjusted":
         X, R, known = table(witness[""], p), np.linalg.cholesky(S + 1e-12 * np.eye(p)).T, {}
         for T in set().union(*choices):
@@ -94,15 +97,43 @@ def joint(S, measure, cards, b, witness):
         M, pairs = S[np.ix_(U, U)], itertools.pairwise(supports)
         if any(len(T) == len(N) and T > N for T, N in pairs) or largest(M, k) <= b + TOL:
             continue
+        if closed is not False and not any(one in closed for one in (supports, supports[::-1])):
+            continue
         if measure == "adjusted":
             a, s, u = (np.array(one) for one in zip(*(known[T] for T in supports), strict=True))
-            sines = np.abs(1 - (u[1:] @ u[0]) ** 2)
-            less = s[0] + s[1:] - np.sqrt((s[0] - s[1:]) ** 2 + 4 * s[0] * s[1:] * sines)
-            if (X**2).sum() + a.sum() + s.sum() - less.max() / 2 <= b + TOL:
+            sines, sums, far = np.abs(1 - (u @ u.T) ** 2), s[:, None] + s, s[:, None] - s
+            less = np.triu(sums - np.sqrt(far**2 + 4 * np.outer(s, s) * sines), 1) / 2
+            if (X**2).sum() + a.sum() + s.sum() - max(less.max(), less.sum() / (k - 1)) <= b + TOL:
                 continue
         node = witness[";".join(",".join(map(str, T)) for T in supports)]
         need(type(node) is list and len(node) == k <= len(U), "one object for each component is wanted")
         (first if measure == "adjusted" else pev)(M, [[*map(U.index, T)] for T in supports], b, node)
+
+def open_firsts(S, cards, b, lines):
+    names, proven, fine = ["card", "from", "to", "loadings", "weight", "theta"], {}, {}
+    need(type(lines) is list, "a list is wanted")
+    lines = sorted((members(one, names) for one in lines), key=lambda one: vector([one[1]], 1)[0])
+    blocks = {c: np.array(list(itertools.combinations(range(len(S)), c))) for c in cards}
+    part = {c: S[T[:, :, None], T[:, None, :]] for c, T in blocks.items()}
+    tops = {c: np.linalg.eigvalsh(A)[:, -1] for c, A in part.items()}
+    for i, (c, low, high, x, z, theta) in enumerate(lines):
+        low, high, z, theta = vector([low, high, z, theta], 4)
+        need(type(c) is int and c in cards and 0 < low <= high and z >= 0 < theta, "a multiplier")
+        d, a, T = cards[cards[0] == c], S @ (x := vector(x, len(S))), blocks[c]
+        aa, h = np.outer(a, a) / (x @ a), np.minimum(high, tops[c])[:, None, None]
+        A = (b - z - theta - low - h) * part[c] + low * h * np.eye(c) + z * aa[T[:, :, None], T[:, None, :]]
+        T = blocks[d]
+        B = (S - z / (z + theta) * aa)[T[:, :, None], T[:, None, :]]
+        proven[i], fine[i] = np.linalg.eigvalsh(A)[:, 0] >= -TOL, np.linalg.eigvalsh(B)[:, -1] <= theta + TOL
+    left = {}
+    for c, d in {(cards[0], cards[1]), (cards[1], cards[0])}:
+        reach = np.full((len(blocks[c]), len(blocks[d])), b / 2)
+        for i in [i for i, line in enumerate(lines) if line[0] == c]:
+            at = proven[i][:, None] & fine[i] & (lines[i][1] <= reach + TOL)
+            reach[at] = np.maximum(reach, lines[i][2])[at]
+        for i, j in np.argwhere(reach < tops[c][:, None] - TOL):
+            left[tuple(blocks[c][i].tolist()), tuple(blocks[d][j].tolist())] = True
+    return left if lines else False
 
 def pev(M, at, b, node):
     for T, one in zip(at, node, strict=True):

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -21,6 +22,7 @@ def write_valid(folder: Path) -> None:
     fits = {
         "component": (sp.spca(rows.iloc[:, :7], 2, 3, effort="quick"), {"joint": False}),
         "adjusted": (sp.spca(rows.iloc[:, :6], 2, 3, effort="quick"), {"joint": True}),
+        "adjusted-pairs": (sp.spca(rows.iloc[:, :6], 2, 3, effort="quick"), {"joint": True}),
         "pev": (sp.spca(rows.iloc[:, :6], 2, [2, 3], objective="pev", effort="quick"), {"joint": True}),
         "least_squares": (sp.spca(rows.iloc[:, :7], 1, 3, objective="least_squares"), {}),
         "covariance": (sp.spca_cov(R.iloc[:7, :7], 2, 3, effort="quick"), {"joint": False}),
@@ -29,7 +31,14 @@ def write_valid(folder: Path) -> None:
     for name, (fit, options) in fits.items():
         (folder / name).mkdir()
         proof = fit.certify(time_limit=LONG, **options)
-        proof.save(folder / name / "proof.json", time_limit=LONG)
+        if name == "adjusted-pairs":  # the witnesses of more than two components: pairs, and leaves
+            with mock.patch("spcastat.proofs.witness.Cover.run", return_value=False):
+                proof.save(folder / name / "proof.json", time_limit=LONG)
+            content = json.loads((folder / name / "proof.json").read_text())
+            del content["witness"]["first"]
+            (folder / name / "proof.json").write_text(json.dumps(content))
+        else:
+            proof.save(folder / name / "proof.json", time_limit=LONG)
         data = R if "covariance" in name else rows
         data = data.loc[fit.loadings.index, fit.loadings.index] if "covariance" in name else data
         data.to_csv(folder / name / "data.csv", index="covariance" in name)
@@ -155,6 +164,17 @@ FIELDS: dict[str, Change] = {
 }
 
 
+#: Changes of all multipliers for the first component.
+FALSE_LINES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "theta": lambda line: 0.2 * line["theta"],
+    "weight": lambda line: 0.0,
+    "card": lambda line: float(line["card"]),
+    "from": lambda line: 0.99 * line["to"],
+    "to": lambda line: line["from"],
+    "loadings": lambda line: [0.0] * len(line["loadings"]),
+}
+
+
 def _witnesses(proof: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     """Yield changes of the witness, as far as it has what they change."""
     found = proof["witness"]
@@ -176,7 +196,22 @@ def _witnesses(proof: dict[str, Any]) -> Iterator[tuple[str, Change]]:
         }  # fmt: skip
         for name, value in other.items():
             yield f"U {name}", _put(value, key, "U")
-    leaves = [key for key, node in found.items() if isinstance(node, list) and isinstance(node[0], dict)]
+    for number, line in enumerate(found.get("first", [])[:1]):
+        for name in line:
+            rest = {other: line[other] for other in line if other != name}
+            yield f"first without {name}", _put(rest, "first", number)
+            for value in ([], [[1.0]], 1e200, -1.0, True, None, "1", [float("nan")], float("nan")):
+                yield f"first {name} {value!r}", _put(value, "first", number, name)
+    if found.get("first"):  # other lines may cover what one line loses: all are changed
+        for name, value in FALSE_LINES.items():
+            lines = [{**line, name: value(line)} for line in found["first"]]
+            yield f"first with another {name}", _put(lines, "first")
+        yield "first without loadings", _put([{**one, "loadings": []} for one in found["first"]], "first")
+    leaves = [
+        key
+        for key, node in found.items()
+        if key != "first" and isinstance(node, list) and isinstance(node[0], dict)
+    ]
     for key in leaves[:1]:
         node = found[key]
         yield "leaf shorter", _put(node[:-1], key)

@@ -29,13 +29,13 @@ from spcastat.proofs.eigenvalue_bounds import (
     gershgorin_bound,
     largest_others,
     shift_to_definite,
+    spanned_bounds,
     split,
     split_bound,
     subgradient_step,
     trace_bound,
 )
 from spcastat.proofs.orthogonal import Orthogonal
-from spcastat.proofs.projection_bounds import spanned_bounds
 
 from .conftest import matrices, values_of_supports
 

@@ -432,4 +432,4 @@ def test_the_second_checker_shares_no_code_and_is_short():
     named = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     named |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert named == {"csv", "itertools", "json", "numpy"}
-    assert len(text.splitlines()) <= 150
+    assert len(text.splitlines()) <= 185

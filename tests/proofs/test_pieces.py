@@ -10,7 +10,14 @@ import pytest
 import spcastat as sp
 from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
-from spcastat.proofs.adjusted_bounds import Sequence, eigenvalues, largest
+from spcastat.proofs.adjusted_bounds import (
+    Boxes,
+    Sequence,
+    eigenvalues,
+    first_component_bounds,
+    first_two_bound,
+    largest,
+)
 from spcastat.proofs.duals import (
     capped_simplex,
     gram,
@@ -19,10 +26,9 @@ from spcastat.proofs.duals import (
     ordered_relaxation,
     sequential,
 )
-from spcastat.proofs.eigenvalue_bounds import Clock, Node, examine
+from spcastat.proofs.eigenvalue_bounds import Clock, Node, examine, meeting
 from spcastat.proofs.jointly import TARGET, certify_joint, relaxed, root_bound, sparse_eigenvalues
 from spcastat.proofs.orthogonal import Orthogonal
-from spcastat.proofs.projection_bounds import meeting
 from spcastat.proofs.relaxed import (
     Frame,
     elimination_bounds,
@@ -34,7 +40,6 @@ from spcastat.proofs.relaxed import (
     union_table,
     without,
 )
-from spcastat.proofs.two_component_bounds import Boxes, first_component_bounds, first_two_bound
 from spcastat.search.criteria import criterion_of_matrix
 from spcastat.search.default import joint
 from spcastat.search.matrices import unit

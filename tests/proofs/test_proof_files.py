@@ -54,21 +54,15 @@ def test_a_saved_proof_holds_for_its_data(written, capsys):
 
 
 def test_altered_proofs_are_refused(written):
-    leaf = next(key for key in json.loads((written / "proof.json").read_text())["witness"] if key)
     _altered(written, lambda proof: proof["values"].__setitem__(0, proof["values"][0] + 1e-6))
     _altered(written, lambda proof: proof["bounds"].__setitem__(0, 0.999 * proof["values"][0]))
     _altered(written, lambda proof: proof["bounds"].append(1.0))
-    _altered(written, lambda proof: proof["witness"].pop(leaf))
-    _altered(written, lambda proof: proof["witness"].pop(""))
-    _altered(written, lambda proof: proof["witness"][leaf].pop())
-    _altered(written, lambda proof: proof["witness"][leaf][0]["cuts"].__setitem__(-1, 0.01))
-    _altered(written, lambda proof: proof["witness"][leaf][0]["theta"][0].__setitem__(0, -1.0))
+    _altered(written, lambda proof: proof["witness"].pop("first"))
+    _altered(written, lambda proof: [one.update(theta=1e-3) for one in proof["witness"]["first"]])
+    _altered(written, lambda proof: [one.update({"from": one["to"]}) for one in proof["witness"]["first"]])
     _altered(written, lambda proof: proof["scale"].__setitem__(0, 1.01 * proof["scale"][0]))
     _altered(written, lambda proof: proof["scale"].__setitem__(0, -proof["scale"][0]))
-    for key in ("", leaf):
-        _altered(
-            written, lambda proof, key=key: proof["witness"].update({key: _all_nan(proof["witness"][key])})
-        )
+    _altered(written, lambda proof: proof["witness"].update(first=_all_nan(proof["witness"]["first"])))
     _altered(written, lambda proof: proof.update(bounds=[float("nan")]))
     _altered(written, lambda proof: proof.update(measure="variance"))
     _altered(written, lambda proof: proof.update(layout=0))

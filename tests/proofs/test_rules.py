@@ -29,10 +29,9 @@ from spcastat.proofs.eigenvalue_bounds import (
     subgradient_step,
     trace_bound,
 )
-from spcastat.proofs.incumbent import Incumbent, assign_supports
 from spcastat.proofs.jointly import RootBound, certify_joint, root_bound, sparse_eigenvalues
 from spcastat.proofs.jointly import relaxed as problem_of
-from spcastat.proofs.one_component import Proof, certify
+from spcastat.proofs.one_component import Incumbent, Proof, assign_supports, certify
 from spcastat.proofs.orthogonal import Orthogonal, OrthogonalLeaves
 
 from .conftest import matrices, values_of_supports

@@ -14,7 +14,7 @@ import pytest
 import spcastat as sp
 from spcastat import cli
 from spcastat.errors import ColumnTypeError, DataWarning, FileError, OptionError
-from spcastat.reading.labelled import read_labelled
+from spcastat.reading.textfiles import read_labelled
 from spcastat.streams.opening import read_whole
 
 # --- Files of SPSS and Stata ----------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from statsmodels.regression.linear_model import OLS
 
 import spcastat as sp
-from spcastat.assess.group_slopes import slopes_of, step_down
+from spcastat.assess.permutation import slopes_of, step_down
 from spcastat.errors import (
     ComponentsError,
     ConstantColumnError,
@@ -441,7 +441,7 @@ def test_the_figure(found):
     bars = [one for one in ax.collections if one.get_gid() == "interval"]
     assert len(bars) == 2
     assert len(found.plot(components=["PC1"], max_rows=2).get_yticklabels()) == 2
-    data = sp.plots.slopes_plot.plot_slopes_data(found.slopes)
+    data = sp.plots.bar_plots.plot_slopes_data(found.slopes)
     assert ((data["loading"] != 0) | (data["p_adjusted"] <= 0.05)).all()
 
 

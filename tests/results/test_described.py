@@ -11,7 +11,7 @@ from statsmodels.multivariate.factor import Factor
 
 import spcastat as sp
 from spcastat.errors import DuplicateNamesError, MissingValuesError, NoRowsError, OptionError
-from spcastat.fit.unit_weights import alpha, one_factor
+from spcastat.fit.supplementary import alpha, one_factor
 
 # --- Equations, and the three frames of broom -----------------------------------------------------
 

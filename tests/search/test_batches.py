@@ -568,3 +568,16 @@ def test_more_variables_than_a_covariance_matrix_is_held_for_are_searched_by_pro
     assert supports == [[i + 2, *range(20, 19 + c)] for i, c in enumerate(CARD)]
     # Unit vectors are far from the best supports, and sweeps leave them.
     assert MEASURES[objective](free, op)[-1] > 1.01 * MEASURES[objective](fixed, op)[-1]
+def test_products_of_many_sparse_columns_are_those_of_full_columns():
+    # enough columns for the sparse product; both sums have eight terms, so that they differ by rounding only
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((2, 60, 60))
+    M = M + M.mT
+    places = rng.permuted(np.tile(np.arange(60), (400, 1)), axis=1)[:, :8]
+    x = rng.standard_normal(places.shape)
+    full = np.zeros((400, 60))
+    np.put_along_axis(full, places, x, axis=1)
+    np.testing.assert_allclose(columns.Dense(M[0]).products(places, x), full @ M[0], atol=1e-12)
+    which = np.arange(400) % 2
+    expected = np.einsum("lm,lmn->ln", full, M[which])
+    np.testing.assert_allclose(columns.Dense(M, which).products(places, x), expected, atol=1e-12)

@@ -28,7 +28,7 @@ from spcastat.search.moves import (
     stationary,
     trials,
 )
-from spcastat.search.variance_target import TargetCriterion, VarianceTarget
+from spcastat.search.penalty import TargetCriterion, VarianceTarget
 from tests.search.conftest import draw
 
 # --- The criteria of the default search: values, slopes, and one column beside the others ---------
@@ -120,7 +120,7 @@ def test_the_model_of_one_column_has_the_value_and_slope_of_the_criterion(proble
         np.testing.assert_allclose((Av - ratio[:, None] * Mv) / length[:, None], half, atol=1e-10)
         if criterion.exact:  # PEV and least squares: the value itself is that of the others and the ratio
             without = fits.some(slice(None))
-            criterion.empty(without, np.arange(6), i)
+            criterion.empty(without, np.tile(np.arange(criterion.k) == i, (6, 1)))
             others = criterion.value(without.G, without.N)
             np.testing.assert_allclose(others + ratio, fits.value, rtol=1e-9)
 

@@ -472,7 +472,7 @@ def test_a_rebuilt_component_has_the_best_loadings_on_its_support(objective):
     op = gram()
     criterion = criterion_of_matrix(op.S / op.total, (3, 4), objective)
     fits = from_directions(criterion, [op.leading(2)[1]] * 5)
-    criterion.empty(fits, np.arange(5), 1)
+    criterion.empty(fits, np.tile(np.arange(criterion.k) == 1, (len(fits), 1)))
     model = criterion.model_given_others(fits)
     rebuild(criterion, fits, np.arange(5), 1, np.tile(np.arange(12), (5, 1)), np.array([0, 1, 2, 3, 50]))
     support = fits.places[:, 3:]
@@ -504,7 +504,9 @@ def test_a_component_that_is_taken_out_leaves_no_trace(objective):
     criterion = criterion_of_matrix(op.S / op.total, (3, 2, 4), objective)
     fits = from_directions(criterion, [op.leading(3)[1], op.leading(3)[1][::-1], op.leading(3)[1] ** 2])
     before = fits.some(slice(None))
-    criterion.empty(fits, np.array([0, 2]), 1)
+    out = np.zeros((len(fits), criterion.k), dtype=bool)
+    out[[0, 2], 1] = True
+    criterion.empty(fits, out)
     for b in (0, 2):
         V = criterion.dense(before)[b]
         V[:, 1] = 0.0

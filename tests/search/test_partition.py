@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 import spcastat as sp
 from spcastat.linalg.operators import Gram
 from spcastat.proofs.jointly import certify_partition
+from spcastat.search.criteria import SupportRule
 from spcastat.search.partition import (
     Climber,
     GroupLoadings,
@@ -23,7 +24,6 @@ from spcastat.search.partition import (
     largest_sums,
     partition,
 )
-from spcastat.search.rule import SupportRule
 
 PITPROPS = sp.datasets.load_pitprops()
 

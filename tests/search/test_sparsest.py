@@ -14,12 +14,19 @@ from spcastat.linalg.operators import Gram
 from spcastat.measures import relative_adjusted
 from spcastat.search.chains import empty, from_directions, grow_predictor
 from spcastat.search.climbing import EFFORTS
-from spcastat.search.criteria import criterion_of_matrix, triangle
+from spcastat.search.criteria import SupportRule, criterion_of_matrix, triangle
 from spcastat.search.matrices import Dense
-from spcastat.search.penalty import Shrinking, penalised, polished, room, trimmed, with_products
-from spcastat.search.rule import SupportRule
+from spcastat.search.penalty import (
+    Shrinking,
+    TargetCriterion,
+    VarianceTarget,
+    penalised,
+    polished,
+    room,
+    trimmed,
+    with_products,
+)
 from spcastat.search.sparsest import common_penalty, one_by_one, sparsest
-from spcastat.search.variance_target import TargetCriterion, VarianceTarget
 from tests.search.conftest import draw
 from tests.streams.test_operator import opened
 

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from spcastat.linalg.operators import Gram
-from spcastat.search.criteria import CRITERIA, criterion_of_matrix
+from spcastat.search.criteria import CRITERIA, SupportRule, criterion_of_matrix
 from spcastat.search.default import joint, near
 from spcastat.search.grouped import first_of_equals
 from spcastat.search.joint_method import Joint
 from spcastat.search.moves import refined
-from spcastat.search.rule import SupportRule
 from tests.search.conftest import draw
 
 # --- Searches under rules for supports ------------------------------------------------------------

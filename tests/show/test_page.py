@@ -184,7 +184,7 @@ def test_every_figure_can_be_saved_as_svg(whole):
 
 def test_pictures_are_those_that_matplotlib_draws(whole):
     """Cut decimals move nothing by more than a hundredth of a point; sizes stay."""
-    from spcastat.show.chapters import svg_address
+    from spcastat.show.report import svg_address
 
     svg = (
         '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="10.123456pt">'

@@ -13,7 +13,7 @@ from scipy.linalg import sqrtm
 
 import spcastat as sp
 from spcastat.errors import CardinalityError
-from spcastat.linalg.deflation import Removed, deflate
+from spcastat.linalg.build import Removed, deflate
 from spcastat.linalg.eigenvectors import EPS, below
 from spcastat.linalg.operators import DenseRows, Gram
 from spcastat.solvers.greedy import REACHED, Growth, without_each

@@ -14,8 +14,7 @@ from spcastat.errors import CardinalityError, ConvergenceWarning, OptionError, U
 from spcastat.linalg.operators import Gram
 from spcastat.linalg.ties import hard_at, soft_at
 from spcastat.solvers.gpower import GPowerBlock, largest_entries, polar_products
-from spcastat.solvers.penalised import correlations
-from spcastat.solvers.rank_one import scad_at
+from spcastat.solvers.penalised import correlations, scad_at
 
 RSVD = ("rsvd-l0", "rsvd-l1", "rsvd-scad")
 GPOWER = ("gpower-l0", "gpower-l1")

@@ -15,8 +15,7 @@ import spcastat as sp
 from spcastat.errors import ConvergenceWarning, OptionError
 from spcastat.fit.method_table import SOLVERS
 from spcastat.linalg.operators import Gram
-from spcastat.solvers.penalised import Penalised, Run
-from spcastat.solvers.rank_one import PMD
+from spcastat.solvers.penalised import PMD, Penalised, Run
 from spcastat.solvers.solver import ComponentSolver, Earlier
 from spcastat.solvers.thresholding import ROTATIONS
 
