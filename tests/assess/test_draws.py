@@ -251,7 +251,8 @@ def test_weights_are_numbers_of_equal_rows(rows):
     weighted = sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3, weights=w)
     repeated = sp.spca(rows.iloc[np.repeat(np.arange(N), w)], 2, 3)
     a, b = (fit.bootstrap(20).conf_int() for fit in (weighted, repeated))
-    pd.testing.assert_frame_equal(a, b, rtol=1e-7, atol=1e-9)
+    # an ascent ends when a step gains 1e-12 of the criterion, whose loadings are then right to about 1e-6
+    pd.testing.assert_frame_equal(a, b, rtol=1e-6, atol=1e-9)
     parts = sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3, weights=np.full(N, 1.5))
     with pytest.raises(WeightsError, match="whole"):
         parts.bootstrap(9)
