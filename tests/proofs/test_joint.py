@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import spcastat as sp
 from benchmarks import proofs
 from spcastat.linalg.operators import Gram
+from spcastat.proofs.first_supports import ScoreMultiplier, Supports, sparse_eigenvalue
 from spcastat.proofs.jointly import certify_joint, verdict
 
 #: Largest measures of two components on pitprops, in percent, from exhaustive pairs of supports.
@@ -40,6 +43,75 @@ def test_two_components_of_pitprops_are_proven(R, measure, card):
     assert 100 * proof["value"] == pytest.approx(OPTIMA[measure, card], abs=6e-5)
     assert proof["value"] <= proof["upper_bound"] <= proof["value"] * (1 + 1e-4)
     assert proof["upper_bound"] < proof["pca_bound"]
+
+
+def test_two_components_are_proven_where_one_factor_dominates():
+    """Ratings of judges: eigenvalues 10.1 and 1.1 of 12, so that first components are nearly alike."""
+    fit = sp.spca(sp.datasets.load_judges(), 2, 4, scale=True)
+    proof = fit.certify(joint=True).table.iloc[0]
+    assert proof["optimal"]
+    assert proof["proof"] == "multipliers for the first component"
+    assert proof["value"] <= proof["upper_bound"] <= proof["value"] * (1 + 1e-4)
+
+
+def fits_of_two_variables(S):
+    """Yield pairs of variables of the first component, its variances, and those of both with the best second.
+
+    The loadings of the first are on a grid of angles, a three thousandth of the half circle apart, so that
+    the largest value is right to about 1e-6. A second component of two variables adds the largest eigenvalue
+    of what the first leaves on them, the root of a quadratic equation.
+    """
+    angles = np.linspace(0.0, np.pi, 3000, endpoint=False)
+    pairs = list(combinations(range(len(S)), 2))
+    for first in pairs:
+        U = np.zeros((len(angles), len(S)))
+        U[:, first] = np.column_stack([np.cos(angles), np.sin(angles)])
+        variance = np.einsum("ai,ij,aj->a", U, S, U)
+        A = U @ S / np.sqrt(variance)[:, None]
+        added = np.zeros(len(angles))
+        for i, j in pairs:
+            a, b, c = S[i, i] - A[:, i] ** 2, S[i, j] - A[:, i] * A[:, j], S[j, j] - A[:, j] ** 2
+            added = np.maximum(added, 0.5 * (a + c) + np.sqrt(0.25 * (a - c) ** 2 + b**2))
+        yield first, variance, variance + added
+
+
+def one_factor(seed):
+    """Return the covariance matrix, with trace one, of seven variables of one factor in 20 rows."""
+    rng = np.random.default_rng(seed)
+    return np.corrcoef((rng.standard_normal((20, 1)) + 0.2 * rng.standard_normal((20, 7))).T) / 7
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_beside_one_factor_is_the_best_fit_of_all_supports(seed):
+    S = one_factor(seed)
+    best = max(float(total.max()) for _, _, total in fits_of_two_variables(S))
+    for start in range(2):  # fits at random, from which a better one has to be found
+        V = proofs.poor_fit(proofs.Case(S, (2, 2), "one factor"), start)
+        found = certify_joint(Gram(S), V, "adjusted")
+        assert found.upper_bound >= best - 1e-12
+        assert found.best_known == pytest.approx(best, abs=1e-6)
+        assert found.upper_bound <= found.best_known * 1.001  # most are closed to 1e-4, one to 1.5e-4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_multiplier_closes_no_support_that_has_a_better_fit(seed):
+    """Bounds below and above the best fit of each support of the first component, on two intervals."""
+    S, p, closed = one_factor(seed), 7, 0
+    every = Supports.of(S, np.array(list(combinations(range(p), 2))))
+    fits = list(fits_of_two_variables(S))
+    for row, (first, variance, total) in enumerate(fits):
+        assert tuple(every.places[row]) == first
+        x = every.leading(np.array([row]), p)[0]
+        a = S @ x / np.sqrt(x @ S @ x)
+        for share in (0.5, 0.9, 0.985):
+            theta = sparse_eigenvalue(S - share * np.outer(a, a), every.places)
+            for low, high in ((0.5 * total.max(), 1.0), (0.99 * variance.max(), 0.995 * variance.max())):
+                best = float(total[(variance >= low) & (variance <= high)].max())
+                one = ScoreMultiplier(low, high, x, a, theta * share / (1.0 - share), theta)
+                for bound in best * np.array([0.9, 0.99, 0.999, 0.9999]):
+                    assert not one.closes(every, np.array([row]), bound)[0]
+                closed += bool(one.closes(every, np.array([row]), best * 1.1)[0])
+    assert closed > 20
 
 
 def test_components_of_one_variable_are_enough_for_a_bound(R):
