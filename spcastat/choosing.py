@@ -55,6 +55,7 @@ from spcastat.fit.plan import Plan, Request, make_plan
 from spcastat.fit.run import run
 from spcastat.labels import name_text
 from spcastat.linalg.accumulate import SquareProducts
+from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.regression import rotated
 from spcastat.linalg.scales import unit_of
@@ -137,8 +138,7 @@ def tested_part(source: Source, kmax: int, card: int, seed: int) -> Source:
     first = half_of(source, 0, seed)
     some = min(kmax, max(first.op.rank_limit, 1))
     values = first.op.sketched(some)[0]
-    rank = np.count_nonzero(values > np.finfo(float).eps * first.op.p * max(values[0], 0.0))
-    k = max(int(rank), 1)
+    k = max(numerical_rank(values, first.op.p), 1)
     return half_of(source, 1, seed, near_fit(first.op, k, (card,) * k, seed))
 
 

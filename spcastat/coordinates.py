@@ -12,6 +12,7 @@ from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.fit.inputs import open_rows, table_and_formula, warn_of_unequal_variances
 from spcastat.fit.plan import require_components
+from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows
 from spcastat.reading.design import ReadOptions as Reading
 from spcastat.results.other_names import arguments_of, refuse_other_names
@@ -193,7 +194,7 @@ def _require_nonzero(result: SpcoResult, op: Rows) -> None:
 
 def _check_rank(op: Rows, k: int) -> None:
     values = op.leading(k)[0] if k <= op.rank_limit else np.zeros(1)
-    rank = int(np.count_nonzero(values > np.finfo(float).eps * op.p * max(values[0], 0.0)))
+    rank = numerical_rank(values, op.p)
     if k > op.rank_limit or rank < k:
         most = min(op.rank_limit, rank) if k <= op.rank_limit else op.rank_limit
         raise ComponentsError(

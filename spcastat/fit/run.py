@@ -23,6 +23,7 @@ from spcastat.fit.starts import (
 )
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.build import Removed, deflate, deflate_rows, from_products, prepare
+from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Operator, Rows
 from spcastat.linalg.standardisation import KINDS, Blocks, ColumnUnits, Standardisation, largest_of
 from spcastat.linalg.ties import first_max
@@ -140,15 +141,15 @@ def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: i
 def _pca(op: Operator, solver: Solver, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return the k leading eigenvalues and eigenvectors, and the errors of the eigenvalues if known."""
     if k > op.rank_limit:
-        raise ComponentsError(_too_many(k, op.rank_limit))
+        raise ComponentsError(rank_below(k, op.rank_limit))
     errors = None
     if op.out_of_core and not solver.measured_by_pca:
         values, vectors, errors = op.sketched(k)
     else:
         values, vectors = op.leading(k)
-    rank = int(np.count_nonzero(values > np.finfo(float).eps * op.p * max(values[0], 0.0)))
+    rank = numerical_rank(values, op.p)
     if rank < k:
-        raise ComponentsError(_too_many(k, rank))
+        raise ComponentsError(rank_below(k, rank))
     return values, vectors, errors
 
 
@@ -276,7 +277,8 @@ def _best(
     return replace(found[best], objectives=np.array([one.objective for one in found]))
 
 
-def _too_many(k: int, rank: int) -> str:
+def rank_below(k: int, rank: int) -> str:
+    """Return the message for data whose rank is below the number of components."""
     if rank <= 0:
         return f"k={k} was given, but the data have no variance: every column is constant."
     return f"k={k} was given, but the data have rank {rank}; ask for at most {plural(rank, 'component')}."

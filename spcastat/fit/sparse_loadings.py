@@ -17,7 +17,9 @@ from spcastat.errors import CardinalityError, ComponentsError, OptionError
 from spcastat.fit.inputs import Source
 from spcastat.fit.options import MOST_STARTS, cardinalities
 from spcastat.fit.record import SPARSE_LOADINGS, Record, deep_copy, facts_of
+from spcastat.fit.run import rank_below
 from spcastat.fit.state import FitState
+from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.ties import flip_signs, ranked
 from spcastat.search.loading_patterns import STARTS, Nonzeros, Pattern, search, sparsest
@@ -133,11 +135,9 @@ def with_matrix(op: Operator) -> Operator:
 def require_rank(op: Operator, k: int) -> np.ndarray:
     """Return the k largest eigenvalues; raise ComponentsError if the rank is below k."""
     values = op.leading(min(k, op.rank_limit))[0]
-    rank = int(np.count_nonzero(values > np.finfo(float).eps * op.p * max(values[0], 0.0)))
+    rank = numerical_rank(values, op.p)
     if rank < k:
-        raise ComponentsError(
-            f"k={k} was given, but the data have rank {rank}; ask for at most {plural(rank, 'component')}."
-        )
+        raise ComponentsError(rank_below(k, rank))
     return values
 
 

@@ -316,3 +316,8 @@ def leading(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
     np.put_along_axis(place, order, np.arange(len(rows))[:, None], axis=0)
     place[size == 0] = len(rows)
     return rows[np.sort(np.argsort(place.min(axis=1), kind="stable")[:count])]
+
+
+def numerical_rank(values: np.ndarray, p: int) -> int:
+    """Return how many of the largest eigenvalues of a p x p matrix, shape (k,), exceed rounding errors."""
+    return int(np.count_nonzero(values > np.finfo(float).eps * p * max(values[0], 0.0)))

@@ -549,13 +549,23 @@ def eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
 
     If the Frobenius norm of G_TT is at most CLOSE, this norm is returned, which is an upper bound.
     """
-    squares = G * G
-    bound = np.zeros(len(places))
-    for i, j in combinations_with_replacement(range(places.shape[1]), 2):
-        bound += (1.0 + (i != j)) * squares[places[:, i], places[:, j]]
-    bound = np.sqrt(bound)
+    bound = norms(G, places)
     at = np.flatnonzero(bound > CLOSE)
     for begin in range(0, len(at), CHUNK):
-        rows = places[at[begin : begin + CHUNK]]
-        bound[at[begin : begin + CHUNK]] = np.linalg.eigvalsh(G[rows[:, :, None], rows[:, None, :]])[:, -1]
+        some = at[begin : begin + CHUNK]
+        bound[some] = largest_eigenvalues(G, places[some])
     return bound
+
+
+def norms(G: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the Frobenius norm of G_TT, a bound on its eigenvalues, for each support T, shape (n,)."""
+    squares = G * G
+    total = np.zeros(len(places))
+    for i, j in combinations_with_replacement(range(places.shape[1]), 2):
+        total += (1.0 + (i != j)) * squares[places[:, i], places[:, j]]
+    return np.sqrt(total)
+
+
+def largest_eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the largest eigenvalue of G_TT for each support T, shape (n,)."""
+    return np.asarray(np.linalg.eigvalsh(G[places[:, :, None], places[:, None, :]])[:, -1])

@@ -26,7 +26,7 @@ import numpy as np
 
 from spcastat.linalg.scales import blocks
 from spcastat.proofs.adjusted_bounds import HALVINGS as HALVINGS_OF_PAIRS
-from spcastat.proofs.adjusted_bounds import first_component_bounds
+from spcastat.proofs.adjusted_bounds import first_component_bounds, largest_eigenvalues, norms
 from spcastat.proofs.duals import ROUNDING, Running
 from spcastat.proofs.relaxed import BATCH, LEAF
 from spcastat.search.matrices import TINY
@@ -235,7 +235,7 @@ class Cover:
         found = []
         for row, x in zip(rows, self.first.leading(rows, len(self.S)), strict=True):
             a = self.S @ x
-            best = np.argmax(block_squares(self.S - np.outer(a, a), self.second.places))
+            best = np.argmax(norms(self.S - np.outer(a, a), self.second.places))
             found.append([self.first.places[row], self.second.places[best]])
         return found
 
@@ -288,7 +288,7 @@ class Cover:
         for share in SHARES:
             x, a = self._scores(plane.tilted(share))
             M = self.S - share * np.outer(a, a)
-            sizes = np.sqrt(block_squares(M, places))
+            sizes = norms(M, places)
             some = np.argsort(-sizes)[:EXACT]
             sizes[some] = largest_eigenvalues(M, places[some])
             order = np.argsort(-sizes)
@@ -311,7 +311,7 @@ class Cover:
         for _ in range(ASCENTS):
             a = S @ x  # x has variance one
             M = S - np.outer(a, a)
-            U = places[np.argmax(block_squares(M, places))]
+            U = places[np.argmax(norms(M, places))]
             vectors = np.linalg.eigh(M[np.ix_(U, U)])[1]
             y = np.zeros(len(S))
             y[U] = vectors[:, -1]
@@ -367,33 +367,17 @@ def divided(rows: np.ndarray, scores: np.ndarray) -> list[np.ndarray]:
     return [rows[upper], rows[~upper]]
 
 
-def block_squares(M: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the sum of squares of M on each support, shape (n,)."""
-    squares = M * M
-    total = squares[places[:, 0], places[:, 0]]
-    for i in range(1, places.shape[1]):
-        total = total + squares[places[:, i], places[:, i]]
-        for j in range(i):
-            total += 2.0 * squares[places[:, i], places[:, j]]
-    return np.asarray(total)
-
-
-def largest_eigenvalues(M: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the largest eigenvalue of M on each support, shape (n,)."""
-    return np.asarray(np.linalg.eigvalsh(M[places[:, :, None], places[:, None, :]])[:, -1])
-
-
 def sparse_eigenvalue(M: np.ndarray, places: np.ndarray) -> float:
     """Return the largest eigenvalue of M on all supports, at least zero.
 
     It is computed in the order of the Frobenius norms, which bound the eigenvalues.
     """
-    norms = np.sqrt(block_squares(M, places))
-    order = np.argsort(-norms)
+    sizes = norms(M, places)
+    order = np.argsort(-sizes)
     best = 0.0
     for begin in range(0, len(order), 64):
         some = order[begin : begin + 64]
-        if norms[some[0]] <= best:
+        if sizes[some[0]] <= best:
             break
         best = max(best, float(largest_eigenvalues(M, places[some]).max()))
     return best

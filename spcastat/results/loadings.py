@@ -11,7 +11,6 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import text
 from spcastat.fit import frames, rows, sparse_loadings
-from spcastat.fit import frames as resampling_frames
 from spcastat.fit.record import Bootstrapped, deep_copy
 from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.sparse_loadings import with_loadings
@@ -560,12 +559,12 @@ class LoadingsBootstrap(Picklable, Summary):
     @property
     def selected(self) -> pd.DataFrame:
         """The share of draws that selected each variable in each component, p x k."""
-        return resampling_frames.selected(with_loadings(self._state), self._found)
+        return frames.selected(with_loadings(self._state), self._found)
 
     @property
     def similarity(self) -> pd.Series:
         """The mean absolute correlation of the scores of the draws with those of the fit, length k."""
-        return resampling_frames.similarity(self._state, self._found)
+        return frames.similarity(self._state, self._found)
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Return percentile intervals for the nonzero loadings of the fit.
@@ -581,7 +580,7 @@ class LoadingsBootstrap(Picklable, Summary):
             share of draws that selected the variable. A loading that is zero in the fit but not in some draw
             has no bounds (NaN).
         """
-        return resampling_frames.conf_int(with_loadings(self._state), self._found, level, "percentile")
+        return frames.conf_int(with_loadings(self._state), self._found, level, "percentile")
 
     def plot(
         self,

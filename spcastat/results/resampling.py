@@ -10,7 +10,7 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError, WeightsError
-from spcastat.fit import frames as resampling_frames
+from spcastat.fit import frames
 from spcastat.fit.frames import loadings, spectrum
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState, rule_of
@@ -74,12 +74,12 @@ class Bootstrap(Picklable, Summary):
     @property
     def selected(self) -> pd.DataFrame:
         """The share of draws that selected each variable in each component, p x k."""
-        return resampling_frames.selected(self._state, self._found)
+        return frames.selected(self._state, self._found)
 
     @property
     def similarity(self) -> pd.Series:
         """The mean absolute correlation of the scores of the draws with those of the fit, length k."""
-        return resampling_frames.similarity(self._state, self._found)
+        return frames.similarity(self._state, self._found)
 
     def conf_int(self, level: float = 0.95, *, kind: IntervalKind = "hull") -> pd.DataFrame:
         """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
@@ -118,7 +118,7 @@ class Bootstrap(Picklable, Summary):
 
         All kinds presuppose a component that stands out from noise, which :func:`spcastat.choose_k` tests.
         """
-        return resampling_frames.conf_int(self._state, self._found, level, kind)
+        return frames.conf_int(self._state, self._found, level, kind)
 
     def variance_ci(
         self, level: float = 0.95, *, kind: Literal["normal", "percentile"] = "normal"
@@ -154,7 +154,7 @@ class Bootstrap(Picklable, Summary):
         of half its size. Percentile intervals are quantiles of the variances of the fit's components on the
         rows of the draws, times ``held_out`` / ``estimate``.
         """
-        return resampling_frames.variance_ci(self._state, self._found, level, kind)
+        return frames.variance_ci(self._state, self._found, level, kind)
 
     def plot(
         self,
@@ -227,7 +227,7 @@ class Stability(Picklable, Summary):
     @property
     def frequency(self) -> pd.DataFrame:
         """How often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
-        return resampling_frames.frequency(self._state, self._found)
+        return frames.frequency(self._state, self._found)
 
     @property
     def stable(self) -> pd.DataFrame:
@@ -242,12 +242,12 @@ class Stability(Picklable, Summary):
         of halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to
         c.
         """
-        return resampling_frames.bound(self._state, self._found)
+        return frames.bound(self._state, self._found)
 
     @property
     def similarity(self) -> pd.Series:
         """The mean absolute correlation of the scores of the halves with those of the fit, length k."""
-        return resampling_frames.similarity(self._state, self._found)
+        return frames.similarity(self._state, self._found)
 
     @property
     def variable_clusters(self) -> pd.DataFrame:
@@ -257,7 +257,7 @@ class Stability(Picklable, Summary):
         frequency of the member selected most often). There is a row for every cluster of at least two
         variables and every component that selected one of them.
         """
-        return resampling_frames.clusters(self._state, self._found)
+        return frames.clusters(self._state, self._found)
 
     @property
     def associates(self) -> pd.DataFrame:
@@ -267,7 +267,7 @@ class Stability(Picklable, Summary):
         halves that did not select the term, the share that selected the associate), "beside" (the same for
         halves that selected the term), and "correlation" of the two variables.
         """
-        return resampling_frames.associates(self._state, self._found)
+        return frames.associates(self._state, self._found)
 
     def plot(
         self, *, max_rows: int | None = 40, components: Several | None = None, ax: Axes | None = None
@@ -328,7 +328,7 @@ class SplitInference(Picklable, Summary):
         family-wise error rate. A variable that no split selected has the p-value 1, and one that was selected
         without other variables NaN.
         """
-        return resampling_frames.split_p_values(self._state, self._found)
+        return frames.split_p_values(self._state, self._found)
 
     @property
     def n(self) -> int:
@@ -343,7 +343,7 @@ class SplitInference(Picklable, Summary):
     @property
     def similarity(self) -> pd.Series:
         """The absolute correlation of the scores of the selecting half with those of the fit, length k."""
-        return resampling_frames.similarity(self._state, self._found)
+        return frames.similarity(self._state, self._found)
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Return an interval for the correlation of each variable that the first half selected.
@@ -369,7 +369,7 @@ class SplitInference(Picklable, Summary):
         OptionError
             If `level` is not allowed.
         """
-        return resampling_frames.split_conf_int(self._state, self._found, level)
+        return frames.split_conf_int(self._state, self._found, level)
 
     def variance_ci(self, level: float = 0.95) -> pd.DataFrame:
         """Return an interval for the variance of each component of the first half on the second half.
@@ -389,7 +389,7 @@ class SplitInference(Picklable, Summary):
         OptionError
             If `level` is not allowed.
         """
-        return resampling_frames.split_variance_ci(self._state, self._found, level)
+        return frames.split_variance_ci(self._state, self._found, level)
 
 
 class LoadingTest(Picklable, Summary):
@@ -425,7 +425,7 @@ class LoadingTest(Picklable, Summary):
 
         Columns "component", "term", "loading", "correlation" (the statistic), "p_value" and "q_value".
         """
-        return resampling_frames.tests(self._state, self._found)
+        return frames.tests(self._state, self._found)
 
     @property
     def p_values(self) -> pd.DataFrame:

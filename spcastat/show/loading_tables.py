@@ -11,7 +11,7 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import checked_level, flag, plural, whole_number
 from spcastat.errors import OptionError
-from spcastat.fit import frames as resampling_frames
+from spcastat.fit import frames
 from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import Bootstrapped
 from spcastat.fit.sparse_loadings import communalities, variance, with_loadings
@@ -65,8 +65,8 @@ def summarise(
         (table, variance_rows(shares)),
         tuple(notes),
     )
-    frames = {"loadings": loadings, "variance": shares, "communalities": communalities(state).to_frame()}
-    return Summary(restyled(document, digits), frames)
+    tables = {"loadings": loadings, "variance": shares, "communalities": communalities(state).to_frame()}
+    return Summary(restyled(document, digits), tables)
 
 
 def _facts(state: FitState) -> Iterator[tuple[str, str]]:
@@ -104,9 +104,9 @@ def _bounds(of_loadings: FitState, level: float) -> tuple[list[pd.DataFrame], st
         raise OptionError(
             "conf_int=True was given, and there are no intervals yet: call bootstrap() of the fit first."
         )
-    frame = resampling_frames.conf_int(of_loadings, found, level, "percentile")
+    frame = frames.conf_int(of_loadings, found, level, "percentile")
     bounds = [
-        resampling_frames.spread_out(of_loadings, found.places, frame[name], np.nan)
+        frames.spread_out(of_loadings, found.places, frame[name], np.nan)
         for name in ("lower", "upper")
     ]
     draws = plural(found.draws, "draw")
@@ -127,7 +127,7 @@ def interval_meaning(select: bool, level: float) -> str:
 def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Document:
     """Return the intervals of the nonzero loadings, and how often draws selected them."""
     of_loadings = with_loadings(state)
-    frame = resampling_frames.conf_int(of_loadings, found, level, "percentile")
+    frame = frames.conf_int(of_loadings, found, level, "percentile")
     shown = frame[frame["estimate"] != 0]
     table, notes = loading_rows(shown, "conf_int()", 5)
     draws, facts = bootstrap_facts(of_loadings, found)

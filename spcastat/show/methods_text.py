@@ -15,7 +15,7 @@ import pandas as pd
 
 from spcastat.config import flag, plural, shown, whole_number
 from spcastat.errors import OptionError
-from spcastat.fit import frames as resampling_frames
+from spcastat.fit import frames
 from spcastat.fit.frames import variance
 from spcastat.fit.proof_sentences import proof_sentences
 from spcastat.fit.record import Record
@@ -322,7 +322,7 @@ def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
     if known.stability is not None:
         cited.append("shah2013")
         found = known.stability
-        often = resampling_frames.frequency(state, found).to_numpy()[selected]
+        often = frames.frequency(state, found).to_numpy()[selected]
         stable = int((often >= found.threshold).sum())
         yield (
             f"The stability of the selection was judged by {len(found.chosen)} fits of complementary halves "

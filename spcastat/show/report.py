@@ -22,7 +22,6 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import flag, plural, require_extra, text, whole_number
 from spcastat.fit import frames, rows
-from spcastat.fit import frames as resampling_frames
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance
 from spcastat.fit.inputs import Source
@@ -275,7 +274,7 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings, kind="dots"))
     width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
     if known.bootstrap is not None:
-        intervals = resampling_frames.conf_int(state, known.bootstrap)
+        intervals = frames.conf_int(state, known.bootstrap)
         yield Picture(
             lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
             width,
@@ -293,7 +292,7 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
         yield resampling_tables.bootstrap_document(state, known.bootstrap, 0.95)
     if known.stability is not None:
         found = known.stability
-        frequency = resampling_frames.frequency(state, found)
+        frequency = frames.frequency(state, found)
         count = len(plots.plot_frequency_data(frequency, loadings))
         yield Picture(
             lambda ax: plots.plot_frequency(frequency, loadings, found.threshold, ax=ax),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
-from spcastat.fit import frames as resampling_frames
+from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text, some_of
@@ -75,7 +75,7 @@ def component_notes(state: FitState) -> list[str]:
     """Return a sentence on components of the fit that may be noise, for notes on intervals."""
     if state.record.k_found is None:
         return [UNSAID["component"]]
-    lost = resampling_frames.not_found(state)
+    lost = frames.not_found(state)
     if not lost:
         return []
     names = ", ".join(map(name_text, lost))
@@ -91,7 +91,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     With `screen`, zero loadings are left out, and the variances are in the header instead of a table.
     """
     table, rest = _intervals(state, found, level, screen)
-    variances = _variances(resampling_frames.variance_ci(state, found, level), "held out")
+    variances = _variances(frames.variance_ci(state, found, level), "held out")
     how = "variables selected again in each" if found.select else "given these variables"
     draws, facts = bootstrap_facts(state, found)
     notes = [interval_meaning(found.select, level), *component_notes(state), *rest]
@@ -115,7 +115,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
 def bootstrap_facts(state: FitState, found: Bootstrapped) -> tuple[str, list[tuple[str, str]]]:
     """Return the number of draws in words, and the header on what is drawn and its similarity to the fit."""
     draws = _draws(found.draws, found.asked, found.again, found.normal, "draw")
-    similar = "Similarity", _similar(resampling_frames.similarity(state, found))
+    similar = "Similarity", _similar(frames.similarity(state, found))
     return draws, [*_drawn(found.drawn), similar]
 
 
@@ -130,9 +130,9 @@ def stability_document(state: FitState, found: HalfSamples, screen: bool = False
     With `screen`, associates are left out, and so are clusters unless they are stable while none of their
     variables is.
     """
-    halves, pairs = len(found.chosen), resampling_frames.associates(state, found)
+    halves, pairs = len(found.chosen), frames.associates(state, found)
     draws = _draws(found.draws, found.asked, found.again, found.normal, "pair")
-    groups = resampling_frames.clusters(state, found)
+    groups = frames.clusters(state, found)
     notes = [UNSAID["frequency"]]
     if screen and len(groups) + len(pairs):
         counts = f"{plural(len(groups), 'cluster')} and {plural(len(pairs), 'associate')}"
@@ -149,9 +149,9 @@ def stability_document(state: FitState, found: HalfSamples, screen: bool = False
 
 def split_document(state: FitState, found: Split, level: float) -> Document:
     """Return the intervals estimated on the half that did not choose the variables."""
-    table, many = loading_rows(resampling_frames.split_conf_int(state, found, level), "conf_int()", 5)
+    table, many = loading_rows(frames.split_conf_int(state, found, level), "conf_int()", 5)
     tables, notes = (
-        [table, _variances(resampling_frames.split_variance_ci(state, found, level))],
+        [table, _variances(frames.split_variance_ci(state, found, level))],
         [UNSAID["split"]],
     )
     if found.repeats > 1:
@@ -170,7 +170,7 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
         facts=(
             ("Rows", f"{first} chose the variables, {second} estimate{again}{normal}"),
             ("Draws", _done(found.draws, found.asked, "bootstrap sample", " of the second half") + of),
-            ("Similarity", _similar(resampling_frames.similarity(state, found))),
+            ("Similarity", _similar(frames.similarity(state, found))),
         ),
         tables=tuple(tables),
         notes=(*notes, *many),
@@ -179,7 +179,7 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
 
 def _combined(state: FitState, found: Split) -> Table:
     """Return the p-values of all splits for the variables of the fit and for others with small ones."""
-    frame = resampling_frames.split_p_values(state, found)
+    frame = frames.split_p_values(state, found)
     shown = (state.V != 0) | (frame.to_numpy() <= LEVEL)
     lines = [
         Row(name_text(frame.index[j]), ("" if np.isnan(p) else fixed(p, 3),), name_text(frame.columns[c]))
@@ -192,7 +192,7 @@ def _combined(state: FitState, found: Split) -> Table:
 
 def test_document(state: FitState, found: Tested) -> Document:
     """Return the tests of the selected loadings, and of zero loadings that are significant."""
-    frame = resampling_frames.tests(state, found)
+    frame = frames.tests(state, found)
     shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
     hidden = len(frame) - len(shown)
     table, many = loading_rows(shown, "`table`", 4)
@@ -272,7 +272,7 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
     columns: dict[str, np.ndarray] = {"loading": state.V.T.ravel()[places]}
     if known.bootstrap is not None:
         found = known.bootstrap
-        frame = resampling_frames.conf_int(state, found).iloc[np.searchsorted(found.places, places)]
+        frame = frames.conf_int(state, found).iloc[np.searchsorted(found.places, places)]
         shown = ("selected",) if intervals else ("lower", "upper", "selected")
         columns |= {name: frame[name].to_numpy() for name in shown}
         if not intervals:
@@ -281,18 +281,18 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
             notes += [interval_meaning(found.select), *component_notes(state)]
     if known.stability is not None:
         columns["frequency"] = (
-            resampling_frames.frequency(state, known.stability).to_numpy().T.ravel()[places]
+            frames.frequency(state, known.stability).to_numpy().T.ravel()[places]
         )
         halves = len(known.stability.chosen)
         notes.append(f"frequency: share of {halves} fits of half of the rows that select the variable.")
         notes.append(UNSAID["frequency"])
-    q_value = resampling_frames.q_values(state, places)
+    q_value = frames.q_values(state, places)
     if known.bootstrap is not None and q_value is not None:
         columns["q_value"] = q_value
     frame = pd.DataFrame(columns)
     frame.insert(0, "term", state.spec.columns.to_flat_index()[places % p])
     frame.insert(0, "component", state.components[places // p])
-    marked = resampling_frames.not_found(state) if known.bootstrap is not None else []
+    marked = frames.not_found(state) if known.bootstrap is not None else []
     table, many = loading_rows(frame, "tidy(conf_int=True)", len(columns), "How sure", " here", marked)
     return [table], [*notes, *many]
 
@@ -302,14 +302,14 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
 
 def _intervals(state: FitState, found: Bootstrapped, level: float, screen: bool) -> tuple[Table, list[str]]:
     """Return the table of intervals, and notes on loadings left out."""
-    frame = resampling_frames.conf_int(state, found, level)
+    frame = frames.conf_int(state, found, level)
     shown = frame[(frame["estimate"] != 0) | ((frame["selected"] >= OFTEN) & (not screen))]
     left = frame["selected"].drop(shown.index)
-    q_value = resampling_frames.q_values(state, found.places)
+    q_value = frames.q_values(state, found.places)
     if q_value is not None:
         shown = shown.assign(q_value=q_value[shown.index])
     width = 5 if q_value is None else 6
-    table, notes = loading_rows(shown, "conf_int()", width, marked=resampling_frames.not_found(state))
+    table, notes = loading_rows(shown, "conf_int()", width, marked=frames.not_found(state))
     if len(left):
         count, most = plural(len(left), "zero loading"), percent(left.max(), 0)
         notes.append(f"Not shown: {count} that up to {most} % of draws select; see conf_int().")
@@ -365,10 +365,10 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
 
     It has the variables of the fit and others that are often selected.
     """
-    frequency, bound = resampling_frames.frequency(state, found), resampling_frames.bound(state, found)
+    frequency, bound = frames.frequency(state, found), frames.bound(state, found)
     values = frequency.to_numpy()
     stable = (values >= found.threshold).sum(axis=0)
-    bounded = resampling_frames.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
+    bounded = frames.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
     sizes = np.where(met[:, None], values + np.abs(state.V), 0.0)
     rows, _ = Arrangement(max_rows=ROWS).rows(sizes, frequency.index)
@@ -381,7 +381,7 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
     lines += [
         Row("Stable, of selected", tuple(f"{one} of {all_}" for one, all_ in ratios), rule=True),
         Row("False, at most", tuple(fixed(most, 2) if sure else "-" for most, sure in false)),
-        Row("Similarity", each(resampling_frames.similarity(state, found), 2)),
+        Row("Similarity", each(frames.similarity(state, found), 2)),
     ]
     notes = [f"* {found.threshold:g} or more; a blank was never selected."]
     if len(rows) < met.sum():

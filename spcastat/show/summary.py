@@ -11,7 +11,6 @@ import pandas as pd
 from spcastat.config import checked_level, flag, one_of, plural, whole_number
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit import frames
-from spcastat.fit import frames as resampling_frames
 from spcastat.fit.frames import variance as variance_of
 from spcastat.fit.inputs import Source
 from spcastat.fit.proof_sentences import proof_sentences
@@ -131,9 +130,9 @@ def _intervals(state: FitState, level: float) -> tuple[list[pd.DataFrame], list[
         raise OptionError(
             "conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first."
         )
-    frame = resampling_frames.conf_int(state, found, level)
+    frame = frames.conf_int(state, found, level)
     bounds = [
-        resampling_frames.spread_out(state, found.places, frame[name], np.nan) for name in ("lower", "upper")
+        frames.spread_out(state, found.places, frame[name], np.nan) for name in ("lower", "upper")
     ]
     how = "variables selected again in each draw" if found.select else "given these variables"
     said = f"In brackets: {100 * level:g} % bootstrap intervals, {how} ({plural(found.draws, 'draw')})."

@@ -14,7 +14,6 @@ import pandas as pd
 from spcastat.config import require_extra
 from spcastat.errors import OptionError
 from spcastat.fit import frames, rows
-from spcastat.fit import frames as resampling_frames
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance
 from spcastat.fit.inputs import Source
@@ -145,14 +144,14 @@ def fit_sheets(state: FitState, source: Source | None) -> dict[str, pd.DataFrame
         sheets["covariates"] = pd.DataFrame(found.coefficients.T, index=loadings.index, columns=given)
     known = state.resampled
     if known.bootstrap is not None:
-        sheets["bootstrap"] = resampling_frames.conf_int(state, known.bootstrap)
-        sheets["bootstrap variance"] = resampling_frames.variance_ci(state, known.bootstrap)
+        sheets["bootstrap"] = frames.conf_int(state, known.bootstrap)
+        sheets["bootstrap variance"] = frames.variance_ci(state, known.bootstrap)
     if known.stability is not None:
-        sheets["stability"] = resampling_frames.frequency(state, known.stability)
+        sheets["stability"] = frames.frequency(state, known.stability)
     if known.split is not None:
-        sheets["split"] = resampling_frames.split_conf_int(state, known.split)
+        sheets["split"] = frames.split_conf_int(state, known.split)
     if known.tests is not None:
-        sheets["tests"] = resampling_frames.tests(state, known.tests)
+        sheets["tests"] = frames.tests(state, known.tests)
     for proven in state.proofs:
         joint = proven.scope == "joint"
         name = f"proof {proven.measure}{' orthogonal' * proven.orthogonal}" if joint else "proof"
