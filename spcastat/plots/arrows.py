@@ -98,7 +98,8 @@ def name_arrows(
     fontsize: str = "small",
     lists: Sequence[tuple[str, str]] = (),
     letters: bool = False,
-) -> tuple[list[Annotation], str, int]:
+    close: NDArray[np.bool_] | None = None,
+) -> tuple[list[Annotation], str, int, list[int]]:
     """Write the "label" of the chosen arrows at their tips.
 
     Parameters
@@ -112,6 +113,8 @@ def name_arrows(
     letters : bool
         Whether letters in place of numbers stand at the tips without room for a name, because rows are named
         by numbers.
+    close : ndarray of bool, optional
+        Which arrows have a name close to the tip or none; by default lines may connect names and tips.
 
     Returns
     -------
@@ -120,6 +123,8 @@ def name_arrows(
         Sentence for the note with the names that have no room on the axes.
     lost : int
         Number of names that have no room in the note either, where they are only counted.
+    missed : list of int
+        The arrows without a name at their tip.
     """
     colours = _colours(ax, arrows, 0.62)
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
@@ -136,6 +141,7 @@ def name_arrows(
             tips[these],
             [labels[i] for i in these],
             owners=[(i,) for i in these],
+            close=None if close is None else close[these].tolist(),
             color=colour,
             fontsize=fontsize,
             gid="name",
@@ -152,7 +158,7 @@ def name_arrows(
     for number in [one for one in numbers if one.get_text() not in heads]:
         number.remove()
         numbers.remove(number)
-    return written + numbers, _key(entries, most, source), len(entries) - most
+    return written + numbers, _key(entries, most, source), len(entries) - most, missed
 
 
 def _key(entries: Sequence[tuple[str, str]], most: int, source: str) -> str:
@@ -404,7 +410,7 @@ def plot_correlations(
         helpers.run_layout(ax)
         scene = scene_of(ax, tips, np.empty((0, 2)))
         every = range(len(arrows))
-        written, key, _ = name_arrows(ax, scene, arrows, every, sentences, "see correlations")
+        written, key, _, _ = name_arrows(ax, scene, arrows, every, sentences, "see correlations")
         if helpers.rewrite_note(ax, note, [*sentences, key]):
             return ax
         for label in written:  # a longer note leaves less room for the axes: place the names again

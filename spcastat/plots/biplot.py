@@ -18,7 +18,16 @@ from spcastat.plots import axes_and_names as helpers
 from spcastat.plots import score_plots as plotted_rows
 from spcastat.plots.arrows import draw_arrows, longest, markers_of, name_arrows, same_components
 from spcastat.plots.axes_and_names import FURTHER, ink, line, need_coloured, shade, visible
-from spcastat.plots.placement import FILLED, Content, lay_out, resize, room_for, scene_of, write_names
+from spcastat.plots.placement import (
+    FILLED,
+    Content,
+    lay_out,
+    resize,
+    room_for,
+    scene_of,
+    sides_with_room,
+    write_names,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,9 +66,9 @@ def biplot(
     to reach as far as most of the points; a note below the plot says how both are scaled.
 
     A variable with a loading on only one of the two components lies exactly on an axis. Such variables share
-    one arrow with a tick for each, and a list gives their names and loadings, the largest first. All other
-    arrows are named at their tips. If there is no room for a name, a number is drawn at the tip, and the note
-    below the axes gives its name.
+    one arrow with a tick for each. Their names are at the ticks if all have room there; otherwise a list
+    gives their names and loadings, the largest first. All other arrows are named at their tips. If there is
+    no room for a name, a number is drawn at the tip, and the note below the axes gives its name.
 
     Parameters
     ----------
@@ -464,12 +473,13 @@ class Arranged:
         self._clear()
         note = helpers.write_note(ax, self._note_text(content)) if self.with_note else None
         tips = self.data.arrows[["x", "y"]].to_numpy(dtype=float)
+        content = replace(content, at_ticks=sides_with_room(content, room_for(ax, content, self.own)))
         while True:
             layout, lists, unplaced = lay_out(ax, content, self.own, self.write_legend)
             scene = scene_of(ax, tips, self.dots, around=lists)
             labelled = self.data.arrows.assign(label=layout.labels)
             letters = self.data.points["label"].str.strip().str.isdigit().any()
-            written, key, lost = name_arrows(
+            written, key, lost, missed = name_arrows(
                 ax,
                 scene,
                 labelled,
@@ -479,10 +489,18 @@ class Arranged:
                 layout.fontsize,
                 unplaced,
                 letters=bool(letters),
+                close=content.at_tick,
             )
-            rows, missed = _name_points(ax, scene, self.data, self.centroids, layout.fontsize)
+            without_room = {self.data.arrows["side"].iloc[i] for i in missed if content.at_tick[i]}
+            if without_room:
+                # the variables of these half axes are named in lists
+                content = replace(content, at_ticks=content.at_ticks - without_room)
+                self.texts = [*lists, *written]
+                self._clear()
+                continue
+            rows, unnamed_rows = _name_points(ax, scene, self.data, self.centroids, layout.fontsize)
             self.texts = [*lists, *written, *rows]
-            unnamed = f"{plural(missed, 'name')} of points had no room." * bool(missed)
+            unnamed = f"{plural(unnamed_rows, 'name')} of points had no room." * bool(unnamed_rows)
             most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
             # lists are shortened if the data would be too small, or if the note has no room for their names
             crowded = layout.rank[1] + 1 < int(20 * FILLED[self.own])

@@ -4,10 +4,11 @@ Candidate positions are all around the tip, from near to far. A position is reje
 overlaps other text, crosses an arrow, or is nearer to another tip than to its own. Names with the fewest
 candidates are placed first; a name with none left may move one or two others. The result is deterministic.
 
-Variables with a loading on only one of the two components lie on an axis, and those of each half axis are
-named in a list. A list is placed where it covers no point, arrow or other text, close to the end of its axis,
-where it enlarges the axes little. The data are drawn as large as the axes allow; if lists do not fit then,
-smaller; then names are shortened and text is made smaller. A list without room goes into the note below the
+Variables with a loading on only one of the two components lie on an axis. Those of each half axis are named
+at their ticks if every name has room there, and in a list otherwise. A list is placed where it covers no
+point, arrow or other text, close to the end of its axis, where it enlarges the axes little. The data are
+drawn as large as the axes allow; if lists do not fit then, smaller; then names are shortened and text is made
+smaller. A list without room goes into the note below the
 axes; where that has no room either, or the data would be too small, lists name their first variables and
 count the others.
 """
@@ -55,6 +56,8 @@ _TURNS = np.deg2rad(np.concatenate([[0.0], *([a, -a] for a in range(15, 166, 15)
 LEADER = 9.0
 #: If there are more names of rows than this, they are written close to their points or not at all.
 MOST_LED = 20
+#: Names keep this distance from the frame, in points.
+INSIDE = 2.0
 #: If there are more dots than this, only some are used to count the dots under a box.
 MOST_DOTS = 1500
 
@@ -92,7 +95,8 @@ class Scene:
 class Name:
     """A text to place: its anchor, the preferred direction from the anchor, its size, and its own tips.
 
-    A `clear` name may cover no dot; others cover as few as possible.
+    A `clear` name may cover no dot; others cover as few as possible. A `close` name needs no line to its
+    anchor.
     """
 
     anchor: Array
@@ -100,6 +104,7 @@ class Name:
     size: Array
     own: tuple[int, ...] = ()
     clear: bool = False
+    close: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,7 @@ def place(names: list[Name], scene: Scene, radii: Array = _RADII) -> list[tuple[
 
 def _choices(name: Name, scene: Scene, radii: Array) -> _Choices:
     """Return the positions of a name that are valid apart from other names, the best first."""
+    radii = radii[radii < LEADER] if name.close else radii
     angle = np.arctan2(name.direction[1], name.direction[0]) + _TURNS
     towards = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     # distances are measured along the ray to the edge of the box, so that long names are not farther away
@@ -302,7 +308,8 @@ def scene_of(ax: Axes, tips: Array, dots: Array, shafts: bool = True, around: Se
     ends, dots = to_points(ax, tips), to_points(ax, dots[np.isfinite(dots).all(axis=1)])
     start = np.broadcast_to(to_points(ax, np.zeros((1, 2))), ends.shape)
     segments = np.stack([start, ends], axis=1) if shafts else np.empty((0, 2, 2))
-    scene = Scene(in_points(ax, ax.get_window_extent().extents), ends, segments, dots)
+    frame = grown(in_points(ax, ax.get_window_extent().extents), -INSIDE)
+    scene = Scene(frame, ends, segments, dots)
     for artist in filter(None, (ax.get_legend(), *around)):
         scene.taken.append(grown(in_points(ax, artist.get_window_extent().extents)))
     return scene
@@ -322,6 +329,7 @@ def write_names(
     owners: Sequence[tuple[int, ...]] | None = None,
     outwards: bool = True,
     clear: bool = False,
+    close: Sequence[bool] | None = None,
     **style: Any,
 ) -> list[Annotation | None]:
     """Write names next to their anchors, which are in data units; return the texts, None if without room.
@@ -334,6 +342,8 @@ def write_names(
         Whether the preferred direction of a name is away from the origin; otherwise it is to the right.
     clear : bool
         Whether a name that would cover dots is not written.
+    close : sequence of bool, optional
+        Which names are not written if they would need a line to their anchors; by default none.
     style
         Properties of the text, such as ``color``.
     """
@@ -346,7 +356,8 @@ def write_names(
     for i, label in enumerate(labels):
         size = size_of(ax, label) + 1.0  # half a point around each name
         direction = ends[i] - origin if outwards else np.array([1.0, 0.2])
-        wanted.append(Name(ends[i], direction, size, () if owners is None else owners[i], clear))
+        own, near = () if owners is None else owners[i], close is not None and close[i]
+        wanted.append(Name(ends[i], direction, size, own, clear, near))
     written: list[Annotation | None] = []
     radii = _RADII[_RADII < LEADER] if clear and len(labels) > MOST_LED else _RADII
     for label, end, found in zip(labels, ends, place(wanted, scene, radii), strict=True):
@@ -451,6 +462,8 @@ SCALES = np.arange(1.0, 0.6, -0.04).tolist()
 FILLED = {True: 0.6, False: 0.5}
 #: The space around lists and within the frame, in points.
 GAP = 4.0
+#: Ticks that are closer, in points, are named in a list.
+TICKS_APART = 5.0
 #: The space between the outermost points or arrows and the frame, as a share of the extent of the data.
 MARGIN = 0.03
 
@@ -459,13 +472,15 @@ MARGIN = 0.03
 class Content:
     """The contents of a biplot: finite points (n, 2) in data units, arrows of BiplotData, component names.
 
-    A list shows at most `most` names, and its last line counts the others; None shows all names.
+    A list shows at most `most` names, and its last line counts the others; None shows all names. On the half
+    axes `at_ticks` ("right", "left", "top", "bottom") variables are named at their ticks and not in a list.
     """
 
     points: Array
     arrows: pd.DataFrame
     components: tuple[str, str]
     most: int | None = None
+    at_ticks: frozenset[str] = frozenset()
 
     @cached_property
     def tips(self) -> Array:
@@ -483,7 +498,7 @@ class Content:
     def lists(self) -> dict[str, NDArray[np.intp]]:
         """The arrows of each list, the largest first. A single arrow on a half axis needs no list."""
         sides = self.arrows["side"].to_numpy()
-        found = {side: np.flatnonzero(sides == side) for side in SIDES}
+        found = {side: np.flatnonzero(sides == side) for side in SIDES if side not in self.at_ticks}
         return {side: here for side, here in found.items() if len(here) > 1}
 
     @cached_property
@@ -491,6 +506,12 @@ class Content:
         """The arrows that are named at their tips."""
         listed = {i for here in self.lists.values() for i in here.tolist()}
         return [i for i in range(len(self.arrows)) if i not in listed]
+
+    @cached_property
+    def at_tick(self) -> NDArray[np.bool_]:
+        """A mask of the arrows that share an axis with others and are named at their ticks."""
+        sides = self.arrows["side"]
+        return np.asarray(sides.isin(self.at_ticks) & sides.duplicated(keep=False), dtype=bool)
 
     def labels(self, limit: int) -> list[str]:
         """Return unique names of at most `limit` characters."""
@@ -605,6 +626,15 @@ def room_for(ax: Axes, content: Content, own: bool) -> Array:
     return np.minimum(room, np.maximum(extent / FILLED[own], 0.7 * extent.max()) * unit + 2 * GAP)
 
 
+def sides_with_room(content: Content, room: Array) -> frozenset[str]:
+    """Return the half axes whose ticks are far enough apart for a name at each, if the data fill `room`."""
+    low, high = content.limits
+    unit = float(((room - 2 * GAP) / np.where(high > low, high - low, 1.0)).min())
+    sides = content.arrows["side"].to_numpy()
+    apart = {side: np.diff(np.sort(np.hypot(*content.tips[sides == side].T))) * unit for side in SIDES}
+    return frozenset(side for side, gaps in apart.items() if len(gaps) and gaps.min() >= TICKS_APART)
+
+
 def _best(content: Content, room: Array, probe: Text, target: float, legend: Array | None) -> Layout:
     """Return the first layout in which everything has room, or else the best one."""
     best: Layout | None = None
@@ -652,7 +682,7 @@ def _layouts(
             frame = np.concatenate([centre - room / 2, centre + room / 2])
             scene = Scene(frame, tips, shafts, points, taken)
             wanted = (
-                Name(tips[i], tips[i] - zero, size, (i,))
+                Name(tips[i], tips[i] - zero, size, (i,), close=bool(content.at_tick[i]))
                 for i, size in zip(content.named, names, strict=True)
             )
             placed = [] if unlisted else place(list(wanted), scene)

@@ -1423,9 +1423,9 @@ class SpcaResult(Picklable, Shown):
         scaled.
 
         A variable with a loading on only one of the two components lies exactly on an axis. Such variables
-        share one arrow with a tick for each, and a list gives their names and loadings, the largest first.
-        All other arrows are named at their tips. If there is no room for a name, a number is drawn at the
-        tip, and the note below the axes gives its name.
+        share one arrow with a tick for each. Their names are at the ticks if all have room there; otherwise a
+        list gives their names and loadings, the largest first. All other arrows are named at their tips. If
+        there is no room for a name, a number is drawn at the tip, and the note below the axes gives its name.
 
         Parameters
         ----------

@@ -204,24 +204,33 @@ def test_names_are_whole_where_they_have_room(scores):
     names = [f"concentration of substance {i} in mg/l" for i in range(6)]
     weights = pd.DataFrame(0.0, index=names, columns=scores.columns)
     weights.iloc[:3, 0], weights.iloc[3:, 1] = [0.8, 0.5, 0.3], [-0.7, -0.6, -0.4]
-    assert lines_of(biplot(scores.iloc[:15], weights)) == names
+    ax = biplot(scores.iloc[:15], weights)
+    written = {*lines_of(ax), *(text.get_text() for text in texts_of(ax, "name"))}
+    assert written == {*names}
     small = Figure(figsize=(3.4, 3.4), layout="constrained").subplots()
     short = lines_of(biplot(scores, weights, ax=small))
     assert all(len(line) <= 20 and near(name, [line]) for line, name in zip(short, names, strict=True))
 
 
-def test_lists_at_the_ends_of_the_axes_name_variables_on_one_axis(scores):
-    """A variable with one nonzero loading lies on an axis: listed with its loading, the largest first."""
-    names = ["a", "b", "c", "d", "e"]
+def test_variables_on_one_axis_are_named_at_their_ticks_or_in_a_list(scores):
+    """At the ticks of a half axis if all have room there; if not, a list has loadings, the largest first.
+
+    The ticks of a and b are farther apart than two lines of text; those of d and f are at one place.
+    """
+    names = ["a", "b", "c", "d", "e", "f"]
     weights = pd.DataFrame(
-        [[0.5, 0, 0], [0.7, 0, 0], [-0.4, 0, 0], [0, -0.9, 0], [0.3, 0.4, 0]],
+        [[0.3, 0, 0], [0.7, 0, 0], [-0.4, 0, 0], [0, -0.9, 0], [0.3, 0.4, 0], [0, -0.899, 0]],
         index=names,
         columns=scores.columns,
     )
     ax = biplot(scores, weights)
-    assert [text.get_text() for text in texts_of(ax, "stack")] == ["→ PC1 alone\n+0.70  b\n+0.50  a"]
-    # one that is alone on a half axis needs no list
-    assert {text.get_text() for text in texts_of(ax, "name")} == {"c", "d", "e"}
+    assert [text.get_text() for text in texts_of(ax, "stack")] == ["↓ PC2 alone\n−0.90  d\n−0.90  f"]
+    # c, which is alone on a half axis, needs no list
+    at_tips = texts_of(ax, "name")
+    assert {text.get_text() for text in at_tips} == {"a", "b", "c", "e"}
+    places = {text.get_text(): text.xy for text in at_tips}
+    assert places["a"][0] / places["b"][0] == pytest.approx(3 / 7)
+    assert places["a"][1] == places["b"][1] == 0
     (arrows,) = (child for child in ax.collections if isinstance(child, Quiver))
     assert arrows.N == 4  # one for each half axis in use, and that of e
 
