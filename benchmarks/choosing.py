@@ -109,7 +109,7 @@ def everything(halves: int) -> Table:
         "Cumulative shares of the total variance; the largest absolute correlation of two scores, and inner "
         "product of two loadings; milliseconds of the processor for one fit.",
         f"Stability: the mean share of variables (Jaccard) in common with the fits of {halves} random halves "
-        f"of the rows, components being paired; left out where a fit takes more than {LONG:g} s.",
+        f"of the rows, components being paired; left out where a fit took more than {LONG:g} s.",
         "'controlled' keeps nine tenths of what PCA explains; pca, pca-l1, r1-pca and l1-factor are dense.",
     ]
     return table

@@ -42,7 +42,7 @@ STOPS, POOR_STOPS = (1, 10, 100, None), (10,)
 SECONDS = 2.0
 #: Processor time of a bound at one leaf.
 LEAF_SECONDS = 0.2
-#: Starts on each choice of supports, steps of ascent, and the number of fits that take all steps.
+#: Random starts on each choice of supports, steps of ascent, and the number of fits that take all steps.
 STARTS, STEPS, KEPT = 3, (6, 40), 100
 #: Rounding of values near one; bounds themselves have a margin of 1e-10.
 ROUNDING = 1e-9
@@ -130,7 +130,10 @@ def _tuples(p: int, cards: tuple[int, ...]) -> int:
 
 
 def best_of_all(case: Case, measure: str, seed: int = 0) -> tuple[float, np.ndarray]:
-    """Return the largest measure over all supports (and orders, where they count), with its loadings."""
+    """Return the largest measure over all supports (and orders, where they count), with its loadings.
+
+    Ascents start from eigenvectors and from random loadings.
+    """
     rng = np.random.default_rng(seed)
     p, best, V = len(case.S), -np.inf, np.zeros((len(case.S), len(case.cards)))
     orders = sorted(set(permutations(case.cards))) if measure == "adjusted" else [case.cards]
@@ -140,14 +143,41 @@ def best_of_all(case: Case, measure: str, seed: int = 0) -> tuple[float, np.ndar
         if measure != "adjusted":  # the order is no matter: one of those that differ in it only
             choices = (one for one in choices if _sorted(one, cards))
         places = np.array([sum(one, ()) for one in choices])
-        places = np.tile(places, (STARTS, 1))
-        fits = refined(criterion, criterion.fits(places, rng.standard_normal(places.shape)), STEPS[0])
+        leading = eigenvector_starts(case.S, places, cards)
+        starts = np.concatenate([*leading, rng.standard_normal((STARTS * len(places), places.shape[1]))])
+        places = np.tile(places, (len(leading) + STARTS, 1))
+        fits = refined(criterion, criterion.fits(places, starts), STEPS[0])
         fits = refined(criterion, fits.some(np.argsort(-fits.value)[:KEPT]), STEPS[1])
         top = int(np.argmax(fits.value))
         if fits.value[top] > best:
             best = float(fits.value[top])
             V = criterion.dense(fits.some(np.array([top])))[0]
     return (exact_share(case.S, V) if measure == "least_squares" else best), V
+
+
+def eigenvector_starts(S: np.ndarray, places: np.ndarray, cards: tuple[int, ...]) -> list[np.ndarray]:
+    """Return loadings on given supports: each component has the first or second eigenvector of its block.
+
+    If one factor dominates, the later components of the best fits are contrasts such as second eigenvectors,
+    which ascents from random loadings may miss.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+    places : ndarray of int, shape (n, sum of cards)
+        The supports of the components, one after another.
+    cards : tuple of int
+
+    Returns
+    -------
+    list of ndarrays of shape (n, sum of cards)
+        One for each choice.
+    """
+    parts = []
+    for T in np.split(places, np.cumsum(cards)[:-1], axis=1):
+        vectors = np.linalg.eigh(S[T[:, :, None], T[:, None, :]])[1]
+        parts.append([vectors[:, :, -1 - i] for i in range(min(2, T.shape[1]))])
+    return [np.concatenate(one, axis=1) for one in product(*parts)]
 
 
 def exact_share(S: np.ndarray, V: np.ndarray) -> float:

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from spcastat.results.choice import ChoiceStability as ChoiceStability
     from spcastat.results.choice import ComponentChoice as ComponentChoice
     from spcastat.results.compare import Comparison as Comparison
+    from spcastat.results.compare import GroupComparison as GroupComparison
     from spcastat.results.compare import compare as compare
     from spcastat.results.fit import SpcaResult as SpcaResult
     from spcastat.results.fit import load as load
-    from spcastat.results.groups import GroupComparison as GroupComparison
     from spcastat.results.interpretation import Scales as Scales
     from spcastat.results.interpretation import Supplement as Supplement
     from spcastat.results.loadings import LoadingsBootstrap as LoadingsBootstrap
@@ -79,7 +79,7 @@ _CLASSES = {
     "ChoiceStability": "spcastat.results.choice",
     "Comparison": "spcastat.results.compare",
     "ComponentChoice": "spcastat.results.choice",
-    "GroupComparison": "spcastat.results.groups",
+    "GroupComparison": "spcastat.results.compare",
     "Description": "spcastat.show.methods_text",
     "Scales": "spcastat.results.interpretation",
     "ScoreChunks": "spcastat.streams.local",

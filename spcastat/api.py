@@ -29,6 +29,7 @@ from spcastat.argument_types import (
     SpcaOptions,
     Vector,
     WeightsAre,
+    Whole,
 )
 from spcastat.assess.draws import seed_of
 from spcastat.config import generator, listed, plural, warn
@@ -48,9 +49,8 @@ from spcastat.fit.plan import Plan, Request, make_plan, require_components
 from spcastat.fit.run import Fit, run
 from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions
-from spcastat.results.call import Call
+from spcastat.results.call import Call, arguments_of, hint, refuse_controls, refuse_other_names
 from spcastat.results.fit import SpcaResult, result_of
-from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
 from spcastat.solvers.solver import ADVICE
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ __all__ = ["spca", "spca_cov", "spca_path"]
 @overload
 def spca(
     data: Rows,
-    /,
-    k: int,
+    k: Whole,
     card: Card | None = None,
     *,
     variance: float | None = None,
@@ -94,7 +93,7 @@ def spca(
 def spca(
     formula: str,
     /,
-    k: int,
+    k: Whole,
     card: Card | None = None,
     *,
     data: Rows,
@@ -118,37 +117,10 @@ def spca(
     progress: Progress = None,
     **options: Unpack[SpcaOptions],
 ) -> SpcaResult: ...
-@overload
-def spca(
-    *,
-    data: Rows,
-    k: int,
-    card: Card | None = None,
-    variance: float | None = None,
-    formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
-    block_length: int | Literal["auto"] | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    include: Rule | None = None,
-    exclude: Rule | None = None,
-    disjoint: bool = False,
-    together: Literal["terms"] | Mapping[str, Labels] | None = None,
-    nonneg: bool = False,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[SpcaOptions],
-) -> SpcaResult: ...
-def spca(
+def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: int | None = None,
+    k: Whole | None = None,
     card: Card | None = None,
     *,
     data: Any = None,
@@ -176,21 +148,16 @@ def spca(
     """Fit sparse principal components to rows: scores X V with sparse weights V.
 
     ``sp.spca(df, k=3, card=5, scale=True)`` scales the variables to unit variance and finds three components
-    of five variables each; ``sp.choose(df, scale=True)`` chooses both numbers. A formula can come first, as
-    in R: ``sp.spca("~ a + b + log(c)", data=df, k=2)``. Printing the fit shows a summary; `loadings`,
-    `variance` and `scores` are data frames, and `biplot()` draws them.
-
-    What is called loadings here are weights: each component is a sum of few variables, and a zero says that
-    the variable is not needed to compute the score. For sparse loadings in the sense of factor analysis,
-    where each variable depends on few components, see :func:`sparse_loadings`.
+    of five variables each; ``sp.choose(df, scale=True)`` chooses both numbers. The columns of V are called
+    loadings here, but are weights: a zero means that the variable is not needed to compute the score. For
+    sparse loadings in the sense of factor analysis see :func:`sparse_loadings`.
 
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
-        Rows are observations, columns are variables. Not modified. Files (.csv, .parquet, .sav, .dta) are
-        given by name: text of up to 100 MB and Parquet of up to 500 MB are read as a data frame; larger files
-        and other data larger than memory are read in chunks (see Notes). The first argument without a name,
-        or ``data=``.
+        Rows are observations, columns are variables; not modified. The first argument without a name, or
+        ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta): text of up to 100 MB and Parquet of
+        up to 500 MB are read as a data frame, larger files and other large data in chunks.
     k : int
         Number of components; :func:`choose` can choose it.
     card : int, sequence of k ints, or mapping, optional
@@ -201,91 +168,68 @@ def spca(
         alternative to `card`. If neither is given, 0.9 is used.
     formula : str, optional
         One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``; also the first argument if the table is
-        given as ``data=``. Covariates follow a bar, as in ``"~ . | age + C(subject)"``: the components are
-        then computed from the residuals of the variables after regression on the covariates (partial PCA, see
-        Notes). A formula runs as code: do not use one from an untrusted source. Each term must depend on its
-        own row only, or store the parameters that it estimates from the data, as ``scale(a)`` does; others,
-        such as ranks, raise an error. The estimates use the weights.
+        given as ``data=``. Components of ``"~ . | age + C(subject)"`` are computed from the residuals of the
+        regression on the covariates after the bar. A formula runs as code: do not use untrusted ones.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations (ddof = 1). An array gives other divisors. With
-        ``scale=True``, columns that are not centred at their means are divided by their root mean square
-        about the centre, sqrt(sum(x^2) / (n - 1)), as R's prcomp() does. ``"blocks"`` gives blocks of
-        variables equal weight; see `blocks`. ``"mixed"`` also accepts factors (text and categories); see
-        Notes. By default columns are not scaled, and a DataWarning is given if their variances differ by a
-        factor of more than 10,000, which False does not give.
+        Whether to divide columns by their standard deviations (ddof = 1), or the divisors, in units of the
+        columns. "blocks" gives blocks of variables equal weight, see `blocks`; "mixed" also accepts factors.
+        By default columns are not scaled, with a warning if their variances differ by a factor of more than
+        10,000; ``scale=False`` gives no warning.
     na : {"raise", "drop", "em", "pairwise"}
-        How to treat missing values. "raise": raise an error. "drop": leave out incomplete rows. "em":
-        estimate covariances by EM for probabilistic PCA of rank `k_em`; `fit.imputed` has the imputed rows,
-        and scores use shrunk conditional means. "pairwise": compute each covariance from the rows that have
-        both variables; a score is missing if a variable of its component is. See Notes.
+        Missing values. "raise": raise an error. "drop": omit incomplete rows. "em": estimate covariances by
+        EM for probabilistic PCA of rank `k_em`. "pairwise": compute each covariance from the rows in which
+        both variables are observed; a score is missing if a variable of its component is.
     weights : str or array-like of shape (n,), optional
-        Nonnegative weights of the rows. A string names a column of the data, which is then not used as a
-        variable; new rows need not have it.
+        Nonnegative weights of the rows. A string names a column, which is then not used as a variable.
     weights_are : {"frequency", "sampling"}
-        "frequency": a row of weight 2 counts as two rows. "sampling": weights of a survey, which need not be
-        whole numbers; they are divided by their mean, so that n stays the number of rows.
-    clusters : str or array-like of shape (n,), optional
-        Labels of the rows that belong together, as those of a person, a school, a plate or a day: the name of
-        a column, which is then not used as a variable (unless a formula names it), or one label for each row;
-        a Series is matched by index. See Notes.
-    strata : str or array-like of shape (n,), optional
-        Labels of the strata from which clusters (or rows) were sampled; given as `clusters` are.
+        "frequency": a row of weight 2 counts as two rows. "sampling": survey weights, which are divided by
+        their mean.
+    clusters, strata : str or array-like of shape (n,), optional
+        Labels of the rows that belong together (a person, school, plate or day), and of the strata from which
+        they were sampled: a column, which is then not used as a variable, or one label for each row. They do
+        not change the loadings; resampling draws whole clusters.
     block_length : int or "auto", optional
-        For rows in the order of time: draws take blocks of so many successive rows. "auto" is the rule of
-        Politis and White (2004; corrected 2009) for the scores of the first two principal components.
+        For rows in the order of time: resampling draws blocks of so many successive rows. "auto" is the rule
+        of Politis and White (2004; corrected 2009) for the scores of the first two principal components.
     method : str, optional
-        A name in :func:`methods`. The default with `card` and with `variance` is "joint", a search over the
-        supports of all components together. It has no nonnegative form: with `card` and `nonneg` the default
-        is "bcd-l0". The other methods follow their papers.
+        A name in :func:`methods`. The default is "joint", which searches the supports of all components
+        together from many starts, or "bcd-l0" with `card` and `nonneg`. Others follow their papers.
     objective : {"adjusted", "pev", "least_squares"}, optional
-        What is maximised, for methods with this option. "adjusted": the variance of each score that earlier
-        scores do not explain (the default of "joint", because its best fits lose least by the other two
-        measures). "pev": the share of the total variance that the projection on the loadings reconstructs
-        (the default with ``disjoint=True`` alone, where adjusted variance would favour one general group).
-        "least_squares": the share that regressions on the scores explain.
+        What is maximised. "adjusted", the default of "joint": the variance of each score that earlier scores
+        do not explain. "pev": the share of the total variance that the projection on the loadings
+        reconstructs (the default with ``disjoint=True`` alone). "least_squares": the share that regressions
+        on the scores explain.
     effort : {"quick", "auto", "thorough"}, optional
         How long "joint" searches; "auto" by default.
     include, exclude : list of names, or mapping, optional
         For "joint": variables that every component must contain, or must not contain; a mapping gives them by
-        component (``include={"PC1": ["age"], "PC2": ["sex"]}``). `card` includes the variables of `include`,
-        and excluded variables still count in the total variance. With `variance`, the search is for the
-        fewest nonzeros that satisfy these rules.
+        component (``include={"PC1": ["age"]}``). `card` counts the variables of `include`.
     disjoint : bool
         For "joint": whether every variable is in at most one component. Without `card` and `variance`, every
-        variable is in exactly one component, and the search chooses the groups: by PEV, unless `objective` is
-        given, and for up to 16 variables the best of all partitions. For the other objectives, and for more
-        variables, the line "Status" of the summary says whether all partitions were compared.
+        variable is in exactly one, and the search chooses the groups.
     together : "terms", or mapping from names to lists of names, optional
         For "joint" with `card`: groups of variables that enter a component together; `card` then counts
-        groups. "terms" groups the columns of each term of the formula, or of each factor with
-        ``scale="mixed"``: the indicators of a factor, the columns of a spline or of an interaction.
-        ``{"size": ["topdiam", "length"]}`` names groups; each variable not listed is a group of its own.
-        `include` and `exclude` then take names of groups.
+        groups. "terms" groups the columns of each term of the formula or of each factor.
     nonneg : bool
         Whether loadings must be nonnegative, for methods with this option.
     rng : None, int or numpy Generator
         Seed of random starts. None uses a fixed seed, so that repeated runs give identical results.
     progress : None, bool or callable
-        True shows a bar on stderr for each pass over the data and each long search. None does so if the work
-        takes longer than three seconds and stderr is a terminal or a notebook. A callable is called with each
-        :class:`spcastat.progress.Step`, and may raise an exception to end the fit. Results do not depend on
-        this option.
+        True shows a bar on stderr; None does so after three seconds in a terminal or notebook. A callable is
+        called with each :class:`spcastat.progress.Step`, and may raise an exception to end the fit.
 
     Returns
     -------
     SpcaResult
+        Printing it shows a summary. `loadings`, `variance` and `scores` are data frames.
 
     Other Parameters
     ----------------
     center : bool or array-like of shape (p,)
         Whether to subtract the means of the columns (the default); an array gives other centres.
     blocks : mapping of name to list of labels, optional
-        The variables of each block, for multiple factor analysis with ``scale="blocks"``, as in
-        ``{"chem": ["ph", "salt"], "phys": ["depth"]}``; each variable belongs to one block. Variables are
-        scaled to unit variance and then divided by the square root of the first eigenvalue of their block,
-        so that the first principal component of every block has variance one. This is the default of
-        FactoMineR's MFA() (type "s"). ``scale="raw blocks"`` omits the scaling to unit variance (type "c"),
-        for variables in the same unit.
+        The variables of each block for ``scale="blocks"`` (multiple factor analysis): every block has a first
+        eigenvalue of one. "raw blocks" omits the scaling of variables to unit variance.
     categorical : {"refuse", "dummy"}
         Whether text and categories in a formula raise an error (the default) or become 0/1 columns.
     context : mapping, optional
@@ -294,25 +238,18 @@ def spca(
         Rank of the EM model; `k` by default.
     passes : int, optional
         For chunks with more than 3000 variables: largest number of passes over the data to compute dense PCA,
-        which is the start and the reference of the search. The default is 4, after which PCA's variance may
-        be a lower bound only (the summary says so), or 30 with `variance`, which is a share of PCA's
-        variance.
+        4 by default, or 30 with `variance`.
     promise : {"every", "total"}, optional
-        Whether the target `variance` applies after every component (the default), or only to all components
-        together.
+        Whether the target `variance` applies after every component (the default), or only to all together.
     order : {None, "variance", "given", "best"}
-        Order of the components. None sorts components of the same cardinality by variance, if the method fits
-        all components together and does not choose their order itself, as "joint" does for adjusted variance.
-        "best", for "joint" with unequal cardinalities, also tries the cardinalities in other orders (at most
-        six searches) and returns the fit with the largest adjusted variance, which depends on the order.
+        Order of the components. None sorts those of equal cardinality by variance, unless the method chooses
+        the order. "best", for "joint" with unequal cardinalities, tries up to six orders.
     n_init : int, optional
-        Number of starts, for published methods that use starting values; the best fit is returned. The
-        default is one, the start of the method's authors (see `start` in ``methods(name)``), or two for
-        "bcd-l1" with `card`. "joint" has its own starts, whose number depends on `effort`.
+        Number of starts of published methods, one for most; the best fit is returned.
     tol : float, optional
-        Convergence tolerance, relative to the total variance, for published methods that iterate.
+        Convergence tolerance of published methods, relative to the total variance.
     max_iter : int, optional
-        Largest number of iterations, for the same methods.
+        Largest number of iterations of published methods.
     **options
         Further options of the method; see :func:`methods`.
 
@@ -323,84 +260,12 @@ def spca(
 
     Notes
     -----
-    Copies: the data are copied unless they exceed 64 MB. Do not modify a larger array while its fit is in
-    use.
+    The data are copied unless they exceed 64 MB; do not modify a larger array while its fit is in use. The
+    summary reports the number of starts, how often the best fit was found, and whether exchanging any single
+    variable improves it. ``fit.transform(new)`` computes scores of new rows.
 
-    Search: the default method starts from many points, and so takes longer than a single descent. The summary
-    reports the number of starts, how often the best fit was found, and whether exchanging any single variable
-    improves it. With more than 1000 variables the method searches among the most promising ones and tests
-    exchanges with all others; the summary then also reports how many variables were searched.
-
-    Files: a text table of up to 100 MB, uncompressed, and Parquet files that take up to 500 MB in memory are
-    read once, and results are those of the data frame with these rows. An unnamed first column of a text
-    table contains the row labels; read tables with other separators or decimal commas by ``pd.read_csv``.
-    Larger files are read in chunks. In SPSS (.sav, extra ``spss``) and Stata (.dta) files, values with labels
-    become ordered categories.
-
-    Chunks: data larger than memory are read again in every pass. They may be the path of a CSV or Parquet
-    file, a folder of Parquet files, a list of files or a pattern (``"trips/*.parquet"``), a
-    ``polars.LazyFrame``, a dataset of pyarrow or Ray, a DuckDB relation, any other object with
-    ``__arrow_c_stream__``, arrays in files (``numpy.memmap``, zarr, h5py, xarray), a list of tables, any
-    other iterable of tables that can be iterated over repeatedly, or a function without arguments that opens
-    such a source, as in ``lambda: pd.read_csv(path, chunksize=100_000)``. Dask collections are processed by
-    their workers. One pass computes means and covariances, and `scores` are computed chunk by chunk. All
-    chunks must have the same columns; numeric `weights` are matched by position over all rows; and every term
-    of a formula must depend on its own row only. A source must give the same rows in the same order in every
-    pass; an error is raised if their number has changed.
-    Files that the rows are read from are never overwritten; if the files of a source are not known, as for a
-    function or a DuckDB relation, `save` and `transform_to` raise an error for the path of any existing file
-    of rows. Methods that need the rows themselves raise an error; with more than 3000 variables, so do all
-    methods except "joint", and "bcd-l0" with `card`.
-
-    Screening: with more than 3000 variables, and if no covariance matrix is available, "bcd-l0" with `card`
-    (at most 1000 nonzeros, and without `nonneg`) searches among the variables of largest variance, exchanges
-    single variables until none improves the fit, and verifies the result against all variables, adding those
-    that it cannot rule out. The summary reports what was proven. ``screen=False`` searches among all
-    variables; a number is the number of variables to start with.
-
-    Mixed data: with ``scale="mixed"`` each factor in the data, or in the formula if there is one, is replaced
-    by indicators of its levels, as in factor analysis of mixed data (FAMD). Numbers and booleans are scaled
-    to unit variance, and the indicator of a level is divided by the square root of the level's share p of the
-    rows, times n / (n - 1), so that a numeric variable has variance 1 and a factor with m levels has total
-    variance m - 1: the eigenvalues are those of FactoMineR and prince, although variances have the divisor
-    n - 1 here. Levels are selected one by one. `transform` raises an error for levels that did not occur in
-    the fit.
-
-    Rows that belong together: `clusters`, `strata` and `block_length` do not change the loadings. The fit
-    keeps them, and everything that draws rows uses them: the bootstrap draws n_h - 1 of the n_h clusters of a
-    stratum with replacement, and weights them by n_h / (n_h - 1) (Rao, Wu and Yue, 1992), or blocks that
-    start at any row (Kuensch, 1989); halves and folds have whole clusters or blocks; tests for the number of
-    components flip the signs of a variable in a whole cluster or block; `test_loadings` permutes whole
-    clusters of equal size, or else draws signs of the contributions of clusters. With fewer than 20 clusters
-    the tests are liberal, as the print says. Without them rows are taken as independent. The draws depend on
-    the values of the rows and the seed, and not on the order of independent rows. Rows in chunks have no
-    clusters.
-
-    Covariates (partial PCA): the variables are replaced by ``y - (z - mean(z)) B``, where B are the
-    coefficients of their weighted least-squares regression, with an intercept, on the covariates z (the
-    minimum-norm solution if covariates are collinear). Factors among the covariates need no `categorical`.
-    Variances keep the divisor n - 1; with ``scale=True`` the components are those of the partial
-    correlations. The dot before the bar means all columns that do not follow the bar. `transform` applies B
-    to new rows, whose factors may have no new levels. In draws, halves and folds of the rows the regression
-    is repeated on the covariate columns of the fit, and the variances of draws are corrected for the degrees
-    of freedom that this uses. Tests assume exchangeable rows, which residuals are not: :func:`choose_k` and
-    `test_loadings` rotate the residuals to as many rows as there are degrees of freedom (Huh and Jhun, 2001).
-    Rows with missing values raise an error or are dropped; rows in chunks raise an error.
-
-    Missing values, with ``na="em"``: S = sum(x x' + C) / (n - 1), where x are the centred rows with
-    conditional means for their missing values and C is the conditional covariance of these; weights count
-    rows. The values imputed for scores and in `imputed` are shrunk towards the column means (Gavish and
-    Donoho, 2017), because directions that were fitted to the noise of a row predict too much of it. With many
-    rows per column the shrinkage is negligible. The model is fitted to columns in the units of the analysis:
-    unscaled, divided by the standard deviations of their measured values with ``scale=True`` (the components
-    are then those of the correlation matrix that EM gives), or divided by numbers given as `scale`. Values
-    must be missing at random: whether a value is missing may depend on measured values only. With
-    ``na="pairwise"`` they must be missing completely at random; variances are those of the measured values of
-    each column, and a correlation matrix that is not positive semidefinite is replaced by the nearest one
-    that is, as the summary then reports. A term of a formula is missing if any of its columns is, so that all
-    0/1 columns of a factor are missing in a row without its level. Columns and rows without any value and
-    constant columns raise an error, as do sparse data, chunks, more than 5000 variables, and methods that
-    need the rows themselves, because imputed rows vary too little.
+    The documentation page "Data and details of a fit" (docs/data.md) describes files and chunks, formulas and
+    covariates, blocks, mixed data, missing values, dependent rows, and rules for supports.
 
     Examples
     --------
@@ -410,7 +275,7 @@ def spca(
     [['X5', 'X6', 'X7', 'X8'], ['X1', 'X2', 'X3', 'X4']]
     """
     with listening(progress):
-        data, formula = table_and_formula("spca", data_or_formula, data, formula)
+        data, formula = table_and_formula("spca", data_or_formula, data, formula, k)
         refuse_other_names("spca", options, method)
         read = {name: options.pop(name) for name in READING if name in options}
         asked = request_of(
@@ -453,11 +318,11 @@ def spca(
 
 def spca_cov(
     S: pd.DataFrame | NDArray[Any],
-    k: int,
+    k: Whole,
     card: Card | None = None,
     *,
     variance: float | None = None,
-    n_obs: int | None = None,
+    n_obs: Whole | None = None,
     scale: bool | Literal["blocks", "raw blocks"] | None = None,
     blocks: Mapping[str, Labels] | None = None,
     mean: Vector | None = None,
@@ -589,8 +454,7 @@ def spca_cov(
 @overload
 def spca_path(
     data: Rows,
-    /,
-    k: int = 1,
+    k: Whole = 1,
     *,
     cards: Cards | None = None,
     formula: str | None = None,
@@ -601,7 +465,7 @@ def spca_path(
     clusters: ByRow | None = None,
     strata: ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: int | None = None,
+    n_obs: Whole | None = None,
     covariance: bool | None = None,
     method: MethodName | None = None,
     objective: Objective | None = None,
@@ -614,7 +478,7 @@ def spca_path(
 def spca_path(
     formula: str,
     /,
-    k: int = 1,
+    k: Whole = 1,
     *,
     data: Rows,
     cards: Cards | None = None,
@@ -632,33 +496,10 @@ def spca_path(
     progress: Progress = None,
     **options: Unpack[ScanOptions],
 ) -> SpcaPath: ...
-@overload
-def spca_path(
-    *,
-    data: Rows,
-    k: int = 1,
-    cards: Cards | None = None,
-    formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
-    block_length: int | Literal["auto"] | None = None,
-    n_obs: int | None = None,
-    covariance: bool | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[ScanOptions],
-) -> SpcaPath: ...
-def spca_path(
+def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: int = 1,
+    k: Whole = 1,
     *,
     data: Any = None,
     cards: Cards | None = None,
@@ -670,7 +511,7 @@ def spca_path(
     clusters: ByRow | None = None,
     strata: ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: int | None = None,
+    n_obs: Whole | None = None,
     covariance: bool | None = None,
     method: MethodName | None = None,
     objective: Objective | None = None,
@@ -755,7 +596,7 @@ def spca_path(
     from spcastat.results.path import SpcaPath  # imported late, as few calls need it
 
     with listening(progress):
-        data, formula = table_and_formula("spca_path", data_or_formula, data, formula)
+        data, formula = table_and_formula("spca_path", data_or_formula, data, formula, k)
         what = "fits a range of cardinalities"
         refuse_controls("spca_path", what, options, "such as cards=[1, 4, 7], ")
         refuse_other_names("spca_path", options, method)
@@ -819,7 +660,7 @@ def request_of(arguments: Mapping[str, Any]) -> Request:
     return Request(**named, further={n: value for n, value in arguments.items() if n not in known})
 
 
-def _number(k: int | None) -> int:
+def _number(k: Any) -> Any:
     """Return k; raise ComponentsError if it is missing."""
     if k is None:
         raise ComponentsError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -32,8 +32,11 @@ Progress: TypeAlias = bool | Callable[[Step], object] | None
 WeightsAre: TypeAlias = Literal["frequency", "sampling"]
 Missing: TypeAlias = Literal["raise", "drop", "em", "pairwise"]
 Scale: TypeAlias = bool | Literal["blocks", "raw blocks", "mixed"] | Vector
-Card: TypeAlias = int | Sequence[int] | NDArray[Any] | pd.Series | Mapping[str, int] | Mapping[int, int]
-Cards: TypeAlias = Sequence[int] | Sequence[Sequence[int]] | NDArray[Any]
+Whole: TypeAlias = SupportsIndex  # whole numbers: int, and integers of NumPy
+Card: TypeAlias = (
+    Whole | Sequence[Whole] | NDArray[Any] | pd.Series | Mapping[str, Whole] | Mapping[int, Whole]
+)
+Cards: TypeAlias = Sequence[Whole] | Sequence[Sequence[Whole]] | NDArray[Any]
 ByRow: TypeAlias = (
     str | pd.Series | pd.Categorical | NDArray[Any] | list[Any] | tuple[Any, ...] | Column  # str: a name
 )
@@ -185,9 +188,9 @@ class TuningOptions(TypedDict, total=False):
     """Options of methods that do not say how sparse a fit is. By default each method's own; see `methods`."""
 
     order: Literal["variance", "given", "best"] | None
-    n_init: int | None
+    n_init: Whole | None
     tol: float | None
-    max_iter: int | None
+    max_iter: Whole | None
     start: Literal["pca", "column", "ones"] | NDArray[Any] | pd.DataFrame
     screen: bool | int | None
     accelerate: bool
@@ -237,6 +240,16 @@ class ScanOptions(DataOptions, SupportRules, TuningOptions, total=False):
     """Further keywords of choose() and spca_path(), which set the sparsity themselves."""
 
 
+class TableOptions(TypedDict, total=False):
+    """Options of tables in all formats; see :class:`spcastat.show.renderings.Summary`."""
+
+    digits: int | None
+    decimal: Literal[".", ","]
+    full_names: bool | None
+    caption: str | None
+    notes: bool
+
+
 class EstimatorOptions(SupportRules, MethodOptions, total=False):
     """Keys of options= of the estimator for scikit-learn."""
 
@@ -246,7 +259,7 @@ class Changes(RowOptions, MatrixOptions, SupportRules, MethodOptions, total=Fals
 
     data: Rows
     S: pd.DataFrame | NDArray[Any]
-    k: int
+    k: Whole
     card: Card | None
     variance: float | None
     formula: str | None
@@ -257,7 +270,7 @@ class Changes(RowOptions, MatrixOptions, SupportRules, MethodOptions, total=Fals
     clusters: ByRow | None
     strata: ByRow | None
     block_length: int | Literal["auto"] | None
-    n_obs: int | None
+    n_obs: Whole | None
     method: MethodName | None
     objective: Objective | None
     effort: Effort | None

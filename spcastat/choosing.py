@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from functools import partial
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 import pandas as pd
 
-from spcastat.api import finished, given_of, spca, spca_cov
+from spcastat.api import finished, given_of, request_of, spca, spca_cov
 from spcastat.argument_types import (
     ByRow,
     Cards,
@@ -26,6 +25,7 @@ from spcastat.argument_types import (
     ScanOptions,
     Vector,
     WeightsAre,
+    Whole,
 )
 from spcastat.assess import candidates, noise_tests
 from spcastat.assess.candidates import RULES
@@ -62,9 +62,9 @@ from spcastat.linalg.scales import unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening, stage
 from spcastat.reading.design import few_clusters
-from spcastat.results.call import Call, call_text
+from spcastat.reading.model_matrix import dependent_columns
+from spcastat.results.call import Call, arguments_of, call_text, hint, refuse_controls, refuse_other_names
 from spcastat.results.choice import Choice, Chosen, ComponentChoice, LargeRows, Tested
-from spcastat.results.other_names import arguments_of, hint, refuse_controls, refuse_other_names
 from spcastat.search.default import together as fitted_together
 from spcastat.search.joint_method import Joint
 
@@ -73,9 +73,7 @@ from spcastat.search.joint_method import Joint
 
 def request(fitting: Mapping[str, Any], k: int, card: Any) -> Request:
     """Return the request of a call of :func:`spcastat.spca` with these options and cardinalities."""
-    known = {one.name for one in fields(Request)} - {"k", "card", "variance", "rng", "further"}
-    own = {name: value for name, value in fitting.items() if name in known}
-    return Request(k, card, further={n: v for n, v in fitting.items() if n not in known}, **own)
+    return request_of({**fitting, "k": k, "card": card})
 
 
 def largest(wanted: Sequence[CardinalitySet]) -> CardinalitySet:
@@ -118,9 +116,8 @@ def require_room(p: int, kmax: int, card: int) -> None:
     """Raise OptionError if the components have too many loadings for the columns that are tested."""
     if ROOM * kmax * card > COLUMNS:
         raise OptionError(
-            f"sparse_card={card} was given for kmax={kmax}; for so much data, {COLUMNS} of the {p} variables "
-            f"are tested, which allows {COLUMNS // ROOM // kmax} in each component. Give a smaller "
-            "sparse_card= or kmax=."
+            f"sparse_card={card} and kmax={kmax} were given; of so much data {COLUMNS} variables are tested, "
+            f"which allows sparse_card={COLUMNS // ROOM // kmax}: give a smaller sparse_card= or kmax=."
         )
 
 
@@ -154,10 +151,9 @@ MOST_CELLS = 20_000_000
 @overload
 def choose_k(
     data: Rows,
-    /,
     *,
-    kmax: int | None = None,
-    sparse_card: int | None = None,
+    kmax: Whole | None = None,
+    sparse_card: Whole | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -168,7 +164,7 @@ def choose_k(
     clusters: ByRow | None = None,
     strata: ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: int | None = None,
+    n_obs: Whole | None = None,
     covariance: bool | None = None,
     rng: Rng = None,
     progress: Progress = None,
@@ -180,8 +176,8 @@ def choose_k(
     /,
     *,
     data: Rows,
-    kmax: int | None = None,
-    sparse_card: int | None = None,
+    kmax: Whole | None = None,
+    sparse_card: Whole | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
     scale: Scale | None = None,
@@ -195,35 +191,13 @@ def choose_k(
     progress: Progress = None,
     **options: Unpack[DataOptions],
 ) -> ComponentChoice: ...
-@overload
-def choose_k(
-    *,
-    data: Rows,
-    kmax: int | None = None,
-    sparse_card: int | None = None,
-    alpha: float = 0.05,
-    n_draws: int = 199,
-    formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
-    block_length: int | Literal["auto"] | None = None,
-    n_obs: int | None = None,
-    covariance: bool | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[DataOptions],
-) -> ComponentChoice: ...
-def choose_k(
+def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
     *,
     data: Any = None,
-    kmax: int | None = None,
-    sparse_card: int | None = None,
+    kmax: Whole | None = None,
+    sparse_card: Whole | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -234,13 +208,13 @@ def choose_k(
     clusters: ByRow | None = None,
     strata: ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: int | None = None,
+    n_obs: Whole | None = None,
     covariance: bool | None = None,
     rng: Rng = None,
     progress: Progress = None,
     **options: Any,
 ) -> ComponentChoice:
-    """Find how many components stand out from noise.
+    """Find how many components exceed noise.
 
     Parameters
     ----------
@@ -307,15 +281,20 @@ def choose_k(
       look like components; next to real ones, P may count them.
     - D compares the first eigenvalue of the residuals given the earlier components with sign flips of these
       residuals, at the level `alpha` / 5.
-    - Q does the same with sparse components, each extended to all variables correlated with it, and so finds
-      weak components that strong ones mask in P. A component that explains less than .1 of the mean
-      correlation of its variables, or less than .05 when extended, is not counted, as with many rows any
-      small correlation is significant; if it is significant, none is counted after it.
+    - Q does the same with sparse components, and so finds weak components that strong ones mask in P. Each is
+      removed before the next test, extended to all variables correlated with it; or, if the leading principal
+      component weights a quarter of the variables or more (1 / sum(u^4) of them in effect) and exceeds that
+      of noise, this component is removed. A component that explains less than .1 of the mean correlation of
+      its variables, or less than .05 when extended, is not counted, as with many rows any small correlation
+      is significant; if it is significant, none is counted after it.
     - M counts those of the leading min(P, D) components, rotated by varimax, that explain at least .1, too.
       The others are detectable but minor: they are reported but not chosen.
 
     Drawing stops once the outcome of a test is certain. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws;
     with fewer, the level of D and Q is the lowest possible, 1 / (`n_draws` + 1).
+
+    The signs of the indicators of a factor, of the columns of a polynomial, and of all terms of a formula
+    that read a common column are flipped together, since they are correlated by construction.
 
     A covariance matrix is treated as the sample covariance matrix of normal rows; a matrix of polychoric
     correlations from :func:`spcastat.correlation` raises an error, as these vary more. For more than 20
@@ -363,6 +342,7 @@ def standing_out(
 ) -> ComponentChoice:
     """Choose the number of components by tests, for data in a Source; `data` are those of the call."""
     p, seed, grows = source.op.p, draws.seed, kmax is None
+    columns, terms = source.spec.columns, dependent_columns(source.spec.model_spec)
     drawn, remarks = drawn_text(source), about_rows(source, data)
     sampled = (source.sampled_from or 0) > (source.n or 0)
     most, kmax, card = _asked(p, source.op.rank_limit, kmax, card, is_tested_in_part(source, MOST_CELLS))
@@ -372,16 +352,18 @@ def standing_out(
     if is_tested_in_part(source, cells):
         require_room(p, kmax, card)
         source, cells = tested_part(source, kmax, card, seed), noise_tests.MOST_CELLS
+        if terms is not None:
+            terms = np.unique(terms[columns.get_indexer(source.spec.columns)], return_inverse=True)[1]
         most = min(most, max(source.op.rank_limit, 1))
         kmax, grows = min(kmax, most), False
     within = unit_of(float(source.op.diagonal().max()))
     unit = (source.op.unit * within) ** 2
-    noise, rows = _noise(source, covariance, seed, cells, within)
+    noise, rows = _noise(source, covariance, seed, cells, within, terms)
     limit = most if grows else kmax
     found = standing(noise, kmax, card, draws, limit)
     large = None
     if rows is not None and rows.pulled:
-        as_given = _of_rows(source, _standardised(source, within))
+        as_given = _of_rows(source, _standardised(source, within), terms)
         unchanged = standing(as_given, kmax, card, draws, limit).k
         labels = [] if unchanged == found.k else [_label(source, i) for i in rows.far.tolist()]
         large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)
@@ -421,9 +403,11 @@ def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int,
 
 
 def _noise(
-    source: Source, covariance: bool, seed: int, cells: int, within: float
+    source: Source, covariance: bool, seed: int, cells: int, within: float, terms: np.ndarray | None
 ) -> tuple[Noise, PulledIn | None]:
     """Return the simulation of noise; signs are flipped directly for up to `cells` cells.
+
+    Columns with the same number in `terms` keep their correlations; None if all columns are flipped alone.
 
     Large rows are pulled in, and returned, for dense rows in memory that were centred at their means. The
     data of the operator are divided by `within`, a power of two, so that squares of their covariances neither
@@ -438,9 +422,8 @@ def _noise(
             )
         if source.about.get("kind") == "polychoric":
             raise OptionError(
-                "The matrix has polychoric correlations, which vary much more from sample to sample than the "
-                "correlations of normal rows, with which the tests would compare them. Give k=, or the rows: "
-                "choose_k(items, scale=True) tests the correlations of the items as numbers."
+                "The matrix has polychoric correlations, which vary more than those of normal rows: give "
+                "k=, or test the items as numbers, choose_k(items, scale=True)."
             )
         S = op.block(np.arange(op.p)) / within**2
         return of_covariance(S, int(n), np.random.default_rng([seed, 1])), None
@@ -448,9 +431,9 @@ def _noise(
         Z = _standardised(source, within)
         assert source.standard is not None
         if is_sparse(source.matrix) or source.standard.centring != "mean":
-            return _of_rows(source, Z), None
+            return _of_rows(source, Z, terms), None
         rows = pulled_in(Z, source.weights)
-        return _of_rows(source, rows.Z), rows
+        return _of_rows(source, rows.Z, terms), rows
     if source.gaps is not None:
         raise DataError(
             f"The data have {source.n} rows of {op.p} variables with missing values, too many for random "
@@ -462,7 +445,7 @@ def _noise(
             "signs of every cluster; give k=, or a sample of the clusters."
         )
     S = op.block(np.arange(op.p))
-    return MomentNoise(S / within**2, source.free or 0.0, None, _tails(source, S)), None
+    return MomentNoise(S / within**2, source.free or 0.0, None, _tails(source, S), terms), None
 
 
 def _standardised(source: Source, within: float) -> np.ndarray:
@@ -473,7 +456,7 @@ def _standardised(source: Source, within: float) -> np.ndarray:
     return np.asarray((X - source.standard.mean) / source.standard.scale / source.op.unit / within)
 
 
-def _of_rows(source: Source, Z: np.ndarray) -> RowNoise:
+def _of_rows(source: Source, Z: np.ndarray, terms: np.ndarray | None) -> RowNoise:
     """Return the simulation of noise for standardised rows; missing values, NaN, become zero."""
     w = np.ones(len(Z)) if source.weights is None else source.weights
     gaps = np.isnan(Z)
@@ -482,10 +465,10 @@ def _of_rows(source: Source, Z: np.ndarray) -> RowNoise:
     groups = RowGroups.of(source)
     rows = rows[groups.rows]  # signs go by the content of rows, not by their order
     if groups.count < len(rows):  # rotation of residuals would mix clusters
-        return RowNoise(rows, groups=groups.group)
+        return RowNoise(rows, groups=groups.group, terms=terms)
     if source.covariates is None:
-        return RowNoise(rows)
-    return RowNoise(rotated(rows, source.covariates[groups.rows], w[groups.rows]))
+        return RowNoise(rows, terms=terms)
+    return RowNoise(rotated(rows, source.covariates[groups.rows], w[groups.rows]), terms=terms)
 
 
 def _tails(source: Source, S: np.ndarray) -> Tails | None:
@@ -524,17 +507,16 @@ MOST_FOLDS = 1000
 @overload
 def choose(
     data: Rows,
-    /,
-    k: int | None = None,
+    k: Whole | None = None,
     *,
     cards: Cards | None = None,
     by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
     rule: Literal["worth", "1se", "paired", "min"] = "worth",
     each: Literal["auto", "equal", "free"] = "auto",
     share: float = 0.9,
-    folds: int = 5,
+    folds: Whole = 5,
     repeats: int | None = None,
-    kmax: int | None = None,
+    kmax: Whole | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -545,7 +527,7 @@ def choose(
     clusters: ByRow | None = None,
     strata: ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: int | None = None,
+    n_obs: Whole | None = None,
     covariance: bool | None = None,
     method: MethodName | None = None,
     objective: Objective | None = None,
@@ -559,7 +541,7 @@ def choose(
 def choose(
     formula: str,
     /,
-    k: int | None = None,
+    k: Whole | None = None,
     *,
     data: Rows,
     cards: Cards | None = None,
@@ -567,9 +549,9 @@ def choose(
     rule: Literal["worth", "1se", "paired", "min"] = "worth",
     each: Literal["auto", "equal", "free"] = "auto",
     share: float = 0.9,
-    folds: int = 5,
+    folds: Whole = 5,
     repeats: int | None = None,
-    kmax: int | None = None,
+    kmax: Whole | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
     scale: Scale | None = None,
@@ -587,43 +569,10 @@ def choose(
     progress: Progress = None,
     **options: Unpack[ScanOptions],
 ) -> Choice: ...
-@overload
-def choose(
-    *,
-    data: Rows,
-    k: int | None = None,
-    cards: Cards | None = None,
-    by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
-    rule: Literal["worth", "1se", "paired", "min"] = "worth",
-    each: Literal["auto", "equal", "free"] = "auto",
-    share: float = 0.9,
-    folds: int = 5,
-    repeats: int | None = None,
-    kmax: int | None = None,
-    alpha: float = 0.05,
-    n_draws: int = 199,
-    formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
-    block_length: int | Literal["auto"] | None = None,
-    n_obs: int | None = None,
-    covariance: bool | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    rng: Rng = None,
-    n_jobs: int = 1,
-    progress: Progress = None,
-    **options: Unpack[ScanOptions],
-) -> Choice: ...
-def choose(
+def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: int | None = None,
+    k: Whole | None = None,
     *,
     data: Any = None,
     cards: Cards | None = None,
@@ -631,9 +580,9 @@ def choose(
     rule: Literal["worth", "1se", "paired", "min"] = "worth",
     each: Literal["auto", "equal", "free"] = "auto",
     share: float = 0.9,
-    folds: int = 5,
+    folds: Whole = 5,
     repeats: int | None = None,
-    kmax: int | None = None,
+    kmax: Whole | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -644,7 +593,7 @@ def choose(
     clusters: ByRow | None = None,
     strata: ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: int | None = None,
+    n_obs: Whole | None = None,
     covariance: bool | None = None,
     method: MethodName | None = None,
     objective: Objective | None = None,
@@ -758,7 +707,7 @@ def choose(
     MissingValuesError
         If a column has no value outside a fold.
     ComponentsError
-        If k is not less than the number of variables, or no component stands out from noise.
+        If k is not less than the number of variables, or no component exceeds noise.
     OptionError
         If a criterion needs `n_obs` and a covariance matrix was given without it.
     NoRowsError
@@ -798,7 +747,7 @@ def choose(
     [6, 4]
     """
     with listening(progress):
-        data, formula = table_and_formula("choose", data_or_formula, data, formula)
+        data, formula = table_and_formula("choose", data_or_formula, data, formula, k)
         one_of("rule", rule, RULES)
         one_of("each", each, EACH)
         share = real_number("share", share, 0.0, 1.0, open_low=True)
@@ -848,7 +797,7 @@ def choose(
             k = components.k
             if k == 0:
                 raise NoComponentsError(
-                    f"No component stands out of noise: {components.reason} Give k= to choose cardinalities "
+                    f"No component exceeds noise: {components.reason} Give k= to choose cardinalities "
                     "all the same."
                 )
             if source.gaps is not None and k > 1:  # the EM model has the rank of the fit

@@ -75,7 +75,8 @@ def nearest(word: object, names: Iterable[object]) -> str:
     if len(text) > 100:  # not a typo, and slow to compare
         return ""
     others = [str(name) for name in names if str(name) != text]
-    found = difflib.get_close_matches(text, others, n=1, cutoff=0.6)
+    found = [name for name in others if name.casefold() == text.casefold()]
+    found = found or difflib.get_close_matches(text, others, n=1, cutoff=0.6)
     return f" Did you mean {found[0]!r}?" if found else ""
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat.argument_types import ReadOptions, Scale, Table, Vector
+from spcastat.argument_types import ReadOptions, Scale, Table, Vector, Whole
 from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.fit.inputs import open_rows, table_and_formula, warn_of_unequal_variances
@@ -15,7 +15,7 @@ from spcastat.fit.plan import require_components
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows
 from spcastat.reading.design import ReadOptions as Reading
-from spcastat.results.other_names import arguments_of, refuse_other_names
+from spcastat.results.call import arguments_of, refuse_other_names
 from spcastat.results.spco import SpcoResult
 from spcastat.solvers.regression import SPCO
 from spcastat.solvers.solver import ADVICE
@@ -26,8 +26,7 @@ __all__ = ["spco"]
 @overload
 def spco(
     data: Table,
-    /,
-    k: int,
+    k: Whole,
     penalty: float | None = None,
     *,
     zeros: float | None = None,
@@ -37,14 +36,14 @@ def spco(
     na: Literal["raise", "drop"] = "raise",
     weights: str | Vector | None = None,
     tol: float = 1e-8,
-    max_iter: int = 2000,
+    max_iter: Whole = 2000,
     **options: Unpack[ReadOptions],
 ) -> SpcoResult: ...
 @overload
 def spco(
     formula: str,
     /,
-    k: int,
+    k: Whole,
     penalty: float | None = None,
     *,
     data: Table,
@@ -54,29 +53,13 @@ def spco(
     na: Literal["raise", "drop"] = "raise",
     weights: str | Vector | None = None,
     tol: float = 1e-8,
-    max_iter: int = 2000,
+    max_iter: Whole = 2000,
     **options: Unpack[ReadOptions],
 ) -> SpcoResult: ...
-@overload
-def spco(
-    *,
-    data: Table,
-    k: int,
-    penalty: float | None = None,
-    zeros: float | None = None,
-    ridge: float = 0.0,
-    formula: str | None = None,
-    scale: Scale | None = None,
-    na: Literal["raise", "drop"] = "raise",
-    weights: str | Vector | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 2000,
-    **options: Unpack[ReadOptions],
-) -> SpcoResult: ...
-def spco(
+def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: int | None = None,
+    k: Whole | None = None,
     penalty: float | None = None,
     *,
     data: Any = None,
@@ -87,7 +70,7 @@ def spco(
     na: Literal["raise", "drop"] = "raise",
     weights: str | Vector | None = None,
     tol: float = 1e-8,
-    max_iter: int = 2000,
+    max_iter: Whole = 2000,
     **options: Any,
 ) -> SpcoResult:
     """Fit sparse principal coordinates: sparse scores on dense, orthonormal loadings.
@@ -134,7 +117,7 @@ def spco(
     >>> round(fit.measure("cpzc"), 2)
     0.5
     """
-    data, formula = table_and_formula("spco", data_or_formula, data, formula)
+    data, formula = table_and_formula("spco", data_or_formula, data, formula, k)
     refuse_other_names("spco", options)
     known = arguments_of(spco, ReadOptions)
     for name in options:
@@ -143,6 +126,7 @@ def spco(
     if k is None:
         raise ComponentsError("spco() was given no k, the number of components: spco(data, k=2, zeros=0.5).")
     solver = _solver(k, penalty, zeros, ridge, tol, max_iter)
+    k = int(k)
     reading = Reading(formula, options.get("context"), weights, na, options.get("categorical", "refuse"))
     opened = open_rows(data, reading, options.get("center", True), scale, blocks=options.get("blocks"))
     require_components(k, opened.p)

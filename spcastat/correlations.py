@@ -299,11 +299,11 @@ def correlation(
     max_levels: int = 10,
     bound: float = 0.999,
 ) -> pd.DataFrame:
-    """Return the correlation matrix of the columns of a table; each pair uses the rows that have both values.
+    """Return the correlation matrix of the columns of a table, by default of polychoric correlations.
 
-    The polychoric correlation of two ordinal variables is the correlation of the normal variables whose
-    categories they are assumed to be. Few or skewed categories attenuate Pearson correlations, but not
-    polychoric correlations.
+    Each correlation uses the rows in which both variables are observed. The polychoric correlation of two
+    ordinal variables is the correlation of the normal variables whose categories they are assumed to be. Few
+    or skewed categories attenuate Pearson correlations, but not polychoric correlations.
 
     Parameters
     ----------
@@ -397,8 +397,8 @@ def _numbers(column: pd.Series, name: Any) -> np.ndarray:
         return np.where(places < 0, np.nan, places)
     if kind_of(column) != "number":
         raise ColumnTypeError(
-            f"Column {shown(name)} holds {column.dtype}; correlations need numbers or ordered categories. "
-            "Leave it out, or give its categories an order: pd.Categorical(values, categories=[...], "
+            f"Column {shown(name)} holds {column.dtype}; correlations need numbers or ordered categories: "
+            "leave it out, or give its categories an order, pd.Categorical(values, categories=[...], "
             "ordered=True)."
         )
     values = column.to_numpy(dtype=float, na_value=np.nan)
@@ -418,8 +418,7 @@ def _polychoric(
     if many:
         raise ColumnTypeError(
             f"{plural(len(many), 'column has', 'columns have')} more than max_levels={most} distinct values: "
-            f"{listed([names[j] for j in many])} ({len(levels[many[0]])} in the first). Polychoric "
-            'correlations are for ordinal variables: use method="spearman" or "pearson", or raise max_levels.'
+            f'{listed([names[j] for j in many])}: use method="spearman" or "pearson", or raise max_levels.'
         )
     n, p = values.shape
     m = max(map(len, levels))

@@ -95,7 +95,7 @@ class ComponentsError(OptionError):
 
 
 class NoComponentsError(ComponentsError):
-    """No component stands out from noise."""
+    """No component exceeds noise."""
 
 
 class MethodError(OptionError):

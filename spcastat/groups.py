@@ -9,7 +9,18 @@ import numpy as np
 import pandas as pd
 
 from spcastat.api import spca
-from spcastat.argument_types import ByRow, Card, Effort, MethodName, Objective, Progress, Rng, Table, Vector
+from spcastat.argument_types import (
+    ByRow,
+    Card,
+    Effort,
+    MethodName,
+    Objective,
+    Progress,
+    Rng,
+    Table,
+    Vector,
+    Whole,
+)
 from spcastat.assess.draws import seed_of, workers
 from spcastat.assess.permutation import centred, compare, own_directions
 from spcastat.config import listed, one_of, plural, shown, whole_number
@@ -28,7 +39,7 @@ from spcastat.progress import listening
 from spcastat.reading import frames
 from spcastat.reading.covariance import looks_like_covariance
 from spcastat.reading.design import ReadOptions, label_numbers, take_labels
-from spcastat.results.groups import GroupComparison
+from spcastat.results.compare import GroupComparison
 from spcastat.streams.opening import open_stream, read_whole
 
 __all__ = ["compare_groups"]
@@ -42,12 +53,11 @@ FEWEST = 3
 @overload
 def compare_groups(
     data: Table,
-    /,
     groups: ByRow,
-    k: int,
+    k: Whole,
     card: Card | None = None,
     *,
-    n_draws: int = 999,
+    n_draws: Whole = 999,
     formula: str | None = None,
     scale: bool | Vector | None = None,
     na: Literal["raise", "drop"] = "raise",
@@ -66,11 +76,11 @@ def compare_groups(
     formula: str,
     /,
     groups: ByRow,
-    k: int,
+    k: Whole,
     card: Card | None = None,
     *,
     data: Table,
-    n_draws: int = 999,
+    n_draws: Whole = 999,
     scale: bool | Vector | None = None,
     na: Literal["raise", "drop"] = "raise",
     clusters: ByRow | None = None,
@@ -83,36 +93,15 @@ def compare_groups(
     n_jobs: int = 1,
     progress: Progress = None,
 ) -> GroupComparison: ...
-@overload
-def compare_groups(
-    *,
-    data: Table,
-    groups: ByRow,
-    k: int,
-    card: Card | None = None,
-    n_draws: int = 999,
-    formula: str | None = None,
-    scale: bool | Vector | None = None,
-    na: Literal["raise", "drop"] = "raise",
-    clusters: ByRow | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    categorical: Literal["refuse", "dummy"] = "refuse",
-    context: Mapping[str, Any] | None = None,
-    rng: Rng = None,
-    n_jobs: int = 1,
-    progress: Progress = None,
-) -> GroupComparison: ...
-def compare_groups(
+def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
     groups: ByRow | None = None,
-    k: int | None = None,
+    k: Whole | None = None,
     card: Card | None = None,
     *,
     data: Any = None,
-    n_draws: int = 999,
+    n_draws: Whole = 999,
     formula: str | None = None,
     scale: bool | Vector | None = None,
     na: Literal["raise", "drop"] = "raise",
@@ -227,7 +216,7 @@ def compare_groups(
         source = _read(table, kept, ReadOptions(formula, context, None, na, categorical), scale)
         assert source.index is not None
         places = source.index.to_numpy()
-        group = labels[places].remove_unused_categories()
+        group = _whole_numbers(labels[places].remove_unused_categories())
         code = np.asarray(group.codes, dtype=int)
         _require_groups(group)
         unit = None if units is None else _clusters(units[places], group)
@@ -292,6 +281,16 @@ def _read(table: frames.Table, kept: np.ndarray, reading: ReadOptions, scale: An
             "leave out what follows the bar."
         )
     return source
+
+
+def _whole_numbers(labels: pd.Categorical) -> pd.Categorical:
+    """Return labels in which 1.0, of a column of floats with missing values, is 1."""
+    if not pd.api.types.is_float_dtype(labels.categories):
+        return labels
+    known = labels.categories.to_numpy(dtype=float)
+    if not (np.abs(known) < 2**53).all() or (known % 1 != 0).any():
+        return labels
+    return labels.rename_categories(int)
 
 
 def _label(labels: pd.Categorical, number: Any) -> str:

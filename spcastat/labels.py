@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import takewhile
 
 #: The longest label of a variable, and of a component.
 NAME_WIDTH, HEADING_WIDTH = 24, 12
@@ -66,8 +68,10 @@ def short_names(
 ) -> list[str]:
     """Return a label of at most `limit` characters for every name.
 
-    Names that only differ in the part that is cut out end in their position, counted from one:
-    "gene_expression…_a #17".
+    The middle of a longer name is cut out. If two labels would begin alike, their common first words, and if
+    necessary their common last words, are left out instead: "Percentage of Asian students" and "Percentage of
+    minority teachers" become "…Asian students" and "…minority teachers". Names that still look alike end in
+    their position, counted from one: "geneexpression…a #17".
 
     Parameters
     ----------
@@ -79,6 +83,15 @@ def short_names(
     """
     whole = [name_text(name) for name in names]
     labels = [shorten(text, limit) for text in whole]
+    beginnings: dict[str, list[int]] = {}
+    for i, (text, label) in enumerate(zip(whole, labels, strict=True)):
+        if len(text) > limit:
+            beginnings.setdefault(label[: limit // 2], []).append(i)
+    for members in beginnings.values():
+        if len(members) > 1:
+            parts = _without_common_words([whole[i] for i in members], limit)
+            for i, part in zip(members, parts, strict=True):
+                labels[i] = part
     seen = Counter(labels)
     places = range(len(labels)) if positions is None else positions
     for i, (text, place) in enumerate(zip(whole, places, strict=True)):
@@ -86,3 +99,27 @@ def short_names(
             mark = f" #{place + 1}"
             labels[i] = shorten(text, limit - len(mark)) + mark
     return labels
+
+
+def _common(split: Sequence[list[str]]) -> int:
+    """Return the number of first words that all lists share."""
+    return sum(1 for _ in takewhile(lambda words: len(set(words)) == 1, zip(*split, strict=False)))
+
+
+def _without_common_words(texts: Sequence[str], limit: int) -> list[str]:
+    """Return texts of at most `limit` characters, in which "…" replaces the first words that all share.
+
+    If a text is still too long, "…" also replaces the last words that all share.
+    """
+    split = [re.findall(r"[\s_.]*[^\s_.]+[\s_.]*", text) or [text] for text in texts]
+    fewest = min(len(words) for words in split)
+    first = min(_common(split), fewest - 1)
+    last = min(_common([words[::-1] for words in split]), fewest - 1 - first)
+    found = []
+    start = "…" if first else ""
+    for words in split:
+        label = start + "".join(words[first:])
+        if len(label) > limit and last:
+            label = start + "".join(words[first : len(words) - last]).rstrip(" _.") + "…"
+        found.append(shorten(label, limit))
+    return found

@@ -14,6 +14,7 @@ from spcastat.argument_types import (
     Rows,
     Scale,
     Vector,
+    Whole,
 )
 from spcastat.config import listed, nearest
 from spcastat.errors import UnknownOptionError
@@ -27,9 +28,8 @@ from spcastat.fit.inputs import (
 from spcastat.fit.sparse_loadings import fitted, requested
 from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions
-from spcastat.results.call import READING, Call, call_text
+from spcastat.results.call import READING, Call, arguments_of, call_text, refuse_other_names
 from spcastat.results.loadings import SparseLoadings
-from spcastat.results.other_names import arguments_of, refuse_other_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +41,7 @@ __all__ = ["sparse_loadings", "sparse_loadings_cov"]
 @overload
 def sparse_loadings(
     data: Rows,
-    /,
-    k: int,
+    k: Whole,
     card: Card | None = None,
     *,
     total: int | None = None,
@@ -51,7 +50,7 @@ def sparse_loadings(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
-    n_init: int | None = None,
+    n_init: Whole | None = None,
     rng: Rng = None,
     progress: Progress = None,
     **options: Unpack[LoadingsOptions],
@@ -60,7 +59,7 @@ def sparse_loadings(
 def sparse_loadings(
     formula: str,
     /,
-    k: int,
+    k: Whole,
     card: Card | None = None,
     *,
     data: Rows,
@@ -69,32 +68,15 @@ def sparse_loadings(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
-    n_init: int | None = None,
+    n_init: Whole | None = None,
     rng: Rng = None,
     progress: Progress = None,
     **options: Unpack[LoadingsOptions],
 ) -> SparseLoadings: ...
-@overload
-def sparse_loadings(
-    *,
-    data: Rows,
-    k: int,
-    card: Card | None = None,
-    total: int | None = None,
-    variance: float | None = None,
-    formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    n_init: int | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[LoadingsOptions],
-) -> SparseLoadings: ...
-def sparse_loadings(
+def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: int | None = None,
+    k: Whole | None = None,
     card: Card | None = None,
     *,
     data: Any = None,
@@ -104,7 +86,7 @@ def sparse_loadings(
     scale: Scale | None = None,
     na: Missing = "raise",
     weights: str | Vector | None = None,
-    n_init: int | None = None,
+    n_init: Whole | None = None,
     rng: Rng = None,
     progress: Progress = None,
     **options: Any,
@@ -195,7 +177,7 @@ def sparse_loadings(
     True
     """
     with listening(progress):
-        data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula)
+        data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula, k)
         refuse_other_names("sparse_loadings", options)
         known = arguments_of(sparse_loadings, LoadingsOptions)
         for name in options:
@@ -215,18 +197,18 @@ def sparse_loadings(
 
 def sparse_loadings_cov(
     S: pd.DataFrame | NDArray[Any],
-    k: int,
+    k: Whole,
     card: Card | None = None,
     *,
     total: int | None = None,
     variance: float | None = None,
-    n_obs: int | None = None,
+    n_obs: Whole | None = None,
     scale: bool | None = None,
     mean: Vector | None = None,
     sd: Vector | None = None,
     given: Labels | None = None,
     nearest: bool = False,
-    n_init: int | None = None,
+    n_init: Whole | None = None,
     rng: Rng = None,
     progress: Progress = None,
 ) -> SparseLoadings:

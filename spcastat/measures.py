@@ -8,8 +8,8 @@ tables, plots, comparisons and files read the list `MEASURES`.
 Adjusted variance: the variance of each score that earlier scores do not explain. Zou, Hastie and Tibshirani
 (2006): with the QR decomposition XV = QR, the adjusted variance of component j is R_jj^2 / (n - 1). It
 depends on the order of the components. Its share of the total variance is the CPEV of Dou, Dai, Xu and Zhang;
-its share of the variance that as many dense principal components explain is the relative adjusted variance of
-He, Monteiro and Park (2010), equation 4.15.
+its share of the variance that the same number of dense principal components explains is the relative adjusted
+variance of He, Monteiro and Park (2010), equation 4.15.
 
 PEV and RRE: how well the projection on the loadings reconstructs the rows. Zhao, Meng, Xu and Gao (2015),
 section 3.2. With X_hat = X V (V'V)^-1 V', PEV is the variance of X_hat divided by the total variance, and

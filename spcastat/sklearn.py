@@ -90,7 +90,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Largest number of iterations of these methods.
     na : {"raise", "em", "pairwise"}
         How to treat missing values (NaN) in `fit` and `transform`: raise an error; use the covariances and
-        scores expected given the measured values; or compute each covariance from the rows that have both
+        scores expected given the measured values; or compute each covariance from the rows in which both
         variables, and return NaN for a score if a variable of its component is missing. See
         :func:`spcastat.spca`.
     k_em : int, optional
@@ -120,8 +120,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Notes
     -----
     `transform` is the plain projection of the centred and scaled rows, as ``SpcaResult.transform`` gives it:
-    a component with four nonzeros needs four features. (The ``SparsePCA`` of scikit-learn solves a ridge
-    regression there.)
+    the score of a component with four nonzeros depends on four features. As scikit-learn demands, the
+    estimator gets all features, without missing values unless `na` allows them; ``result_.transform`` needs
+    only the features with nonzero loadings. (The ``SparsePCA`` of scikit-learn solves a ridge regression
+    there.)
 
     Examples
     --------

@@ -127,6 +127,12 @@ def comparison_of_groups() -> Any:
 
 
 @cache
+def sparse_loadings() -> Any:
+    """Return sparse loadings."""
+    return sp.sparse_loadings(frame(), K, CARD)
+
+
+@cache
 def resampled(name: str) -> Any:
     """Return the result of the resampling method `name` of a fit."""
     return getattr(fit(), name)(**DRAWS[f"SpcaResult.{name}"])
@@ -217,6 +223,13 @@ def results() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "Certificate", certificate
     yield "Supplement", supplement
     yield "SpcoPath", lambda: coordinates().path([0.3, 0.6])
+    yield "SparseLoadings", sparse_loadings
+    yield "LoadingsBootstrap", lambda: sparse_loadings().bootstrap(**DRAWS["SparseLoadings.bootstrap"])
+    yield "GroupComparison", comparison_of_groups
+    yield "ChoiceStability", lambda: choice().stability(**DRAWS["Choice.stability"])
+    yield "Scales", lambda: fit().scales()
+    yield "Description", lambda: fit().describe()
+    yield "ScoreChunks", lambda: sp.spca([frame(6), frame(6)], K, CARD).scores
     try:
         import spcastat.sklearn  # noqa: F401
     except ImportError:

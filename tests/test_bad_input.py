@@ -365,7 +365,7 @@ def test_options_that_would_be_ignored():
 
 
 def test_new_data_that_are_refused():
-    fit = sp.spca(good(), 2, 2, effort="quick")
+    fit = sp.spca(good(), 2, 4, effort="quick")
     with pytest.raises(errors.NewDataError, match=r"lack 2 of the 4 columns of the fit: 'b', 'd'"):
         fit.transform(good()[["a", "c"]])
     with pytest.raises(errors.NewDataError, match=r"3 columns; the fit has 4"):

@@ -20,7 +20,7 @@ from spcastat.cli import input_tables
 from spcastat.config import warn
 from spcastat.errors import CardinalityError, DataWarning
 from spcastat.fit.method_table import SOLVERS
-from spcastat.streams import whole
+from spcastat.streams import opening
 
 README_COMMAND = "fit pitprops --k 6 --card 7,4,4,1,1,1"
 
@@ -395,8 +395,8 @@ def test_large_files_are_read_in_chunks(hastie, tmp_path, capsys, monkeypatch, p
     data.to_parquet(path) if packing.endswith("parquet") else data.to_csv(path)
     command = ("fit", path, "--k", 2, "--card", 2, "--method", "bcd-l0", *how)
     one = ran(capsys, *command, "--save", tmp_path / "one.spca")
-    monkeypatch.setattr(whole, "LARGEST_TEXT", 0)
-    monkeypatch.setattr(whole, "LARGEST_PARQUET", 0)
+    monkeypatch.setattr(opening, "LARGEST_TEXT", 0)
+    monkeypatch.setattr(opening, "LARGEST_PARQUET", 0)
     monkeypatch.setattr(input_tables, "ROWS", 7)
     assert ran(capsys, *command, "--in-memory") == one
     in_pieces = ran(capsys, *command, "--save", tmp_path / "two.spca")
@@ -410,8 +410,8 @@ def test_large_files_are_read_in_chunks(hastie, tmp_path, capsys, monkeypatch, p
 def test_chunks_name_the_line_that_is_wrong(tmp_path, capsys, monkeypatch):
     path = tmp_path / "rows.csv"
     path.write_text("id,a,b\n" + "".join(f"00{i},{i},{i % 3}\n" for i in range(30)) + "7,8\n")
-    monkeypatch.setattr(whole, "LARGEST_TEXT", 0)
-    monkeypatch.setattr(whole, "LARGEST_PARQUET", 0)
+    monkeypatch.setattr(opening, "LARGEST_TEXT", 0)
+    monkeypatch.setattr(opening, "LARGEST_PARQUET", 0)
     assert "line 32 has 2 fields" in refused(capsys, "fit", path, "--k", 1, "--card", 1)
     path.write_text("id,a,b\n" + "".join(f"00{i},{i},{'x' if i == 20 else i % 3}\n" for i in range(30)))
     monkeypatch.setattr(input_tables, "ROWS", 7)
@@ -500,15 +500,40 @@ def test_transform_of_rows_without_labels_has_none(saved, hastie, tmp_path, caps
     assert ran(capsys, "transform", saved, tmp_path / "plain.csv").startswith("PC1,PC2\n")
 
 
+def test_messages_name_options_of_the_command(tmp_path, capsys):
+    values = pd.DataFrame(np.random.default_rng(0).normal(size=(12, 3)), columns=list("abc"))
+    labelled = values.assign(kind=list("xyz") * 4, **{"type of thing": list("uv") * 6})
+    labelled.to_csv(tmp_path / "a.csv", index=False)
+    message = refused(capsys, "fit", tmp_path / "a.csv", "--k", 1, "--card", 2)
+    assert "leave the others out with --drop 'kind,type of thing'; text" in message
+    assert "and --dummy. (--columns or --drop" in message
+    assert "df." not in message
+    values.assign(**{f"text {j}": "t" for j in range(60)}).to_csv(tmp_path / "b.csv", index=False)
+    assert "with --columns, --drop or --formula" in refused(capsys, "fit", tmp_path / "b.csv", "--k", 1)
+    values.mask(values == values.iloc[0, 0]).to_csv(tmp_path / "c.csv", index=False)
+    assert "Use --na drop to leave" in refused(capsys, "fit", tmp_path / "c.csv", "--k", 1, "--card", 2)
+
+
+def test_a_long_message_has_no_checksum(tmp_path, capsys):
+    columns = {f"{name} {'long ' * 6}name": list("xyz") * 4 for name in "abcdefgh"}
+    pd.DataFrame(columns).assign(a=range(12)).to_csv(tmp_path / "a.csv", index=False)
+    message = refused(capsys, "fit", tmp_path / "a.csv", "--k", 1, "--card", 2)
+    assert len(message) > 700
+    assert message.endswith("--dummy uses text in a --formula.)\n")
+
+
 def test_transform_refuses_what_does_not_fit(saved, hastie, tmp_path, capsys):
     data = pd.read_csv(hastie, index_col=0)
-    data.drop(columns="X3").to_csv(tmp_path / "less.csv")
-    assert "lack 1 of the 11 columns of the fit: 'X3'" in refused(
+    used = spcastat.load(saved).loadings.any(axis=1)
+    name, count = used.idxmax(), used.sum()
+    data.drop(columns=name).to_csv(tmp_path / "less.csv")
+    assert f"lack 1 of the {count} columns that the components use: '{name}'" in refused(
         capsys, "transform", saved, tmp_path / "less.csv"
     )
-    data.iloc[0, 0] = float("nan")
+    data.loc[data.index[0], name] = float("nan")
     data.to_csv(tmp_path / "holes.csv")
-    assert "(Here: --na drop or --na em.)" in refused(capsys, "transform", saved, tmp_path / "holes.csv")
+    message = refused(capsys, "transform", saved, tmp_path / "holes.csv")
+    assert "Use --na drop to leave these rows out, --na em" in message
     assert len(ran(capsys, "transform", saved, tmp_path / "holes.csv", "--na", "drop").splitlines()) == 60
     assert "the fit comes first" in refused(capsys, "transform", hastie, saved)
     assert "There is no file" in refused(capsys, "transform", tmp_path / "no.spca", hastie)

@@ -11,7 +11,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import errors
-from spcastat.streams import whole
+from spcastat.streams import opening
 
 pa = pytest.importorskip("pyarrow")
 
@@ -87,7 +87,9 @@ def _written(X: pd.DataFrame, folder, kind: str):
 def test_a_small_file_is_its_data_frame(tmp_path, name, kind):
     path, frame = _written(TABLES[name](), tmp_path, kind)
     how = {"scale": True, "na": "drop", "method": "bcd-l0"}
-    chosen, again = (sp.choose(data, k=2, cards=[1, 3], each="equal", **how) for data in (path, frame))
+    chosen, again = (
+        sp.choose(data, k=2, cards=[1, 3], each="equal", repeats=1, **how) for data in (path, frame)
+    )
     # the same arrays go through the same operations, so that nothing may differ
     pd.testing.assert_frame_equal(chosen.table, again.table, check_exact=True)
     fit, same = chosen.fit, again.fit
@@ -155,7 +157,7 @@ def test_later_changes_of_a_small_file_have_no_effect(tmp_path):
 
 
 def _is_whole(path) -> bool:
-    return isinstance(whole.read_whole(path), pd.DataFrame)
+    return isinstance(opening.read_whole(path), pd.DataFrame)
 
 
 def test_compressed_text_counts_by_what_it_holds(tmp_path, monkeypatch):
@@ -164,7 +166,7 @@ def test_compressed_text_counts_by_what_it_holds(tmp_path, monkeypatch):
     size = plain.stat().st_size
     assert packed.stat().st_size < size / 2
     for most, wanted in ((size, True), (size - 1, False)):
-        monkeypatch.setattr(whole, "LARGEST_TEXT", most)
+        monkeypatch.setattr(opening, "LARGEST_TEXT", most)
         assert _is_whole(plain) is _is_whole(packed) is wanted
         assert isinstance(sp.spca(packed, 1, 2, effort="quick").scores, pd.DataFrame) is wanted
 
@@ -182,7 +184,7 @@ def test_a_compressed_file_is_not_read_beyond_the_limit(tmp_path, monkeypatch):
             return super().read(size)
 
     monkeypatch.setitem(importlib.import_module("spcastat.reading.textfiles").PACKED, ".gz", Counted)
-    assert not whole.fits_in_memory(path)
+    assert not opening.fits_in_memory(path)
     assert sum(read) <= 100_000_000 + 2**20
 
 
@@ -202,14 +204,14 @@ def test_parquet_counts_by_memory(tmp_path, monkeypatch):
     text.to_parquet(words := tmp_path / "y.parquet")
     # 20,000 rows of two numbers of 8 bytes; 2,000 fields of 100 bytes
     for file, size in ((path, 320_000), (words, 200_000)):
-        monkeypatch.setattr(whole, "LARGEST_PARQUET", size - 1)
+        monkeypatch.setattr(opening, "LARGEST_PARQUET", size - 1)
         assert not _is_whole(file)
-        monkeypatch.setattr(whole, "LARGEST_PARQUET", 2 * size)
+        monkeypatch.setattr(opening, "LARGEST_PARQUET", 2 * size)
         assert _is_whole(file)
 
 
 def test_the_limits_are_those_that_the_docstring_tells():
-    assert (whole.LARGEST_TEXT, whole.LARGEST_PARQUET) == (100_000_000, 500_000_000)
+    assert (opening.LARGEST_TEXT, opening.LARGEST_PARQUET) == (100_000_000, 500_000_000)
     assert "up to 100 MB" in sp.spca.__doc__
     assert "up to 500 MB" in sp.spca.__doc__
 
@@ -419,8 +421,8 @@ def test_sparse_whole_numbers_are_refused():
 @pytest.mark.parametrize("large", [False, True])
 def test_whole_numbers_in_files_are_refused(tmp_path, monkeypatch, large):
     if large:
-        monkeypatch.setattr(whole, "LARGEST_TEXT", 0)
-        monkeypatch.setattr(whole, "LARGEST_PARQUET", 0)
+        monkeypatch.setattr(opening, "LARGEST_TEXT", 0)
+        monkeypatch.setattr(opening, "LARGEST_PARQUET", 0)
     numbers = [BIG + j for j in range(20)]
     texts = {
         "plain": numbers,
@@ -454,7 +456,7 @@ def test_large_whole_numbers_that_are_floats_are_taken(tmp_path):
 
 
 def test_names_that_have_changed_in_a_large_file_are_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "LARGEST_TEXT", 0)
+    monkeypatch.setattr(opening, "LARGEST_TEXT", 0)
     _factors(30, 3, 51).to_csv(path := tmp_path / "x.csv", index=False)
     fit = sp.spca(path, 1, 2, method="bcd-l0")
     assert fit.scores.to_frame().shape == (30, 1)

@@ -1,8 +1,8 @@
 """Invalid and unusual values for every public argument: a sound result, or an error of the package.
 
 Data of other types and layouts are in `reading/`, damaged files in `fit/test_archive.py` and
-`fit/test_tampering.py`, formulas in `test_formula_attacks.py`, chunks in `streams/test_failures.py`, and the
-command line in `cli/test_hostile_calls.py`.
+`fit/test_damage.py`, formulas in `reading/test_formula_safety.py`, chunks in `streams/test_failures.py`,
+and the command line in `cli/test_writing.py`.
 """
 
 from __future__ import annotations
@@ -184,13 +184,6 @@ def test_every_argument_with_one_value_or_two(part):
 def test_every_argument_with_nine_values(part):
     for i, target in enumerate(every_target()[part::20]):
         assert not faults([(target, value) for value in VALUES[i % SLOW_STEP :: SLOW_STEP]])
-
-
-@pytest.mark.parametrize("method", ["bootstrap", "stability", "split_inference"])
-def test_more_draws_than_memory_can_hold_are_refused_at_once(method):
-    fit = sp.spca(ROWS, 2, 3)
-    with pytest.raises(SpcaError, match=r"1000000 was given; it must be a whole number from \d+ to 100000"):
-        getattr(fit, method)(1_000_000)
 
 
 # --- values for the rows of a fit: matched by label, or refused -------------------------------------

@@ -158,7 +158,7 @@ def test_draws_estimate_missing_values_again(na, tmp_path):
     fit.save(tmp_path / "a.spca")
     given = sp.load(tmp_path / "a.spca").bootstrap(20, rng=0, data=data).conf_int()
     pd.testing.assert_frame_equal(given, table, rtol=1e-6)
-    with pytest.raises(errors.OptionError, match="permutes the values"):
+    with pytest.raises(errors.OptionError, match="permutes values"):
         fit.test_loadings(9)
 
 
@@ -230,7 +230,7 @@ def test_what_was_moved_is_told():
     fit = sp.spca(gapped(0.45, n=25, seed=2), 2, 4, na="pairwise", scale=True, effort="quick")
     words = " ".join(str(fit).split())
     assert "no sample has such correlations (smallest eigenvalue -" in words
-    assert "so the nearest correlation matrix is taken: it differs by" in words
+    assert "so the nearest correlation matrix is used: it differs by" in words
     assert max(map(len, str(fit).splitlines())) <= 80
     for text in (fit.summary().as_latex(), fit.summary().as_html(), fit.summary().as_markdown()):
         assert "nearest" in text

@@ -28,7 +28,7 @@ MOST = 5
 #: Tests that cover all methods, measures, columns and keywords, run after the recipes.
 TOUCHED = """
     tests/test_imports.py tests/test_api.py tests/test_docs.py tests/measures tests/fit/test_archive.py
-    tests/fit/test_method_pages.py tests/fit/test_units.py tests/show/test_tables.py
+    tests/fit/test_units.py tests/show/test_tables.py
     tests/show/test_summary.py tests/results/test_described.py
 """
 

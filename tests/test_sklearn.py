@@ -31,17 +31,19 @@ def rows():
     return sp.datasets.pitprops_sample(60)
 
 
+# Of estimators, those that refuse and those that take gaps are checked differently.
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([SparsePCA(), SparsePCA(na="em", card=1)])
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [
-        SparsePCA(),
-        SparsePCA(card=1, scale=True),
-        SparsePCA(n_components=1, method="pca"),
-        SparsePCA(na="em", card=1),
-        SparsePCA(na="pairwise"),
-    ]
+    [SparsePCA(card=1, scale=True), SparsePCA(n_components=1, method="pca"), SparsePCA(na="pairwise")]
 )
-def test_the_contract_of_scikit_learn(estimator, check):
+def test_the_contract_of_scikit_learn_with_other_parameters(estimator, check):
     check(estimator)
 
 

@@ -87,10 +87,10 @@ ROWS: dict[str, dict[str, str]] = {
         "Table 6": "he2010-6",
     },
     "zhao2014": {
-        "Theorem 1 (ascent direction)": "tests/solvers/test_rspca.py: steps of l1 variance",
+        "Theorem 1 (ascent direction)": "tests/solvers/test_robust.py: steps of l1 variance",
         "Theorem 2 (0 < p < 1)": "tests/linalg/test_thresholds.py: against a fine grid",
         "Theorem 3 (closed forms)": "tests/linalg/test_thresholds.py",
-        "Theorem 4 (ascent, local maximum)": "tests/solvers/test_rspca.py: (i) and (iii)",
+        "Theorem 4 (ascent, local maximum)": "tests/solvers/test_robust.py: (i) and (iii)",
         "Algorithm 1 (RSPCA)": "methods rspca-l0, rspca-l1, rspca-lhalf, rspca-lp; Tables 1 to 4",
         "Figures 1 and 4": "drawings: y = x^2 against |x|; samples of images",
         "Table 1": "zhao2014-1",

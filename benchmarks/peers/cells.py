@@ -23,7 +23,6 @@ CELLS: dict[str, tuple[tuple[int, int], ...]] = {
     "normGeographic": ((2, 5), (3, 5), (3, 10)),
     "normCommunities": ((2, 5), (3, 5), (3, 10)),
     "snp500": ((4, 10), (4, 20), (4, 30)),
-    "colon": ((2, 20), (3, 20), (3, 50)),
 }
 #: The correlations of the last variable of pitprops with the eighth to twelfth in msPCA's benchmarks; those
 #: of Jeffers are others.
@@ -42,7 +41,7 @@ def rows(name: str, folder: Path | None) -> np.ndarray | None:
     name : str
         A key of `CELLS`.
     folder : Path, optional
-        With ``mtcars.csv``, ``micro_alon.npz`` and ``cov_NAME.npz``.
+        With ``mtcars.csv`` and ``cov_NAME.npz``.
 
     Returns
     -------
@@ -61,9 +60,6 @@ def rows(name: str, folder: Path | None) -> np.ndarray | None:
             return _standardised(real_rows(OF_SKLEARN[name], None))
         except ImportError:
             return None
-    if name == "colon":
-        X = real_rows("colon", folder)
-        return None if X is None else _standardised(X)
     path = file_of("mtcars.csv" if name == "mtcars" else f"cov_{name}.npz", folder)
     if path is None:
         return None

@@ -66,9 +66,9 @@ def by_call(path: str) -> None:
 def by_command(path: str, in_memory: bool) -> None:
     """Fit by the command, in this process; files of any size count as large."""
     from spcastat import cli
-    from spcastat.streams import whole
+    from spcastat.streams import opening
 
-    whole.LARGEST_TEXT = whole.LARGEST_PARQUET = 0
+    opening.LARGEST_TEXT = opening.LARGEST_PARQUET = 0
     cli.main(["fit", path, "--k", "3", "--card", "5", *(["--in-memory"] if in_memory else [])])
 
 

@@ -1,8 +1,8 @@
 """Choices, intervals, tests: ``python -m benchmarks.trust [table ...] [--data DIR] [--sets N] [--write]``.
 
 Every table measures 100 simulated data sets for each model of `benchmarks.trust.models`, or ``--sets``. With
-``--done FILE`` measured data sets are stored, and a run that ``--seconds`` ended can be continued; the last
-column of a table has the number of data sets.
+``--done FILE`` measured data sets are stored, and a run that ``--seconds`` ended can be continued; the title
+and the last column of a table give the number of data sets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.report import Table, command_line, read_arguments, run_tables
 from benchmarks.trust import assumptions, choosing, groups, intervals, missing, stable, tests, together
-from benchmarks.trust.sets import Call
+from benchmarks.trust.sets import Call, with_number_of_sets
 
 TABLES: dict[str, Callable[[Call], Table]] = {
     **{f"choose-{model}": partial(choosing.table_choose, name=model) for model in "ABCDEF"},
@@ -31,14 +31,21 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "missing": missing.missing,
     "missing-elsewhere": missing.missing_elsewhere,
     "intervals": intervals.intervals,
+    "intervals-real": intervals.intervals_of_real_correlations,
     "given": intervals.without_selection,
     "stability": stable.stability,
     "tests": tests.loading_tests,
     "together": together.dependent_rows,
     "groups": groups.groups,
     "noise": assumptions.statements_in_noise,
+    "noise-split": assumptions.splits_in_noise,
     "rows": assumptions.misleading_rows,
 }
+
+
+def _counted(make: Callable[[Call], Table], call: Call) -> Table:
+    """Return a table that has the number of data sets in its title."""
+    return with_number_of_sets(make(call))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,7 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = read_arguments(parser, TABLES, arguments)
     ends = time.perf_counter() + given.seconds if given.seconds else float("inf")
     call = Call(given.sets, given.data, given.done, ends)
-    run_tables("trust", given, TABLES, call, ", standard errors in parentheses")
+    tables = {name: partial(_counted, make) for name, make in TABLES.items()}
+    run_tables("trust", given, tables, call, ", standard errors in parentheses")
     return 0
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,7 +116,6 @@ def statements_in_noise(call: Call) -> Table:
         "k too large",
         "interval without 0",
         "in any set",
-        "split without 0",
         "any q <= .05",
     )
     table = Table("Variables of no component: what is declared", ["rows", *columns, "data sets"])
@@ -131,10 +131,6 @@ def statements_in_noise(call: Call) -> Table:
         if null.any():
             away = _away(intervals)[null]
             found |= {"interval without 0": float(away.mean()), "in any set": float(away.any())}
-        halves = fit.split_inference(DRAWS, rng=number).conf_int()
-        null = _null(halves["term"], fit.loadings.index, noise.true)
-        if null.any():
-            found["split without 0"] = float(_away(halves)[null].mean())
         q = fit.test_loadings(199, rng=number).q_values.to_numpy()
         found["any q <= .05"] = float((q[noise.true :] <= 0.05).any())
         return found
@@ -145,10 +141,31 @@ def statements_in_noise(call: Call) -> Table:
         "Columns are scaled. k too large: choose_k() finds more components than there are. The other columns "
         "are about variables that belong to no component, in fits with the cardinalities of the first "
         "column. interval without 0: the share of their selected loadings whose default 95 % interval "
-        f"({DRAWS} draws) excludes zero; in any set: the share of data sets with such a loading; split "
-        "without 0: the same share for split_inference(); any q <= .05: the share of data sets in which "
-        "test_loadings() (199 permutations) declares any of them; beside true components q bounds the share "
-        "of false discoveries, not their occurrence."
+        f"({DRAWS} draws) excludes zero; in any set: the share of data sets with such a loading; any "
+        "q <= .05: the share of data sets in which test_loadings() (199 permutations) declares any of them; "
+        "beside true components q bounds the share of false discoveries, not their occurrence."
+    )
+    return table
+
+
+def splits_in_noise(call: Call) -> Table:
+    """Return how often intervals of split inference exclude zero for variables of no component."""
+    table = Table("Variables of no component: intervals after a split", ["rows", "without 0", "data sets"])
+
+    def one(name: str, number: int) -> Measured:
+        noise = NOISES[name]
+        X = noise.draw(generator(f"noise {name}", number))
+        fit = sp.spca(X, noise.k, noise.card, scale=True, effort="quick")
+        halves = fit.split_inference(2, rng=number).conf_int()
+        null = _null(halves["term"], fit.loadings.index, noise.true)
+        return {"without 0": float(_away(halves)[null].mean())} if null.any() else {}
+
+    for name, measured in call.measured("noise-split", NOISES, one).items():
+        table.rows.append([name, *shares(measured, ("without 0",))])
+    table.notes.append(
+        "Columns are scaled. The share of the 95 % intervals of split_inference() that exclude zero, among "
+        "variables that belong to no component, for fits with effort='quick'. Standard errors are those of "
+        "the jackknife and need no draws."
     )
     return table
 
@@ -173,10 +190,18 @@ class Rows:
         Generator -> rows, shape (n, p).
     k : int
         The true number of components.
+    formula : str, optional
+    options : dict
+        Further arguments of choose_k().
     """
 
-    draw: Draw
+    draw: Callable[[np.random.Generator], np.ndarray | pd.DataFrame]
     k: int
+    formula: str | None = None
+    options: dict[str, Any] = field(default_factory=lambda: {"scale": True})
+
+
+CUBIC = "~ " + " + ".join(f"x{i} + I(x{i}**2) + I(x{i}**3)" for i in range(5))
 
 
 def _one_row(size: float, variances: list[float]) -> Draw:
@@ -233,6 +258,22 @@ def _wide(rng: np.random.Generator) -> np.ndarray:
     return planted(rng, 60, 200, (10, 10), [6.0, 4.5])
 
 
+def _wide_dense(rng: np.random.Generator) -> np.ndarray:
+    return rng.standard_normal((62, 6)) @ rng.normal(0.0, 0.75, (6, 300)) + rng.standard_normal((62, 300))
+
+
+def _wide_blocks(rng: np.random.Generator) -> np.ndarray:
+    loadings = np.kron(np.eye(6), np.ones(50)) * rng.uniform(0.65, 1.5, 300)
+    return np.asarray(rng.standard_normal((62, 6)) @ loadings + rng.standard_normal((62, 300)))
+
+
+def _factors(rng: np.random.Generator) -> pd.DataFrame:
+    numbers = {f"x{i}": rng.standard_normal(150) for i in range(5)}
+    three = {f"f{i}": rng.choice(["a", "b", "c"], 150) for i in range(3)}
+    two = {f"g{i}": rng.choice(["u", "v"], 150) for i in range(2)}
+    return pd.DataFrame(numbers | three | two)
+
+
 ROWS = {
     "two components": Rows(_one_row(1.0, [6.0, 4.0]), 2),
     "one row of 4 sd": Rows(_one_row(4.0, [6.0, 4.0]), 2),
@@ -247,6 +288,11 @@ ROWS = {
     "skewed items, three factors": Rows(_likert, 3),
     "a general factor and four groups": Rows(_bifactor, 4),
     "60 x 200, weak": Rows(_wide, 2),
+    "62 x 300, six factors of all variables": Rows(_wide_dense, 6),
+    "62 x 300, six factors of 50 variables": Rows(_wide_blocks, 6),
+    "independent factors, indicators": Rows(_factors, 0, "~ .", {"scale": True, "categorical": "dummy"}),
+    "independent factors, mixed data": Rows(_factors, 0, "~ .", {"scale": "mixed", "categorical": "dummy"}),
+    "cubic polynomials of noise": Rows(_factors, 0, CUBIC),
 }
 
 
@@ -257,7 +303,8 @@ def misleading_rows(call: Call) -> Table:
 
     def one(name: str, number: int) -> Measured:
         rows = ROWS[name]
-        k = sp.choose_k(rows.draw(generator(f"rows {name}", number)), scale=True, rng=number).k
+        data = rows.draw(generator(f"rows {name}", number))
+        k = sp.choose_k(data, formula=rows.formula, **rows.options, rng=number).k
         right, small, large = k == rows.k, k < rows.k, k > rows.k
         return {"k right": float(right), "k too small": float(small), "k too large": float(large)}
 
@@ -267,6 +314,7 @@ def misleading_rows(call: Call) -> Table:
         "choose_k() with columns scaled. Two components have six equal loadings each with variances 6 and 4 "
         "beside noise of variance 1, in 100 rows of 20 variables, unless the first column says otherwise. "
         "One row: the first row is replaced by noise of so many standard deviations. Minor factors: 15, "
-        "loadings normal with standard deviation .12."
+        "loadings normal with standard deviation .12. Independent factors: five normal variables, three "
+        "factors of three levels and two of two, in 150 rows; polynomials: of the five normal variables."
     )
     return table

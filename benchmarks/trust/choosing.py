@@ -179,9 +179,11 @@ def table_k(call: Call) -> Table:
     for name, found in call.measured("choose-k", NUMBER, _one_k).items():
         table.rows.append([name, str(NUMBER[name].k), *shares(found, head)])
     table.notes.append(
-        "k = max(min(parallel, deflated), sparse) by 199 sign flips, alpha .05; at most four components are "
-        "tested. Under null models the column `k > true` is the level. Autoregressive noise is correlated, "
-        f"so tests of independence reject it. Real data, columns scaled: {_real_numbers()}."
+        "k = max(min(parallel, deflated, major), sparse) by 199 sign flips, alpha .05, as in `choose_k`; at "
+        "most four components are tested. major counts the components that are not minor, as `choose_k` "
+        "describes; the column of the deflated test is for min(parallel, deflated). Under null models the "
+        "column `k > true` is the level. Autoregressive noise is correlated, so tests of independence "
+        f"reject it. Real data, columns scaled: {_real_numbers()}."
     )
     return table
 

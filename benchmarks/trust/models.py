@@ -51,6 +51,7 @@ class Model:
     noise: str = "normal"
     least: float = 1.0
     overlap: int = 0
+    scale = False
 
     @property
     def k(self) -> int:

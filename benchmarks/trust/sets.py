@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import mean_and_error, store_line, stored_lines
+from benchmarks.report import Table, mean_and_error, store_line, stored_lines
 
 #: What was measured on one data set: figures by name, NaN (or no figure) where there is nothing to measure.
 Measured = dict[str, Any]
@@ -71,6 +71,17 @@ class Call:
             ]
             for model in models
         }
+
+
+def with_number_of_sets(table: Table) -> Table:
+    """Return the table with the number of its data sets in the title, from its column or row "data sets"."""
+    column = [row[-1] for row in table.rows] if table.head[-1] == "data sets" else []
+    row = [cells[1:] for cells in table.rows if cells[0] == "data sets"]
+    numbers = sorted({int(text) for text in (*column, *(row[0] if row else []))})
+    if numbers:
+        few = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        table.title = f"{table.title} ({few} data sets)"
+    return table
 
 
 def shares(found: Sequence[Measured], names: Iterable[str]) -> list[str]:

@@ -45,12 +45,16 @@ class Limit:
     share : float
         Required improvement per further loading, as a share of the mean improvement per loading of the fit,
         if prediction is best with all loadings.
+    least : float
+        The share of the variance that a fit must explain unless no other is clearly better, for comparisons
+        among some of the candidates.
     """
 
     cells: int
     dense: float | None = None
     nested: bool = False
     share: float = WORTH
+    least: float = 0.0
 
     def passed(self, errors: np.ndarray, surely: np.ndarray, sizes: np.ndarray, within: int) -> np.ndarray:
         """Return for each of m fits whether no larger fit is worth its further loadings, shape (m,).
@@ -83,10 +87,11 @@ class Limit:
         further = sizes - sizes[:, None]
         better = surely & (further > 0) & (errors[:, None] - errors > further * each[:, None])
         passed = ~better.any(axis=1) & ~beaten(surely, sizes)
+        among_best = ~surely.any(axis=1)
+        least = self.least
         if not self.nested:
-            among_best = ~surely.any(axis=1)
-            passed &= among_best | (1.0 - errors >= LEAST_KEPT * (1.0 - errors[among_best].min()))
-        return np.asarray(passed)
+            least = max(least, LEAST_KEPT * (1.0 - errors[among_best].min()))
+        return np.asarray(passed & (among_best | (1.0 - errors >= least)))
 
 
 def beaten(surely: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -108,6 +108,13 @@ class Sampler(ABC):
     def bootstrap(self, rng: np.random.Generator) -> Operator:
         """Return the covariance matrix of n rows drawn with replacement."""
 
+    def jackknife(self, most: int, rng: np.random.Generator) -> list[Sampler]:
+        """Return the data without each independent row or cluster, or without each of `most` sets of them.
+
+        Empty if this says nothing about sampling errors: for a covariance matrix, blocks in time and strata.
+        """
+        return []
+
     @abstractmethod
     def halves(self, rng: np.random.Generator) -> tuple[Sampler, Sampler]:
         """Divide the rows at random into two halves, n // 2 of n independent rows in the first."""
@@ -160,6 +167,11 @@ class RowSampler(Sampler):
 
     def bootstrap(self, rng: np.random.Generator) -> Operator:
         return self.operator(*self.groups.bootstrap(rng))
+
+    def jackknife(self, most: int, rng: np.random.Generator) -> list[Sampler]:
+        if self.groups.block > 1 or self.groups.stratified:
+            return []
+        return [replace(self, groups=groups) for groups in self.groups.without_each(most, rng)]
 
     def replicate(self, weights: np.ndarray) -> Operator:
         """Return the covariance matrix of the rows with other weights, one for each row of the data."""

@@ -86,7 +86,8 @@ def bootstrap(draws: LoadingDraws, n: int, n_jobs: int, drawn: str = "", notice:
     Returns
     -------
     Bootstrapped
-        Its variances are sums of squared loadings. If interrupted by Ctrl-C, of the draws made so far.
+        Its variances are sums of squared loadings. If interrupted by Ctrl-C, the result covers the completed
+        draws.
     """
     finished = run_jobs(draws, n, n_jobs=n_jobs, what="bootstrap")
     fits, again = zip(*finished.results, strict=True)

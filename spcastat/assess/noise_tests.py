@@ -13,7 +13,7 @@ component analysis for functional data", Test 8.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -33,6 +33,8 @@ from spcastat.progress import stage
 MOST_CELLS = 3_000_000
 #: Up to this many variables the covariance matrix is formed; up to twice as many if there are many rows.
 GRAM_LIMIT = 500
+#: A principal component of at least this share of the variables, in effect, is one of many variables.
+MANY = 0.25
 #: Truncated power steps for a sparse component, and number of starts.
 STEPS, STARTS = 8, 4
 
@@ -134,12 +136,21 @@ class RowNoise(Noise):
     groups : ndarray of int, shape (n,), optional
         The numbers of the clusters of the rows, from 0: the signs of a variable in a cluster are flipped
         together.
+    terms : ndarray of int, shape (p,), optional
+        The numbers of the terms of the variables, from 0: the signs of the variables of a term are flipped
+        together, so that noise keeps their correlations, such as those of the indicators of a factor.
     """
 
-    def __init__(self, Z: np.ndarray, taken: np.ndarray | None = None, groups: np.ndarray | None = None):
+    def __init__(
+        self,
+        Z: np.ndarray,
+        taken: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+        terms: np.ndarray | None = None,
+    ):
         self.Z = Z
         self.rows, self.p = Z.shape
-        self.taken, self.groups = taken, groups
+        self.taken, self.groups, self.terms = taken, groups, terms
 
     @property
     def S(self) -> np.ndarray:  # type: ignore[override]
@@ -164,14 +175,17 @@ class RowNoise(Noise):
         if Q is not None:
             Z = Z * _inflation(Q)
         units = len(Z) if self.groups is None else int(self.groups.max()) + 1
-        flips = rng.integers(0, 2, size=(units, self.p), dtype=np.int8)
+        signs = self.p if self.terms is None else int(self.terms.max()) + 1
+        flips = rng.integers(0, 2, size=(units, signs), dtype=np.int8)
+        if self.terms is not None:
+            flips = flips[:, self.terms]
         if self.groups is not None:
             flips = flips[self.groups]
         drawn = np.where(flips, Z, -Z)
         return RowNoise(drawn if Q is None else drawn - (drawn @ Q) @ Q.T)
 
     def without(self, Q: np.ndarray) -> Noise:
-        return RowNoise(self.Z - (self.Z @ Q) @ Q.T, Q, self.groups)
+        return RowNoise(self.Z - (self.Z @ Q) @ Q.T, Q, self.groups, self.terms)
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         if self.p <= GRAM_LIMIT or self.p <= min(2 * len(self.Z), 2 * GRAM_LIMIT):
@@ -226,10 +240,19 @@ class MomentNoise(Noise):
         Directions that have been projected out.
     tails : Tails, optional
         Deviations of the rows from normality.
+    terms : ndarray of int, shape (p,), optional
+        The numbers of the terms of the variables, as for `RowNoise`: flips keep the covariances in a term.
     """
 
-    def __init__(self, S: np.ndarray, n: float, taken: np.ndarray | None = None, tails: Tails | None = None):
-        self.S, self.n, self.p, self.taken, self.tails = S, n, len(S), taken, tails
+    def __init__(
+        self,
+        S: np.ndarray,
+        n: float,
+        taken: np.ndarray | None = None,
+        tails: Tails | None = None,
+        terms: np.ndarray | None = None,
+    ):
+        self.S, self.n, self.p, self.taken, self.tails, self.terms = S, n, len(S), taken, tails, terms
         self.rows = n
 
     def flipped(self, rng: np.random.Generator) -> Noise:
@@ -244,12 +267,15 @@ class MomentNoise(Noise):
             spread *= self.tails.ratio
         F = _covariances_of_noise(rng, max(round(self.n) - 1, 1), self.p, sizes) * np.sqrt(spread)
         np.fill_diagonal(F, variances)
+        if self.terms is not None:
+            same = self.terms[:, None] == self.terms
+            F[same] = S[same]
         return MomentNoise(F if Q is None else _projected(F, Q), self.n, None, self.tails)
 
     def without(self, Q: np.ndarray) -> Noise:
         left = _projected(self.S, Q)
         np.fill_diagonal(left, np.diag(left).clip(min=0.0))  # rounding errors may be negative
-        return MomentNoise(left, self.n, Q, self.tails)
+        return MomentNoise(left, self.n, Q, self.tails, self.terms)
 
     def whole(self, v: np.ndarray) -> np.ndarray:
         covariance = self.S @ v
@@ -463,8 +489,8 @@ class Standing:
         The same for the first eigenvalue given the earlier components; NaN after parallel analysis or this
         test has ended.
     sparse_variances : ndarray of shape (m,)
-        Variances of sparse components given the earlier sparse ones. Each earlier component is extended to
-        all variables correlated with it, so that no part of it is found again; NaN after the last.
+        Variances of sparse components given the earlier ones, which are removed with all variables correlated
+        with them, so that no part is found again; NaN after the last.
     sparse_p_values : ndarray of shape (m,)
         As `p_values`, for the sparse components; NaN if not tested.
     correlations : ndarray of shape (m,)
@@ -500,7 +526,7 @@ class Standing:
 
     @property
     def minor(self) -> int:
-        """Number of further components that stand out from noise, and explain less."""
+        """Number of components that exceed noise but are minor, so that they are not chosen."""
         return max(min(self.parallel, self.deflated) - self.k, 0)
 
     @property
@@ -632,12 +658,15 @@ def _deflated(noise: Noise, first: float, parallel: int, m: int, draws: Draws) -
         if p_values[j - 1] > draws.level:
             break
         left = noise.without(U[:, :j])
-        p_values[j] = draws.p_value(
-            left.leading(1)[0],
-            lambda rngs, left=left: (left.flipped(rng).leading(1)[0] for rng in rngs),  # type: ignore[misc]
-            (m + j) * draws.n_draws,
-        )
+        drawn = partial(_largest_of_flips, left)
+        p_values[j] = draws.p_value(left.leading(1)[0], drawn, (m + j) * draws.n_draws)
     return p_values
+
+
+def _largest_of_flips(noise: Noise, rngs: Sequence[np.random.Generator]) -> Iterator[float]:
+    """Yield the largest eigenvalue of flips drawn from each generator."""
+    for rng in rngs:
+        yield float(noise.flipped(rng).leading(1)[0])
 
 
 def _sequential(
@@ -645,9 +674,15 @@ def _sequential(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return variances, p-values and explained correlations of sparse components, shape (m,) each.
 
-    A component that explains less than LEAST_CORRELATION, or less than LEAST_OF_WHOLE when extended to all
-    variables correlated with it, is not counted. If it stands out from noise all the same, it is the last: it
-    is minor, and so are those after it. If not, its variables have large variances, and others may follow.
+    Before the next test, a component is removed: the leading principal component if it is one of many
+    variables and its eigenvalue exceeds that of noise, and otherwise the sparse component, extended to all
+    variables correlated with it. After an extended sparse component, parts of a component of many variables
+    would remain, and be counted again. A principal component u has 1 / sum(u^4) variables in effect; many are
+    at least the share MANY of all.
+
+    A component that explains less than LEAST_CORRELATION, or less than LEAST_OF_WHOLE when extended, is not
+    counted. If it stands out from noise all the same, it is the last: it is minor, and so are those after it.
+    If not, its variables have large variances, and others may follow.
     """
     variances, p_values, correlations = (np.full(m, np.nan) for _ in range(3))
     left, found = noise, np.zeros((noise.p, 0))
@@ -663,7 +698,6 @@ def _sequential(
             each, own = left.variances[some].mean(), noise.variances[some].mean()
             correlations[j] = (variances[j] - each) / (own * max(len(some) - 1, 1))
             whole = left.whole(v)
-            found = np.column_stack([found, whole])
             of_whole = _correlation_of_whole(left, whole, noise.variances)
             enough = correlations[j] >= LEAST_CORRELATION and of_whole >= LEAST_OF_WHOLE
             drawn = partial(left.sparse_flips, card=card)
@@ -674,6 +708,12 @@ def _sequential(
             # the end is noise, or a minor component: only variables of large variance may come before others
             if enough == (p_value > draws.level):
                 break
+            removed, leading = whole, left.directions(1)[:, 0]
+            if 1.0 / (leading**4).sum() >= MANY * noise.p:
+                first = (2 * m + 1 + j) * draws.n_draws
+                p_value = draws.p_value(left.leading(1)[0], partial(_largest_of_flips, left), first)
+                removed = leading if p_value <= draws.level else whole
+            found = np.column_stack([found, removed])
     return variances, p_values, correlations
 
 

@@ -108,11 +108,12 @@ class _Left:
     def __call__(self, numbers: Sequence[int]) -> list[np.ndarray]:
         refit, op = self.given.refit, self.given.op
         whole, every = self.given.sampler.whole(), np.arange(op.p)
-        narrow = replace(refit, plan=replace(refit.plan, solver=_narrower(refit, op.p - 1)))
+        plan = replace(refit.plan, solver=_narrower(refit, op.p - 1))
+        narrow = replace(refit, plan=plan, starts="alone")
         ops, begun = [], []
         for left in self.selected[numbers]:
             ops.append(whole.take(np.delete(every, left)))
-            begun.append(narrow.begun(ops[-1], draw_generator(self.given.seed, 0), own=False))
+            begun.append(narrow.begun(ops[-1], draw_generator(self.given.seed, 0)))
         aligned = []
         for left, found in zip(self.selected[numbers], narrow.ended(ops, begun), strict=True):
             W, reference = np.zeros(refit.V.shape), refit.V.copy()

@@ -16,14 +16,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
 
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.plan import Plan, Request, make_plan
 from spcastat.fit.run import run
 from spcastat.fit.state import FitState
-from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
 from spcastat.reading.design import Spec
 from spcastat.reading.missing_values import Patterns, expect, outers
@@ -75,6 +73,8 @@ def align(
     algorithm). The sign is that of the correlation, or of v'w if the correlation is zero. There is no
     rotation, which would destroy the zeros.
     """
+    from scipy.optimize import linear_sum_assignment  # imported late, as it is slow to import
+
     k = reference.shape[1]
     products = op.products(np.hstack([found, reference]))
     sd = np.sqrt(np.diag(products).clip(min=0.0))
@@ -100,15 +100,22 @@ class Refit:
     Attributes
     ----------
     V : ndarray of shape (p, k)
-        Loadings of the fit: a start, in addition to PCA's, for methods that use starts.
+        Loadings of the fit.
     plan : Plan
     fixed : bool
         Whether the supports are those of the fit.
+    starts : {"near", "quick", "alone"}
+        The starts of the search on a draw. "near": the loadings of the fit, and PCA of the draw. "alone": PCA
+        of the draw, its varimax rotation and random rotations of twice as many directions (with more than
+        1000 variables only the first two), so that the result is a function of the draw. "quick": these, and
+        the loadings of the fit. Other methods that use starts have the loadings of the fit as one more
+        start, except with "alone".
     """
 
     V: np.ndarray
     plan: Plan
     fixed: bool = False
+    starts: str = "near"
 
     def __call__(self, op: Operator, rng: np.random.Generator) -> np.ndarray:
         """Return the loadings, shape (p, k), of the method fitted to a draw.
@@ -134,16 +141,8 @@ class Refit:
         rule = self.plan.solver.rule(*self.V.shape)  # type: ignore[attr-defined]
         return tuple(rule.kinds([0] * self.V.shape[1]))
 
-    def begun(self, op: Operator, rng: np.random.Generator, *, own: bool = True) -> Sequence[np.ndarray]:
+    def begun(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
         """Return the starts of a search on a draw; for methods other than the search, the fitted loadings.
-
-        Parameters
-        ----------
-        op : Operator
-        rng : numpy Generator
-        own : bool
-            Whether the loadings of the fit are a start, in addition to PCA's. If not, the varimax rotation of
-            PCA's loadings is the second start, and the result depends only on `op`.
 
         Raises
         ------
@@ -151,25 +150,28 @@ class Refit:
             If the rank of the draw is below k.
         """
         k = self.V.shape[1]
+        known = [] if self.starts == "alone" else [self.V]
         if self.together is None:
             if self.fixed:
                 return [self._on_supports(op)]
             plan = dataclasses.replace(self.plan, order="given")
-            starts = self.V.T[None] if own else None
-            return [run(op, plan, k, rng, starts).solution.V]
+            return [run(op, plan, k, rng, np.array([V.T for V in known]) if known else None).solution.V]
         if self.fixed:
             return [self.V]
         values, vectors = op.leading(min(k, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
-        leading = vectors[:, :k]
-        return [self.V, leading] if own else [leading, varimax(leading)]
+        if self.starts == "near":
+            return [*known, vectors[:, :k]]
+        solver: Any = self.plan.solver
+        return [*known, *solver.own_starts(op, k, rng)]
 
     def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
         """Return the loadings fitted to several draws, from the results of `begun`."""
         if self.together is None:
             return [V for (V,) in begun]
-        found: list[np.ndarray] = self.plan.solver.near(ops, begun, self.fixed)  # type: ignore[attr-defined]
+        solver: Any = self.plan.solver
+        found: list[np.ndarray] = solver.near(ops, begun, self.fixed, self.V, self.starts != "near")
         return found
 
     def _on_supports(self, op: Operator) -> np.ndarray:
@@ -218,7 +220,9 @@ def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan
     return make_plan(request, record.p).on(Spec("array", pd.RangeIndex(record.p)))
 
 
-def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool = False) -> Refit:
+def refit_of(
+    state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool = False, starts: str = "near"
+) -> Refit:
     """Return the method of a fit for draws.
 
     Parameters
@@ -229,6 +233,8 @@ def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool
         Whether to use the supports of the fit.
     own_card : bool
         Whether the draws have as many nonzeros as the fit, if the fit has fewer than its `card`.
+    starts : {"near", "quick", "alone"}
+        See :class:`Refit`.
 
     Raises
     ------
@@ -237,9 +243,9 @@ def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool
 
     Notes
     -----
-    A full joint search would be too expensive for hundreds of draws. They use the same objective, but search
-    only from the loadings of the fit and from PCA's, by sweeps and exchanges of single variables. If the fit
-    searched for the fewest nonzeros, each component of a draw has as many as in the fit.
+    Draws use the objective of the fit, but not its effort: sweeps from few starts, then exchanges of single
+    variables from the best of them. If the fit searched for the fewest nonzeros, each component of a draw has
+    as many as in the fit.
     """
     if fixed and plan.rows_for:
         raise OptionError(
@@ -248,7 +254,7 @@ def refit_of(state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool
         )
     if own_card and getattr(plan.solver, "card", None) is not None and not plan.solver.ruled:
         plan = plan.with_card([int(count) for count in np.count_nonzero(state.V, axis=0)])
-    return Refit(state.V, plan, fixed)
+    return Refit(state.V, plan, fixed, starts)
 
 
 # --- the sparse model -----------------------------------------------------------------------------

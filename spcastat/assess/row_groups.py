@@ -187,6 +187,15 @@ class RowGroups:
         kept = np.flatnonzero(w > 0)
         return self.rows[kept], w[kept] * (m / w.sum())
 
+    def without_each(self, most: int, rng: np.random.Generator) -> list[RowGroups]:
+        """Return the groups without each of them in turn, or without each of `most` random sets of them.
+
+        This is the jackknife of groups in one stratum. Sets have equally many groups, or one more.
+        """
+        count = min(most, self.count)
+        part = rng.permutation(np.arange(self.count) % count) if count < self.count else np.arange(count)
+        return [self._some(part != number) for number in range(count)]
+
     def halves(self, rng: np.random.Generator) -> tuple[RowGroups, RowGroups]:
         """Divide the groups at random into two halves, within strata; half of the rows if independent."""
         first = np.zeros(self.count, dtype=bool)

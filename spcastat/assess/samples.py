@@ -184,8 +184,10 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
     Returns
     -------
     Bootstrapped
-        If interrupted by Ctrl-C, of the draws made so far.
+        If interrupted by Ctrl-C, the result covers the completed draws.
     """
+    refit = given.refit
+    searched = refit.together is not None and not refit.fixed
     draws, again = zip(*_Draws(given).run(n, "bootstrap").results, strict=True)
     places, values, *further = zip(*(draw for (draw,) in draws), strict=True)
     variances, whole, similarity, of_fit = map(np.array, further)
@@ -202,6 +204,7 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
         drawn=given.drawn,
         notice=given.notice,
         factors=None if given.factors is None else given.factors[: len(draws)],
+        search=refit.starts if searched else "",
     )
 
 
@@ -311,6 +314,8 @@ def _associates(
 LEAST_QUANTILE = 0.05
 #: Correlations nearer to one than this count as this near, so that Fisher's z is finite.
 NEAREST = 1e-12
+#: With more independent rows than this, the jackknife leaves out so many sets of them.
+LEFT_OUT = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,7 +347,7 @@ def split(given: Resampling, n: int, repeats: int = 1) -> Split:
     Returns
     -------
     Split
-        If interrupted by Ctrl-C, of the draws or splits made so far.
+        If interrupted by Ctrl-C, the result covers the completed draws or splits.
     """
     first, p_values = _one_split(given, n, given.seed)
     every, found = [p_values], first
@@ -376,10 +381,12 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
         raise KeyboardInterrupt  # too few for standard deviations
     drawn_z, drawn_variances, failed = zip(*done.results, strict=True)
     z = np.array(drawn_z)
+    rows = halves[1].independent
     # As in Fisher's standard error, 1 / sqrt(n - 3): the bootstrap's is that of n rows, too small by this
     # factor for few rows.
-    rows = halves[1].independent
     errors = z.std(axis=0, ddof=1) * np.sqrt(rows / max(rows - 3, 1))
+    left_out = _jackknife_errors(halves[1], W, rng)
+    errors = np.where(np.isfinite(left_out), left_out, errors)
     p_values = np.ones(W.shape)
     selected, tested = W != 0, np.isfinite(r)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -407,6 +414,27 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
         0 if rows == halves[1].n else rows,
     )
     return found, p_values
+
+
+def _jackknife_errors(half: Sampler, W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return standard errors of Fisher's z of the correlations of `with_others`, shape (p, k).
+
+    A row far from the others pulls a correlation towards itself. The bootstrap measures the variation around
+    that correlation, which is too small; the jackknife leaves the row out. It matters for skewed variables
+    and for rows of unequal size: there intervals by the bootstrap exclude zero too often.
+
+    They are NaN if the sampler has no jackknife, and if the rows cannot be used without some of them.
+    """
+    unknown = np.full(W.shape, np.nan)
+    parts = half.jackknife(LEFT_OUT, rng)
+    try:
+        z = np.array([fisher(with_others(part.whole(), W)[0]) for part in parts])
+    except (ComponentsError, ConstantColumnError, MissingValuesError):
+        return unknown
+    if len(z) < 2:
+        return unknown
+    around = ((z - z.mean(axis=0)) ** 2).sum(axis=0)
+    return np.asarray(np.sqrt((len(z) - 1) / len(z) * around))
 
 
 def with_others(op: Operator, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

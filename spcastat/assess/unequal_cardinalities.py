@@ -12,6 +12,7 @@ import numpy as np
 from spcastat.assess.candidates import (
     BARE_MENTION,
     CRITERIA,
+    LEAST_KEPT,
     WORTH,
     Candidates,
     Limit,
@@ -48,6 +49,8 @@ class Unequal:
         See :func:`spcastat.assess.candidates.by_errors`.
     dense : float
         The share of loadings with the best prediction among equal cardinalities.
+    explained : float
+        The share of the variance that the best equal cardinality explains.
 
     Attributes
     ----------
@@ -57,12 +60,20 @@ class Unequal:
         Number of sets of cardinalities fitted.
     """
 
-    def __init__(self, found: Candidates, start: CardinalitySet, by: str, rule: str, dense: float):
+    def __init__(
+        self,
+        found: Candidates,
+        start: CardinalitySet,
+        by: str,
+        rule: str,
+        dense: float,
+        explained: float,
+    ):
         self.found, self.by, self.card = found, by, start
         self.rule = "paired" if by == "cv" and rule == "1se" else rule
         # `Limit.share` for single components: with WORTH, components of five items would get small loadings
         # on other items
-        self.limit = Limit(found.cells, dense, nested=True, share=0.25)
+        self.limit = Limit(found.cells, dense, nested=True, share=0.25, least=LEAST_KEPT * explained)
         solver = found.fitter.solver
         self.supports = None if solver is None else solver.rule(found.op.p, len(start))
         self.fits: dict[CardinalitySet, list[np.ndarray]] = {}
@@ -246,7 +257,7 @@ class Selected:
         Required improvement per further loading under the rule "worth", as a share of the mean improvement
         per loading.
     readings : dict
-        The best equal cardinality under every available criterion.
+        The best equal cardinality by each available criterion.
     by_division : tuple
         The equal cardinality by the same rule for every division into folds; empty for other criteria.
     """
@@ -300,7 +311,8 @@ def select(
     may = by in ("cv", "ebic") and rule == "worth" and plain and len(keys) > 1
     if each == "equal" or found.fitter.k == 1 or (each == "auto" and not (may and found.op.p <= GRAM_LIMIT)):
         return equal
-    unequal = Unequal(found, cards[place], by, rule, dense)
+    error = found.values("cv", cards) if by == "cv" else np.array([found.apparent(card) for card in cards])
+    unequal = Unequal(found, cards[place], by, rule, dense, 1.0 - float(error.min()))
     unequal.search([card[0] for card in cards])
     if each == "auto" and not unequal.preferred(cards[place]):
         return replace(equal, tried=len(unequal.fits))
@@ -311,4 +323,27 @@ def select(
     if card not in cards:
         keys, cards = [*keys, card], [*cards, card]
     best = choose(found, cards, by, "min", share)[1]
-    return replace(equal, keys=keys, cards=cards, place=cards.index(card), best=best, tried=len(unequal.fits))
+    place = best if rule == "min" else unbeaten(found, cards, cards.index(card), by)
+    return replace(equal, keys=keys, cards=cards, place=place, best=best, tried=len(unequal.fits))
+
+
+def unbeaten(found: Candidates, cards: list[CardinalitySet], place: int, by: str) -> int:
+    """Return the choice, or the best candidate with no more loadings that is clearly better, if there is one.
+
+    A search that changes one cardinality at a time may end in a set that equal cardinalities beat.
+
+    Parameters
+    ----------
+    found : Candidates
+    cards : list of tuples of k ints
+    place : int
+        The choice.
+    by : {"cv", "ebic"}
+    """
+    values, sizes = found.values(by, cards), np.array([sum(card) for card in cards])
+    surely = values[:, None] - values > BARE_MENTION
+    if by == "cv":
+        surely = found.errors(cards).surely(len(cards))
+    while (better := np.flatnonzero(surely[place] & (sizes <= sizes[place]))).size:
+        place = int(better[np.argmin(values[better])])
+    return place

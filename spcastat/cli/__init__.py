@@ -20,20 +20,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-from spcastat.cli import (
-    choose_command,
-    explore_command,
-    fit_command,
-    groups_command,
-    plot_command,
-    show_command,
-    transform_command,
-    verify_command,
-)
+from spcastat.cli import choice_commands, file_commands, fit_command, plot_command
 from spcastat.cli.input_tables import bundled
 from spcastat.cli.output_files import discard_output, require_output, show, tell
 from spcastat.config import nearest, warnings_told
-from spcastat.errors import ColumnTypeError, MissingValuesError, SpcaError
+from spcastat.errors import ColumnTypeError, SpcaError
 from spcastat.version import __version__
 
 _CODES = """
@@ -46,9 +37,8 @@ files:
 """
 _HINTS: dict[type[SpcaError], str] = {
     # Messages of the package name Python options. These hints name the corresponding options of the command.
-    ColumnTypeError: " (Here: --columns or --drop choose the columns, --index-col the row labels; --sep, "
-    "--decimal and --na-values say how values are written; --dummy uses text in a --formula.)",
-    MissingValuesError: " (Here: --na drop or --na em.)",
+    ColumnTypeError: " (--columns or --drop choose the columns, --index-col the row labels; --sep, --decimal "
+    "and --na-values say how values are written; --dummy uses text in a --formula.)",
 }
 
 
@@ -93,34 +83,36 @@ COMMANDS = {
     ),
     "choose": Command(
         "choose how many components and how sparse, and fit them",
-        choose_command.arguments,
-        choose_command.run,
-        choose_command.EXAMPLES,
+        choice_commands.choose_arguments,
+        choice_commands.choose,
+        choice_commands.CHOOSE,
     ),
     "groups": Command(
         "test whether the components of groups of rows are the same",
-        groups_command.arguments,
-        groups_command.run,
-        groups_command.EXAMPLES,
+        choice_commands.groups_arguments,
+        choice_commands.groups,
+        choice_commands.GROUPS,
     ),
     "explore": Command(
         "write a page with a slider over the cardinalities",
-        explore_command.arguments,
-        explore_command.run,
-        explore_command.EXAMPLES,
+        choice_commands.explore_arguments,
+        choice_commands.explore,
+        choice_commands.EXPLORE,
     ),
-    "show": Command("print a saved fit", show_command.arguments, show_command.run, show_command.EXAMPLES),
+    "show": Command(
+        "print a saved fit", file_commands.show_arguments, file_commands.show, file_commands.SHOW
+    ),
     "plot": Command(
         "draw a figure of a fit", plot_command.arguments, plot_command.run, plot_command.EXAMPLES
     ),
     "transform": Command(
         "scores of new rows by a saved fit, as CSV",
-        transform_command.arguments,
-        transform_command.run,
-        transform_command.EXAMPLES,
+        file_commands.transform_arguments,
+        file_commands.transform,
+        file_commands.TRANSFORM,
     ),
     "verify": Command(
-        "check a proof in a file", verify_command.arguments, verify_command.run, verify_command.EXAMPLES
+        "check a proof in a file", file_commands.verify_arguments, file_commands.verify, file_commands.VERIFY
     ),
     "methods": Command("list the methods", None, _methods),
     "datasets": Command("list the bundled data sets", None, _datasets),

@@ -249,7 +249,7 @@ def fit_of(args: argparse.Namespace, data: Any, covariance: bool, given: dict[st
     """Return the fit of the data with the options that were given, of sparse loadings with --loadings."""
     from spcastat import api, loadings
     from spcastat.argument_types import LoadingsOptions
-    from spcastat.results.other_names import arguments_of
+    from spcastat.results.call import arguments_of
 
     given = given | given_of(args, ("card", "variance")) | rule(args)
     if not args.loadings:
@@ -402,8 +402,7 @@ def run(args: argparse.Namespace) -> str:
 
 def checked_formula(formula: str, columns: pd.Index) -> dict[str, object]:
     """Return the functions a formula may call; raise if it calls anything else."""
-    from spcastat.reading.formula_safety import require_safe, safe_context
-    from spcastat.reading.terms import LONGEST, formula_name
+    from spcastat.reading.terms import LONGEST, formula_name, require_safe, safe_context
 
     if len(formula) > LONGEST:
         raise FormulaError(f"--formula has {len(formula)} characters; use --columns for so many columns.")

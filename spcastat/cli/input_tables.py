@@ -168,7 +168,7 @@ def _is_large(args: argparse.Namespace) -> bool:
     if args.data == STDIN or getattr(args, "in_memory", None) or getattr(args, "covariance", None):
         return False
     from spcastat.reading.textfiles import usual_separator
-    from spcastat.streams.whole import fits_in_memory
+    from spcastat.streams.opening import fits_in_memory
 
     if usual_separator(args.data) is None and Path(args.data).suffix.lower() not in _PARQUET:
         return False  # a workbook, or a file that will be refused
@@ -393,8 +393,7 @@ def _in_formula(formula: str | None, available: Sequence[str]) -> list[str] | No
     import pandas as pd
 
     from spcastat.reading import formula as formulas
-    from spcastat.reading.formula_safety import safe_context
-    from spcastat.reading.terms import LONGEST
+    from spcastat.reading.terms import LONGEST, safe_context
 
     if formula is None or len(formula) > LONGEST:
         return None

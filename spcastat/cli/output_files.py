@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import shlex
 import stat
 import sys
 import unicodedata
@@ -19,7 +20,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.config import listed
+from spcastat.config import listed, one_line
 from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.fit.archive import write_bytes
 from spcastat.labels import name_text
@@ -246,7 +247,38 @@ def tell(kind: str, message: object) -> None:
     """Print one line to standard error: ``spcastat: error: there is no file 'x.csv'.``"""
     if sys.stderr is not None:  # with file=None print() would use standard output
         with suppress(OSError, ValueError):  # if even this cannot be written, only the exit code is left
-            print(f"spcastat: {kind}: {name_text(str(message))}", file=sys.stderr, flush=True)
+            text = one_line(" ".join(for_command(str(message)).split()), LONGEST_MESSAGE)
+            print(f"spcastat: {kind}: {text}", file=sys.stderr, flush=True)
+
+
+#: The largest number of characters of a message.
+LONGEST_MESSAGE = 2000
+#: Advice for Python in messages of the package, and what the command has instead.
+_INSTEAD = (
+    (r"df\.select_dtypes\(\['number', 'bool'\]\) or a formula", "--columns, --drop or --formula"),
+    (r"pd\.read_csv\(path, index_col=0\)", "--index-col NAME"),
+    (r"df\.dropna\(axis=1, thresh=\.\.\.\)", "--drop"),
+    (r"categorical='dummy'", "--dummy"),
+    (r"na='(drop|em|pairwise)'", r"--na \1"),
+)
+
+
+def for_command(message: str) -> str:
+    """Return a message in which options of the command replace Python: ``--drop a,b``, ``--na drop``."""
+
+    def drop(found: re.Match[str]) -> str:
+        names = [one[1:-1] for one in re.findall(r"'[^']*'|\"[^\"]*\"", found[1])]
+        return "--drop " + shlex.quote(",".join(names)) + ",..." * (" more" in found[1])
+
+    message = re.sub(
+        r"(?:df|data)\.drop\(columns=\[(.*?)\]\)"
+        r"(?:, df\.select_dtypes\(\['number', 'bool'\]\) or a formula)?",
+        drop,
+        message,
+    )
+    for python, option in _INSTEAD:
+        message = re.sub(python, option, message)
+    return message
 
 
 def require_output() -> None:

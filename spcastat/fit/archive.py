@@ -261,7 +261,8 @@ def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
     if not target.name:
         raise OptionError(f"path={shown(str(path))} was given, which names no file.")
     if endings and target.suffix.lower() not in endings:
-        allowed = " or ".join(filter(None, endings))
+        *first, last = filter(None, endings)
+        allowed = f"{', '.join(first)} or {last}" if first else last
         raise FileError(f"{shown(target.name)} was given; its name must end in {allowed}.")
     return target
 

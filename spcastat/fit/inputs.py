@@ -453,9 +453,9 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
     def source(rows_for: str = "") -> Source:
         if rows_for:
             raise NoRowsError(
-                f"This method works on the rows themselves, and those of {stream.title} are read in "
-                "chunks. Use a method that needs a covariance matrix only (spcastat.methods() lists them "
-                "as taking 'data or covariance'), or fit rows that fit into memory, such as a sample."
+                f"This method works on the rows, and those of {stream.title} are read in chunks: use a "
+                "method that takes 'data or covariance' (spcastat.methods()), or fit rows that fit into "
+                "memory, such as a sample."
             )
         with np.errstate(invalid="ignore", over="ignore"):  # reported below
             standard, op, tally = _summed(stream, center, scale)
@@ -657,7 +657,9 @@ def warn_of_unequal_variances(source: Source, scale: Any) -> None:
         )
 
 
-def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tuple[Any, Any]:
+def table_and_formula(
+    function: str, first: Any, data: Any, formula: Any, second: Any = None
+) -> tuple[Any, Any]:
     """Return the table and the formula of a call, of which either may be the first argument.
 
     Parameters
@@ -668,6 +670,8 @@ def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tup
         The argument without a name: a table or, if `data` is given, a formula.
     data, formula : object
         The arguments with these names.
+    second : object
+        The second argument without a name, which is no table.
 
     Raises
     ------
@@ -676,6 +680,13 @@ def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tup
     OptionError
         If the table or the formula is given twice, or a formula without `data`.
     """
+    if isinstance(first, str) and len(getattr(second, "shape", ())) == 2:
+        tilde = first if first.lstrip().startswith("~") else "~ a + b"
+        begins = "" if tilde is first else " A formula is text that begins with ~."
+        raise OptionError(
+            f"{shown(first)} was given to {function}() first, and a table second, which is the place of k. "
+            f"Give the table by name: {function}({shown(tilde)}, data=df, k=2).{begins}"
+        )
     if data is None:
         if first is None:
             raise DataError(f"{function}() was given no data; give a table first, or data=.")
@@ -817,9 +828,8 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
     outside = (standard.scale < LEAST_SCALE) | (standard.scale > 1.0 / LEAST_SCALE)
     if outside.any():
         raise DataError(
-            f"The scale of {listed(columns[outside])} is {standard.scale[outside][0]:.3g}; a column can be "
-            f"divided by numbers from {LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply such columns by a "
-            "constant first."
+            f"The scale of {listed(columns[outside])} is {standard.scale[outside][0]:.3g}; it can be from "
+            f"{LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply such columns by a constant first."
         )
 
 

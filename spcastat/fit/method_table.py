@@ -359,7 +359,7 @@ _ALL = (
         "r1-pca",
         "R1-PCA, lengths of residuals (dense)",
         "Ding, Zhou, He and Zha (2006), ICML",
-        "solvers.l1_pca.R1PCA",
+        "solvers.robust.R1PCA",
         use="Dense, robust against rows far from the subspace of the others: all components at once, and "
         "the same in any rotation of the coordinates. Rows far out within the subspace keep most of their "
         "weight.",
@@ -368,7 +368,7 @@ _ALL = (
         "l1-factor",
         "L1 factorisation (dense)",
         "Ke and Kanade (2005), CVPR",
-        "solvers.l1_pca.L1Factor",
+        "solvers.robust.L1Factor",
         use="Dense, robust against gross errors in single entries, also of many rows: a matrix of rank k "
         "with the smallest absolute residuals. It depends on the coordinates; r1-pca does not.",
     ),

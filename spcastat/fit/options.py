@@ -108,9 +108,8 @@ def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
     what, card = " and ".join(given), checked.get("card")
     if card is None and checked.get("together"):
         raise OptionError(
-            f"{what} was given without card=, which counts the groups of together=; variance= searches for "
-            "the fewest loadings, one by one. Give card=, such as card=2, or let "
-            "sp.choose(data, k, together=...) choose it."
+            f"{what} was given without card=, which counts the groups of together=: give card=, such as "
+            "card=2, or let sp.choose(data, k, together=...) choose it."
         )
     if card is None and "variance" not in checked and given != ["disjoint="]:
         raise OptionError(

@@ -287,8 +287,7 @@ def _order(order: Any, method: Method, solver: Solver, options: Mapping[str, Any
         )
     if order == "best" and not ("card" in options and solver.own_order):
         raise OptionError(
-            f"order='best' was given with method={method.name!r}; it searches for the order of the "
-            "cardinalities that keeps most adjusted variance, and needs card= with method='joint' and "
+            f"order='best' was given with method={method.name!r}; it needs card= with method='joint' and "
             "objective='adjusted'. Leave order out."
         )
     return str(order)

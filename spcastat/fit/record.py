@@ -135,8 +135,8 @@ class Record:
         Estimated errors of the variances of dense PCA, as shares of the total variance, if they were
         computed in few passes; the variances are lower bounds then.
     chosen : list of str, callable, or None
-        Sentences on how the numbers of components and of loadings were chosen, for a fit by `choose`, or a
-        function that writes them; see `how_chosen` and `written`.
+        Sentences on how the numbers of components and of nonzero loadings were chosen, for a fit by `choose`,
+        or a function that writes them; see `how_chosen` and `written`.
     k_found : int or None
         Number of components that `choose_k` found on the same rows, if known.
     row_design : dict, or None
@@ -195,7 +195,7 @@ class Record:
         return self.status != "max_iter"
 
     def how_chosen(self) -> list[str]:
-        """Return the sentences on how the numbers of components and of loadings were chosen."""
+        """Return the sentences on how the numbers of components and of nonzero loadings were chosen."""
         return (self.chosen() if callable(self.chosen) else self.chosen) or []
 
     def written(self) -> Record:
@@ -367,6 +367,9 @@ class Bootstrapped:
     factors : ndarray of shape (B,), or None
         Factors of the deviations of the draws from their mean, for replicate weights of other kinds than the
         bootstrap's: jackknife replicates deviate too little.
+    search : str
+        How the default search fitted the draws: "quick" or "near"; "" for other methods, for the variables of
+        the fit, and in older files.
     """
 
     places: np.ndarray
@@ -382,6 +385,7 @@ class Bootstrapped:
     drawn: str = ""
     notice: str = ""
     factors: np.ndarray | None = None
+    search: str = ""
 
     def spread_out(self, values: np.ndarray) -> np.ndarray:
         """Return values of the draws, (B, m), that deviate from their means as bootstrap draws do."""

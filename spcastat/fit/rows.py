@@ -1,16 +1,20 @@
-"""Scores, distances and reconstructions of rows, those of the fit and new ones."""
+"""Scores, distances and reconstructions of rows, those of the fit and new ones, and files of scores."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import combinations
 from math import factorial
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat import errors
 from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
+from spcastat.fit.archive import file_path, write_file
 from spcastat.fit.inputs import Source
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, Moments
@@ -18,12 +22,15 @@ from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.linalg.scales import blocks
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
+from spcastat.progress import listening
 from spcastat.reading.checks import rows_of
-from spcastat.reading.design import ReadOptions
+from spcastat.reading.design import ReadOptions, Spec
 from spcastat.reading.frames import in_library_of, open_table, with_columns
-from spcastat.reading.read import replay
+from spcastat.reading.read import replay, spec_for
+from spcastat.streams.arrow import require_pyarrow
 from spcastat.streams.base import Stream
-from spcastat.streams.opening import open_stream, read_whole
+from spcastat.streams.local import ScoreChunks
+from spcastat.streams.opening import files_of, open_stream, read_whole, require_apart
 
 # --- distances and their limits, of arrays --------------------------------------------------------
 
@@ -52,7 +59,7 @@ def distances(
     Parameters
     ----------
     matrix : ndarray or scipy.sparse array of shape (n, p)
-        Raw rows; sparse rows are made dense in blocks. Distances of incomplete rows are NaN.
+        Unstandardised rows; sparse rows are converted to dense blocks. Distances of incomplete rows are NaN.
     standard : Standardisation
     V : ndarray of shape (p, k)
     C : ndarray of shape (k, k)
@@ -205,7 +212,7 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
             f"{state.record.call}."
         )
     raise errors.NoRowsError(
-        f"{what} needs rows, and this is a fit of a covariance matrix. Fit the rows with "
+        f"{what} needs rows, and this is a fit of a covariance matrix: fit the rows with "
         f"{state.function}(data, ...), or give mean= (and sd=) to {state.function}_cov and use "
         "transform(rows)."
     )
@@ -222,22 +229,61 @@ def scores(state: FitState, source: Source | None) -> Any:
     return pd.DataFrame(values, index=deep_copy(source.index), columns=state.components)
 
 
-def transform(state: FitState, new: Any, na: str = "raise") -> Any:
+def transform(state: FitState, new: Any, na: str | None = None) -> Any:
     """Return the scores of new rows, m x k, in the library of the rows; see `SpcaResult.transform`."""
     return in_library_of(new, scores_of_new(state, new, na))
 
 
-def scores_of_new(state: FitState, new: Any, na: str = "raise") -> Any:
-    """Return the scores from :func:`transform` as a DataFrame, whatever the type of the rows."""
-    standard = state.need_centre("transform()")
+def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
+    """Return the scores from :func:`transform` as a DataFrame, whatever the type of the rows.
+
+    Only the columns with a nonzero loading are read, unless the EM model needs the others to impute.
+    """
+    if na is not None:
+        one_of("na", na, MISSING)
+    used = scoring(state, "transform()")
     new = read_whole(new)
-    stream = open_stream(new, ReadOptions(na=na), state.spec)
+    stream = open_stream(new, ReadOptions(na=na or "raise"), used.spec)
     if stream is not None:
-        return stream.scores(standard, state.V, state.components)
-    matrix, index = replay(state.spec, new, na=na)
-    matrix = filled(state, matrix, index, na, "transform()")
-    values = standard.project(matrix, state.V)
+        return stream.scores(used.standard, used.V, state.components)
+    na = rule_for_gaps(state, na)
+    matrix, index = replay(used.spec, new, na="pairwise" if na == "em" else na)
+    if na == "em":
+        state.need_model("transform() with na='em'")
+        if np.isnan(matrix.data if is_sparse(matrix) else matrix).any():
+            matrix, index = replay(state.spec, new, na=na)
+            matrix = filled(state, matrix, index, na, "transform()")
+            used = Scoring(state.spec, state.need_centre("transform()"), state.V)
+    values = used.standard.project(matrix, used.V)
     return pd.DataFrame(values, index=deep_copy(index), columns=state.components)
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """What the scores of new rows need: how columns are read and standardised, and their loadings."""
+
+    spec: Spec
+    standard: Standardisation
+    V: np.ndarray
+
+
+def scoring(state: FitState, what: str) -> Scoring:
+    """Return what scores need, without the columns whose loadings are zero in all components.
+
+    `what` names the operation for messages.
+    """
+    standard = state.need_centre(what)
+    spec = spec_for(state.spec, np.flatnonzero(state.V.any(axis=1)))
+    if spec.positions is None:
+        return Scoring(spec, standard, state.V)
+    return Scoring(spec, standard.of_columns(spec.positions), state.V[spec.positions])
+
+
+def rule_for_gaps(state: FitState, na: str | None) -> str:
+    """Return what to do with missing values of new rows in memory: `na`, or "em" or "pairwise" as the fit."""
+    if na is not None:
+        return na
+    return "raise" if state.record.missing is None else str(state.record.missing["how"])
 
 
 def inverse_transform(state: FitState, scores: Any, k: int | None = None) -> pd.DataFrame:
@@ -298,18 +344,22 @@ def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:
     return _distances_of(state, source.matrix, source.index)
 
 
-def diagnostics_of(state: FitState, new: Any, na: str = "raise") -> pd.DataFrame:
-    """Return T2 and Q of new rows, n x 2; the parameters are those of :func:`transform`."""
+def diagnostics_of(state: FitState, new: Any, na: str | None = None) -> pd.DataFrame:
+    """Return T2 and Q of new rows, n x 2; the parameters are those of :func:`transform`.
+
+    Q is the distance from the span of the loadings, so that all columns of the fit are needed.
+    """
     state.need_centre("diagnostics()")
     new = read_whole(new)
-    stream = open_stream(new, ReadOptions(na=na), state.spec)
+    stream = open_stream(new, ReadOptions(na=na or "raise"), state.spec)
     if stream is not None:
         return _distances_in(state, stream)
+    na = rule_for_gaps(state, na)
     matrix, index = replay(state.spec, new, na=na)
     return _distances_of(state, filled(state, matrix, index, na, "diagnostics()"), index)
 
 
-def diagnostics_in_kind(state: FitState, new: Any, na: str = "raise") -> Any:
+def diagnostics_in_kind(state: FitState, new: Any, na: str | None = None) -> Any:
     """Return T2 and Q of new rows, n x 2, in the library of the rows."""
     return in_library_of(new, diagnostics_of(state, new, na))
 
@@ -338,10 +388,11 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
 # --- the data with their scores -------------------------------------------------------------------
 
 
-def augment(state: FitState, source: Source | None, new: Any = None, na: str = "raise") -> Any:
+def augment(state: FitState, source: Source | None, new: Any = None, na: str | None = None) -> Any:
     """Return rows with their scores appended as columns ``.fittedPC1`` and so on."""
     names = [f".fitted{name}" for name in state.components]
-    one_of("na", na, MISSING)
+    if na is not None:
+        one_of("na", na, MISSING)
     if new is None:
         source = need_rows(state, source, "augment() without new rows")
         frame = _frame(source.measured, source.index, state.spec.columns)
@@ -424,3 +475,120 @@ def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
         raise state.no_data("imputed")
     columns = deep_copy(state.spec.columns)
     return pd.DataFrame(np.array(source.matrix), index=deep_copy(source.index), columns=columns)
+
+
+# --- files of scores ------------------------------------------------------------------------------
+
+
+class _OwnLabels(Exception):
+    """Raised if rows have labels after rows without labels have been written."""
+
+
+def transform_to(
+    state: FitState,
+    source: Source | None,
+    path: str | os.PathLike[str],
+    new: Any = None,
+    na: str | None = None,
+    progress: Any = False,
+) -> None:
+    """Write scores to a Parquet file, chunk by chunk.
+
+    Parameters
+    ----------
+    path : str or path
+        An existing file is replaced when the new one is complete, and is not changed if there is an error.
+    new : optional
+        New rows, as for `transform`; by default the rows of the fit.
+    na : {"raise", "drop", "em", "pairwise"}, optional
+        What to do with rows of `new` that have missing values; as for `transform`.
+    progress : bool or callable
+        As for :func:`spcastat.spca`.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or rows cannot be read.
+    OptionError
+        If `path` is not a path or is a file that these rows or those of the fit are read from, or if pyarrow
+        is not installed.
+    """
+    path = file_path(path)
+    if na is not None:
+        one_of("na", na, MISSING)
+    if source is not None:
+        source.spare(path)
+    stream = None if source is None else source.stream
+    if new is not None:
+        new = read_whole(new)
+        require_apart(path, files_of(new))
+        used = scoring(state, "transform_to()")
+        stream = open_stream(new, ReadOptions(na=na or "raise"), used.spec)
+    if stream is not None:
+        stream.spare(path)
+    if new is None:
+        found = scores(state, source)
+    elif stream is None:
+        found = scores_of_new(state, new, na)
+    else:
+        found = stream.scores(used.standard, used.V, state.components)
+    with listening(progress):
+        write_scores(found, path)
+
+
+def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:
+    """Write scores to a Parquet file; an existing file is replaced when the new one is complete.
+
+    Default row labels 0, 1, ... are not written, since readers of the file number the rows in the same way.
+
+    Parameters
+    ----------
+    scores : DataFrame or ScoreChunks, n x k
+    path : str or path
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or the labels cannot be stored in it.
+    OptionError
+        If pyarrow is not installed, or the scores are a dask collection.
+    """
+    pyarrow = require_pyarrow()
+    if not isinstance(scores, pd.DataFrame | ScoreChunks):
+        raise errors.OptionError(
+            "The scores are a collection of dask, which writes itself: fit.scores.to_parquet(folder)."
+        )
+    frames: Iterable[pd.DataFrame] = [scores] if isinstance(scores, pd.DataFrame) else scores
+    empty = pd.DataFrame(columns=scores.columns, index=pd.RangeIndex(0), dtype=float)
+    try:
+        try:
+            write_file(path, lambda file: _write(file, frames, empty, labelled=False))
+        except _OwnLabels:
+            write_file(path, lambda file: _write(file, frames, empty, labelled=True))
+    except (pyarrow.ArrowException, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise errors.FileError(
+            f"{path} cannot be written: {reason}. Are the labels of all rows of one simple type?"
+        ) from error
+
+
+def _write(file: IO[bytes], frames: Iterable[pd.DataFrame], empty: pd.DataFrame, labelled: bool) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    writer, schema, rows = None, None, 0
+    try:
+        for frame in frames:
+            if not labelled and not frame.index.equals(pd.RangeIndex(rows, rows + len(frame))):
+                raise _OwnLabels
+            rows += len(frame)
+            table = pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=labelled)
+            if writer is None:
+                schema = table.schema
+                writer = parquet.ParquetWriter(file, schema)
+            writer.write_table(table)
+        if writer is None:
+            parquet.write_table(pyarrow.Table.from_pandas(empty, preserve_index=False), file)
+    finally:
+        if writer is not None:
+            writer.close()

@@ -363,10 +363,8 @@ def refuse_rows_methods(how: str, method: str) -> None:
     for the missing variance. A robust method would also trust values that were imputed from outliers.
     """
     raise OptionError(
-        f"method={method!r} works on the rows themselves, and na={how!r} estimates their means and "
-        "covariances only: imputed rows vary too little, and a robust method would trust values that "
-        "depend on outliers. Use a method that needs a covariance matrix only (spcastat.methods() "
-        "lists them as taking 'data or covariance'), or na='drop'."
+        f"method={method!r} works on the rows themselves, and na={how!r} estimates only their means and "
+        "covariances: use a method that takes 'data or covariance' (spcastat.methods()), or na='drop'."
     )
 
 
@@ -398,7 +396,7 @@ def prepare_with_gaps(
     weights, center, scale, names
         As for :func:`spcastat.linalg.build.prepare`. The EM model is fitted to scaled columns: with
         ``scale=True`` they are divided by the standard deviations of their measured values, with an array by
-        its values, and with blocks as within blocks. The final scale is the standard deviations from the EM.
+        its values, and with blocks as blocks define. The final scale is the standard deviations from the EM.
     how : {"em", "pairwise"}
     rank : int
         The rank of the model; not used for "pairwise".

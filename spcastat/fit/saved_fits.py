@@ -1,7 +1,7 @@
 """Saving and loading fits: the parts of a file and their checks, specs, and the states of formulas.
 
 Formulas are code, and so are their functions. Therefore only formulas of names, numbers and known functions
-are written and read; see :mod:`spcastat.reading.formula_safety`. The states of transforms and factors are
+are written and read; see :mod:`spcastat.reading.terms`. The states of transforms and factors are
 checked: their types must be those that fitting produces, and their sizes are limited
 (:data:`spcastat.reading.terms.LARGEST_ROOT` columns for each call).
 
@@ -64,9 +64,20 @@ from spcastat.linalg.regression import Regression
 from spcastat.linalg.standardisation import NAMED, Standardisation
 from spcastat.measures import MEASURES
 from spcastat.reading.design import Partial, RowDesign, Spec, order_mark
-from spcastat.reading.formula_safety import Closed, called_name, problem_of, safe_context
 from spcastat.reading.missing_values import PpcaModel
-from spcastat.reading.terms import LARGEST_ROOT, NUMPY, Model, Part, formula_name, read_expression, shortened
+from spcastat.reading.terms import (
+    LARGEST_ROOT,
+    NUMPY,
+    Closed,
+    Model,
+    Part,
+    called_name,
+    formula_name,
+    problem_of,
+    read_expression,
+    safe_context,
+    shortened,
+)
 from spcastat.solvers.solver import ADVICE, Grouping, Searched, Sparser
 from spcastat.version import __version__
 

@@ -65,7 +65,8 @@ def pack_index(index: pd.Index, name: str, arrays: dict[str, np.ndarray], what: 
         return {**packed, "range": [index.start, index.stop, index.step]}
     if isinstance(index.dtype, np.dtype) and index.dtype.kind in _KINDS:
         arrays[name] = index.to_numpy()
-        return {**packed, "array": name}
+        spacing = getattr(index, "freqstr", None)  # of dates at regular intervals
+        return {**packed, "array": name} | ({} if spacing is None else {"freq": spacing})
     labels = [pack_label(label) for label in index]
     odd = [a for a, b in zip(index, labels, strict=True) if isinstance(b, str) and not isinstance(a, str)]
     if odd:
@@ -101,6 +102,9 @@ def unpack_index(packed: Mapping[str, Any], arrays: Mapping[str, np.ndarray], si
         index = pd.Index(arrays[packed["array"]], name=name)
         if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex):
             str(index.min()), str(index.max())  # raises if they cannot be printed
+            if packed.get("freq") is not None:
+                # raises if the dates have another one
+                index = type(index)(index, freq=str(packed["freq"]), name=name)
     else:
         labels = [unpack_label(one) for one in packed["labels"]]
         text = not packed["mixed"] and all(one is None or isinstance(one, str) for one in labels)

@@ -276,10 +276,9 @@ def candidates_among(p: int, solver: Solver, aim: Aim | None, *, must: bool, few
     if aim is None or aim.objective != "pev" or not solver.screenable:
         if must and not solver.out_of_core:
             raise OptionError(
-                f"With {p} variables (more than {GRAM_ORDER}) that are not in memory each product with "
-                "the covariance matrix is a pass over the rows, and this fit needs hundreds of them. Use "
-                "method='joint', or method='bcd-l0' with card=, objective='pev' and without nonneg; or give "
-                "the data in memory."
+                f"With {p} variables (more than {GRAM_ORDER}) that are not in memory this fit needs hundreds "
+                "of passes over the rows: use method='joint', or method='bcd-l0' with card= and "
+                "objective='pev'."
             )
         return None
     if asked is False:

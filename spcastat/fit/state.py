@@ -1,12 +1,12 @@
-"""The state of a fit without its data: loadings, supports, and the second moments that measures need.
+"""The state of a fit without its data: loadings, supports, proofs, and the second moments that measures need.
 
 Moments are computed on first use, or read from a file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,8 +16,9 @@ import pandas as pd
 
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.inputs import Source
+from spcastat.fit.options import RULE
 from spcastat.fit.plan import Plan
-from spcastat.fit.record import LastResults, Proven, Record, deep_copy, make_record
+from spcastat.fit.record import PARTITIONS, UNRULED, LastResults, Proven, Record, deep_copy, make_record
 from spcastat.fit.run import Fit
 from spcastat.labels import full_names, some_of
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
@@ -27,6 +28,7 @@ from spcastat.measures import MEASURES, measure_named
 from spcastat.reading.covariance import OF_CODES
 from spcastat.reading.design import RowDesign, Spec
 from spcastat.reading.missing_values import PpcaModel
+from spcastat.search.climbing import OBJECTIVES
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
@@ -286,9 +288,8 @@ class FitState:
         """
         if self.standard is None and (self.record.matrix or {}).get("kind") in OF_CODES:
             raise NoRowsError(
-                f"{what} needs variables that the rows have, and {(self.record.matrix or {})['kind']} "
-                "correlations are not those of the numbers in the rows: use spca(data, ..., scale=True) for "
-                "scores."
+                f"{what} needs variables of rows, and {(self.record.matrix or {})['kind']} correlations are "
+                "not those of the numbers in the rows: use spca(data, ..., scale=True) for scores."
             )
         if self.standard is None:
             raise NoRowsError(
@@ -307,9 +308,9 @@ class FitState:
         """
         if self.model is None:
             raise OptionError(
-                f"{what} needs the model of missing values of a fit with na='em', and this one has "
-                "none: fit again with na='em', which also works for complete data; or use na='pairwise' "
-                "for the scores whose own variables were all measured."
+                f"{what} needs the model of missing values of a fit with na='em', and this one has none: fit "
+                "again with na='em', or use na='pairwise' for the scores whose own variables were all "
+                "measured."
             )
         return self.model
 
@@ -335,6 +336,8 @@ def rule_of(record: Record) -> SupportRule | None:
 
 
 def _rule_of(record: Record) -> SupportRule | None:
+    if not any(record.options.get(name) for name in RULE):
+        return None
     names = ("card", "variance", "include", "exclude", "together")
     options: dict[str, Any] = {name: record.options.get(name) for name in names}
     if grouped(record):
@@ -404,3 +407,100 @@ def _each(
         components, asked = [common], asked[:1]
     named = [[name for name, one in zip(names, own, strict=True) if one] for own in asked]
     return [f"{name} {verb} {some_of(some)}" for name, some in zip(components, named, strict=True) if some]
+
+
+# --- proofs ---------------------------------------------------------------------------------------
+
+
+def with_proof(state: FitState, new: Proven) -> FitState:
+    """Return the state with a new proof; of two of one kind, that with the smaller bounds is kept."""
+    alike = [one for one in state.proofs if one.kind == new.kind]
+    bounds = [sum(row["upper_bound"] for row in one.rows) for one in (new, *alike)]
+    if any(bound <= bounds[0] for bound in bounds[1:]):
+        return state
+    kept = tuple(one for one in state.proofs if one.kind != new.kind)
+    return replace(state, proofs=(*kept, new))
+
+
+def joint_gap(state: FitState, measure: str) -> float:
+    """Return the gap, in percent, that was proven for all components together; NaN without such a proof."""
+    gaps = [one.rows[0]["gap"] for one in state.proofs if one.kind == ("joint", measure, False)]
+    return float(gaps[0]) if gaps else float("nan")
+
+
+def proof_sentences(state: FitState, advice: bool = True) -> Iterator[str]:
+    """Yield every proof of a fit in words, with or without advice on what to call next."""
+    nonneg, names = bool(state.record.options.get("nonneg")), list(state.components)
+    return (proof_sentence(one, nonneg, names, rule_words(state), advice) for one in state.proofs)
+
+
+def proof_sentence(
+    proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "", advice: bool = True
+) -> str:
+    """Return a proof in words.
+
+    Parameters
+    ----------
+    proven : Proven
+    nonneg : bool
+    names : sequence of str
+        Names of the components.
+    rule : str
+        Description of the rule for supports.
+    advice : bool
+        Whether to name the methods that continue the proof or return a better fit.
+    """
+    joint = proven.scope == "joint"
+    text = _joint(proven, nonneg, advice) if joint else _components(proven, names, advice)
+    if nonneg:
+        text += " The bound is that without the sign constraint."
+    if rule and proven.scope == "joint" and proven.rows[0]["proof"].endswith(UNRULED):
+        text += f" The bound is that {UNRULED} ({rule}), under which it holds too."
+    elif rule and not (proven.scope == "joint" and proven.rows[0]["proof"].startswith(PARTITIONS)):
+        text += f" Compared with supports under the rule: {rule}."
+    return text
+
+
+def _joint(proven: Proven, nonneg: bool, advice: bool) -> str:
+    (row,) = proven.rows
+    name = OBJECTIVES[proven.measure]
+    value, bound = percent_text(row["value"]), percent_text(row["upper_bound"], up=True)
+    whose = f"{'orthogonal ' * proven.orthogonal}loadings with these cardinalities"
+    if row["proof"].startswith(PARTITIONS):
+        whose = "disjoint components of all variables"
+    if row["optimal"]:
+        return f"Proven optimal: no {whose} have a larger {name} than this fit, {value} %."
+    text = (
+        f"No {whose} have a larger {name} than {bound} %; this fit has {value} %: "
+        f"the best is at most {percent_text(row['gap'] / 100.0, up=True)} % above it."
+    )
+    if row["upper_bound"] >= row["pca_bound"]:
+        text += " The bound is that of dense PCA, so nothing was gained over it."
+    if row["best_known"] > row["value"] * (1.0 + 1e-9):
+        how = ", with loadings of either sign" if nonneg else ": adopt() returns it" * advice
+        text += f" A fit with {percent_text(row['best_known'])} % was found{how}."
+    return text
+
+
+def _components(proven: Proven, names: Sequence[str], advice: bool) -> str:
+    names = full_names(names)
+    best = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
+    if len(best) == len(names):
+        return "Each component is proven optimal, given the earlier ones."
+    open_ = [(name, row) for name, row in zip(names, proven.rows, strict=True) if not row["optimal"]]
+    gaps = [
+        f"{name} {percent_text(row['gap'] / 100.0, up=True)} %"
+        if np.isfinite(row["gap"])
+        else f"{name} (which adds nothing) by a variance of {row['upper_bound']:.3g}"
+        for name, row in open_
+    ]
+    first = f"Proven optimal, given the earlier components: {', '.join(best)}. " if best else ""
+    last = " Only one component changes at a time" + "; certify(joint=True) bounds all together" * advice
+    last = f"{last}." if len(names) > 1 else ""
+    return f"{first}The best can exceed the others by at most: {some_of(gaps)}.{last}"
+
+
+def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:
+    """Return a share in percent with three digits, rounded up if `up`, unless it exceeds them by rounding."""
+    scaled = 1e5 * share
+    return f"{(np.ceil(scaled - rounding) if up else np.round(scaled)) / 1e3 + 0.0:.3f}"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import fdtrc, ndtr, stdtr
 
 from spcastat.config import listed, plural, real_number, shown
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
@@ -140,7 +140,7 @@ def describe(state: FitState, found: Further | None, alpha: float) -> pd.DataFra
             for (factor, value), mean in found.levels[component].items():
                 test = float(found.test_values[component].loc[(factor, value)])
                 label = f"{name_text(factor)} = {name_text(value)}"
-                p_value = float(2 * stats.norm.sf(abs(test)))
+                p_value = float(2 * ndtr(-abs(test)))
                 part.append((component, "level", label, np.nan, mean, test, p_value))
         kinds = {"variable": 0, "supplementary": 1, "factor": 2, "level": 3}
         part.sort(key=lambda row: (kinds[row[1]], -abs(row[4]) if row[1] != "level" else -abs(row[5])))
@@ -182,7 +182,7 @@ def _t_test(r: float, n: float | None) -> tuple[float, float]:
     if abs(r) >= 1.0:
         return float(np.copysign(np.inf, r)), 0.0
     t = r * np.sqrt((n - 2) / (1 - r * r))
-    return float(t), float(2 * stats.t.sf(abs(t), n - 2))
+    return float(t), float(2 * stdtr(n - 2, -abs(t)))
 
 
 def _f_test(ratio: float, n: float, levels: int) -> tuple[float, float]:
@@ -191,7 +191,7 @@ def _f_test(ratio: float, n: float, levels: int) -> tuple[float, float]:
     if ratio >= 1.0:
         return np.inf, 0.0
     f = ratio / (levels - 1) / ((1 - ratio) / (n - levels))
-    return float(f), float(stats.f.sf(f, levels - 1, n - levels))
+    return float(f), float(fdtrc(levels - 1, n - levels, f))
 
 
 # --- reading ------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from spcastat.linalg.ties import canonical_eigenvectors
 GRAM_ORDER = 3000
 #: A score depends on earlier scores if its residual on them is shorter than this share of its length: the
 #: square root of the rounding errors in products with S.
-DEPENDENT = 1e-7
+DEPENDENT = 2e-7
 
 
 class Operator(ABC):

@@ -51,12 +51,14 @@ class Regression:
     shares: np.ndarray
     rank: int
 
-    def residuals(self, Y: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    def residuals(self, Y: np.ndarray, Z: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Return the residuals of Y, shape (n, p), on Z, shape (n, q), plus the means of Y.
 
-        They are NaN if the variable or any of the covariates is missing.
+        They are NaN if the variable or any of the covariates is missing. If Y has only the variables at the
+        positions `columns`, their residuals are the same to the last bit.
         """
-        found: np.ndarray = Y - (np.ascontiguousarray(Z, dtype=float) - self.mean) @ self.coefficients
+        fitted = (np.ascontiguousarray(Z, dtype=float) - self.mean) @ self.coefficients
+        found: np.ndarray = Y - (fitted if columns is None else fitted[:, columns])
         return found
 
 

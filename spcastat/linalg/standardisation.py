@@ -201,6 +201,10 @@ class Standardisation:
     centring: str
     scaling: str
 
+    def of_columns(self, columns: np.ndarray) -> Standardisation:
+        """Return the transformation of the columns at these positions."""
+        return replace(self, mean=self.mean[columns], scale=self.scale[columns])
+
     def project(self, X: Any, V: np.ndarray) -> np.ndarray:
         """Return the scores ((X - mean) / scale) V, shape (n, k), of raw rows.
 

@@ -368,7 +368,7 @@ def plot_correlations(
     supplementary : DataFrame, s x k, optional
         Correlations of further variables with the scores, drawn in another colour.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------

@@ -48,7 +48,7 @@ def plot_contributions(
     max_rows : int, optional
         The largest number of rows; a note says how many more have a nonzero value. None draws all.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def plot_frequency(
     components : sequence of int or str, optional
         Numbers counted from one, or names; by default all.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def plot_slopes(
     palette : mapping, sequence of colours, or str, optional
         Colours of the groups, as for the biplot.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------

@@ -20,6 +20,7 @@ from spcastat.plots.arrows import draw_arrows, longest, markers_of, name_arrows,
 from spcastat.plots.axes_and_names import FURTHER, ink, line, need_coloured, shade, visible
 from spcastat.plots.placement import (
     FILLED,
+    LONGEST_NAME,
     Content,
     lay_out,
     resize,
@@ -61,7 +62,7 @@ def biplot(
 
     With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
     loadings * s^scale, so that their inner products are those of scores and loadings for any scale (Gabriel
-    1971). Singular values, s * sqrt(n - 1), in place of s would change both by a common factor only; with s,
+    1971). Singular values, s * sqrt(n - 1), instead of s only change both by a common factor; with s,
     ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by one common factor
     to reach as far as most of the points; a note below the plot says how both are scaled.
 
@@ -121,11 +122,11 @@ def biplot(
     levels : DataFrame, l x k, optional
         Means of the scores for levels of further factors.
     note : bool
-        Whether a note below the plot says how points and arrows are scaled. Without it names without room
-        are in `biplot_data()` only.
+        Whether a note below the plot says how points and arrows are scaled. Without a note, names that do not
+        fit are only in `biplot_data()`.
     ax : Axes, optional
-        By default those of a new figure. Several axes of one figure have room for their notes with
-        ``plt.subplots(1, 2, layout="constrained")``; single axes get that layout by themselves.
+        By default a new figure is created. To make room for the notes of several axes in one figure, use
+        ``plt.subplots(1, 2, layout="constrained")``; a single axes gets that layout automatically.
 
     Returns
     -------
@@ -375,8 +376,8 @@ def draw_biplot(
 ) -> None:
     """Draw the biplot on the user's axes, or on those of a new figure (`own`), and set the size of that.
 
-    Names and lists have their places on axes of a given size. Further axes change the size of those before
-    them, so that the names and lists of the other biplots of the figure are placed again. `share` is what the
+    Labels and lists are positioned for the current axes size. Further axes change the size of the earlier
+    ones, so the labels and lists of the other biplots of the figure are placed again. `share` is what the
     percentages of the axis labels are.
     """
     ax.set_xlabel(axis_labels[0], parse_math=False)
@@ -476,6 +477,12 @@ class Arranged:
         content = replace(content, at_ticks=sides_with_room(content, room_for(ax, content, self.own)))
         while True:
             layout, lists, unplaced = lay_out(ax, content, self.own, self.write_legend)
+            if content.at_tick.any() and layout.labels != content.labels(LONGEST_NAME):
+                # names at ticks are not shortened: lists have more room
+                content = replace(content, at_ticks=frozenset())
+                self.texts = list(lists)
+                self._clear()
+                continue
             scene = scene_of(ax, tips, self.dots, around=lists)
             labelled = self.data.arrows.assign(label=layout.labels)
             letters = self.data.points["label"].str.strip().str.isdigit().any()

@@ -69,8 +69,8 @@ def plot_loadings(
     shape : (int, int), optional
         Height and width of an image, pixels row by row; needed for ``kind="image"``.
     ax : Axes, optional
-        By default those of a new figure, as high as the variables need. A heat map uses some of the space for
-        the colour bar; the panels of lines and images, its ``child_axes``, are drawn inside it.
+        By default a new figure is created, as high as the variables need. A heat map uses some of the space
+        for the colour bar; the panels of lines and images, its ``child_axes``, are drawn inside it.
 
     Returns
     -------
@@ -314,7 +314,7 @@ def draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:
 def _value_ticks(ax: Axes, largest: float, k: int) -> None:
     """Add ticks at a round loading on both sides of every zero line; without room, state the ends of a band.
 
-    If the numbers of neighbouring bands would touch, only the positive side gets a number.
+    If the numbers of neighbouring bands would touch, only the positive side has a tick.
     """
     power = 10.0 ** np.floor(np.log10(largest))
     value = float(max(step for step in (1, 2, 5) if step * power <= largest * (1 + 1e-12)) * power)
@@ -326,11 +326,12 @@ def _value_ticks(ax: Axes, largest: float, k: int) -> None:
         ax.set_xlabel("\n".join([what, f"(each column: −{end} to {end})", *rest]))
         return
     offset = FILL * value / largest
-    places = (np.arange(k)[:, None] + offset * np.array([-1, 0, 1])).ravel()
-    ax.xaxis.remove_overlapping_locs = False
     # a digit is 4.6 points wide, and 7 points stay free between two numbers
     touching = band * (1 - 2 * offset) < 4.6 * (len(text) + 0.5) + 7.0
-    ax.set_xticks(places, ["" if touching else f"−{text}", "0", text] * k, minor=True)
+    labels = {0: "0", 1: text} if touching else {-1: f"−{text}", 0: "0", 1: text}
+    places = (np.arange(k)[:, None] + offset * np.array(list(labels))).ravel()
+    ax.xaxis.remove_overlapping_locs = False
+    ax.set_xticks(places, list(labels.values()) * k, minor=True)
     ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
 
 

@@ -93,14 +93,15 @@ def plot_path(
     measures : str or sequence of str
         "adjusted", "pev", "least_squares", "relative_adjusted", "rre", "score_correlation".
     x : {"nonzeros", "card"}
-        The horizontal axis: nonzero loadings of all components, or of each.
+        Whether the axis counts nonzeros in total or per component.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------
     Axes
-        A dashed line marks what dense PCA explains with as many components; the vertical axis starts at zero.
+        A dashed line marks what dense PCA explains with the same number of components; the vertical axis
+        starts at zero.
 
     Raises
     ------
@@ -154,7 +155,7 @@ def plot_coordinates_path(table: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     table : DataFrame
         One row for each penalty, with the fractions "cpzc", "cpev", "fit" and "pca".
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------
@@ -193,7 +194,7 @@ def plot_reconstruction(errors: pd.DataFrame, *, sparse: bool = True, ax: Axes |
     sparse : bool
         Whether the components are sparse; for PCA no second line is drawn.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------
@@ -237,7 +238,7 @@ def plot_choice(
     dense : float, optional
         The value of dense PCA, drawn as a dashed line.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------
@@ -262,6 +263,8 @@ def plot_choice(
     if (curve["upper"] > curve["lower"]).any():
         band: dict[str, Any] = {"color": blue, "alpha": 0.18, "linewidth": 0, "label": "1 standard error"}
         ax.fill_between(curve.index, curve["lower"], curve["upper"], **band)
+        for edge in ("lower", "upper"):  # Matplotlib places legends away from lines, but not from bands
+            ax.plot(curve.index, curve[edge], color=blue, alpha=0.18, linewidth=line(0.6))
     dots: dict[str, Any] = {"color": blue, "markersize": line(4), "zorder": 3}
     ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots)
     apart = data[data["unequal"]]
@@ -331,7 +334,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         One row for each fit, such as ``compare(...).frames["measures"]``. If there is a column "nonzeros",
         the legend shows the number of each fit.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------
@@ -412,8 +415,8 @@ def screeplot(
     kind : {"variance", "share", "cumulative"}
         Variances; their shares of the total; or cumulative shares.
     sparse : bool
-        Whether the components are sparse. For a fit by PCA no second line for PCA is drawn, only the rest of
-        the spectrum.
+        Whether the components are sparse. For a fit by PCA only the rest of the spectrum is added, not a
+        second line.
     parallel : array-like, optional
         Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
         line: dense components above it exceed those of data without structure. The method of a fit also takes
@@ -421,7 +424,7 @@ def screeplot(
     max_components : int, optional
         The largest number of components of the spectrum to draw; never fewer than were fitted.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------
@@ -580,7 +583,7 @@ def plot_components(
     alpha : float
         The share of noise eigenvalues that exceed the threshold, for the legend.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------

@@ -440,10 +440,12 @@ def _count(boxes: Array, dots: Array) -> NDArray[np.intp]:
 SIDES = {"right": ("→", 0), "left": ("←", 0), "top": ("↑", 1), "bottom": ("↓", 1)}
 #: Length of the longer side of the data in a new figure, in points.
 SIDE = 370.0
+#: The largest length of names, in characters.
+LONGEST_NAME = 40
 #: Layouts in the order in which they are tried: largest length of names, font size, whether lists show
 #: weights, the largest angle in degrees between their axes and the direction of the lists from the origin.
 TRIED = (
-    (40, "small", True, 50),
+    (LONGEST_NAME, "small", True, 50),
     (28, "small", True, 50),
     (20, "small", True, 50),
     (20, "x-small", True, 50),

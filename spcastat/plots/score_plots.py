@@ -81,7 +81,7 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     Raises
     ------
     ShapeError
-        If the number of values is not that of the rows, or a Series lacks the labels of some rows.
+        If the numbers of values and of rows differ, or a Series lacks the labels of some rows.
     OptionError
         If there are more than 20 groups.
     """
@@ -129,7 +129,7 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
     Raises
     ------
     ShapeError, OptionError
-        If the number of values is not that of the rows, or values are not numbers.
+        If the numbers of values and of rows differ, or values are not numbers.
     """
     if isinstance(color, pd.Series):
         color = aligned(color, index, "color", "rows", part=True, error=ShapeError)
@@ -360,8 +360,8 @@ def plot_scores(
     shares : Series, optional
         The fraction of variance of each component, for the axis labels.
     ax : Axes, optional
-        The panels are drawn inside it, by default inside those of a new figure. They are its ``child_axes``,
-        row by row; the title of a pair is its correlation.
+        The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by row;
+        the title of a pair is its correlation.
 
     Returns
     -------
@@ -527,7 +527,7 @@ def plot_diagnostics(
     labels : int
         How many of the rows beyond a limit are labelled, those that exceed it most first.
     ax : Axes, optional
-        By default those of a new figure.
+        By default a new figure is created.
 
     Returns
     -------
@@ -671,7 +671,7 @@ def plot_coordinates(
 ) -> Axes:
     """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
 
-    Nonzero coordinates are stems, zeros small dots on the line.
+    Nonzero coordinates are drawn as stems, zeros as small dots on the line.
 
     Parameters
     ----------
@@ -683,7 +683,7 @@ def plot_coordinates(
     palette : mapping, sequence of colours, or str, optional
         As for the biplot.
     ax : Axes, optional
-        The panels, its ``child_axes``, are drawn in its place; by default in that of a new figure.
+        The panels, its ``child_axes``, are drawn in its place; by default a new figure is created.
 
     Returns
     -------

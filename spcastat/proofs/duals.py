@@ -41,8 +41,8 @@ support, which is spanned by the columns of D_j. The bound is tr Z + sum_j lambd
     A <= tr Z + sum_j theta_j  with  theta_j >= lambda_max(N_T - Z) for all supports T of c_j variables.
 
 The condition concerns a sparse eigenvalue: lambda_max(N_T - Z) <= theta if all eigenvalues of G_TT are at
-most one, where G = F'(theta I + Z)^{-1} F. If the largest is g > 1, then g Z and g theta satisfy it, so every
-Z gives a bound. Z = sum_i (lambda_i - lambda_{k+1})_+ u_i u_i' gives the bound of PCA.
+most one, where G = F'(theta I + Z)^{-1} F. If the largest, g, exceeds 1, then g Z and g theta satisfy it, so
+every Z yields a bound. Z = sum_i (lambda_i - lambda_{k+1})_+ u_i u_i' gives the bound of PCA.
 
 The best Z is found by column generation: the relaxation to matrices X_T >= 0 with sum_T X_T <= I is solved
 for some supports, and the supports whose G_TT has the largest eigenvalues are added.

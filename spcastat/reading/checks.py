@@ -339,8 +339,7 @@ def require_finite(matrix: Any, columns: pd.Index) -> None:
     if len(rows):
         raise errors.InfiniteValuesError(
             f"{plural(len(rows), 'infinite value')} in {plural(len(np.unique(rows)), 'row')}, in "
-            f"{listed(columns[np.unique(where)])}. Only finite numbers are allowed: replace them, or mark "
-            "them as missing with df.replace([np.inf, -np.inf], np.nan)."
+            f"{listed(columns[np.unique(where)])}: replace them, or df.replace([np.inf, -np.inf], np.nan)."
         )
 
 
@@ -376,11 +375,14 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
 
 def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
     """Raise MissingValuesError that reports the numbers of missing values and of rows with them."""
-    way = "na='drop' to leave these rows out, or na='em' to estimate from what was measured."
+    way = (
+        "na='drop' to leave these rows out, na='em' to estimate from what was measured, or na='pairwise' to "
+        "use what was measured of each pair of variables (scores that need a missing value are then NaN)."
+    )
     if rows == n:
         way = (
-            "na='em' to estimate from what was measured, or df.dropna(axis=1, thresh=...) to leave out the "
-            "columns with most of them: no row has all values."
+            "na='em' or na='pairwise' to estimate from what was measured, or df.dropna(axis=1, thresh=...) "
+            "to leave out the columns with most of them: no row has all values."
         )
     raise errors.MissingValuesError(
         f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}. Use {way}"

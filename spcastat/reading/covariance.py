@@ -261,8 +261,7 @@ def _require_finite(raw: np.ndarray, columns: pd.Index) -> None:
         i, j = np.argwhere(~np.isfinite(raw))[0]
         raise CovarianceError(
             f"The matrix has missing or infinite entries, the first ({raw[i, j]}) in row "
-            f"{shown(columns[i])}, column {shown(columns[j])}. All must be finite: leave out variables "
-            "without variance or data."
+            f"{shown(columns[i])}, column {shown(columns[j])}: leave out variables without variance or data."
         )
 
 

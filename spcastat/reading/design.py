@@ -274,9 +274,8 @@ def take_labels(
         )
     if values not in labels:
         raise RowGroupsError(
-            f"{option}={shown(values)} was given; the data have no such column; they have "
-            f"{listed(labels)}.{nearest(values, labels)} Give the name of a column, or one label for "
-            "each row."
+            f"{option}={shown(values)} was given, the name of no column, nor one label for each row; the "
+            f"columns are {listed(labels)}.{nearest(values, labels)}"
         )
     place = labels.index(values)
     column = table.values.iloc[:, place]
@@ -437,6 +436,10 @@ class Spec:
         The columns that `model_spec` reads -> their levels if they hold text or categories, None otherwise.
     partial : Partial or None
         The covariates that the columns are adjusted for.
+    whole : pandas.Index or None
+        If `columns` are some of the columns of a fit: all of them. Data without names have all of them.
+    positions : ndarray of int, or None
+        The positions of `columns` in `whole`.
     """
 
     kind: str
@@ -446,6 +449,8 @@ class Spec:
     context: Mapping[str, Any] | None = None
     inputs: Mapping[Hashable, tuple[Any, ...] | None] | None = None
     partial: Partial | None = None
+    whole: pd.Index | None = None
+    positions: np.ndarray | None = None
 
     @property
     def needed(self) -> list[Hashable]:

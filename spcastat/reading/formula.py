@@ -1,7 +1,7 @@
 """One-sided formulas: parsing, known names, and the columns of a data frame that they read.
 
 A formula given in Python is code: ``"~ f(a)"`` calls ``f``. Do not evaluate formulas from people whose
-programs you would not run, unless the context is :class:`spcastat.reading.formula_safety.Closed`. Names are
+programs you would not run, unless the context is :class:`spcastat.reading.terms.Closed`. Names are
 looked up in the data, then in the given context, then among formulaic's transforms.
 """
 
@@ -19,9 +19,8 @@ import pandas as pd
 from spcastat.config import listed, nearest, plural, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
 from spcastat.reading import checks
-from spcastat.reading.formula_safety import Closed, require_safe
 from spcastat.reading.frames import frame_numbers
-from spcastat.reading.terms import Model, Piece, expand, formula_name, pieces_of
+from spcastat.reading.terms import Closed, Model, Piece, expand, formula_name, pieces_of, require_safe
 
 
 @dataclass(frozen=True, eq=False)

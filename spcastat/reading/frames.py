@@ -670,7 +670,7 @@ def frame_of(data: Any) -> pd.DataFrame | np.ndarray:
     return pd.DataFrame(values, index=index, columns=labels, copy=False)
 
 
-def in_library_of(data: Any, frame: pd.DataFrame, rows: str = ROW) -> Any:
+def in_library_of(data: Any, frame: pd.DataFrame) -> Any:
     """Return a table of numbers in the library of `data`.
 
     Parameters
@@ -680,8 +680,7 @@ def in_library_of(data: Any, frame: pd.DataFrame, rows: str = ROW) -> Any:
         itself is returned.
     frame : DataFrame
         The result. If its row labels are not 0, 1, ..., they become the first columns, with the names of the
-        index or `rows`. Missing values become null.
-    rows : str
+        index or "row". Missing values become null.
 
     Returns
     -------
@@ -693,7 +692,7 @@ def in_library_of(data: Any, frame: pd.DataFrame, rows: str = ROW) -> Any:
     import narwhals as nw
 
     if not frame.index.equals(pd.RangeIndex(len(frame))):
-        frame = frame.rename_axis([name or rows for name in frame.index.names]).reset_index()
+        frame = frame.rename_axis([name or ROW for name in frame.index.names]).reset_index()
     columns = {str(name): _values(column) for name, column in frame.items()}
     return nw.from_dict(columns, backend=table.implementation).to_native()
 

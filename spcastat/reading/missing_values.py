@@ -485,8 +485,8 @@ def require_measured(
     if empty.any():
         raise MissingValuesError(
             f"{plural(int(empty.sum()), 'column')} without any value: "
-            f"{listed(columns[np.flatnonzero(empty)])}; what was never measured cannot be estimated. "
-            "Leave such columns out, e.g. df.dropna(axis=1, how='all')."
+            f"{listed(columns[np.flatnonzero(empty)])}. Leave such columns out, e.g. df.dropna(axis=1, "
+            "how='all')."
         )
     blank = missing.all(axis=1)
     if blank.any():
@@ -500,8 +500,7 @@ def require_measured(
     if still.any():
         raise ConstantColumnError(
             f"The values measured in {plural(int(still.sum()), 'column')} do not vary: "
-            f"{listed(columns[np.flatnonzero(still)])}; they tell nothing of those that are missing, nor "
-            "of other columns. Drop these columns."
+            f"{listed(columns[np.flatnonzero(still)])}. Drop these columns."
         )
 
 
@@ -511,14 +510,12 @@ def require_rank(k_em: int, n: int, p: int) -> None:
     if most < 1:
         raise OptionError(
             f"na='em' was given for {plural(n, 'row')} (of positive weight) and {plural(p, 'column')}; it "
-            "learns what is missing from other columns and rows, and needs two columns and three rows at "
-            "least. Use na='drop'."
+            "needs two columns and three rows at least. Use na='drop'."
         )
     if not 1 <= k_em <= most:
         raise OptionError(
-            f"k_em={k_em} was given for {plural(n, 'row')} (of positive weight) and "
-            f"{plural(p, 'column')}; the rank of the model behind na='em' must be at least 1 and at most "
-            f"{most}, less than the number of columns and of rows less one."
+            f"k_em={k_em} was given for {plural(n, 'row')} (of positive weight) and {plural(p, 'column')}; "
+            f"the rank of the model of na='em' must be at least 1 and at most {most}."
         )
 
 
@@ -724,9 +721,9 @@ def pairwise_moments(
     """Return available-case moments of rows with missing values.
 
     Means and variances are those of all measured values of a column (divisor: the sum of the weights minus
-    one). The correlation of two columns uses the rows that have both values, and the means and variances of
-    these rows, as ``DataFrame.corr`` does. Since pairs use different rows, the matrix of correlations may not
-    be positive semidefinite; the nearest correlation matrix then replaces it.
+    one). The correlation of two columns uses the rows in which both variables are observed, and the means and
+    variances of these rows, as ``DataFrame.corr`` does. Since pairs use different rows, the matrix of
+    correlations may not be positive semidefinite; the nearest correlation matrix then replaces it.
 
     Parameters
     ----------

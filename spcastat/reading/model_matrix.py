@@ -3,7 +3,7 @@
 A test shows whether terms transform each row by itself, as chunks of rows require.
 
 formulaic evaluates expressions as Python code, with the states of their transforms. With a
-:class:`spcastat.reading.formula_safety.Closed` context, only expressions whose syntax tree is in the safe
+:class:`spcastat.reading.terms.Closed` context, only expressions whose syntax tree is in the safe
 language of that module get there.
 
 The transforms are formulaic's. With weights, a row of weight 2 counts as two rows in the means and standard
@@ -25,18 +25,19 @@ import pandas as pd
 
 from spcastat.config import listed, plural, shown
 from spcastat.errors import FormulaError, MissingValuesError, SpcaError
-from spcastat.reading import formula_safety
 from spcastat.reading.design import Spec
 from spcastat.reading.formula import Inputs, Parsed
-from spcastat.reading.formula_safety import problem_of
 from spcastat.reading.frames import require_unique
 from spcastat.reading.terms import (
     LARGEST_ROOT,
     MOST_TERMS,
+    REASONS,
+    Closed,
     Expression,
     Model,
     Part,
     cut,
+    problem_of,
     read_expression,
     shortened,
 )
@@ -104,9 +105,8 @@ def value_of(expression: Expression, given: Given) -> Any:
         weighted = name in WEIGHTED and name not in given.context
         if given.weights is not None and state and key not in known and not weighted:
             raise FormulaError(
-                f"{shortened(text, 120)} learns from the rows, and weights were given, which it does not "
-                "use. Use center(), scale() or standardize(), make that column in the data frame first, or "
-                "leave out the weights."
+                f"{shortened(text, 120)} learns from the rows without their weights: use center(), scale() "
+                "or standardize(), make that column in the data frame first, or leave out the weights."
             )
         given.states[text] = state
     return value
@@ -148,17 +148,15 @@ def _calls(tree: ast.expr) -> list[ast.Call]:
 
 def _require_allowed(expression: Expression, given: Given) -> None:
     """Raise FormulaError for an expression that a closed context does not allow, or for a misleading name."""
-    if isinstance(given.context, formula_safety.Closed):
+    if isinstance(given.context, Closed):
         values = {name for name, value in given.context.items() if not callable(value)}
         names = {*given.data.columns, *values}
-        problem = formula_safety.problem_of(expression, names, strings=True, context=given.context)
+        problem = problem_of(expression, names, strings=True, context=given.context)
         if problem is not None:
             raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
     for name in expression.calls:
-        if name in formula_safety.REASONS and name not in given.context:
-            raise FormulaError(
-                f"{shortened(expression.text, 120)} calls {name!r}{formula_safety.REASONS[name]}."
-            )
+        if name in REASONS and name not in given.context:
+            raise FormulaError(f"{shortened(expression.text, 120)} calls {name!r}{REASONS[name]}.")
 
 
 def _used_names(expression: Expression, given: Given) -> dict[str, Any]:
@@ -338,7 +336,8 @@ def learnt(
         Labels of the rows for messages.
     weights : ndarray of shape (n,), optional
     missing : mapping, optional
-        The result of ``inputs.missing()``; each term then has values in the rows that have all its columns.
+        The result of ``inputs.missing()``; each term is then defined in the rows where all its columns are
+        observed.
 
     Returns
     -------
@@ -553,7 +552,7 @@ def require_rowwise(
 
     The values of such a term, e.g. ranks, depend on the other rows, so that scores of new rows would not be
     comparable with those of the fit. Transforms that store what they have learned pass the test. Terms within
-    the safe language of :mod:`~spcastat.reading.formula_safety` transform each row alone and are not tested.
+    the safe language of :mod:`~spcastat.reading.terms` transform each row alone and are not tested.
 
     Parameters
     ----------
@@ -665,7 +664,7 @@ def evaluate_with_gaps(
     n = len(inputs.frame)
 
     def rows_of(parts: tuple[Part, ...]) -> tuple[np.ndarray, pd.DataFrame]:
-        read = [name for name in inputs.used if any(name in _names(part) for part in parts)]
+        read = [name for name in inputs.used if any(name in names_read(part) for part in parts)]
         keep = ~np.any([np.zeros(n, dtype=bool), *(missing[name] for name in read)], axis=0)
         if not keep.any() and (known is None or not model.widths):  # earlier files have no widths
             raise MissingValuesError(
@@ -701,8 +700,30 @@ def evaluate_with_gaps(
     return np.asfortranarray(np.hstack(blocks)), names, learnt
 
 
-def _names(part: Part) -> frozenset[str]:
+def names_read(part: Part) -> frozenset[str]:
     """Return the names that a part of a term reads; a number reads none."""
     if part.method == "literal":
         return frozenset()
     return frozenset([part.text]) if part.method == "lookup" else read_expression(part.text).values
+
+
+def dependent_columns(model: Model | None) -> np.ndarray | None:
+    """Return numbers, from 0, of sets of columns that depend on each other by their construction: (p,).
+
+    Such are the indicators of a factor, the columns of a polynomial or spline, and all columns of terms that
+    read a common variable, as `a` and `a:b`. None if each column is alone, or if there is no formula.
+    """
+    if model is None or not model.widths:
+        return None
+    sets: list[tuple[set[str], list[int]]] = []
+    for place, term in enumerate(model.terms):
+        names, places = set().union(*map(names_read, term)), [place]
+        for one in [one for one in sets if one[0] & names]:
+            names, places = names | one[0], one[1] + places
+            sets.remove(one)
+        sets.append((names, places))
+    number = np.empty(len(model.terms), dtype=np.intp)
+    for i, (_, places) in enumerate(sets):
+        number[places] = i
+    columns = np.repeat(number, model.widths)
+    return columns if len(sets) < len(columns) else None

@@ -36,8 +36,8 @@ from spcastat.reading.design import (
     label_numbers,
     take_labels,
 )
-from spcastat.reading.frames import Table, frame_numbers, numbers, open_table
-from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
+from spcastat.reading.frames import Table, numbers, open_table
+from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt, names_read
 from spcastat.reading.terms import formula_name
 
 # --- new rows, read as those of the fit -----------------------------------------------------------
@@ -110,7 +110,7 @@ def replay_table(
     """
     if spec.partial is not None:
         Y, Z, keep = replay_both(spec, table, na, error)
-        return spec.partial.regression.residuals(Y, Z), keep
+        return spec.partial.regression.residuals(Y, Z, spec.positions), keep
     if spec.kind == "formula" and spec.model_spec is not None:
         return _formula(spec, table, na, error)
     matrix, columns = _columns(spec, table)
@@ -141,20 +141,57 @@ def replay_both(
     return Y, Z, None if keep.all() else keep
 
 
+def spec_for(spec: Spec, wanted: np.ndarray) -> Spec:
+    """Return the spec that reads of new data only what some columns need.
+
+    These are the wanted columns, or of a formula with transforms the terms that have one. A term is evaluated
+    as a whole.
+
+    Parameters
+    ----------
+    spec : Spec
+    wanted : ndarray of int
+        Ascending positions of columns of `spec`.
+
+    Returns
+    -------
+    Spec
+        Its `positions` are those of its columns among the columns of `spec`; `spec` itself if it needs all.
+    """
+    model, inputs = spec.model_spec, spec.inputs
+    if model is not None:
+        if not model.widths:  # of a file of an earlier version
+            return spec
+        of_column = np.repeat(np.arange(len(model.widths)), model.widths)
+        kept = np.unique(of_column[wanted])
+        wanted = np.flatnonzero(np.isin(of_column, kept))
+        terms = tuple(model.terms[i] for i in kept)
+        read = {name for term in terms for part in term for name in names_read(part)}
+        inputs = {label: levels for label, levels in (inputs or {}).items() if formula_name(label) in read}
+        model = replace(model, terms=terms, widths=tuple(model.widths[i] for i in kept))
+    if len(wanted) == len(spec.columns):
+        return spec
+    columns = spec.columns[wanted]
+    return replace(
+        spec, columns=columns, model_spec=model, inputs=inputs, whole=spec.columns, positions=wanted
+    )
+
+
 def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
     """Select columns by name or by position; return them with their labels in the new data."""
-    p = len(spec.columns)
+    every = spec.columns if spec.whole is None else spec.whole
+    p = len(every)
     framed = isinstance(table.values, pd.DataFrame)
     if spec.kind == "formula" and not framed:
         _refuse_array(spec)
     if framed and spec.kind in ("frame", "formula"):
-        positions = _find(spec.columns, table.columns)
+        positions = _find(spec.columns, table.columns, spec)
         _require_rows(table)
-        if positions == list(range(len(table.columns))):
-            return numbers(table)[0], spec.columns
-        return frame_numbers(table.values, positions)[0], spec.columns
+        if positions != list(range(len(table.columns))):
+            table = _of_columns(table, positions)
+        return numbers(table)[0], spec.columns
     if len(table.columns) != p:
-        names = f" ({listed(spec.columns, 4)})" if spec.kind == "frame" else ""
+        names = f" ({listed(every, 4)})" if spec.kind == "frame" else ""
         raise NewDataError(
             f"The new data have {plural(len(table.columns), 'column')}; the fit has {p}{names}. Give the "
             "same columns in the same order."
@@ -165,17 +202,25 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
         warn(
             f"The new data are {kind} without names: its {plural(p, 'column is', 'columns are')} taken in "
             "the order of the fit, "
-            f"{listed(spec.columns, 4)}. Pass a DataFrame with these columns to be sure.",
+            f"{listed(every, 4)}. Pass a DataFrame with these columns to be sure.",
             DataWarning,
         )
-    elif framed and not table.columns.equals(spec.columns):
+    elif framed and not table.columns.equals(every):
         warn(
             f"The fit had no names: the {plural(p, 'column')} {listed(table.columns, 4)} "
             f"{'is' if p == 1 else 'are'} taken by position. Pass "
             "df.to_numpy() if that is what you mean.",
             DataWarning,
         )
+    if spec.positions is not None:
+        table = _of_columns(table, spec.positions)
     return numbers(table)[0], table.columns
+
+
+def _of_columns(table: Table, positions: Any) -> Table:
+    """Return the table of the columns at these positions."""
+    values = table.values.iloc if isinstance(table.values, pd.DataFrame) else table.values
+    return replace(table, values=values[:, positions], columns=table.columns[positions])
 
 
 def _formula(
@@ -225,7 +270,7 @@ def _formula_columns(spec: Spec, table: Table) -> tuple[formulas.Inputs, dict[An
     if not isinstance(table.values, pd.DataFrame):
         _refuse_array(spec)
     frame = table.values
-    positions = _find(spec.inputs or {}, table.columns)
+    positions = _find(spec.inputs or {}, table.columns, spec)
     _require_rows(table)
     known = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
     used = dict(zip(known, positions, strict=True))
@@ -251,7 +296,7 @@ def _with_known_levels(data: pd.DataFrame, known: Mapping[Any, tuple[Any, ...] |
     return data
 
 
-def _find(wanted: Iterable[Any], columns: pd.Index) -> list[int]:
+def _find(wanted: Iterable[Any], columns: pd.Index, spec: Spec) -> list[int]:
     """Return the positions of the wanted labels in `columns`."""
     wanted = list(wanted)
     asked = set(wanted)
@@ -265,8 +310,9 @@ def _find(wanted: Iterable[Any], columns: pd.Index) -> list[int]:
     missing = [label for label in wanted if label not in place]
     if missing:
         hint = nearest(missing[0], columns)
+        what = "columns of the fit" if spec.whole is None else "columns that the components use"
         raise NewDataError(
-            f"The new data lack {len(missing)} of the {len(wanted)} columns of the fit: {listed(missing)}. "
+            f"The new data lack {len(missing)} of the {len(wanted)} {what}: {listed(missing)}. "
             f"They have {listed(columns)}.{hint}"
         )
     return [place[label] for label in wanted]

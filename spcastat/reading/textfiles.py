@@ -103,7 +103,7 @@ def holds_at_most(path: str | os.PathLike[str], most: int) -> bool:
 
 #: Separators with a name.
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-#: Fields that stand for missing values.
+#: Strings read as missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None")
 
 
@@ -120,7 +120,7 @@ class TextOptions:
     header : bool or None
         Whether the first line has the names of the columns. None also refuses names that are all numbers.
     na_values : sequence of str
-        Fields that stand for missing values, in addition to MISSING.
+        Strings read as missing, in addition to MISSING.
     skip_rows : int
         Number of lines before the table.
     """

@@ -1,4 +1,4 @@
-"""The call that made a fit, how to repeat it, and pickling.
+"""The call that made a fit, how to repeat it, pickling, and advice on arguments that have other names here.
 
 A pickle includes data in memory, so that `refit` and `residuals` work after loading; `save` does not include
 them. Rows in chunks are not pickled: the loaded fit behaves like one from a file without scores. Dask
@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from types import ModuleType
 from typing import Any
@@ -18,8 +18,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, plural, shown
-from spcastat.errors import CardinalityError, DataError, FormulaError, NoRowsError, OptionError, WeightsError
+from spcastat.config import listed, nearest, plural, shown
+from spcastat.errors import (
+    CardinalityError,
+    DataError,
+    FormulaError,
+    NoRowsError,
+    OptionError,
+    UnknownOptionError,
+    WeightsError,
+)
 from spcastat.fit.inputs import Fitted, Source, center_and_scale, open_covariance, require_unchanged
 from spcastat.fit.method_table import CONTROLS, SOLVERS
 from spcastat.fit.plan import choose_method
@@ -194,9 +202,10 @@ class Call:
     def changed(self, changes: Mapping[str, Any]) -> Call:
         """Return the call with some arguments changed, dropping arguments that conflict with the changes.
 
-        A new control of sparsity replaces the old one, and also the method if that does not have the control.
-        With a new method, the control of sparsity and the options in ITERATION are kept if the method has
-        them. Names in a new formula are looked up in the scope in which the call is repeated.
+        A new sparsity control (`card`, `variance` or `penalty`) replaces the old one; if the method does not
+        support it, the method is dropped, too. With a new method, the sparsity control and the options in
+        ITERATION are kept if the method supports them. Names in a new formula are looked up in the scope
+        where the call is repeated.
         """
         arguments = {**self.arguments, **changes}
         data = arguments.pop(data_name(self.function), self.data)
@@ -460,9 +469,8 @@ def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
         return None
     if source.gaps is not None and source.gaps.missing.any():
         raise FormulaError(
-            f"The terms of formula={shown(source.spec.formula)} are estimated from the rows, which is not "
-            "possible in draws of rows with missing values. Compute these columns in the data frame first, "
-            "and fit without the formula."
+            f"The terms of formula={shown(source.spec.formula)} cannot be estimated from draws of rows with "
+            "missing values: compute these columns in the data frame first, and fit without the formula."
         )
     if given is None:
         require_unchanged(fitted, source)
@@ -471,3 +479,141 @@ def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
         keep = np.asarray(replay_table(source.spec, table, "drop")[1])
         table = replace(table, values=table.values[keep], index=table.index[keep])
     return formula_inputs(source.spec, table, "raise")[0]
+
+
+# --- names of arguments ---------------------------------------------------------------------------
+
+
+_K = "the number of components is k="
+_SPARSITY = "how sparse the components are is card=, the nonzeros of each, or variance=, the share to keep"
+_SEED = "the seed is rng="
+_SCALE = "scale=True divides the columns by their standard deviations"
+#: Argument of PCA in other programs -> advice.
+ARGUMENTS = {
+    **dict.fromkeys(("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc", "rank"), _K),
+    **dict.fromkeys(
+        ("keepX", "keep", "sparsity", "para", "sumabsv", "nonzeros", "nnz", "cardinality", "l1", "lambda_"),
+        _SPARSITY,
+    ),
+    "alpha": f"{_SPARSITY}; methods with penalties have penalty=, and nspca orthonormality=",
+    **dict.fromkeys(("random_state", "seed"), _SEED),
+    **dict.fromkeys(("standardize", "standardise", "normalize", "scaled", "scale_unit"), _SCALE),
+    **dict.fromkeys(("nrestart", "n_starts", "nstart"), "the number of starts is n_init="),
+    **dict.fromkeys(("maxiter", "n_iterations"), "the number of iterations is max_iter="),
+    **dict.fromkeys(("impute", "missing", "na_action"), 'missing values are handled by na="em" or na="drop"'),
+    "verbose": "progress=True shows how far it is",
+    "rotate": 'rotated and thresholded components are method="rotate"',
+    "columns": "give the columns, df[columns], or a formula",
+    "drop": 'leave columns out of the data, df.drop(columns=["id"]), or by a formula, "~ . - id"',
+    "groups": "rows are coloured by group in plots, fit.biplot(groups=)",
+    "cv": "the number of folds is choose(folds=)",
+    "covariates": 'covariates stand behind a bar in the formula, formula="~ . | age"',
+    "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
+}
+_DRAWS = "the number of draws is n_draws="
+#: (function, argument) -> advice, if it differs from that in ARGUMENTS.
+RENAMED = {
+    **{
+        (function, name): _DRAWS
+        for function in ("choose", "choose_k")
+        for name in ("n_resample", "n_resamples", "n", "B", "nboot", "n_boot", "reps")
+    },
+    ("choose_k", "card"): "the number of variables in a component of the sparse test is sparse_card=",
+    ("choose_k", "k"): "it finds the number of components, and kmax= is the largest",
+    ("choose_k", "n_components"): "it finds the number of components, and kmax= is the largest",
+    ("choose_k", "level"): "the level of the tests is alpha=",
+    ("choose", "level"): "the level of the tests is alpha=",
+    ("choose", "cv"): "the number of folds is folds=",
+    ("choose", "grid"): "the cardinalities to choose from are cards=",
+    ("spco", "card"): "how many scores are zero is zeros=, a share, or penalty=",
+    ("spco", "sparsity"): "how many scores are zero is zeros=, a share, or penalty=",
+}
+
+
+def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = None) -> None:
+    """Raise UnknownOptionError for an argument that has a different name here.
+
+    Parameters
+    ----------
+    function : str
+        The function that was called.
+    options : mapping
+        The arguments that are not parameters of the function.
+    method : object
+        The requested method, whose options are allowed.
+    """
+    taken = SOLVERS[method].options if isinstance(method, str) and method in SOLVERS else ()
+    for name in options:
+        answer = RENAMED.get((function, name)) or ARGUMENTS.get(name)
+        if answer is not None and name not in taken:
+            raise UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
+
+
+#: (function, argument) -> why the function does not have the argument, and what to do.
+NO_PLACE = {
+    ("spca_cov", "center"): "a covariance matrix is centred already, and mean= gives transform() the means",
+    ("spca_cov", "weights"): "weights are of rows, so give the rows to spca(), or the weighted matrix",
+    ("spca_cov", "na"): "missing values are of rows, so give the rows to spca()",
+    **{
+        (name, "zeros"): "a share of zeros among the scores is for spcastat.spco(data, k, zeros=...)"
+        for name in ("spca", "spca_cov", "spca_path")
+    },
+}
+
+
+def hint(
+    function: str, own: Set[str], homes: Mapping[str, Set[str]], options: Iterable[str], name: str
+) -> str:
+    """Return advice about an argument that does not exist: where it belongs, or a similar name.
+
+    Parameters
+    ----------
+    function : str
+        The function that fits.
+    own : set of str
+        The arguments of this function, and of the function that was called and passes its options on.
+    homes : mapping
+        Description of what a function is for -> the names of its arguments.
+    options : iterable of str
+        The options of all methods.
+    name : str
+    """
+    if name in ARGUMENTS:
+        return f" Here {ARGUMENTS[name]}."
+    if place := _elsewhere(function, own, homes, name):
+        single = name.removesuffix("s")
+        near = f" Did you mean {single!r}?" if single != name and single in own else ""
+        return f"{near} {name}= {place}."
+    if near := nearest(name, sorted(own | set(options))):
+        return near
+    for arguments in homes.values():
+        if near := nearest(name, sorted(arguments)):
+            word = near.split("'")[1]
+            return f"{near} That {_elsewhere(function, own, homes, word)}."
+    return ""
+
+
+def arguments_of(function: Callable[..., Any], options: type | None = None) -> set[str]:
+    """Return the names of the arguments of a function and of its `options`, a TypedDict."""
+    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = inspect.signature(function).parameters.values()
+    further = {} if options is None else options.__annotations__
+    return {one.name for one in parameters if one.kind in named} | set(further)
+
+
+def refuse_controls(function: str, what: str, options: Mapping[str, Any], how: str = "") -> None:
+    """Raise UnknownOptionError if a function that makes many fits is given the sparsity of a single fit."""
+    for name in CONTROLS:
+        if options.get(name) is not None:
+            raise UnknownOptionError(
+                f"{name}= was given to {function}(), which {what}: give cards=, {how}or use spca() or "
+                f"spca_cov() {'for one fit ' * bool(how)}with {name}=."
+            )
+
+
+def _elsewhere(function: str, own: Set[str], homes: Mapping[str, Set[str]], name: str) -> str:
+    """Return a description of the function to which an argument belongs, or an empty string."""
+    if reason := NO_PLACE.get((function, name)):
+        return f"has no place in {function}(): {reason}"
+    owners = [what for what, arguments in homes.items() if name in arguments and name not in own]
+    return f"belongs to {owners[0]}" if owners else ""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
 
 from spcastat import plots
 from spcastat.assess.candidates import CRITERIA
@@ -20,9 +19,10 @@ from spcastat.config import plural, whole_number
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, rule_of
-from spcastat.labels import full_names, some_of
+from spcastat.labels import full_names
 from spcastat.results.fit import SpcaResult
 from spcastat.search.default import GRAM_LIMIT
+from spcastat.show.fit_tables import Arrangement
 from spcastat.show.grid import Document, Row, Table, alike, fixed, percent
 from spcastat.show.renderings import Summary
 from spcastat.show.report import Chapter, chapter_of, write_report
@@ -83,7 +83,7 @@ class LargeRows:
 
 
 class ComponentChoice(Summary):
-    """The number of components that stand out from noise, by three tests; the result of `choose_k`.
+    """The number of components that exceed noise, by three tests; the result of `choose_k`.
 
     It prints as the table of the tests and the reasons, and shows as HTML in a notebook.
     """
@@ -109,8 +109,22 @@ class ComponentChoice(Summary):
     def _document(self) -> Document:
         title = f"Number of components: {self.k}   ({self._by_test}; {self.n_draws} sign flips)"
         notes = (self._levels(), *self._reasons(), self._key())
-        facts = (("Draws", self._drawn),) if self._drawn else ()
-        return Document(title, facts, (self._lines(len(self._table)),), notes)
+        facts = [("Draws", self._drawn)] if self._drawn else []
+        facts += self._about_rows()
+        return Document(title, tuple(facts), (self._lines(len(self._table)),), notes)
+
+    def _about_rows(self) -> list[tuple[str, str]]:
+        """The lines of the header on rows that may not be independent, and on rows shrunk for the tests."""
+        lines = [("Rows", remark) for remark in self._remarks]
+        if self._large is not None:
+            rows = plural(self._large.pulled, "row")
+            were = "was" if self._large.pulled == 1 else "were"
+            shrunk = (
+                f"For the tests of k, {rows} of more than 1.5 times the median size {were} shrunk to it; "
+                "observed eigenvalues and cum. % are those of the shrunk rows, not of the fit."
+            )
+            lines.append(("Rows", shrunk))
+        return lines
 
     def _levels(self) -> str:
         """The level of each test."""
@@ -134,7 +148,7 @@ class ComponentChoice(Summary):
 
     @property
     def deflated(self) -> int:
-        """The number whose eigenvalues stand out after projecting out earlier components."""
+        """The number whose eigenvalues exceed noise after projecting out the earlier components."""
         return self._found.deflated
 
     @property
@@ -209,11 +223,11 @@ class ComponentChoice(Summary):
         draws = self._found.draws
         level = percent(draws.level, 1 - (draws.level >= 0.01))
         return (
-            "The number of components was chosen by comparison with noise, made by flipping the signs of the "
-            f"centred values at random (Hong, Sheng and Dobriban, 2020; {self.n_draws} draws): parallel "
-            f"analysis at the level {percent(self.alpha, 0)} %, and tests without the components before, of "
-            f"dense and of sparse components, at the level {level} %. "
-            + " ".join([next(self._reasons()), *self._cautions()])
+            "The number of components was chosen by comparison with noise, simulated by flipping the signs "
+            f"of the centred values at random (Hong, Sheng and Dobriban, 2020; {self.n_draws} draws): by "
+            f"parallel analysis at the level {percent(self.alpha, 0)} %, and by tests of dense and of sparse "
+            f"components after removing the earlier ones, at the level {level} %. "
+            + " ".join([next(self._reasons()), *self._of_large_rows(), *self._untested()])
         )
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
@@ -222,7 +236,7 @@ class ComponentChoice(Summary):
         Parameters
         ----------
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------
@@ -276,38 +290,46 @@ class ComponentChoice(Summary):
         level = percent(found.draws.level, 1 - (found.draws.level >= 0.01))
         yield (
             f"Parallel analysis keeps {P}"
-            + (f", of which {D} stand out when those before them are projected out" if D < P else "")
-            + f"; the sequential sparse test keeps {Q}. The choice is {k}, "
-            + ("by both" if min(P, D) == Q else "without minor ones" if found.minor else "the larger number")
+            + (f", the deflated test {D} of them" if D < P else "")
+            + f"; the sequential sparse test keeps {Q}. The choice is {k}: "
+            + (
+                "the tests agree"
+                if min(P, D) == Q
+                else "minor components are left out"
+                if found.minor
+                else "the larger number"
+            )
             + "."
         )
         if found.minor:
             first, last = k + 1, k + found.minor
-            names = f"PC{first} is" if first == last else f"PC{first} to PC{last} are"
+            names = f"PC{first} exceeds" if first == last else f"PC{first} to PC{last} exceed"
             yield (
-                f"{names} detectable, minor: not noise, but without a mean correlation of "
-                f"{fixed(LEAST_CORRELATION, 1)} among variables that would make a component."
+                f"{names} noise but {'is' if first == last else 'are'} minor and not chosen: after rotation, "
+                f"only {found.major} of {min(P, D)} components explain a mean correlation of "
+                f"{fixed(LEAST_CORRELATION, 1)} or more among their variables."
             )
         if m not in (P, Q) and m > P:
             line = table.iloc[P]
             value, bound = alike([line["observed"], line["noise"]])
-            share = percent(self.alpha, 0)
-            yield f"The eigenvalue of PC{P + 1} is {value}, and {share} % of noise exceed {bound}."
+            share = percent(1 - self.alpha, 0)
+            yield f"The eigenvalue of PC{P + 1} is {value}; the {share} % quantile of noise is {bound}."
         if D < P:
             yield (
-                f"PC{D + 1} has p = {fixed(table['deflated_p'].iloc[D], 3)} without those before it (level "
-                f"{level} %): to parallel analysis rows of very unequal size look like components."
+                f"The deflated test of PC{D + 1} has p = {fixed(table['deflated_p'].iloc[D], 3)} (level "
+                f"{level} %). Rows of very unequal size are a possible reason: parallel analysis can count "
+                "them as components."
             )
         yield from self._cautions()
         if min(P, D) < Q:
             yield (
-                "The sparse test sees weak components of few variables that strong ones hide from parallel "
-                "analysis; parts of a block of many weak variables can look like them, too, of which it "
-                f"takes {self.sparse_card} variables at first (card=)."
+                "The sparse test finds weak components of few variables that strong ones mask in parallel "
+                f"analysis. It starts from {plural(self.sparse_card, 'variable')} (sparse_card=), so it can "
+                "also take part of a block of many weak variables for a component."
             )
         elif min(P, D, found.major) > Q:
             yield (
-                f"Further components of {plural(self.sparse_card, 'variable')} do not stand out: they are "
+                f"Further components of {plural(self.sparse_card, 'variable')} do not exceed noise: they are "
                 "weak, or spread over many variables."
             )
 
@@ -324,26 +346,39 @@ class ComponentChoice(Summary):
     def _cautions(self) -> Iterator[str]:
         """Yield warnings: rows that change the number, the last component stands out, untested variables."""
         found, m = self._found, len(self._table)
-        yield from self._remarks
-        large = self._large
-        if large is not None and large.labels:
-            one = len(large.labels) == 1
-            rows = f"Row {large.labels[0]} alone holds" if one else f"Rows {some_of(large.labels, 3)} hold"
+        for sentence in self._of_large_rows():
             yield (
-                f"{rows} {percent(large.share, 0)} % of the total variance; "
-                f"as {'it is' if one else 'they are'}, k = {large.k}; pulled in to 1.5 times the median "
-                f"size, k = {found.k}. A fit with "
-                'method="spcagrid" or method="rspca-l0" is less influenced by such rows.'
+                f'{sentence} A fit with method="spcagrid" or method="rspca-l0" is less influenced by such '
+                "rows."
             )
         if m in (found.parallel, found.sequential):
-            where = "give a larger kmax to see the end" if m < self._most else "no more can be tested"
-            lead = "The one component" if m == 1 else f"The last of the {m} components"
-            yield f"{lead} that {'was' if m == 1 else 'were'} tested still stands out; {where}."
+            where = "a larger kmax tests more" if m < self._most else "no more can be tested"
+            lead = "The one tested component" if m == 1 else f"The last of the {m} tested components"
+            yield f"{lead} still exceeds noise; {where}."
+        yield from self._untested()
+
+    def _of_large_rows(self) -> Iterator[str]:
+        """Yield a sentence on rows that change the number."""
+        large = self._large
+        if large is not None and large.labels:
+            rest = len(large.labels) - 3
+            others = f" and {rest:,} other{'s' * (rest > 1)}" if rest > 0 else ""
+            one = len(large.labels) == 1
+            rows = f"Row {large.labels[0]}" if one else f"Rows {', '.join(large.labels[:3])}{others}"
+            yield (
+                f"{rows} {'has' if one else 'have'} {percent(large.share, 0)} % of the total variance. "
+                f"Unchanged, {'it gives' if one else 'they give'} k = {large.k}; shrunk to 1.5 times the "
+                f"median size, k = {self._found.k}."
+            )
+
+    def _untested(self) -> Iterator[str]:
+        """Yield a sentence on variables that were not tested."""
         if self._tested is not None:
             yield (
-                f"Tested were {self._p:,} of {self._tested.variables:,} variables in {self._tested.rows:,} "
-                "rows, about half; the other rows selected the variables, by a sparse fit. Weak components "
-                "are harder to find in half of the rows, and components of many more variables may be missed."
+                f"{self._p:,} of {self._tested.variables:,} variables were tested in {self._tested.rows:,} "
+                "rows, about half; a sparse fit of the other rows selected these variables. Half of the "
+                "rows have less power for weak components, and components of many more variables may be "
+                "missed."
             )
 
     def _lines(self, most: int) -> Table:
@@ -364,16 +399,14 @@ class ComponentChoice(Summary):
     def _key(self) -> str:
         """Explanation of the headings of the table."""
         key = (
-            "observed: eigenvalue. p: of the eigenvalue of that rank. deflated p: of the first one without "
-            f"the components before. sparse p: of a component of {plural(self.sparse_card, 'variable')} "
-            "without the sparse ones before, blank where r, the mean correlation that it explains, is "
-            f"below {fixed(LEAST_CORRELATION, 1)} (or {fixed(LEAST_OF_WHOLE, 2)}, extended to all variables "
-            "that are correlated with it). cum. %: variance up to "
-            f"here{'' if self._tested is None else ', of that of the tested variables'}. Below the line: not "
-            "chosen."
+            "observed: eigenvalue. p: for the eigenvalue of that rank. deflated p: for the first eigenvalue "
+            "after removing the earlier components. sparse p: for a component of "
+            f"{plural(self.sparse_card, 'variable')} after removing the earlier sparse ones, blank if r, the "
+            f"mean correlation that it explains, is below {fixed(LEAST_CORRELATION, 1)} (or "
+            f"{fixed(LEAST_OF_WHOLE, 2)} when extended to all variables correlated with it). cum. %: "
+            f"cumulative variance{'' if self._tested is None else ' of the tested variables'}. Components "
+            "below the line are not chosen."
         )
-        if self._large is not None:
-            key += f" Rows pulled in to 1.5 times the median size: {self._large.pulled}."
         if self._tested is None:
             key += f" Kaiser's rule {self.kaiser}, broken stick {self.broken_stick}."
         return key
@@ -519,6 +552,7 @@ class Chosen:
         if components is not None:
             notes += components._cautions()
             facts.append(("k", components._brief()))
+            facts += components._about_rows()
             tables.append(components._lines(components.k + 1))  # up to the first one that was not chosen
             ends.append("The tests of k: choice.k_choice.")
             notes.insert(0, components._levels())
@@ -538,6 +572,8 @@ class Chosen:
         yield "Data", describe_data(self.state.record)
         if self.drawn:
             yield "Draws", self.drawn
+        for remark in self.remarks:
+            yield "Rows", remark
         yield from between
         yield "Rule", self._rule_text()
         yield "Fit", self.call
@@ -576,15 +612,15 @@ class Chosen:
         extreme = "largest" if by == "is" else "smallest"
         lead = f"{name} {'has' if one else 'have'} the {extreme} {NAMES[by]}"
         if by == "cv":
-            lead = f"{name} {'predicts' if one else 'predict'} best ({fixed(best['error'], 3)})"
+            error = f"error {fixed(best['error'], 3)}, standard error {fixed(best['se'], 3)}"
+            lead = f"{name} {'predicts' if one else 'predict'} best ({error})"
         fewer = (self.table[self._counted] < line[self._counted]).any()
         sparser = by in ("cv", "ebic") and self.rule != "min" and fewer
-        return f"{lead}{', and no sparser fit is as good by this rule' if sparser else ''}."
+        return f"{lead}{'; the rule accepts no sparser fit' if sparser else ''}."
 
     def _cautions(self) -> Iterator[str]:
         """Yield warnings: no prediction, few rows, the end of the grid, screened variables."""
         record, counts = self.state.record, self.table[self._counted]
-        yield from self.remarks
         if self.by == "cv" and self._best["error"] >= 1.0:
             yield (
                 "No candidate predicts better than the column means: interpret these components with caution."
@@ -592,8 +628,8 @@ class Chosen:
         # with fewer than 60 rows the rule of one standard error selects too few
         if record.n is not None and record.n < 60 and (self.by, self.rule) == ("cv", "1se"):
             yield (
-                f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few; "
-                "rule='worth' and rule='paired' compare by fold and take more."
+                f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few "
+                "loadings; rule='worth' and rule='paired' compare by fold and select more."
             )
         yield from self._alone()
         rule, most = rule_of(record), record.k * (self.groups or record.p)
@@ -601,7 +637,7 @@ class Chosen:
         if largest and rule is not None:
             largest = rule.feasible([self.card + 1] * record.k)
         if largest and len(counts) > 1:
-            yield "It is the largest that was tried: cards= takes larger ones."
+            yield "It is the largest cardinality tried; cards= sets larger ones."
 
     def _alone(self) -> Iterator[str]:
         """Yield a sentence for every component of one variable that was chosen among others."""
@@ -611,7 +647,7 @@ class Chosen:
         for j in np.flatnonzero(np.count_nonzero(V, axis=0) == 1):
             name = full_names(self.state.spec.columns)[int(np.flatnonzero(V[:, j])[0])]
             if self.table[self._counted].max() > record.k:
-                yield f"PC{j + 1} is one variable that stands alone, {name}: a second one predicts no better."
+                yield f"PC{j + 1} is a single variable, {name}: a second one does not improve prediction."
 
     def method_sentences(self) -> Iterator[str]:
         """Yield sentences for a methods section on how cardinalities were chosen."""
@@ -625,19 +661,19 @@ class Chosen:
             )
             yield self._unworthy()
         if isinstance(self.card, list):
-            yield "Each component has a number of its own: one at a time was changed, until none changed."
+            yield "The number may differ between components: one at a time was changed until none changed."
 
     def _unworthy(self) -> str:
         """Return a sentence on the loadings that are not worth adding."""
         least = (
             "lower EBIC by less than 2"
             if self.by == "ebic"
-            else "improve prediction by less than a standard error"
+            else "improve prediction by less than one standard error"
         )
         share = percent(self.selected.price, 0)
         return (
-            f"Further {self.unit}s {least}, or each by less than {share} % of what a {self.unit} of this fit "
-            "brings."
+            f"Further {self.unit}s {least}, or each of them by less than {share} % of the mean improvement "
+            f"per {self.unit} of this fit."
         )
 
     def _compared(self) -> str:
@@ -695,8 +731,8 @@ class Chosen:
             pca = "This fit is not sparse: it is PCA. " if self._line["nonzeros"] == everything else ""
             yield (
                 f"{pca}Prediction is best with {fixed(best['nonzeros'] / record.k, 0)} of {record.p} "
-                "variables in each component. So the data do not determine how many loadings are zero: fewer "
-                "loadings are easier to interpret and predict less."
+                "variables in each component, so the data do not determine how many loadings are zero: fewer "
+                "loadings are easier to interpret but predict less well."
             )
 
     # --- tables -------------------------------------------------------------------------------------
@@ -729,7 +765,8 @@ class Chosen:
         best_by.pop("variance")
         readings = self.selected.readings
         best = [best_by[by] for by, card in readings.items() if card == line["card"] and by in best_by]
-        marks = [f"best {' and '.join(best)}"] if best else []
+        kind = "best equal cardinality by" if isinstance(self.card, (tuple, list)) else "best"
+        marks = [f"{kind} {' and '.join(best)}"] if best else []
         enough = line["relative_adjusted"] >= self.share * (1.0 - 1e-12)
         if enough and readings.get("variance") == line["card"]:
             marks.append(f"sparsest with {percent(self.share, 0)} % of PCA")
@@ -769,14 +806,14 @@ class Chosen:
         dense = "" if self.dense is None else f", dense PCA {fixed(self.dense, 3)}"
         said = {
             "error": (
-                f"error: of held-out cells by the other{' group' * bool(self.groups)}s of their row (column "
-                f"means 1{dense}); se: over folds"
+                f"error: of predicting held-out cells from the other{' group' * bool(self.groups)}s of their "
+                f"row (column means 1{dense}); se: standard error over folds"
             ),
             "of best %": (
                 f"of best %: the explained share, 1 - error{'' if 'error' in columns else ' in these data'}, "
-                "relative to the largest"
+                "relative to the largest of all candidates and PCA"
             ),
-            "EBIC": "EBIC: less the smallest",
+            "EBIC": "EBIC: difference from the smallest",
             "PEV": "PEV: % of the total variance",
         }
         return "; ".join([*(said[name] for name in columns if name in said), "IS: index of sparseness."])
@@ -807,7 +844,7 @@ class ChoiceStability(Summary):
     def draws(self) -> pd.DataFrame:
         """One row per half: "k", "nonzeros", "smallest card", "largest card", and "overlap" with the choice.
 
-        With no component that stands out from noise, k is 0.
+        If no component exceeds noise, k is 0.
         """
         return self._draws.copy()
 
@@ -856,7 +893,7 @@ class ChoiceStability(Summary):
 
 
 class Choice(Summary):
-    """The result of `choose`: the numbers of components and loadings, the fit with them, and the reasons.
+    """The result of `choose`: the numbers of components and of nonzeros, their fit, and the reasons.
 
     The printout shows the choice, the candidates that are best by other criteria, and warnings. `table` has
     all candidates and criteria, `reason` all reasons; ``print(choice.k_choice)`` explains the choice of the
@@ -937,7 +974,7 @@ class Choice(Summary):
 
     @property
     def method_text(self) -> str:
-        """Text for a methods section on how the numbers of loadings were chosen."""
+        """Text for a methods section on how the numbers of nonzero loadings were chosen."""
         return " ".join(self._how.method_sentences())
 
     def stability(self, n: int = 20, *, rng: int | None = None) -> ChoiceStability:
@@ -996,7 +1033,7 @@ class Choice(Summary):
         Parameters
         ----------
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------
@@ -1028,7 +1065,7 @@ class Choice(Summary):
         Parameters
         ----------
         path : str or path
-            A name with the extension .html or .htm, or without one, for a page; with .docx for Word, which
+            A name with the extension .html or .htm for a page, or .docx for Word, which
             needs an optional dependency: ``pip install 'spcastat[docx]'``.
         title : str, optional
             The title of the report.
@@ -1054,18 +1091,14 @@ class Choice(Summary):
         write_report(
             fit._state,
             fit._source,
-            fit._by_row,
             self._chapters(),
             path,
             title=title,
             call=call,
             full_names=full_names,
-            sort=sort,
-            max_rows=max_rows,
-            groups=sections,
+            arrangement=Arrangement(sort, max_rows, sections, cut),
             digits=digits,
-            cut=cut,
-            row_groups=groups,
+            row_groups=fit._by_row(groups, "groups"),
         )
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
@@ -1105,6 +1138,8 @@ def support_overlap(A: np.ndarray, B: np.ndarray) -> float:
     A, B : ndarray of shape (p, k) and (p, m)
         With a and b nonzero loadings, of which c are in the same component and variable; 1 for a = b = 0.
     """
+    from scipy.optimize import linear_sum_assignment  # imported late, as it is slow to import
+
     one, other = (A != 0).astype(float), (B != 0).astype(float)
     total = one.sum() + other.sum()
     common = one.T @ other

@@ -16,26 +16,26 @@ from spcastat.fit import frames, rows
 from spcastat.fit import supplementary as unit_weights
 from spcastat.fit.frames import last_intervals
 from spcastat.fit.frames import variance as variance_table
-from spcastat.fit.proof_sentences import with_proof
 from spcastat.fit.record import deep_copy
+from spcastat.fit.rows import transform_to as write_transformed
 from spcastat.fit.saved_fits import read_state
 from spcastat.fit.saved_fits import save as save_fit
-from spcastat.fit.score_files import transform_to as write_transformed
-from spcastat.fit.state import FitState
+from spcastat.fit.state import FitState, with_proof
 from spcastat.fit.supplementary import describe as associations
 from spcastat.measures import MEASURES
-from spcastat.results import interpretation, plotted, proofs, resampling
+from spcastat.results import interpretation, proofs, resampling
 from spcastat.results.call import Call, Picklable, call_text, card_by_number, names_for
 from spcastat.results.interpretation import Scales, Supplement
 from spcastat.results.loadings import SparseLoadings
 from spcastat.results.proofs import Certificate
-from spcastat.results.resampling import Bootstrap, LoadingTest, Resampled, SplitInference, Stability
+from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, Resampled, SplitInference, Stability
+from spcastat.show.fit_tables import Arrangement
 from spcastat.show.methods_text import Description
 from spcastat.show.methods_text import describe as described
 from spcastat.show.methods_text import equations as written_equations
 from spcastat.show.renderings import Shown, Summary
 from spcastat.show.report import to_excel, write_report
-from spcastat.show.summary import NOTEBOOK, SCREEN, summarise
+from spcastat.show.summary import NOTEBOOK, SCREEN, Extras, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,8 +162,8 @@ class SpcaResult(Picklable, Shown):
 
         ``cardinality``; ``score variance`` and ``adjusted variance`` in squared units of the (scaled) data;
         ``share of total``, the adjusted variance over the total variance; and four cumulative shares of the
-        total: adjusted, PEV, least squares, and what dense PCA explains with as many components. A fit from a
-        file written before a measure existed has no column for it.
+        total: adjusted, PEV, least squares, and what dense PCA explains with the same number of components. A
+        fit from a file written before a measure existed has no column for it.
         """
         return variance_table(self._state)
 
@@ -320,7 +320,7 @@ class SpcaResult(Picklable, Shown):
         rows: Table | None = None,
         variables: pd.DataFrame | pd.Series | ArrowTable | None = None,
         *,
-        na: Missing = "raise",
+        na: Missing | None = None,
     ) -> Supplement:
         """Return scores of supplementary rows, and associations of supplementary variables with components.
 
@@ -334,8 +334,8 @@ class SpcaResult(Picklable, Shown):
             factors (text, categories, booleans), the mean score of each level with its test value, (mean of
             the level - overall mean) over its standard error under random sampling of the level without
             replacement. Rows with a missing value are left out for that variable.
-        na : {"raise", "drop", "em", "pairwise"}
-            Treatment of missing values in `rows`, as for `transform`.
+        na : {"raise", "drop", "em", "pairwise"}, optional
+            Treatment of missing values in `rows`, as for `transform`. Squared cosines need all columns.
 
         Returns
         -------
@@ -413,26 +413,29 @@ class SpcaResult(Picklable, Shown):
 
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: Matrix, *, na: Missing = "raise"
+        self, new: Matrix, *, na: Missing | None = None
     ) -> pd.DataFrame: ...
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: OwnT, *, na: Missing = "raise"
+        self, new: OwnT, *, na: Missing | None = None
     ) -> OwnT: ...
     @overload
-    def transform(self, new: Chunks, *, na: Missing = "raise") -> ScoreChunks: ...
-    def transform(self, new: Any, *, na: Missing = "raise") -> Any:
+    def transform(self, new: Chunks, *, na: Missing | None = None) -> ScoreChunks: ...
+    def transform(self, new: Any, *, na: Missing | None = None) -> Any:
         """Return the scores of new rows, using the formula, centre and scale of the fit.
 
         Parameters
         ----------
         new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
-            Must contain the columns that the fit used; other columns of a frame are ignored. The sources of
-            chunks are those of :func:`spcastat.spca`.
-        na : {"raise", "drop", "em", "pairwise"}
-            How to treat rows with missing values: raise an error; leave them out; return the scores expected
-            given the measured values, for a fit with ``na="em"``; or return missing scores for components
-            with a missing value among their variables.
+            Sparse components need only their own variables: columns whose loadings are zero in all
+            components may have missing values, and a frame may lack them. Other columns of a frame are
+            ignored. A formula needs the columns that its terms with nonzero loadings read, and the
+            covariates. The sources of chunks are those of :func:`spcastat.spca`.
+        na : {"raise", "drop", "em", "pairwise"}, optional
+            How to treat rows with missing values in columns that are needed: raise an error; leave them out;
+            return the scores expected given the measured values of all columns, for a fit with ``na="em"``;
+            or return missing scores for components with a missing value among their variables. By default
+            "em" and "pairwise" if the fit used them, and otherwise "raise", as for rows in chunks.
 
         Returns
         -------
@@ -444,7 +447,7 @@ class SpcaResult(Picklable, Shown):
         Raises
         ------
         NewDataError
-            If columns are missing, or a factor has a level that did not occur in the fit.
+            If needed columns are missing, or a factor has a level that did not occur in the fit.
         NoRowsError
             For a fit of a covariance matrix given without `mean`.
         OptionError
@@ -457,7 +460,7 @@ class SpcaResult(Picklable, Shown):
         path: Path,
         new: Rows | None = None,
         *,
-        na: Literal["raise", "drop"] = "raise",
+        na: Missing | None = None,
         progress: Progress = None,
     ) -> None:
         """Write scores to a Parquet file, chunk by chunk.
@@ -469,8 +472,8 @@ class SpcaResult(Picklable, Shown):
             error.
         new : optional
             New rows, as for `transform`; by default the rows of the fit.
-        na : {"raise", "drop"}
-            What to do with rows of `new` that have missing values.
+        na : {"raise", "drop", "em", "pairwise"}, optional
+            What to do with rows of `new` that have missing values, as for `transform`.
         progress : bool or callable, optional
             As for :func:`spcastat.spca`.
 
@@ -507,17 +510,17 @@ class SpcaResult(Picklable, Shown):
         return rows.inverse_transform(self._state, scores, k)
 
     @overload
-    def augment(self, new: Matrix | None = None, *, na: Missing = "raise") -> pd.DataFrame: ...
+    def augment(self, new: Matrix | None = None, *, na: Missing | None = None) -> pd.DataFrame: ...
     @overload
-    def augment(self, new: EagerT, *, na: Missing = "raise") -> EagerT: ...
-    def augment(self, new: Any = None, *, na: Missing = "raise") -> Any:
+    def augment(self, new: EagerT, *, na: Missing | None = None) -> EagerT: ...
+    def augment(self, new: Any = None, *, na: Missing | None = None) -> Any:
         """Return the data with the scores appended as columns ``.fittedPC1`` and so on.
 
         Parameters
         ----------
         new : DataFrame, array, polars or pyarrow table, optional
             Rows as for `transform`; all columns and labels are kept. By default the fitted columns.
-        na : {"raise", "drop", "em", "pairwise"}
+        na : {"raise", "drop", "em", "pairwise"}, optional
             With "drop", rows with missing values are kept with missing scores, as in R's broom; otherwise as
             for `transform`. Missing values of the data remain missing.
 
@@ -533,14 +536,14 @@ class SpcaResult(Picklable, Shown):
         return rows.augment(self._state, self._source, new, na)
 
     @overload
-    def diagnostics(self, new: Matrix | None = None, *, na: Missing = "raise") -> pd.DataFrame: ...
+    def diagnostics(self, new: Matrix | None = None, *, na: Missing | None = None) -> pd.DataFrame: ...
     @overload
     def diagnostics(  # type: ignore[overload-overlap]
-        self, new: EagerT, *, na: Missing = "raise"
+        self, new: EagerT, *, na: Missing | None = None
     ) -> EagerT: ...
     @overload
-    def diagnostics(self, new: Chunks, *, na: Missing = "raise") -> pd.DataFrame: ...
-    def diagnostics(self, new: Any = None, *, na: Missing = "raise") -> Any:
+    def diagnostics(self, new: Chunks, *, na: Missing | None = None) -> pd.DataFrame: ...
+    def diagnostics(self, new: Any = None, *, na: Missing | None = None) -> Any:
         """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
 
         "T2" is Hotelling's t'C^-1 t, where C is the covariance matrix of the scores: the squared Mahalanobis
@@ -553,8 +556,8 @@ class SpcaResult(Picklable, Shown):
         Parameters
         ----------
         new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks, optional
-            Rows as for `transform`.
-        na : {"raise", "drop", "em", "pairwise"}
+            Rows as for `transform`, with all columns of the fit.
+        na : {"raise", "drop", "em", "pairwise"}, optional
             As for `transform`. With "pairwise", rows with missing values have no distances.
 
         Returns
@@ -568,11 +571,12 @@ class SpcaResult(Picklable, Shown):
         NoRowsError
             Without `new`, if the fit does not have its rows.
         """
-        one_of("na", na, MISSING)
+        if na is not None:
+            one_of("na", na, MISSING)
         if new is not None:
             return rows.diagnostics_in_kind(self._state, new, na)
         if self._source is not None and self._source.distributed:
-            return plotted.sampled_diagnostics(self._drawn)
+            return interpretation.sampled_diagnostics(self._drawn)
         return deep_copy(self._distances)
 
     def limits(self, level: float = 0.95) -> pd.Series:
@@ -642,6 +646,7 @@ class SpcaResult(Picklable, Shown):
         n: int = 999,
         *,
         select: bool = True,
+        search: Literal["near", "quick"] | None = None,
         choice: ParallelAnalysis | None = None,
         replicate_weights: pd.DataFrame | NDArray[Any] | None = None,
         replicate_type: Literal["bootstrap", "brr", "jk1"] = "bootstrap",
@@ -654,9 +659,9 @@ class SpcaResult(Picklable, Shown):
         """Return bootstrap intervals for loadings and variances.
 
         In every draw of rows with replacement, columns are centred and scaled, formulas are re-estimated, and
-        variables are selected again, by the method and options of the fit. Components are matched with those
-        of the fit by the correlation of their scores, without rotation. The fit stores the result for its
-        summary and files.
+        variables are selected again, for the same objective, numbers of components and cardinalities as in
+        the fit. Components are matched with those of the fit by the correlation of their scores, without
+        rotation. The fit stores the result for its summary and files.
 
         Parameters
         ----------
@@ -665,6 +670,13 @@ class SpcaResult(Picklable, Shown):
         select : bool
             Whether variables are selected again in each draw. False keeps those of the fit, which is not
             valid if they were selected with the same data.
+        search : {"near", "quick"}, optional
+            How draws are fitted, for fits by the default method. "quick", the default for up to 1000
+            variables, searches from many starts of the draw, as ``effort="quick"`` does, and from the
+            loadings of the fit. "near" searches only from the loadings of the fit and from PCA of the draw.
+            It takes about a sixth of the time, but misses better fits of a draw that are far from this one:
+            intervals and shares then describe variation around this solution, and shares are too large if
+            other solutions explain nearly as much.
         choice : ComponentChoice or Choice, optional
             The result of :func:`spcastat.choose_k`, or of :func:`spcastat.choose` without `k`, for the data
             of the fit: components beyond its number are marked where their intervals are printed. The fit of
@@ -691,7 +703,7 @@ class SpcaResult(Picklable, Shown):
         Returns
         -------
         Bootstrap
-            After Ctrl-C, the result for the draws made so far, marked as interrupted.
+            If interrupted by Ctrl-C, the result covers the completed draws and is marked as interrupted.
 
         Raises
         ------
@@ -709,28 +721,30 @@ class SpcaResult(Picklable, Shown):
 
         Notes
         -----
-        A full joint search in every draw would be too slow; sweeps and exchanges of single variables start
-        from the loadings of the fit and from PCA. For a covariance matrix with `n_obs`, draws are Wishart
-        matrices, scaled to unit variances if the matrix has these. Of rows in chunks a sample of at most
-        50,000 is drawn in one pass (64 million values, if these are fewer); the intervals are then those of a
-        fit of so many rows, as the print says. Clusters, strata, blocks and sampling weights of the fit are
-        used: see the Notes of :func:`spcastat.spca`.
+        The search of a draw sweeps from its starts and exchanges single variables from the best of them. The
+        quick search has 14 starts (28 for PEV and least squares, and for disjoint components): PCA of the
+        draw, its varimax rotation, and random rotations of twice as many directions. Only "near" is available
+        for more than 1000 variables, where it only sweeps, and for groups of all variables (``disjoint=True``
+        without `card`). Fits of the fewest nonzeros (``variance=``) give the draws their cardinalities. Other
+        methods fit a draw as they fitted the data, with the loadings of the fit as one more start if they use
+        starts.
+
+        For a covariance matrix with `n_obs`, draws are Wishart matrices, scaled to unit variances if the
+        matrix has these. Of rows in chunks a sample of at most 50,000 is drawn in one pass (64 million
+        values, if these are fewer); the intervals are then those of a fit of so many rows, as the print says.
+        Clusters, strata, blocks and sampling weights of the fit are used, as docs/data.md describes.
         """
         if choice is not None:
             self._state = resampling.with_number_found(self._state, choice)
+        fit = self._drawing(data, rng, n_jobs, progress)
         found = resampling.bootstrap(
-            self._state,
-            self._source,
-            self._call,
+            fit,
             n,
             select=select,
+            search=search,
             replicate_weights=replicate_weights,
             replicate_type=replicate_type,
             replicate_scale=replicate_scale,
-            data=data,
-            rng=rng,
-            n_jobs=n_jobs,
-            progress=progress,
         )
         self._state = resampling.with_result(self._state, bootstrap=found)
         return Bootstrap(self._state, found)
@@ -748,8 +762,9 @@ class SpcaResult(Picklable, Shown):
     ) -> Stability:
         """Return how often fits of complementary halves of the rows select each loading.
 
-        Each half is fitted by the method of the fit, with its cardinalities if any. The fit stores the result
-        for its summary and files.
+        Each half is fitted by the method of the fit, with its cardinalities if any. The default method
+        searches each half from starts of this half alone, as ``effort="quick"`` does. The fit stores the
+        result for its summary and files.
 
         Parameters
         ----------
@@ -775,21 +790,15 @@ class SpcaResult(Picklable, Shown):
 
         Notes
         -----
-        Shah and Samworth (2013), JRSS B 75. Selection from half of the rows has less power, so that the
-        result is conservative and weak signals are missed.
+        Shah and Samworth (2013), JRSS B 75, whose bound needs the selection to be a function of the half.
+        What a half takes from the fit are the numbers of components and of nonzeros, and the order and names
+        of the components: those of a half are matched with those of the fit by the correlation of their
+        scores. With more than 1000 variables the search of a half only sweeps, from PCA and its varimax
+        rotation. Selection from half of the rows has less power, so that the result is conservative and weak
+        signals are missed.
         """
-        found = resampling.stability(
-            self._state,
-            self._source,
-            self._call,
-            n,
-            threshold=threshold,
-            min_correlation=min_correlation,
-            data=data,
-            rng=rng,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        fit = self._drawing(data, rng, n_jobs, progress)
+        found = resampling.stability(fit, n, threshold=threshold, min_correlation=min_correlation)
         self._state = resampling.with_result(self._state, stability=found)
         return Stability(self._state, found)
 
@@ -812,7 +821,7 @@ class SpcaResult(Picklable, Shown):
         Parameters
         ----------
         n : int
-            Number of bootstrap samples of the second half, 2 or more.
+            Number of bootstrap samples of the second half, 2 or more, for the variances.
         repeats : int
             Number of splits. The intervals are those of the first split. The p-values of several splits are
             combined, so that they hardly depend on the way the rows were split; 25 or more are usual, for
@@ -834,21 +843,14 @@ class SpcaResult(Picklable, Shown):
         The correlation is a smooth function of the moments of the second half, whatever the first half
         selected, so its intervals are also valid in noise, where eigenvectors are not identified: Rinaldo,
         Wasserman and G'Sell (2019), Annals of Statistics 47. The standard error of Fisher's z is that of the
-        draws, times sqrt(m / (m - 3)) for m rows, and quantiles are those of t with m - 2 degrees of freedom.
+        jackknife, which leaves out each of m rows or clusters, or each of 200 sets of them; quantiles are
+        those of t with m - 2 degrees of freedom. For blocks in time, strata and covariance matrices it is
+        that of the draws, times sqrt(m / (m - 3)).
         Combination of p-values over splits: Meinshausen, Meier and Buehlmann (2009), JASA 104, with the
         search for the quantile from .05 to 1.
         """
-        found = resampling.split_inference(
-            self._state,
-            self._source,
-            self._call,
-            n,
-            repeats=repeats,
-            data=data,
-            rng=rng,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        fit = self._drawing(data, rng, n_jobs, progress)
+        found = resampling.split_inference(fit, n, repeats=repeats)
         self._state = resampling.with_result(self._state, split=found)
         return SplitInference(self._state, found)
 
@@ -904,17 +906,8 @@ class SpcaResult(Picklable, Shown):
         as proposed by DiCiccio and Romano (2017), JASA 112. With c nonzero loadings of p k in all, the
         smallest possible q is about p k / (c (n + 1)), so that many variables require many permutations.
         """
-        found = resampling.test_loadings(
-            self._state,
-            self._source,
-            self._call,
-            n,
-            fdr=fdr,
-            data=data,
-            rng=rng,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        fit = self._drawing(data, rng, n_jobs, progress)
+        found = resampling.test_loadings(fit, n, fdr=fdr)
         self._state = resampling.with_result(self._state, tests=found)
         return LoadingTest(self._state, found)
 
@@ -1104,18 +1097,9 @@ class SpcaResult(Picklable, Shown):
             self._state,
             self._source,
             digits,
-            max_rows,
+            Arrangement(sort, max_rows, sections, cut),
             tables=tables,
-            sort=sort,
-            groups=sections,
-            cut=cut,
-            contributions=contributions,
-            communality=communality,
-            complexity=complexity,
-            dense=dense,
-            conf_int=conf_int,
-            level=level,
-            stars=stars,
+            extras=Extras(contributions, communality, complexity, dense, conf_int, level, stars),
         )
 
     def equations(
@@ -1222,8 +1206,8 @@ class SpcaResult(Picklable, Shown):
         Parameters
         ----------
         path : str or path
-            A name with the extension .html or .htm, or without one, for a page; with .docx for Word, which
-            needs an optional dependency: ``pip install 'spcastat[docx]'``.
+            A name with the extension .html or .htm for a page, or .docx for Word, which needs an optional
+            dependency: ``pip install 'spcastat[docx]'``.
         title : str, optional
             The title of the report.
         call : str, optional
@@ -1248,18 +1232,14 @@ class SpcaResult(Picklable, Shown):
         write_report(
             self._state,
             self._source,
-            self._by_row,
             (),
             path,
             title=title,
             call=call,
             full_names=full_names,
-            sort=sort,
-            max_rows=max_rows,
-            groups=sections,
+            arrangement=Arrangement(sort, max_rows, sections, cut),
             digits=digits,
-            cut=cut,
-            row_groups=groups,
+            row_groups=self._by_row(groups, "groups"),
         )
 
     def to_excel(self, path: Path) -> None:
@@ -1417,8 +1397,8 @@ class SpcaResult(Picklable, Shown):
 
         With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
         loadings * s^scale, so that their inner products are those of scores and loadings for any scale
-        (Gabriel 1971). Singular values, s * sqrt(n - 1), in place of s would change both by a common factor
-        only; with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by
+        (Gabriel 1971). Singular values, s * sqrt(n - 1), instead of s only change both by a common factor;
+        with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by
         one common factor to reach as far as most of the points; a note below the plot says how both are
         scaled.
 
@@ -1472,11 +1452,11 @@ class SpcaResult(Picklable, Shown):
             What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and
             numeric variables as arrows among the correlations.
         note : bool
-            Whether a note below the plot says how points and arrows are scaled. Without it names without room
-            are in `biplot_data()` only.
+            Whether a note below the plot says how points and arrows are scaled. Without a note, names that do
+            not fit are only in `biplot_data()`.
         ax : Axes, optional
-            By default those of a new figure. Several axes of one figure have room for their notes with
-            ``plt.subplots(1, 2, layout="constrained")``; single axes get that layout by themselves.
+            By default a new figure is created. To make room for the notes of several axes in one figure, use
+            ``plt.subplots(1, 2, layout="constrained")``; a single axes gets that layout automatically.
 
         Returns
         -------
@@ -1497,7 +1477,7 @@ class SpcaResult(Picklable, Shown):
             If the scores of a component are constant, unless ``scale=0``.
         """
         scores = self._scores_to_draw("biplot")
-        further = plotted.further_points(self._state, new, supplement, arrows)
+        further = interpretation.further_points(self._state, new, supplement, arrows)
         drawn = plots.biplot(
             scores,
             self.loadings,
@@ -1520,7 +1500,7 @@ class SpcaResult(Picklable, Shown):
             note=note,
             ax=ax,
         )
-        return plotted.with_sample(drawn, scores) if note else drawn
+        return interpretation.with_sample(drawn, scores) if note else drawn
 
     def biplot_data(
         self,
@@ -1547,7 +1527,7 @@ class SpcaResult(Picklable, Shown):
         BiplotData
             `points`, `arrows`, `new` and `levels` are frames with "x", "y" and "label".
         """
-        further = plotted.further_points(self._state, new, supplement, arrows)
+        further = interpretation.further_points(self._state, new, supplement, arrows)
         return plots.biplot_data(
             self._scores_to_draw("biplot"),
             self.loadings,
@@ -1611,8 +1591,8 @@ class SpcaResult(Picklable, Shown):
         shape : (int, int), optional
             Height and width of an image, pixels row by row; needed for ``kind="image"``.
         ax : Axes, optional
-            By default those of a new figure, as high as the variables need. A heat map uses some of the space
-            for the colour bar; the panels of lines and images, its ``child_axes``, are drawn inside it.
+            By default a new figure is created, as high as the variables need. A heat map uses some of the
+            space for the colour bar; the panels of lines and images, its ``child_axes``, are drawn inside it.
 
         Returns
         -------
@@ -1667,8 +1647,8 @@ class SpcaResult(Picklable, Shown):
             Silverman's bandwidth), for each group scaled by its share of the rows. With up to 1,000 rows
             there is a mark for each.
         ax : Axes, optional
-            The panels are drawn inside it, by default inside those of a new figure. They are its
-            ``child_axes``, row by row; the title of a pair is its correlation.
+            The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by
+            row; the title of a pair is its correlation.
 
         Returns
         -------
@@ -1691,7 +1671,7 @@ class SpcaResult(Picklable, Shown):
             shares=self.variance["share of total"],
             ax=ax,
         )
-        return plotted.with_sample(drawn, scores)
+        return interpretation.with_sample(drawn, scores)
 
     def plot_correlations(
         self,
@@ -1717,7 +1697,7 @@ class SpcaResult(Picklable, Shown):
         supplement : Supplement, optional
             What `supplement` returned: its numeric variables are drawn in another colour.
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------
@@ -1766,7 +1746,7 @@ class SpcaResult(Picklable, Shown):
         max_rows : int, optional
             The largest number of rows; a note says how many more have a nonzero value. None draws all.
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------
@@ -1813,7 +1793,7 @@ class SpcaResult(Picklable, Shown):
         level : float in (0, 1)
             Share of new rows of the same kind that stays below the limits; see `limits`.
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------
@@ -1835,7 +1815,7 @@ class SpcaResult(Picklable, Shown):
             found = deep_copy(self._drawn[["T2", "Q"]] if distributed else self._distances)
             groups = self._by_row(groups, "groups")
         drawn = plots.plot_diagnostics(found, self.limits(level), groups=groups, labels=labels, ax=ax)
-        return plotted.with_sample(drawn, found)
+        return interpretation.with_sample(drawn, found)
 
     def screeplot(
         self,
@@ -1860,7 +1840,7 @@ class SpcaResult(Picklable, Shown):
             The largest number of components of the spectrum to draw; never fewer than were fitted. None draws
             all.
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------
@@ -1872,7 +1852,7 @@ class SpcaResult(Picklable, Shown):
             If `kind` does not exist, `parallel` is not numbers or an analysis of other data, or `ax` is not
             an Axes.
         """
-        return plotted.scree(self._state, kind, parallel, max_components, ax)
+        return interpretation.scree(self._state, kind, parallel, max_components, ax)
 
     # --- helpers --------------------------------------------------------------------------------
 
@@ -1897,7 +1877,10 @@ class SpcaResult(Picklable, Shown):
     def _drawn(self) -> pd.DataFrame:
         """Scores, T2 and Q of a sample of rows that are not all in memory."""
         assert self._source is not None
-        return plotted.sampled_rows(self._state, self._source)
+        return interpretation.sampled_rows(self._state, self._source)
+
+    def _drawing(self, data: Any, rng: Rng, n_jobs: int, progress: Progress) -> Drawing:
+        return Drawing(self._state, self._source, self._call, data, rng, n_jobs, progress)
 
     def _scores_to_draw(self, what: str) -> pd.DataFrame:
         """Return the scores of the rows, or of a sample of them; `what` is the plot that needs them."""
@@ -1909,7 +1892,7 @@ class SpcaResult(Picklable, Shown):
 
     def _by_row(self, given: Any, option: str) -> Any:
         """Return the values of an option for the rows; text is the name of a column of the fitted data."""
-        return plotted.by_row(self._source, self._call, given, option)
+        return interpretation.by_row(self._source, self._call, given, option)
 
     def _without_data(self) -> SpcaResult:
         """Return the fit without its data, as if it had been saved with its scores and loaded."""

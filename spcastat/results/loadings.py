@@ -15,9 +15,10 @@ from spcastat.fit.record import Bootstrapped, deep_copy
 from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState
-from spcastat.results import interpretation, plotted, resampling
+from spcastat.results import interpretation, resampling
 from spcastat.results.call import Call, Picklable
 from spcastat.show import loading_tables
+from spcastat.show.fit_tables import Arrangement
 from spcastat.show.methods_text import Description, describe_loadings
 from spcastat.show.renderings import Shown, Summary
 from spcastat.show.report import write_chapters
@@ -123,7 +124,8 @@ class SparseLoadings(Picklable, Shown):
         """One row per component: "cardinality", "sum of squares", and three shares of the total variance.
 
         The sum of squared loadings is the variance that a component explains. As scores are uncorrelated,
-        these add up: "share of total", "cumulative", and "cumulative PCA", that of as many dense components.
+        these add up: "share of total", "cumulative", and "cumulative PCA", the cumulative share of the same
+        number of dense components.
         """
         return sparse_loadings.variance(self._state)
 
@@ -182,22 +184,22 @@ class SparseLoadings(Picklable, Shown):
 
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: Matrix, *, na: Missing = "raise"
+        self, new: Matrix, *, na: Missing | None = None
     ) -> pd.DataFrame: ...
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: OwnT, *, na: Missing = "raise"
+        self, new: OwnT, *, na: Missing | None = None
     ) -> OwnT: ...
     @overload
-    def transform(self, new: Chunks, *, na: Missing = "raise") -> ScoreChunks: ...
-    def transform(self, new: Any, *, na: Missing = "raise") -> Any:
+    def transform(self, new: Chunks, *, na: Missing | None = None) -> ScoreChunks: ...
+    def transform(self, new: Any, *, na: Missing | None = None) -> Any:
         """Return the scores X W of new rows, using the formula, centre, scale and weights of the fit.
 
         Parameters
         ----------
         new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
-            Must hold the columns that the fit used.
-        na : {"raise", "drop", "em", "pairwise"}
+            Must hold the columns with a nonzero weight.
+        na : {"raise", "drop", "em", "pairwise"}, optional
             How to treat rows with missing values, as in ``SpcaResult.transform``.
 
         Returns
@@ -225,11 +227,11 @@ class SparseLoadings(Picklable, Shown):
     ) -> LoadingsBootstrap:
         """Return percentile intervals for the loadings from draws of rows with replacement.
 
-        In every draw, columns are centred and scaled and variables are selected again, with as many nonzeros
-        as in the fit, from its loadings and from principal components. Components are matched with those of
-        the fit by the correlation of their scores, and have their signs. Draws take whole clusters, or
-        blocks, if the fit was given `clusters`, `strata` or `block_length`. The summary can show the
-        intervals.
+        In every draw the columns are recentred and rescaled and the variables reselected, with the same
+        number of nonzeros; the search starts from the fitted loadings and from the principal components.
+        Components are matched with the fitted ones by the correlation of their scores, and take their signs.
+        If the fit was given `clusters`, `strata` or `block_length`, whole clusters or blocks are drawn. The
+        summary can show the intervals.
 
         Parameters
         ----------
@@ -249,7 +251,7 @@ class SparseLoadings(Picklable, Shown):
         Returns
         -------
         LoadingsBootstrap
-            After Ctrl-C, the result for the draws made so far.
+            If interrupted by Ctrl-C, the result covers the completed draws.
 
         Raises
         ------
@@ -263,9 +265,8 @@ class SparseLoadings(Picklable, Shown):
         TooFewRowsError
             If there are fewer than three rows.
         """
-        given = self._state, self._source, self._call
-        how: Any = {"select": select, "data": data, "rng": rng, "n_jobs": n_jobs, "progress": progress}
-        found = resampling.bootstrap_loadings(*given, n, **how)
+        fit = resampling.Drawing(self._state, self._source, self._call, data, rng, n_jobs, progress)
+        found = resampling.bootstrap_loadings(fit, n, select=select)
         self._state = resampling.with_result(self._state, bootstrap=found)
         return LoadingsBootstrap(self._state, found)
 
@@ -314,10 +315,7 @@ class SparseLoadings(Picklable, Shown):
         return loading_tables.summarise(
             self._state,
             digits,
-            max_rows,
-            sort=sort,
-            sections=sections,
-            cut=cut,
+            Arrangement(sort, max_rows, sections, cut),
             communality=communality,
             conf_int=conf_int,
             level=level,
@@ -391,7 +389,7 @@ class SparseLoadings(Picklable, Shown):
         Parameters
         ----------
         path : str or path
-            A name with the extension .html or .htm, or without one, for a page; with .docx for Word.
+            A name with the extension .html or .htm for a page, or .docx for Word.
         title : str, optional
             The title of the report.
         call : str, optional
@@ -414,12 +412,9 @@ class SparseLoadings(Picklable, Shown):
             self._state,
             self.scores if self._has_scores else None,
             self.call if call is None else text("call", call),
-            row_groups=plotted.by_row(self._source, self._call, groups, "groups"),
-            sort=sort,
-            max_rows=max_rows,
-            sections=sections,
-            digits=digits,
-            cut=cut,
+            Arrangement(sort, max_rows, sections, cut),
+            digits,
+            interpretation.by_row(self._source, self._call, groups, "groups"),
         )
         heading = "Sparse loadings" if title is None else text("title", title)
         write_chapters(path, heading, self._state.record.versions, self._source, parts, full_names)
@@ -472,8 +467,8 @@ class SparseLoadings(Picklable, Shown):
             scale=scale,
             max_arrows=max_arrows,
             shares=sparse_loadings.shares(self._state),
-            groups=plotted.by_row(self._source, self._call, groups, "groups"),
-            color=plotted.by_row(self._source, self._call, color, "color"),
+            groups=interpretation.by_row(self._source, self._call, groups, "groups"),
+            color=interpretation.by_row(self._source, self._call, color, "color"),
             palette=palette,
             outline=outline,
             level=level,

@@ -57,7 +57,7 @@ class SpcaPath(Summary):
         """Cardinality, nonzeros, shares of variance and objective of each fit, one row per fit.
 
         The columns are "card", "nonzeros", the shares of variance by every measure, "pca" (the share of dense
-        PCA with as many components), "objective", "score_correlation" and "converged".
+        PCA with the same number of components), "objective", "score_correlation" and "converged".
         """
         return deep_copy(self._table)
 
@@ -98,15 +98,15 @@ class SpcaPath(Summary):
             "adjusted", "pev", "least_squares", "relative_adjusted", "rre", and in a list
             "score_correlation". By default the one that the search maximised, or the adjusted variance.
         x : {"nonzeros", "card"}
-            The horizontal axis: nonzero loadings of all components, or of each.
+            Whether the axis counts nonzeros in total or per component.
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------
         Axes
-            A dashed line marks what dense PCA explains with as many components; the vertical axis starts at
-            zero.
+            A dashed line marks what dense PCA explains with the same number of components; the vertical axis
+            starts at zero.
 
         Raises
         ------

@@ -13,10 +13,20 @@ from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.inputs import Source
-from spcastat.fit.proof_sentences import percent_text, proof_sentence, with_proof
 from spcastat.fit.record import JOINT, Proven, deep_copy, plain_value
 from spcastat.fit.starts import order_and_sign
-from spcastat.fit.state import FitState, Moments, forced, grouped, groups_of, rule_of, rule_words
+from spcastat.fit.state import (
+    FitState,
+    Moments,
+    forced,
+    grouped,
+    groups_of,
+    percent_text,
+    proof_sentence,
+    rule_of,
+    rule_words,
+    with_proof,
+)
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.build import Removed, deflate
 from spcastat.linalg.eigenvectors import top_eigh
@@ -176,7 +186,7 @@ def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
     if any("(time limit" in text for text in table["proof"]):
         seconds = float(table["seconds"].sum())
         spent = f"{seconds:.0f}" if seconds >= 10.0 else f"{seconds:.2g}"
-        facts.append(("Stopped", f"after {spent} s; give time_limit= for more"))
+        facts.append(("Stopped", f"after {spent} s; give a larger time_limit= for more"))
     title = "Joint proof" if joint else "Proof of the adjusted variance of each component"
     headings = (f"value{unit}", f"bound{unit}", "gap, %", "optimal")
     return Document(title, tuple(facts), (Table("", headings, tuple(rows)),), (sentence,))
@@ -302,15 +312,13 @@ def _all_together(
         )
     if groups_of(state):
         raise OptionError(
-            "certify(joint=True) bounds loadings by their numbers of nonzeros, and this fit was made with "
-            "together=, where card counts groups. Give joint=False: each component is proven among unions of "
-            "groups."
+            "certify(joint=True) was called for a fit with together=, where card counts groups: give "
+            "joint=False, which proves each component among unions of groups."
         )
     if (forced(state) & (state.V == 0)).any():
         raise OptionError(
-            "certify(joint=True) bounds loadings by their numbers of nonzeros, and a variable that this fit "
-            "must have has a loading of zero, so that others under its rule have more. Give "
-            "joint=False: each component is proven under the rule."
+            "certify(joint=True) was called for a fit in which a variable that the rule includes has a "
+            "loading of zero: give joint=False, which proves each component under the rule."
         )
     rule = rule_of(state.record)
     pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # upper bounds are needed

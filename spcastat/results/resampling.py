@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypedDict
 
 import pandas as pd
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 MOST_PERMUTATIONS, MOST_DRAWS = 1_000_000, 100_000
 #: The number of draws by default.
 DRAWS = 999
+#: The searches of the draws of a bootstrap.
+SEARCHES = ("near", "quick")
 #: Upper limit on the number of splits.
 MOST_REPEATS = 10_000
 
@@ -60,6 +62,11 @@ class Bootstrap(Picklable, Summary):
     def frames(self) -> dict[str, pd.DataFrame]:
         """The default 95 % intervals: "loadings" (`conf_int`) and "variance" (`variance_ci`)."""
         return {"loadings": self.conf_int(), "variance": self.variance_ci()}
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The default 95 % intervals of the loadings; see `conf_int`."""
+        return self.conf_int()
 
     @property
     def n(self) -> int:
@@ -116,7 +123,10 @@ class Bootstrap(Picklable, Summary):
         A loading that is zero in the fit is not an estimate with an error, so that an interval around it
         would be meaningless: use "selected". A zero loading that no draw selected has no row.
 
-        All kinds presuppose a component that stands out from noise, which :func:`spcastat.choose_k` tests.
+        All kinds presuppose a component that exceeds noise, which :func:`spcastat.choose_k` tests,
+        and that the best sparse components of the population are clearly better than others. If fits with
+        other variables explain nearly as much there, the intervals contain the loadings of the best fit to
+        the population less often than `level` says.
         """
         return frames.conf_int(self._state, self._found, level, kind)
 
@@ -124,6 +134,11 @@ class Bootstrap(Picklable, Summary):
         self, level: float = 0.95, *, kind: Literal["normal", "percentile"] = "normal"
     ) -> pd.DataFrame:
         """Return an interval for the variance that each component's scores have on new rows.
+
+        If variables are scaled to unit variances, it is the variance for variables in units of their standard
+        deviations in the population. Scores of new rows by ``fit.transform`` are in units of the standard
+        deviations of the fit, which have errors of their own: their variance is outside the interval more
+        often, in particular with few rows.
 
         Parameters
         ----------
@@ -176,7 +191,7 @@ class Bootstrap(Picklable, Summary):
         level, kind
             As for `conf_int`.
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------
@@ -228,6 +243,11 @@ class Stability(Picklable, Summary):
     def frequency(self) -> pd.DataFrame:
         """How often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
         return frames.frequency(self._state, self._found)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The frequencies; see `frequency`."""
+        return self.frequency
 
     @property
     def stable(self) -> pd.DataFrame:
@@ -282,7 +302,7 @@ class Stability(Picklable, Summary):
         components : sequence of int or str, optional
             Numbers counted from one, or names; by default all.
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------
@@ -464,20 +484,46 @@ def resampled(state: FitState) -> Resampled:
 # --- the computations ------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A fit whose rows are drawn, and how they are drawn.
+
+    Attributes
+    ----------
+    state : FitState
+    source : Source or None
+        The data of the fit; None for a fit from a file.
+    call : Call or None
+        The call that made the fit.
+    data, rng, n_jobs, progress
+        As for `SpcaResult.bootstrap`.
+    """
+
+    state: FitState
+    source: Source | None
+    call: Call | None
+    data: Rows | None
+    rng: Rng
+    n_jobs: int
+    progress: Progress
+
+    @property
+    def seed_and_jobs(self) -> tuple[int, int]:
+        """The seed of the draws, and the number of processes."""
+        from spcastat.assess.draws import seed_of, workers
+
+        return seed_of(self.rng), workers(self.n_jobs)
+
+
 def bootstrap(
-    state: FitState,
-    source: Source | None,
-    call: Call | None,
+    fit: Drawing,
     n: int,
     *,
     select: bool,
+    search: str | None,
     replicate_weights: pd.DataFrame | NDArray[Any] | None,
     replicate_type: str,
     replicate_scale: float | Vector | None,
-    data: Rows | None,
-    rng: Rng,
-    n_jobs: int,
-    progress: Progress,
 ) -> Bootstrapped:
     """Return loadings and variances of `n` draws of rows with replacement; see `SpcaResult.bootstrap`."""
     from spcastat.assess.samples import bootstrap as draws_of
@@ -490,8 +536,9 @@ def bootstrap(
             "out."
         )
     fixed = not flag("select", select)
-    with listening(progress):
-        given = _resampling(state, source, call, "bootstrap()", data, rng, n_jobs, fixed=fixed)
+    starts = _search_of_draws(fit.state, search, fixed)
+    with listening(fit.progress):
+        given = _resampling(fit, "bootstrap()", fixed=fixed, starts=starts)
         _require_three(given.sampler)
         if replicate_weights is not None:
             given = _with_replicates(given, replicate_weights, replicate_type, replicate_scale)
@@ -505,38 +552,62 @@ def bootstrap(
         return draws_of(given, n)
 
 
+def _search_of_draws(state: FitState, search: str | None, fixed: bool) -> str:
+    """Return the search of each draw, by default the quick one where there is one."""
+    from spcastat.search.default import GRAM_LIMIT  # as slow to import as a small fit
+
+    record, p = state.record, len(state.V)
+    options = record.options
+    groups = bool(options.get("disjoint")) and options.get("card") is options.get("variance") is None
+    if search is not None:
+        one_of("search", search, SEARCHES)
+        if fixed:
+            raise OptionError(
+                f"search={search!r} was given with select=False, which searches for no variables; leave one "
+                "of them out."
+            )
+        if record.method != "joint":
+            raise OptionError(
+                f"search={search!r} was given for a fit by method={record.method!r}; it is for "
+                "method='joint', the default. Draws are fitted by the method of the fit: leave search out."
+            )
+        if search == "quick" and groups:
+            raise OptionError(
+                "search='quick' was given for a fit whose components are groups of all variables "
+                "(disjoint=True without card), and it is for fits with card or variance; leave search out."
+            )
+        if search == "quick" and p > GRAM_LIMIT:
+            raise OptionError(
+                f"search='quick' was given for {p} variables, and it is for at most {GRAM_LIMIT}; leave "
+                "search out."
+            )
+        return search
+    return "quick" if record.method == "joint" and p <= GRAM_LIMIT and not (fixed or groups) else "near"
+
+
 def bootstrap_loadings(
-    state: FitState,
-    source: Source | None,
-    call: Call | None,
+    fit: Drawing,
     n: int,
     *,
     select: bool,
-    data: Rows | None,
-    rng: Rng,
-    n_jobs: int,
-    progress: Progress,
 ) -> Bootstrapped:
     """Return sparse loadings of `n` draws of rows with replacement; see `SparseLoadings.bootstrap`."""
-    from spcastat.assess.draws import seed_of, workers
     from spcastat.assess.loading_draws import LoadingDraws
     from spcastat.assess.loading_draws import bootstrap as draws_of
 
     n = whole_number("n", n, 2, MOST_DRAWS)
-    select, seed, jobs = flag("select", select), seed_of(rng), workers(n_jobs)
-    with listening(progress):
-        rows = _rows_to_draw(state, source, call, "bootstrap()", data, seed)
+    select, (seed, jobs) = flag("select", select), fit.seed_and_jobs
+    with listening(fit.progress):
+        rows = _rows_to_draw(fit, "bootstrap()", seed)
         _require_three(rows.sampler)
-        draws = LoadingDraws.of(state, rows.sampler, rows.source.op, select, seed)
+        draws = LoadingDraws.of(fit.state, rows.sampler, rows.source.op, select, seed)
         return draws_of(draws, n, jobs, rows.drawn, rows.notice)
 
 
 def _require_three(sampler: Sampler) -> None:
     """Raise TooFewRowsError for fewer than three rows: with two, every draw that varies equals the data."""
     if sampler.n < 3:
-        raise TooFewRowsError(
-            f"bootstrap() resamples rows, and {sampler.n} are too few: it needs 3 or more."
-        )
+        raise TooFewRowsError(f"bootstrap() resamples rows, and {sampler.n} are too few: it needs 3 or more.")
 
 
 def _with_replicates(given: Resampling, values: Any, kind: str, scale: Any) -> Resampling:
@@ -557,17 +628,11 @@ def _with_replicates(given: Resampling, values: Any, kind: str, scale: Any) -> R
 
 
 def stability(
-    state: FitState,
-    source: Source | None,
-    call: Call | None,
+    fit: Drawing,
     n: int,
     *,
     threshold: float,
     min_correlation: float,
-    data: Rows | None,
-    rng: Rng,
-    n_jobs: int,
-    progress: Progress,
 ) -> HalfSamples:
     """Return the selections of `n` pairs of halves of the rows; see `SpcaResult.stability`."""
     from spcastat.assess.samples import stability as halves_of
@@ -575,58 +640,46 @@ def stability(
     n = whole_number("n", n, 1, MOST_DRAWS)
     threshold = real_number("threshold", threshold, 0.5, 1.0, open_low=True)
     least = real_number("min_correlation", min_correlation, 0.0, 1.0, open_low=True)
-    with listening(progress):
-        given = _halved(state, source, call, "stability()", data, rng, n_jobs)
+    with listening(fit.progress):
+        given = _halved(fit, "stability()")
         return halves_of(given, n, threshold=threshold, groups=least)
 
 
 def split_inference(
-    state: FitState,
-    source: Source | None,
-    call: Call | None,
+    fit: Drawing,
     n: int,
     *,
     repeats: int,
-    data: Rows | None,
-    rng: Rng,
-    n_jobs: int,
-    progress: Progress,
 ) -> Split:
     """Return correlations on one half of the rows of variables from the other; see the method of a fit."""
     from spcastat.assess.samples import split
 
     n = whole_number("n", n, 2, MOST_DRAWS)
     repeats = whole_number("repeats", repeats, 1, MOST_REPEATS)
-    with listening(progress):
-        return split(_halved(state, source, call, "split_inference()", data, rng, n_jobs), n, repeats)
+    with listening(fit.progress):
+        return split(_halved(fit, "split_inference()"), n, repeats)
 
 
 def test_loadings(
-    state: FitState,
-    source: Source | None,
-    call: Call | None,
+    fit: Drawing,
     n: int,
     *,
     fdr: str,
-    data: Rows | None,
-    rng: Rng,
-    n_jobs: int,
-    progress: Progress,
 ) -> Tested:
     """Return p- and q-values of all variables from `n` permutations; see `SpcaResult.test_loadings`."""
     from spcastat.assess.permutation import permutation_test
 
     n = whole_number("n", n, 1, MOST_PERMUTATIONS)
     method = f"fdr_{one_of('fdr', fdr, ('bh', 'by'))}"
-    p, k = state.V.shape
+    p, k = fit.state.V.shape
     if k >= p:
         raise ComponentsError(
             f"test_loadings() fits without each variable in turn, and {k} components need more than {p} "
             "variables; fit fewer components."
         )
-    with listening(progress):
-        given = _resampling(state, source, call, "test_loadings()", data, rng, n_jobs)
-        _require_permutable(state, given)
+    with listening(fit.progress):
+        given = _resampling(fit, "test_loadings()")
+        _require_permutable(fit.state, given)
         return permutation_test(given, n, fdr=method)
 
 
@@ -646,15 +699,13 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
         )
     if given.sampler.gaps is not None and given.sampler.gaps.missing.any():
         raise OptionError(
-            "test_loadings() permutes the values of variables, and the conditional means that "
-            "replace missing values depend on the values they were computed from. Use "
+            "test_loadings() permutes values, and the fit has estimates in place of missing ones: use "
             "bootstrap() or stability(), which estimate the moments again in every draw."
         )
     if rule_of(state.record) is not None:
         raise OptionError(
-            "test_loadings() fits without each selected variable in turn, and the rule of this fit "
-            "(include, exclude, disjoint, together) applies to all of them. Use bootstrap() or "
-            "stability(), whose draws obey it."
+            "test_loadings() fits without each selected variable in turn, which the rule of this fit "
+            "(include, exclude, disjoint, together) does not allow: use bootstrap() or stability()."
         )
 
 
@@ -682,24 +733,19 @@ def with_result(state: FitState, **found: Bootstrapped | HalfSamples | Split | T
 
 
 def _resampling(
-    state: FitState,
-    source: Source | None,
-    call: Call | None,
-    what: str,
-    data: Rows | None,
-    rng: Rng,
-    n_jobs: int,
-    **how: bool,
+    fit: Drawing, what: str, *, fixed: bool = False, own_card: bool = False, starts: str = "near"
 ) -> Resampling:
-    """Return what resampling needs to draw rows and refit; `what` is the name of the call in messages."""
-    from spcastat.assess.draws import seed_of, workers
+    """Return what resampling needs to draw rows and refit.
+
+    `what` is the name of the call in messages; for the last three see `refit_of`.
+    """
     from spcastat.assess.refit import plan_of, refit_of
     from spcastat.assess.samples import Resampling
 
-    seed, jobs = seed_of(rng), workers(n_jobs)
-    plan = plan_of(state, None if call is None else call.arguments)
-    rows = _rows_to_draw(state, source, call, what, data, seed, bool(plan.rows_for))
-    refit = refit_of(state, plan, **how)
+    seed, jobs = fit.seed_and_jobs
+    plan = plan_of(fit.state, None if fit.call is None else fit.call.arguments)
+    rows = _rows_to_draw(fit, what, seed, bool(plan.rows_for))
+    refit = refit_of(fit.state, plan, fixed=fixed, own_card=own_card, starts=starts)
     source = rows.source
     index = source.index if source.stream is None and source.sampled_from is None else None
     return Resampling(rows.sampler, refit, source.op, seed, jobs, rows.drawn, rows.notice, index)
@@ -714,41 +760,25 @@ class _Drawn(NamedTuple):
     notice: str
 
 
-def _rows_to_draw(
-    state: FitState,
-    source: Source | None,
-    call: Call | None,
-    what: str,
-    data: Rows | None,
-    seed: int,
-    keep_rows: bool = False,
-) -> _Drawn:
+def _rows_to_draw(fit: Drawing, what: str, seed: int, keep_rows: bool = False) -> _Drawn:
     """Return the rows of a fit, or its covariance matrix, to draw from."""
     from spcastat.assess.draws import sampler_of
     from spcastat.assess.row_groups import drawn_text, notice
     from spcastat.assess.subsets import rows_in_memory
 
-    source, call = source_for(state, source, call, data, what)
+    source, call = source_for(fit.state, fit.source, fit.call, fit.data, what)
     fitted = None if call is None else call.data
-    frame = None if source.stream is not None else frame_of(source, fitted, data)
+    frame = None if source.stream is not None else frame_of(source, fitted, fit.data)
     source = rows_in_memory(source, seed)
     sampler = sampler_of(source, keep_rows, frame, what)
-    noticed = notice(source, fitted if data is None else data) if source.from_rows else ""
+    noticed = notice(source, fitted if fit.data is None else fit.data) if source.from_rows else ""
     return _Drawn(source, sampler, drawn_text(source), noticed)
 
 
-def _halved(
-    state: FitState,
-    source: Source | None,
-    call: Call | None,
-    what: str,
-    data: Rows | None,
-    rng: Rng,
-    n_jobs: int,
-) -> Resampling:
+def _halved(fit: Drawing, what: str) -> Resampling:
     """Return the data and the method for fits of halves, which must have enough rows."""
-    given = _resampling(state, source, call, what, data, rng, n_jobs, own_card=True)
-    n, k = given.sampler.n // 2, state.V.shape[1]
+    given = _resampling(fit, what, own_card=True, starts="alone")
+    n, k = given.sampler.n // 2, fit.state.V.shape[1]
     if n < k + 2:
         raise TooFewRowsError(
             f"{what} fits half of the rows, and {n} are too few for k={k}: a half needs {k + 2} or more."

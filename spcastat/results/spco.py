@@ -228,7 +228,7 @@ class SpcoResult(Picklable, Shown):
     ) -> Axes:
         """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
 
-        Nonzero coordinates are stems, zeros small dots on the line.
+        Nonzero coordinates are drawn as stems, zeros as small dots on the line.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class SpcoResult(Picklable, Shown):
         palette : mapping, sequence of colours, or str, optional
             As for the biplot.
         ax : Axes, optional
-            The panels, its ``child_axes``, are drawn in its place; by default in that of a new figure.
+            The panels, its ``child_axes``, are drawn in its place; by default a new figure is created.
 
         Returns
         -------
@@ -276,7 +276,7 @@ class SpcoResult(Picklable, Shown):
         shape : (int, int), optional
             Height and width of an image, pixels row by row; needed for ``kind="image"``.
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------
@@ -435,7 +435,7 @@ class SpcoPath(Summary):
         Parameters
         ----------
         ax : Axes, optional
-            By default those of a new figure.
+            By default a new figure is created.
 
         Returns
         -------

@@ -320,7 +320,7 @@ def search(
             if reached.max() > best * (1.0 + patience.rise):
                 best, without_gain = reached.max(), 0
     ends = joined([elite.some(slice(0, 1)) for elite in elites])
-    if effort.deep:
+    if effort.deep_with(len(criterion.owner)):
         ends = deepen(criterion, ends, effort.width, effort.valued)
     met = reached >= reached.max() * (1.0 - SAME)
     evidence.chains = np.where(met, ends.value[met].max(), ends.value).tolist()

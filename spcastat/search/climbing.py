@@ -210,6 +210,11 @@ def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits
     return found.some(np.argmax(values, axis=0) * B + np.arange(B))
 
 
+#: With more nonzeros, only a thorough search tries all exchanges with an ascent of all loadings after each:
+#: they took 40 % of the time at 1000 nonzeros, and raised the value by .0025 %.
+FEW_NONZEROS = 300
+
+
 def exchange_until_optimal(criterion: Criterion, fit: Fits) -> Fits:
     """Return a fit that no exchange of one variable improves, with the best loadings on its supports.
 
@@ -306,6 +311,10 @@ class Effort:
     def agree(self) -> int:
         """Number of chains that must have reached the best fit."""
         return (self.chains + 1) // 2
+
+    def deep_with(self, nonzeros: int) -> bool:
+        """Return whether the search is `deep` with a number of nonzeros: with many, only a thorough one."""
+        return self.deep and (nonzeros <= FEW_NONZEROS or self != EFFORTS["auto"])
 
 
 _AUTO = Effort(

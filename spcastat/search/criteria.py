@@ -230,6 +230,43 @@ class Expansion:
     curvature: Callable[[], np.ndarray]
 
 
+@dataclass(eq=False)
+class OnSupports:
+    """The blocks of a matrix at the places of fits, of which only products with the loadings are computed.
+
+    With more nonzeros than variables this takes less time and memory than the blocks themselves.
+
+    Attributes
+    ----------
+    M : Moments
+    places : ndarray of int, shape (B, N)
+        As in `Fits`.
+    of : ndarray of int, shape (B,)
+    parts : list of slice
+        The places of each component.
+    """
+
+    M: Moments
+    places: np.ndarray
+    of: np.ndarray
+    parts: list[slice]
+
+    def __getitem__(self, which: np.ndarray | slice) -> OnSupports:
+        return OnSupports(self.M, self.places[which], self.of[which], self.parts)
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """Return the products with every component of loadings, shape (B, N), at the places: (B, N, k)."""
+        own = self.M.of(self.of)
+        found = [own.products(self.places[:, part], x[:, part]) for part in self.parts]
+        return np.stack([taken(product, self.places) for product in found], axis=2)
+
+
+#: With fewer nonzeros, blocks are small and always packed.
+MANY_NONZEROS = 200
+#: The blocks of a matrix at the places of fits, shape (B, N, N), or `OnSupports`.
+Blocks = np.ndarray | OnSupports
+
+
 class Criterion(ABC):
     """A criterion, with the cardinalities of the components.
 
@@ -440,11 +477,24 @@ class Criterion(ABC):
         M = self.M.of(of).blocks(places, places)
         return M, M[:, :0, :0] if self.T is None else self.T.of(of).blocks(places, places)
 
+    def for_ascent(self, places: np.ndarray, of: np.ndarray) -> tuple[Blocks, Blocks]:
+        """Return the blocks of M and T for `with_gradient`, packed unless products alone are quicker."""
+        N, main = places.shape[1], self.M if self.T is None else self.T
+        single = isinstance(main, Dense) and main.which is None
+        if single and N >= MANY_NONZEROS and self.k * self.m**2 < 4 * N**2:
+            M = OnSupports(self.M, places, of, self.parts)
+            return M, M if self.T is None else OnSupports(self.T, places, of, self.parts)
+        return self.packed(places, of)
+
+    def times(self, M: Blocks, x: np.ndarray) -> np.ndarray:
+        """Return products of M with every component, shape (B, N, k), at the places of the fits."""
+        return M.times(x) if isinstance(M, OnSupports) else M @ (x[:, :, None] * self.member)
+
     @abstractmethod
-    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
         """Return values, shape (B,), and gradients, shape (B, N), on fixed supports.
 
-        `M` and `T` are the blocks from `packed`; loadings may have any length.
+        `M` and `T` are from `for_ascent` or `packed`; loadings may have any length.
         """
 
     @abstractmethod
@@ -527,10 +577,10 @@ class Adjusted(Criterion):
         Z = inverse(fits.G)
         return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
 
-    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
         u, size = self.directions(x)
         V = u[:, :, None] * self.member
-        MV = M @ V
+        MV = self.times(M, u)
         U, own, value = self._turned(V.mT @ MV)
         half = ((MV @ U) * self.member).sum(axis=2) - u * own[:, self.owner]
         return value, 2.0 * half / size
@@ -642,10 +692,10 @@ class Projected(Criterion):
         H, W = self._weights(G, N)
         return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), H, -W, fits.of)
 
-    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
         u, size = self.directions(x)
         V = u[:, :, None] * self.member
-        MV, TV = M @ V, T @ V
+        MV, TV = self.times(M, u), self.times(T, u)
         turned = V.mT
         G, N = turned @ MV, turned @ TV
         root = inverse_root(G)

@@ -9,15 +9,17 @@ from functools import partial
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.linalg.eigenvectors import symmetric, top_eigh
+from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.progress import stage
 from spcastat.search.chains import (
     ELITE,
+    bases,
     best_predictor,
     distinct,
     from_directions,
     grow_chains,
+    mixtures,
     perturb,
     pool,
     search,
@@ -110,9 +112,10 @@ def joint(
             return found_of(op, criterion, fit, evidence, objective, True)
         given = from_directions(criterion, starts) if starts else None
         fit, evidence = search(criterion, directions(op, k), settings, seeded, given)
-        if settings.deep:
+        deep = settings.deep_with(sum(card))
+        if deep:
             fit = exchange_until_optimal(criterion, fit)
-        return found_of(op, criterion, fit, evidence, objective, settings.deep or None)
+        return found_of(op, criterion, fit, evidence, objective, deep or None)
     settings = EFFORTS["auto"] if k == 1 else settings
     few = op.out_of_core or op.stored > MANY or op.p > MANY_VARIABLES
     return restricted(op, card, objective, settings, seeded, list(starts), few)
@@ -244,7 +247,7 @@ def along_path(
                         grow_chains(criterion, parts, [known] * len(parts), settings, evidence[i], rng)
                     )
                     ends = ends.some(distinct(ends.value, ELITE))
-                    if settings.deep and not left:
+                    if settings.deep_with(sum(cards[i])) and not left:
                         ends.put(np.arange(1), exchange_until_optimal(criterion, ends.some(slice(0, 1))))
                 near = best[i] = list(criterion.dense(ends))
     for i, card in enumerate(cards):
@@ -254,7 +257,8 @@ def along_path(
         criterion = criterion_of_matrix(S, card, objective)
         fit = from_directions(criterion, best[i][:1])
         evidence[i].chains = fit.value.tolist()
-        results.append(found_of(op, criterion, fit, evidence[i], objective, settings.deep or None))
+        settled = settings.deep_with(sum(card)) or None
+        results.append(found_of(op, criterion, fit, evidence[i], objective, settled))
     return results
 
 
@@ -266,6 +270,32 @@ def together(p: int) -> int:
     return int(np.clip(400_000 // p**2, 1, 100))
 
 
+#: Starts of a search on one of several data sets, and from how many of the best of them it climbs; the second
+#: pair is for criteria whose good optima lie far apart.
+STARTS, MANY_STARTS = (14, 8), (28, 15)
+
+
+def starts_and_climbs(objective: str, disjoint: bool) -> tuple[int, int]:
+    """Return how many starts a search on one of several data sets has, and from how many it climbs."""
+    return MANY_STARTS if disjoint or objective != "adjusted" else STARTS
+
+
+def own_starts(
+    op: Operator, k: int, objective: str, disjoint: bool, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Return starts that depend on the data alone, each of shape (p, k).
+
+    They are the loadings of PCA, their varimax rotation and random rotations of twice as many directions;
+    only the first two for more than `GRAM_LIMIT` variables or `SEQUENTIAL` components.
+    """
+    vectors = directions(op, max(k, 2) if op.p <= GRAM_LIMIT else k)
+    first = [vectors[:, :k], varimax(vectors[:, :k])]
+    if op.p > GRAM_LIMIT or k > SEQUENTIAL:
+        return first
+    count = starts_and_climbs(objective, disjoint)[0] - len(first)
+    return first + (mixtures if objective == "adjusted" else bases)(vectors, k, count, rng)
+
+
 def near(
     ops: Sequence[Operator],
     card: tuple[int, ...],
@@ -273,8 +303,9 @@ def near(
     starts: Sequence[Sequence[np.ndarray]],
     fixed: bool = False,
     rule: SupportRule | None = None,
+    climbs: int | None = None,
 ) -> list[np.ndarray]:
-    """Return for each of several data sets the best fit that sweeps and one climb reach from given loadings.
+    """Return for each of several data sets the best fit that sweeps and climbs reach from given loadings.
 
     Parameters
     ----------
@@ -288,6 +319,8 @@ def near(
         Keep the supports, and optimise the loadings only.
     rule : SupportRule, optional
         The supports that are allowed, on up to 1000 variables.
+    climbs : int, optional
+        How many of the starts are climbed from, those that are best after the sweeps; by default all.
 
     Returns
     -------
@@ -304,6 +337,8 @@ def near(
     fits = fits_at_starts(criterion, starts)
     if not fixed:
         fits = reordered(criterion, sweep(criterion, fits, 4))
+        if climbs is not None:
+            fits = fits.some(best_distinct(fits, len(ops), climbs))
         fits = fits if large else climb(criterion, fits, 24, 6)
     return list(criterion.dense(refined(criterion, best_of_each(fits, len(ops)), LONG)))
 
@@ -323,6 +358,12 @@ def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]])
     """
     of = np.repeat(np.arange(len(starts)), len(starts[0]))
     return from_directions(criterion, [V for own in starts for V in own], of)
+
+
+def best_distinct(fits: Fits, count: int, most: int) -> np.ndarray:
+    """Return the positions of the best fits with different values, up to `most` for each data set."""
+    own = [np.flatnonzero(fits.of == number) for number in range(count)]
+    return np.concatenate([some[distinct(fits.value[some], most)] for some in own])
 
 
 def best_of_each(fits: Fits, count: int) -> Fits:

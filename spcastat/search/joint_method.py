@@ -117,25 +117,50 @@ class Joint(JointSolver):
             may[:, list(members)] = may[:, list(members)].all(axis=1, keepdims=True)
         return GroupRule(may, must, self.disjoint, of, tuple(self.card or ()))
 
-    def near(
-        self, ops: Sequence[Operator], starts: Sequence[Sequence[np.ndarray]], fixed: bool = False
-    ) -> list[np.ndarray]:
-        """Return the local optimum near given loadings, shape (p, k), for each of several data sets.
+    def own_starts(self, op: Operator, k: int, rng: np.random.Generator) -> list[np.ndarray]:
+        """Return starts of a search on one data set that depend on these data alone, each (p, k).
 
-        Without `card` the cardinalities are those of the first loadings; `fixed` keeps their supports.
+        A search over groups, whose climbs are long, has the first two.
+        """
+        from spcastat.search.default import own_starts
+
+        starts = own_starts(op, k, self.objective, self.disjoint, rng)
+        return starts[:2] if self.grouped else starts
+
+    def near(
+        self,
+        ops: Sequence[Operator],
+        starts: Sequence[Sequence[np.ndarray]],
+        fixed: bool = False,
+        like: np.ndarray | None = None,
+        best: bool = False,
+    ) -> list[np.ndarray]:
+        """Return the best local optimum near given loadings, shape (p, k), for each of several data sets.
+
+        Parameters
+        ----------
+        ops : sequence of Operator
+        starts : sequence of sequences of ndarray of shape (p, k)
+        fixed : bool
+            Keep the supports of the starts.
+        like : ndarray of shape (p, k), optional
+            Loadings whose cardinalities are taken without `card`; by default the first start.
+        best : bool
+            Whether exchanges of variables follow only from the best of the starts.
         """
         if self.grouped and not fixed:
             return [self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)]
-        from spcastat.search.default import near
+        from spcastat.search.default import near, starts_and_climbs
 
-        first = starts[0][0]
+        first = starts[0][0] if like is None else like
         rule = self.rule(*first.shape)
         given = first != 0 if rule is None else (first != 0) | rule.must.T  # forced loadings may be zero
         card = self.card or tuple(int(count) for count in np.count_nonzero(given, axis=0))
         if isinstance(rule, GroupRule):
             ops, card = [with_zero(op) for op in ops], rule.rooms
             starts = [[np.pad(V, ((0, 1), (0, 0))) for V in own] for own in starts]
-        found = near(ops, card, self.objective, starts, fixed, rule)
+        climbs = starts_and_climbs(self.objective, self.disjoint)[1] if best else None
+        found = near(ops, card, self.objective, starts, fixed, rule, climbs)
         return [V[:-1] for V in found] if isinstance(rule, GroupRule) else found
 
     def batch(self, p: int) -> int:

@@ -193,6 +193,8 @@ def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray
 FEW_PRODUCTS = 100_000
 #: Numbers gathered at once, which bounds the memory.
 GATHERED = 4_000_000
+#: Blocks of a matrix with so many rows are gathered one by one, in half the time of all at once.
+LONG_ROWS = 100
 
 
 class Moments(ABC):
@@ -266,6 +268,11 @@ class Dense(Moments):
         return np.asarray(V @ rows)
 
     def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        if self.which is None and rows.shape[1] >= LONG_ROWS:
+            found = np.empty((*rows.shape, columns.shape[1]))
+            for own, across, block in zip(rows, columns, found, strict=True):
+                np.take(self.M[own], across, axis=1, out=block, mode="clip")
+            return found
         return self.M.take((self.start + rows)[:, :, None] * self.m + columns[:, None, :])
 
     def diagonal(self) -> np.ndarray:
@@ -275,6 +282,11 @@ class Dense(Moments):
 
     def entries(self, places: np.ndarray) -> np.ndarray:
         return self.M.take((self.start + places) * self.m + places)
+
+    def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        if self.which is None and 3 * places.shape[1] >= self.m:
+            return np.asarray((taken(self.products(places, x), places) * x).sum(axis=1))
+        return super().forms(places, x)
 
 
 class Identity(Moments):

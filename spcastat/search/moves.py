@@ -11,7 +11,7 @@ not on the path of the search, the order of the rows or the form of the data.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -51,6 +51,9 @@ NULL = 1e-8
 #: most NEWTON steps until the ratio changes by no more than a share CONVERGED; a ratio within a share
 #: POLE of the present one loses too many digits.
 SECULAR, NEWTON, CONVERGED, POLE = 40, 12, 1e-11, 1e-7
+#: From this cardinality on, eigenvectors of a support after one exchange take longer than they are worth
+#: unless the model promises a gain: they took 40 % of the time at 400.
+EXPENSIVE = 100
 
 
 def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) -> np.ndarray:
@@ -149,6 +152,9 @@ def columns_after(
 
     `spectrum` is that of `parts`. `leaving` indexes the support and `new` the entering variables; `bounds`
     are the values of these exchanges from `exchange_values`. All have shape (B, L).
+
+    With EXPENSIVE variables or more, an exchange without gain whose vector takes an eigendecomposition is not
+    made: the support stays.
     """
     c = support.shape[1]
     every = np.arange(c - 1)
@@ -163,6 +169,12 @@ def columns_after(
         x[:, :, :-1] = np.take_along_axis(vectors[:, :, :c], stay, axis=2)
         x[:, :, -1] = vectors[:, :, c]
         x, left = unit(x), ~sound
+        if c >= EXPENSIVE:
+            now = spectrum[0][:, -1:]
+            loses = left & (bounds <= now + POLE * np.abs(now))
+            kept = np.broadcast_to(support[:, None], places.shape), unit(spectrum[1][..., -1])[:, None]
+            places = np.where(loses[..., None], kept[0], places)
+            x, left = np.where(loses[..., None], kept[1], x), left & ~loses
     if left.any():
         x[left] = best_vectors(*blocks_after(parts, np.nonzero(left)[0], stay[left], new[left]))
     return places, x
@@ -363,13 +375,13 @@ def enlarged_ratio(
 class WithGradient(Protocol):
     """A function of loadings on fixed supports, for a batch of fits."""
 
-    def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def with_gradient(self, x: np.ndarray, M: Any, T: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return values, shape (B,), and gradients, shape (B, N); M and T have an entry for each fit."""
 
 
 def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     """Return the fits after at most `steps` steps of ascent on their supports; no value decreases."""
-    M, T = criterion.packed(fits.places, fits.of)
+    M, T = criterion.for_ascent(fits.places, fits.of)
     x = ascend(criterion, fits.x, M, T, steps)
     found = criterion.fits(fits.places, x, fits.of)
     worse = ~(found.value >= fits.value)
@@ -377,7 +389,7 @@ def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     return found
 
 
-def ascend(criterion: WithGradient, x: np.ndarray, M: np.ndarray, T: np.ndarray, steps: int) -> np.ndarray:
+def ascend(criterion: WithGradient, x: np.ndarray, M: Any, T: Any, steps: int) -> np.ndarray:
     """Return loadings, shape (B, N), with values no smaller than those of `x`."""
     x = x.copy()
     value, slope = criterion.with_gradient(x, M, T)
@@ -413,8 +425,8 @@ def _line(
     step: np.ndarray,
     value: np.ndarray,
     slope: np.ndarray,
-    M: np.ndarray,
-    T: np.ndarray,
+    M: Any,
+    T: Any,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return points along the directions, their values and gradients; a fit that no step improves stays."""
     rise = (slope * direction).sum(axis=1).clip(min=0.0)  # negative by rounding only

@@ -16,7 +16,7 @@ from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
 from spcastat.measures import measure_named
 from spcastat.search.chains import best_predictor, empty, from_directions, search
-from spcastat.search.climbing import EFFORTS, SAME, Effort, Evidence, climb, exchange_until_optimal, sweep
+from spcastat.search.climbing import SAME, Effort, Evidence, climb, exchange_until_optimal, sweep
 from spcastat.search.criteria import (
     Criterion,
     Fits,
@@ -117,9 +117,6 @@ SEEDS = 5
 SWEEPS = 10
 #: Number of exchanges with variables outside the working set that are evaluated for each component.
 VALUED = 32
-#: With more nonzeros, only a thorough search tries all exchanges with an ascent of all loadings after each:
-#: they took 40 % of the time at 1000 nonzeros, and raised the value by .0025 %.
-FEW_NONZEROS = 300
 
 
 @dataclass(eq=False)
@@ -309,7 +306,7 @@ def restricted(
                 known = list(whole.dense(again))
             images = op.dot(known[0]) / op.total
             continue
-        tested = settings.deep and (settings is not EFFORTS["auto"] or k == 1 or sum(card) <= FEW_NONZEROS)
+        tested = settings.deep if k == 1 else settings.deep_with(sum(card))
         if tested:
             fit = exchange_until_optimal(criterion, fit)
         if not settings.rounds or len(variables) == p or objective == "least_squares":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any
 
@@ -97,6 +97,15 @@ def add_text(word: WordDocument, text: str, size: float, **font: Any) -> Any:
     if not text:
         paragraph.paragraph_format.space_after = Pt(0)
     return paragraph
+
+
+def add_lines(word: WordDocument, lines: Sequence[str], size: float, **font: Any) -> None:
+    """Add lines of code as one paragraph in font size `size`, in points."""
+    first, *rest = lines
+    run = add_text(word, first, size, **font).runs[0]
+    for line in rest:
+        run.add_break()
+        run.add_text(printable(line) if line else "")
 
 
 def _small(word: WordDocument, label: str, text: str) -> None:

@@ -243,8 +243,8 @@ def _notes(
     count = int(loaded.sum())
     if len(shown) < count:
         yield (
-            f"{len(shown)} of {count} variables with a loading are shown, those with the largest of every "
-            "component; max_rows sets how many."
+            f"{len(shown)} of {count} variables with a loading are shown, those with the largest loadings of "
+            "each component; max_rows sets the number."
         )
     if count < len(values):
         rest = list(names[~loaded].to_flat_index())
@@ -369,12 +369,12 @@ def document(table: pd.DataFrame, items: pd.DataFrame, kept: float) -> Document:
         for component, key, term, rest, largest, other in items.itertuples(index=False)
     ]
     notes = (
-        "Sums of the variables with the signs of their loadings. alpha: Cronbach's, of the variables in "
-        "their units, and standardised; omega: McDonald's, of one factor (minimum residuals); r with PC: of "
-        "the sum with the component.",
-        "r with rest: of the variable with the sum of the others; largest with another: its largest |r| with "
-        "the sum of another component, which is inflated if the variable is in both.",
-        "The same data chose the variables, so that these figures are optimistic for new rows.",
+        "Scales are sums of the variables with the signs of their loadings. alpha: Cronbach's, for the "
+        "variables in their units and standardised; omega: McDonald's, for one factor (minimum residuals); "
+        "r with PC: the correlation of sum and component.",
+        "r with rest: the correlation of the variable with the sum of the others; largest with another: its "
+        "largest |r| with the sum of another component, which is inflated if the variable is in both.",
+        "The same data selected the variables, so these figures are optimistic for new rows.",
     )
     return Document(
         f"Scales: {plural(len(table), 'component')} as sums of variables",

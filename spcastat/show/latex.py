@@ -214,8 +214,8 @@ def _read(cell: str) -> re.Match[str] | None:
 #: In points: width and height of the text of a page (class article), twice \\tabcolsep as set below, height
 #: of a line.
 PAGE, HEIGHT, GAP, LINE = 345, 530, 8, 12.5
-#: In points: smallest width of a column of long labels, largest width of long headings.
-LEAST, HEADING = 120, 62
+#: In points: smallest width of a column of long labels, largest width of long headings, \\quad.
+LEAST, HEADING, QUAD = 120, 62, 10
 
 
 def render(document: Document, layout: Layout | None = None) -> str:
@@ -276,15 +276,18 @@ class Panel:
         lines = 3
         for table in self.tables:
             lines += 2 + len({row.group for row in table.rows} - {""})
-            lines += sum(len(self.label(row.label)) for row in table.rows)
+            lines += sum(len(self.label(row.label, row.group)) for row in table.rows)
         return lines * LINE
 
-    def label(self, text: str) -> list[str]:
-        """Return the lines of a label as LaTeX; all but the first are indented."""
+    def label(self, text: str, group: str = "") -> list[str]:
+        """Return the lines of a label as LaTeX; all but the first are indented, and in a group all are."""
+        start = r"\quad " if group else ""
         if not self.room:
-            return [escape(text)]
-        first, *rest = (escape(line) for line in wrapped(text, int(0.93 * self.room) - INDENT, points))
-        return [first, *(rf"\hspace*{{{INDENT}pt}}{line}" for line in rest)]
+            return [start + escape(text)]
+        width = int(0.93 * self.room) - INDENT - (QUAD if group else 0)
+        first, *rest = (escape(line) for line in wrapped(text, width, points))
+        indent = INDENT + (QUAD if group else 0)
+        return [start + first, *(rf"\hspace*{{{indent}pt}}{line}" for line in rest)]
 
     def apart(self) -> Iterator[Panel]:
         """Yield a panel for each of the tables."""
@@ -307,13 +310,13 @@ class Panel:
                 yield r"\midrule"
             if group:
                 yield rf"\multicolumn{{{len(table.headings) + 1}}}{{l}}{{\textit{{{escape(group)}}}}} \\"
-            yield " & ".join([r"\quad " * bool(row.group) + label, *map(cell, row.cells)]) + r" \\"
+            yield " & ".join([label, *map(cell, row.cells)]) + r" \\"
 
     def _labels(self, rows: tuple[Row, ...]) -> Iterator[str]:
         """Yield labels as LaTeX; further lines of a long label fill the following rows without a label."""
         waiting: list[str] = []
         for row, below in zip(rows, [*rows[1:], None], strict=True):
-            waiting = self.label(row.label) if row.label else waiting
+            waiting = self.label(row.label, row.group) if row.label else waiting
             parted = below is not None and not below.label
             now, waiting = (waiting[:1], waiting[1:]) if parted else (waiting, [])
             yield r"\newline".join(now)
@@ -349,11 +352,13 @@ def _widths(block: tuple[Table, ...], heading: int, siunitx: bool) -> list[int]:
     return found
 
 
-def _caption(document: Document, again: bool) -> list[str]:
+def _caption(document: Document, again: bool, part: str = "") -> list[str]:
     if not document.heading:
         return []
     label = rf"\label{{{document.label}}}" if document.label and not again else ""
-    title = escape(document.heading) + " (continued)" * again
+    title = escape(document.heading)
+    if again:
+        title += f" (continued: {escape(part)})" if part else " (continued)"
     return [rf"\caption{{{title}}}{label}"]
 
 
@@ -376,7 +381,8 @@ def _float(part: Panel, document: Document, again: bool, below: list[str]) -> It
 def _long(part: Panel, document: Document, again: bool, below: list[str]) -> Iterator[str]:
     """Yield the lines of a table that breaks across pages, with its headings repeated on each page."""
     (table,) = part.tables
-    caption = _caption(document, again)
+    first = document.tables[0].title
+    caption = _caption(document, again, table.title if table.title != first else "")
     yield from (r"\begingroup", r"\setlength{\tabcolsep}{4pt}")
     yield from [r"\addtocounter{table}{-1}"] * (again and bool(caption))
     yield rf"\begin{{longtable}}{{{part.columns}}}"

@@ -22,31 +22,28 @@ from spcastat.show.fit_tables import Arrangement, loadings_table
 from spcastat.show.grid import Document, Row, Table, alike, percent, restyled
 from spcastat.show.methods_text import describe_loadings
 from spcastat.show.renderings import Summary
-from spcastat.show.report import Chapter, Lines, Picture, loadings_picture, made, methods
+from spcastat.show.report import Chapter, Lines, Picture, bibtex, loadings_picture, made, methods
 from spcastat.show.resampling_tables import bootstrap_facts, loading_rows, row_notes
 from spcastat.show.summary import data_facts, unequal_variances
 
 #: Which sense of sparse PCA this is, for prints.
 SENSE = (
-    "sparse loadings: X is about T P', each variable depends on few components, and the scores T = X W use "
-    "all variables that have a loading. Components that are sums of few variables come from spca()."
+    "sparse loadings: X is approximately T P', each variable depends on few components, and the scores T = "
+    "X W use all variables with a nonzero loading. spca() gives components that are sums of few variables."
 )
 
 
 def summarise(
     state: FitState,
-    digits: int = 3,
-    max_rows: int | None = None,
+    digits: int,
+    arrangement: Arrangement,
     *,
-    sort: bool | None = None,
-    sections: Any = None,
-    cut: float = 0.0,
     communality: bool = True,
     conf_int: bool = False,
     level: float = 0.95,
 ) -> Summary:
     """Return the header, loadings and variances; see `SparseLoadings.summary`."""
-    digits = whole_number("digits", digits, 0, 10)
+    digits, level = whole_number("digits", digits, 0, 10), checked_level(level)
     of_loadings, record, notes = with_loadings(state), state.record, []
     loadings = of_loadings.by_variable(of_loadings.V)
     further: dict[str, Any] = {}
@@ -54,9 +51,9 @@ def summarise(
         further["columns"] = pd.DataFrame({"h2": communalities(state)})
         notes.append("h2: communality, the share of the variance that all components explain.")
     if flag("conf_int", conf_int):
-        further["intervals"], about = _bounds(of_loadings, checked_level(level))
+        further["intervals"], about = _bounds(of_loadings, level)
         notes.append(about)
-    table = loadings_table(loadings, Arrangement(sort, max_rows, sections, cut), **further)
+    table = loadings_table(loadings, arrangement, **further)
     shares = variance(state)
     counts = f"{np.count_nonzero(of_loadings.V)} of {plural(of_loadings.V.size, 'loading')} not zero"
     document = Document(
@@ -106,8 +103,7 @@ def _bounds(of_loadings: FitState, level: float) -> tuple[list[pd.DataFrame], st
         )
     frame = frames.conf_int(of_loadings, found, level, "percentile")
     bounds = [
-        frames.spread_out(of_loadings, found.places, frame[name], np.nan)
-        for name in ("lower", "upper")
+        frames.spread_out(of_loadings, found.places, frame[name], np.nan) for name in ("lower", "upper")
     ]
     draws = plural(found.draws, "draw")
     how = interval_meaning(found.select, level)
@@ -117,7 +113,7 @@ def _bounds(of_loadings: FitState, level: float) -> tuple[list[pd.DataFrame], st
 def interval_meaning(select: bool, level: float) -> str:
     """Return what an interval of a loading says; `select`: whether draws selected the variables again."""
     if not select:
-        return "Intervals take the variables as given, and are not valid where the same data chose them."
+        return "Intervals take the variables as given, and are not valid if the same data selected them."
     return (
         "Intervals lie between percentiles of the draws, selection included: one contains zero if "
         f"{50 - 50 * level:g} % of the draws or more leave the loading out or give it the other sign."
@@ -133,7 +129,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Do
     draws, facts = bootstrap_facts(of_loadings, found)
     how = "variables selected again in each" if found.select else "given these variables"
     left = len(frame) - len(shown)
-    rest = [f"Not shown: {plural(left, 'zero loading')} that some draws select; see conf_int()."] * bool(left)
+    rest = [f"{plural(left, 'zero loading')} selected in some draws: see conf_int()."] * bool(left)
     return Document(
         f"Bootstrap of sparse loadings ({draws}): {100 * level:g} % intervals, {how}",
         tuple(facts),
@@ -149,22 +145,23 @@ def chapters(
     state: FitState,
     scores: pd.DataFrame | None,
     call: str,
-    *,
+    arrangement: Arrangement,
+    digits: int,
     row_groups: Any = None,
-    sections: Any = None,
-    **layout: Any,
 ) -> Iterator[Chapter]:
-    """Yield the chapters of a report; `layout` is passed to :func:`summarise`."""
+    """Yield the chapters of a report; `arrangement` and `digits` are for the table of loadings."""
     of_loadings = with_loadings(state)
-    yield Chapter("Summary", (summarise(state, sections=sections, **layout)._document(),))
-    yield Chapter("Loadings", (loadings_picture(of_loadings, sections),))
+    yield Chapter("Summary", (summarise(state, digits, arrangement)._document(),))
+    yield Chapter("Loadings", (loadings_picture(of_loadings, arrangement.groups),))
     if state.resampled.bootstrap is not None:
-        yield Chapter("How sure this is", (bootstrap_document(state, state.resampled.bootstrap, 0.95),))
+        yield Chapter("Uncertainty", (bootstrap_document(state, state.resampled.bootstrap, 0.95),))
     if scores is not None and state.record.k > 1:
         picture = _biplot_picture(of_loadings, scores, shares_of(state), row_groups)
         yield Chapter("Rows on the components", (picture,))
-    yield Chapter("For a methods section", (methods(describe_loadings(state)),))
+    described = describe_loadings(state)
+    yield Chapter("For a methods section", (methods(described),))
     yield Chapter("What was fitted", (Lines((), SENSE), made(state.record, call)))
+    yield Chapter("References as BibTeX", (bibtex(described),))
 
 
 def _biplot_picture(

@@ -17,17 +17,15 @@ from spcastat.config import flag, plural, shown, whole_number
 from spcastat.errors import OptionError
 from spcastat.fit import frames
 from spcastat.fit.frames import variance
-from spcastat.fit.proof_sentences import proof_sentences
 from spcastat.fit.record import Record
 from spcastat.fit.sparse_loadings import variance as loadings_variance
 from spcastat.fit.sparse_loadings import with_loadings
-from spcastat.fit.state import FitState, rule_words
+from spcastat.fit.state import FitState, proof_sentences, rule_words
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.reading.design import design_text
 from spcastat.search.climbing import OBJECTIVES
 from spcastat.show.grid import percent
-from spcastat.show.resampling_tables import component_notes, interval_meaning
 from spcastat.show.summary import share_taken, standardisation
 
 #: The paper of each procedure that controls the false discovery rate.
@@ -102,7 +100,7 @@ def describe(state: FitState, choice: Any = None) -> Description:
         *[f"The supports were held to a rule: {words}." for words in [rule_words(state)] if words],
         *_explained(state, cited),
         *_resampled(state, cited),
-        *proof_sentences(state),
+        *proof_sentences(state, advice=False),
     ]
     return _description(sentences, cited, state.record)
 
@@ -154,7 +152,7 @@ def _data(state: FitState, cited: list[str]) -> Iterator[str]:
         rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
         known = record.matrix or {}
         kind = f"{known['kind']} correlation" if "kind" in known else kind
-        moved = ", replaced by the nearest matrix that a sample could have" * ("moved" in known)
+        moved = ", replaced by the nearest positive semidefinite matrix" * ("moved" in known)
         yield f"{what} was applied to the {kind} matrix of {plural(record.p, 'variable')}{rows}{moved}."
         yield from _adjusted(state)
         yield from _groups(record, cited)
@@ -180,10 +178,10 @@ def _rows_together(record: Record, cited: list[str]) -> Iterator[str]:
         return
     if (record.row_design or {}).get("block_length"):
         cited.append("kunsch1989")
-        yield f"Draws, folds and tests took the rows as {text} (Künsch, 1989)."
+        yield f"Resampling and tests treated the rows as {text} (Künsch, 1989)."
         return
     cited.append("rao1992")
-    yield f"Draws, folds and tests took the rows as {text} (Rao, Wu and Yue, 1992)."
+    yield f"Resampling and tests treated the rows as {text} (Rao, Wu and Yue, 1992)."
 
 
 def _adjusted(state: FitState) -> Iterator[str]:
@@ -191,8 +189,8 @@ def _adjusted(state: FitState) -> Iterator[str]:
         *others, last = state.spec.partial.names
         names = f"{', '.join(others)} and {last}" if others else last
         yield (
-            f"Variables were replaced by the residuals of their linear regression on {names}, which took "
-            f"{100 * share_taken(state):.1f} % of their variance."
+            f"Variables were replaced by the residuals of their linear regression on {names}, which "
+            f"explained {100 * share_taken(state):.1f} % of their variance."
         )
 
 
@@ -226,10 +224,10 @@ def _missing(record: Record, cited: list[str]) -> Iterator[str]:
             f"probabilistic principal components of rank {found['rank']} (Tipping and Bishop, 1999)."
         )
         return
-    moved = ", replaced by the nearest correlation matrix since they were not those of any sample"
+    moved = ", replaced by the nearest correlation matrix, as they were not positive semidefinite"
     yield (
-        f"{where} each correlation was computed from the rows that have both variables (at least "
-        f"{found['fewest']:g}){moved * bool(found['moved'])}."
+        f"{where} each correlation was computed from the rows in which both variables were observed (at "
+        f"least {found['fewest']:g}){moved * bool(found['moved'])}."
     )
 
 
@@ -248,8 +246,8 @@ def _numbers(state: FitState, choice: Any) -> Iterator[str]:
     share = record.options.get("variance")
     if share is not None:
         yield (
-            f"The loadings are the fewest that were found to keep {100 * share:g} % of the variance that as "
-            "many dense principal components explain."
+            f"These are the fewest nonzero loadings found that keep {100 * share:g} % of the variance that "
+            "the same number of dense principal components explains."
         )
     yield from record.how_chosen() if choice is None else choice_sentences(choice)
 
@@ -266,7 +264,7 @@ def _method(record: Record, cited: list[str]) -> Iterator[str]:
     objective = OBJECTIVES.get(str(record.options.get("objective")), "")
     if record.evidence is not None:
         yield (
-            f"The loadings of all components were searched for together{nonneg}, to maximise the "
+            f"The loadings of all components were determined jointly{nonneg}, by a search that maximises the "
             f'{objective or record.criterion} (method "{record.method}"); {record.advice}.'
         )
         return
@@ -288,8 +286,8 @@ def _sparse_loadings(state: FitState, cited: list[str]) -> Iterator[str]:
     )
     verb = "The component explains" if record.k == 1 else "Together the components explain"
     yield (
-        f"{verb} {percent(last['cumulative'], 1)} % of the total variance; as many dense principal "
-        f"components explain {percent(last['cumulative PCA'], 1)} %."
+        f"{verb} {percent(last['cumulative'], 1)} % of the total variance; the same number of dense "
+        f"principal components explains {percent(last['cumulative PCA'], 1)} %."
     )
     found = state.resampled.bootstrap
     if found is not None:
@@ -309,10 +307,10 @@ def _explained(state: FitState, cited: list[str]) -> Iterator[str]:
     cited.append("zou2006")
     verb = "The component explains" if state.record.k == 1 else "Together the components explain"
     yield (
-        f"{verb} {last['cumulative adjusted']} of the total variance as adjusted variance, which counts what "
-        f"correlated scores share once (Zou, Hastie and Tibshirani, 2006), and "
-        f"{last['cumulative least squares']} by regression of the variables on the scores; as many dense "
-        f"principal components explain {last['cumulative PCA']}."
+        f"{verb} {last['cumulative adjusted']} of the total variance as adjusted variance, which counts the "
+        "variance shared by correlated scores only once (Zou, Hastie and Tibshirani, 2006), and "
+        f"{last['cumulative least squares']} by regression of the variables on the scores; the same number "
+        f"of dense principal components explains {last['cumulative PCA']}."
     )
 
 
@@ -325,27 +323,30 @@ def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
         often = frames.frequency(state, found).to_numpy()[selected]
         stable = int((often >= found.threshold).sum())
         yield (
-            f"The stability of the selection was judged by {len(found.chosen)} fits of complementary halves "
-            f"of the rows (Shah and Samworth, 2013): {stable} of {plural(len(often), 'loading')} were "
+            f"The stability of the selection was assessed by {len(found.chosen)} fits of complementary "
+            f"halves of the rows (Shah and Samworth, 2013): {stable} of {plural(len(often), 'loading')} were "
             f"selected in at least {100 * found.threshold:g} % of them."
         )
     if known.bootstrap is not None:
         found_draws = known.bootstrap
         draws = plural(len(found_draws.values), "draw")
         how = (
-            "numbers of components and of loadings as in the fit, variables selected again in each draw"
+            "numbers of components and of nonzero loadings as in the fit, variables reselected in each draw"
             if found_draws.select
             else "given the selection"
         )
-        yield f"Intervals of loadings are 95 % bootstrap intervals ({draws}; {how})."
-        yield interval_meaning(found_draws.select)
-        yield from component_notes(state)
+        how += ", by a local search that starts from the fit" * (found_draws.search == "near")
+        yield (
+            f"Intervals of loadings are 95 % bootstrap intervals ({draws}; {how}): normal intervals, "
+            "extended to zero unless 97.5 % of the draws give the loading the sign that it has in the fit."
+        )
     if known.split is not None:
         cited.append("rinaldo2019")
         first, second = known.split.rows
         yield (
-            f"By split inference, {first} rows chose the variables, and the other {second} estimated the "
-            "correlation of each with the score of the others (Rinaldo, Wasserman and G'Sell, 2019)."
+            f"For split inference, {first} rows were used to select the variables, and the other {second} to "
+            "estimate the correlation of each variable with the score of the others (Rinaldo, Wasserman and "
+            "G'Sell, 2019)."
         )
         if known.split.repeats > 1:
             cited.append("meinshausen2009")

@@ -65,7 +65,7 @@ def render(document: Document, layout: Layout | None = None, encoding: str | Non
         names = too_long(document, layout.width, everywhere=layout.full_names is False)
         document = document.with_names(*(_fitting(*some) for some in names))
         if layout.full_names is not False and len(document.key) > KEYED:
-            sentence = "Long names are shortened; full_names=True, or a larger width, has them in full."
+            sentence = "Long names are shortened; full_names=True or a larger width shows them in full."
             document = dataclasses.replace(document, key=(), notes=(*document.notes, sentence))
     return "\n\n".join(lines_of(document, layout.width))
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Unpack
 
 from spcastat.config import one_of, require_extra
 from spcastat.errors import OptionError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from great_tables import GT
 
-    from spcastat.argument_types import Path
+    from spcastat.argument_types import Path, TableOptions
 
 
 # --- documents in every format --------------------------------------------------------------------
@@ -140,28 +140,16 @@ class Summary(Shown):
     def as_text(
         self,
         width: int = 80,
-        *,
-        digits: int | None = None,
-        decimal: Literal[".", ","] = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        notes: bool = True,
+        **options: Unpack[TableOptions],
     ) -> str:
         """Return plain text in lines of at most `width` characters; other options: :class:`Summary`."""
-        layout = Layout(
-            width=width, digits=digits, decimal=decimal, full_names=full_names, caption=caption, notes=notes
-        )
-        return self._rendered("text", layout)
+        return self._rendered("text", Layout(width=width, **options))
 
     def as_html(
         self,
         *,
         label: str | None = None,
-        digits: int | None = None,
-        decimal: Literal[".", ","] = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        notes: bool = True,
+        **options: Unpack[TableOptions],
     ) -> str:
         """Return an HTML fragment without external resources; names are escaped, and long names wrap.
 
@@ -169,26 +157,19 @@ class Summary(Shown):
         ----------
         label : str, optional
             The id of the fragment, for links.
-        digits, decimal, full_names, caption, notes
-            See :class:`Summary`.
+        **options
+            digits, decimal, full_names, caption, notes: see :class:`Summary`.
         """
-        layout = Layout(
-            label=label, digits=digits, decimal=decimal, full_names=full_names, caption=caption, notes=notes
-        )
-        return self._rendered("html", layout)
+        return self._rendered("html", Layout(label=label, **options))
 
     def as_latex(
         self,
         *,
         label: str | None = None,
-        digits: int | None = None,
-        decimal: Literal[".", ","] = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        notes: bool = True,
         longtable: bool | None = None,
         siunitx: bool = False,
         width: int = 80,
+        **options: Unpack[TableOptions],
     ) -> str:
         r"""Return LaTeX with the rules of booktabs; names are escaped, and long names wrap.
 
@@ -199,8 +180,8 @@ class Summary(Shown):
         ----------
         label : str, optional
             For ``\ref``: letters, digits and ``: . _ -``, such as "tab:loadings".
-        digits, decimal, full_names, caption, notes
-            See :class:`Summary`.
+        **options
+            digits, decimal, full_names, caption, notes: see :class:`Summary`.
         longtable : bool, optional
             Whether tables may break across pages; by default only tables longer than a page.
         siunitx : bool
@@ -208,29 +189,15 @@ class Summary(Shown):
         width : int
             The width of the page in characters: 80 for the class ``article``. Wider tables are split.
         """
-        layout = Layout(
-            label=label,
-            digits=digits,
-            decimal=decimal,
-            full_names=full_names,
-            caption=caption,
-            notes=notes,
-            longtable=longtable,
-            siunitx=siunitx,
-            width=width,
-        )
+        layout = Layout(label=label, longtable=longtable, siunitx=siunitx, width=width, **options)
         return self._rendered("latex", layout)
 
     def as_markdown(
         self,
         *,
         label: str | None = None,
-        digits: int | None = None,
-        decimal: Literal[".", ","] = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        notes: bool = True,
         width: int = 80,
+        **options: Unpack[TableOptions],
     ) -> str:
         """Return Markdown with pipe tables, which pandoc, Quarto and GitHub can read.
 
@@ -239,31 +206,18 @@ class Summary(Shown):
         caption, label : str, optional
             Written below the first table as ``: caption {#label}``. Quarto, which numbers tables whose label
             starts with "tbl-", and pandoc from 3.8 read the label; older versions of pandoc print it.
-        digits, decimal, full_names, notes
-            See :class:`Summary`.
+        **options
+            digits, decimal, full_names, notes: see :class:`Summary`.
         width : int
             The width of the page in characters. Wider tables are split.
         """
-        layout = Layout(
-            label=label,
-            digits=digits,
-            decimal=decimal,
-            full_names=full_names,
-            caption=caption,
-            notes=notes,
-            width=width,
-        )
+        layout = Layout(label=label, width=width, **options)
         return self._rendered("markdown", layout)
 
     def as_gt(
         self,
         table: str | None = None,
-        *,
-        digits: int | None = None,
-        decimal: Literal[".", ","] = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        notes: bool = True,
+        **options: Unpack[TableOptions],
     ) -> GT:
         """Return a table of great_tables, to be styled with its methods.
 
@@ -275,8 +229,8 @@ class Summary(Shown):
         table : str, optional
             The title of a table, such as "How sure". By default the first table and those with the same
             columns: for a fit the loadings and the variances, as groups of rows.
-        digits, decimal, full_names, caption, notes
-            See :class:`Summary`.
+        **options
+            digits, decimal, full_names, caption, notes: see :class:`Summary`.
 
         Raises
         ------
@@ -285,7 +239,7 @@ class Summary(Shown):
         OptionError
             If there is no table of this title.
         """
-        layout = Layout(digits=digits, decimal=decimal, full_names=full_names, caption=caption, notes=notes)
+        layout = Layout(**options)
         require_extra("great_tables", "gt", "as_gt()")
         from spcastat.show.html import table_of
 
@@ -296,12 +250,8 @@ class Summary(Shown):
         path: Path,
         *,
         label: str | None = None,
-        digits: int | None = None,
-        decimal: Literal[".", ","] = ".",
-        full_names: bool | None = None,
-        caption: str | None = None,
-        notes: bool = True,
         width: int = 80,
+        **options: Unpack[TableOptions],
     ) -> None:
         """Write a Word file with a caption and real tables, whose headings are repeated on every page.
 
@@ -313,8 +263,8 @@ class Summary(Shown):
             Ending in .docx.
         label : str, optional
             The name of a bookmark at the number of the table, for cross-references in Word.
-        digits, decimal, full_names, caption, notes
-            See :class:`Summary`.
+        **options
+            digits, decimal, full_names, caption, notes: see :class:`Summary`.
         width : int
             The width of the page in characters. Wider tables are split.
 
@@ -327,15 +277,7 @@ class Summary(Shown):
         """
         from spcastat.show.word_file import write_tables
 
-        layout = Layout(
-            label=label,
-            digits=digits,
-            decimal=decimal,
-            full_names=full_names,
-            caption=caption,
-            notes=notes,
-            width=width,
-        )
+        layout = Layout(label=label, width=width, **options)
         write_tables(path, [self._document()], layout)
 
     def to_excel(self, path: Path) -> None:

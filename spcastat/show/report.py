@@ -132,20 +132,35 @@ def chapters(
 ) -> Iterator[Chapter]:
     """Yield the chapters of a fit's report; `arrangement` and `digits` are for its tables of variables."""
     in_memory = source is not None and source.matrix is not None
-    yield Chapter("Summary", (summarise(state, digits=digits, **vars(arrangement))._document(),))
+    yield Chapter("Summary", (summarise(state, digits=digits, arrangement=arrangement)._document(),))
     yield Chapter("Equations", (formulas(state),))
     loadings = loadings_picture(state, arrangement.groups)
     yield Chapter("Loadings and variance", (loadings, scree_picture(state)))
     if any(vars(state.resampled).values()):
-        yield Chapter("How sure this is", tuple(sure_parts(state)))
+        yield Chapter("Uncertainty", tuple(sure_parts(state)))
     if len(state.components) > 1 and (in_memory or state.scores is not None):
         drawn = score_pictures(state, rows.scores(state, source), row_groups)
-        yield Chapter("Rows on the components", tuple(drawn))
-    yield Chapter("How the components go together", (together(state), correlations(state, arrangement)))
+        yield Chapter("Score plots", tuple(drawn))
+    yield Chapter("Overlap and correlations", (together(state), correlations(state, arrangement)))
     if in_memory:
-        yield Chapter("Rows that the fit does not describe", (diagnostics_picture(state, source),))
-    yield Chapter("For a methods section", (methods(describe(state)),))
-    yield Chapter("How this was made", (made(state.record, call),))
+        yield Chapter("Outliers", (diagnostics_picture(state, source),))
+    described = describe(state)
+    yield Chapter("For a methods section", (methods(described),))
+    yield Chapter("Call and versions", (made(state.record, call),))
+    yield Chapter("References as BibTeX", (bibtex(described),))
+
+
+def notes_once(parts: Iterable[Chapter]) -> Iterator[Chapter]:
+    """Yield chapters; a note of a document that an earlier one has already is left out."""
+    known: set[str] = set()
+    for chapter in parts:
+        kept: list[Content] = []
+        for part in chapter.parts:
+            if isinstance(part, Document):
+                part = replace(part, notes=tuple(note for note in part.notes if note not in known))
+                known.update(part.all_notes)
+            kept.append(part)
+        yield replace(chapter, parts=tuple(kept))
 
 
 def formulas(state: FitState) -> Lines:
@@ -155,8 +170,13 @@ def formulas(state: FitState) -> Lines:
 
 
 def methods(found: Description) -> Lines:
-    """Return the paragraph for a methods section, its references, and their BibTeX."""
-    return Lines(tuple(found.bibtex.splitlines()), found.text, found.references)
+    """Return the paragraph for a methods section with its references."""
+    return Lines((), found.text, found.references)
+
+
+def bibtex(found: Description) -> Lines:
+    """Return the references of the paragraph as BibTeX."""
+    return Lines(tuple(found.bibtex.splitlines()))
 
 
 def made(record: Record, call: str) -> Lines:
@@ -182,7 +202,7 @@ def together(state: FitState) -> Document:
         if shares[column].notna().any()
     ]
     lines += number_rows(correlation, 2, ["Correlation of scores"] * len(names))
-    caption = "What each component explains, and how their scores correlate"
+    caption = "Variance explained by each component, and correlations of their scores"
     return Document("", tables=(Table("Component", names, tuple(lines)),), caption=caption)
 
 
@@ -251,7 +271,7 @@ def loadings_picture(state: FitState, sections: Any = None) -> Picture:
         1.2 + 0.24 * max(shown, 4),
         "loadings",
         f"Nonzero loadings of every component. {_leaders(loadings)}",
-        "Nonzero loadings; what is not drawn is exactly zero.",
+        "Nonzero loadings; all others are exactly zero.",
     )
 
 
@@ -280,14 +300,8 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
             width,
             1.2 + 0.24 * max(shown, 4),
             "intervals",
-            "Loadings with bootstrap intervals; the table below holds them as numbers.",
-            " ".join(
-                [
-                    "Nonzero loadings with 95 % bootstrap intervals.",
-                    resampling_tables.interval_meaning(known.bootstrap.select),
-                    *resampling_tables.component_notes(state),
-                ]
-            ),
+            "Loadings with bootstrap intervals; the table below gives the numbers.",
+            "Nonzero loadings with 95 % bootstrap intervals.",
         )
         yield resampling_tables.bootstrap_document(state, known.bootstrap, 0.95)
     if known.stability is not None:
@@ -299,8 +313,8 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
             width,
             1.4 + 0.24 * max(count, 4),
             "frequency",
-            "How often fits of half of the rows select each variable; the table below holds the shares.",
-            f"Share of {len(found.chosen)} fits of half of the rows that select each variable; dotted is the "
+            "How often fits of half of the rows select each variable; the table below gives the shares.",
+            f"Share of {len(found.chosen)} fits of half of the rows that select each variable; dotted line: "
             f"threshold. {resampling_tables.UNSAID['frequency']}",
         )
         yield resampling_tables.stability_document(state, found)
@@ -316,12 +330,12 @@ def scree_picture(state: FitState) -> Picture:
     dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
     sparse = ", ".join(map(percent, table["share of total"].tolist()[:MOST_NAMED]))
     alt = (
-        f"Adjusted variance of the sparse components, {sparse} % of the total, beside the variance of the "
-        f"dense principal components, {dense} of the total together."
+        f"Adjusted variance of the sparse components, {sparse} % of the total, next to the variance of the "
+        f"dense principal components, in all {dense} of the total."
     )
     caption = (
-        "Adjusted variance of the sparse components (what each adds to those before it) beside the variance "
-        "of the dense principal components."
+        "Adjusted variance of the sparse components (what each adds to the earlier ones) next to the "
+        "variance of the dense principal components."
     )
     if not state.record.sparse:
         caption = "Variance of the principal components."
@@ -344,9 +358,9 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
             5.4,
             "biplot",
             f"Biplot of {count} on {first} and {second}, whose scores have the correlation {fixed(r, 2)}; "
-            "the table of correlations says which variables go with them.",
-            "Points are rows, arrows the variables with a nonzero loading on either component; those with a "
-            "loading on one of them alone are listed beside its axis.",
+            "the table of correlations shows their association with the variables.",
+            "Points are rows, arrows variables with a nonzero loading on either component. Variables with a "
+            "loading on only one of them are listed next to its axis.",
         )
     if scores.shape[1] > 2:
         size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)
@@ -356,7 +370,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
             size,
             "scores",
             f"Scores of {count} for every pair of the first {min(scores.shape[1], 5)} components; the next "
-            "table holds their correlations.",
+            "table gives their correlations.",
             "Scores of every pair of components, at most the first five, and their correlation r.",
         )
 
@@ -366,17 +380,17 @@ def diagnostics_picture(state: FitState, source: Source | None) -> Picture:
     limits = frames.limits(state)
     found = rows.diagnostics(state, source)
     known = [name for name in ("T2", "Q") if np.isfinite(limits[name])]
-    beyond = [f"{int((found[name] > limits[name]).sum())} beyond that of {name}" for name in known]
-    counted = f"of {len(found)} rows, {' and '.join(beyond) or 'none can be judged'}."
+    beyond = [f"{int((found[name] > limits[name]).sum())} exceed the limit of {name}" for name in known]
+    counted = f"Of {len(found)} rows, {' and '.join(beyond) or 'none can be compared with a limit'}."
     farthest = short_name(found["Q"].idxmax())
     return Picture(
         lambda ax: plots.plot_diagnostics(found, limits, ax=ax),
         5.0,
         3.9,
         "diagnostics",
-        f"Squared residual Q of every row against its Hotelling T2. {counted[0].upper() + counted[1:]} The "
-        f"largest Q is that of row {farthest}.",
-        f"Limits that 95 % of new rows would stay below if rows were normal: {counted}",
+        f"Squared residual Q of every row against its Hotelling T2. {counted} Row {farthest} has the "
+        "largest Q.",
+        f"Dashed lines: limits for 95 % of new rows if rows are multivariate normal. {counted}",
     )
 
 
@@ -439,7 +453,7 @@ def chapters_page(title: str, version: str, chapters: Iterable[Chapter]) -> str:
         '<main id="content" tabindex="-1">',
         *parts,
         "</main>",
-        f"<footer><p>Made by spcastat {escape(version)}. This page needs nothing beside itself.</p></footer>",
+        f"<footer><p>Made by spcastat {escape(version)}. This page needs no other files.</p></footer>",
     )
     return page_of(title, version, "indexed", "\n".join(lines))
 
@@ -463,7 +477,7 @@ def _html(part: Content) -> str:
         before = f"<p>{escape(part.before)}</p>" if part.before else ""
         after = "".join(f"\n<p>{escape(text)}</p>" for text in part.after)
         lines = "".join(f"<span>{escape(line)}</span>" for line in part.lines)
-        return f"{before}<pre>{lines}</pre>{after}"
+        return f"{before}{f'<pre>{lines}</pre>' if lines else ''}{after}"
     return document_html(part)
 
 
@@ -502,19 +516,15 @@ def _frame(block: tuple[Table, ...], title: str) -> str:
 def write_report(
     state: FitState,
     source: Source | None,
-    by_row: Callable[[Any, str], Any],
     before: Sequence[Chapter],
     path: str | PathLike[str],
     *,
-    title: str | None = None,
-    call: str | None = None,
-    full_names: bool = True,
-    sort: bool | None = None,
-    max_rows: int | None = None,
-    groups: Any = None,
-    digits: int = 3,
-    cut: float = 0.0,
-    row_groups: Any = None,
+    title: str | None,
+    call: str | None,
+    full_names: bool,
+    arrangement: Arrangement,
+    digits: int,
+    row_groups: Any,
 ) -> None:
     """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
 
@@ -527,21 +537,21 @@ def write_report(
     ----------
     state : FitState
     source : Source or None
-    by_row : callable
-        Returns values for the rows of the fit, given the values or the name of a column.
     before : sequence of Chapter
         Chapters placed before those of the fit.
     path : str or path
-        A name with the extension .html or .htm, or without one, for a page; with .docx for Word, which needs
-        an optional dependency: ``pip install 'spcastat[docx]'``.
+        A name with the extension .html or .htm for a page, or .docx for Word, which needs an optional
+        dependency: ``pip install 'spcastat[docx]'``.
     title : str, optional
     call : str, optional
         The code that reproduces the fit, if it is not the recorded `call`.
     full_names : bool
         Whether the tables have long names in full; otherwise names are shortened, with a key.
-    sort, max_rows, groups, digits, cut
-        Which variables the tables show, in which order, and how: see `summary`. `groups` of variables are
-        also used in the figure of the loadings.
+    arrangement : Arrangement
+        Which variables the tables show, and in which order. Its groups are also used in the figure of the
+        loadings.
+    digits : int
+        Decimals of the loadings.
     row_groups : Series, Categorical or array of length n, optional
         Groups of rows, for colours and markers in the figures, as `groups` of a biplot.
 
@@ -554,14 +564,12 @@ def write_report(
     OptionError
         If `path` is the file from which the rows of the fit are read.
     """
-    row_groups = by_row(row_groups, "groups")
-    arrangement = Arrangement(sort, max_rows, groups, cut)
     digits = whole_number("digits", digits, 0, 10)
     record = state.record
     call = None if call is None else text("call", call)
     kind = "Sparse principal component analysis" if record.sparse else "Principal component analysis"
     heading = f"{kind}{'' if record.paper == OURS else f' by the method {record.method}'}"
-    drawn = chapters(state, source, call or record.call, arrangement, digits, row_groups)
+    drawn = notes_once(chapters(state, source, call or record.call, arrangement, digits, row_groups))
     title = heading if title is None else text("title", title) or heading
     write_chapters(path, title, record.versions, source, chain(before, drawn), full_names)
 
@@ -588,7 +596,7 @@ def write_chapters(
     full_names : bool
         Whether the tables have long names in full.
     """
-    target = file_path(path, (*ENDINGS, ENDING))
+    target = file_path(path, (*filter(None, ENDINGS), ENDING))
     if source is not None:
         source.spare(target)
     word = target.suffix.lower() == ENDING
@@ -629,7 +637,7 @@ def to_excel(state: FitState, source: Source | None, path: str | PathLike[str]) 
     """
     if source is not None:
         source.spare(file_path(path))
-    record, document = state.record, summarise(state, source, max_rows=1)._document()
+    record, document = state.record, summarise(state, source, arrangement=Arrangement(max_rows=1))._document()
     versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     more = [("Call", record.call), ("Versions", versions), *(("Note", note) for note in document.notes)]
     write_workbook(path, fit_sheets(state, source), [("Fit", document.title), *document.facts, *more])
@@ -658,15 +666,15 @@ def _write_word(target: PathLike[str], title: str, chapters: Iterable[Chapter]) 
 
 
 def _add(word: WordDocument, part: Content) -> None:
-    from spcastat.show.docx_tables import NOTES, add_tables, add_text
+    from spcastat.show.docx_tables import NOTES, add_lines, add_tables, add_text
 
     if isinstance(part, Picture):
         _add_picture(word, part)
     elif isinstance(part, Lines):
         if part.before:
             word.add_paragraph(printable(part.before)).paragraph_format.keep_with_next = True
-        for line in part.lines:
-            add_text(word, line, NOTES, name="Courier New")
+        if part.lines:
+            add_lines(word, part.lines, NOTES, name="Courier New")
         for text in part.after:
             add_text(word, text, NOTES)
     else:

@@ -30,31 +30,40 @@ FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
 
 #: Column of a frame -> its heading, if different; and the columns that are blank if the loading is zero.
 HEADINGS = {"estimate": "loading", "std_error": "std. error", "p_value": "p", "q_value": "q"}
-BLANK = ("loading", "estimate", "std_error", "lower", "upper")
+BOUNDS = ("lower", "upper")
+BLANK = ("loading", "estimate", "std_error", *BOUNDS)
 
 #: Notes on how to interpret the numbers.
 UNSAID = {
     "given": (
-        "Given these variables: the intervals take the selection as fixed, and are not valid where the same "
-        "data chose the variables."
+        "Given these variables: the intervals take the selection as fixed, and are not valid if the same "
+        "data selected the variables."
     ),
-    "selected": "Selected: the share of draws, not the probability that a variable belongs there.",
+    "selected": (
+        "Selected: the share of draws that select the variable, not the probability that it belongs there."
+    ),
     "variance": (
-        "Held out: the variance to expect of new rows, with its interval; variance: that on these rows."
+        "Held out: the expected variance in new rows, with its interval; variance: the variance in these "
+        "rows."
     ),
-    "component": "Intervals presuppose a component that stands out from noise, which choose_k() tests.",
+    "component": "Intervals presuppose a component that exceeds noise, which choose_k() tests.",
+    "near": (
+        "Each draw was fitted by a local search from the loadings of this fit and from PCA of the draw: "
+        "intervals and shares describe variation around this solution, and shares are too large if other "
+        "solutions explain nearly as much."
+    ),
     "frequency": (
-        "Frequency: what half as many rows would select again. A variable below the threshold may still "
-        "belong to the component, since weak signals are missed."
+        "Frequencies refer to half the sample size. A variable below the threshold may still belong to the "
+        "component, since weak signals are missed."
     ),
     "split": (
-        "Correlation: of the variable with the score that the other variables selected on one half make of "
-        "the component, on the other half. It is about these variables and weights, which may differ from "
-        "those of the fit; blank where no other variable was selected."
+        "Correlation: between the variable and the score of the component computed from the other selected "
+        "variables. One half selects variables and weights, which may differ from those of the fit; the "
+        "other half gives the correlation. Blank if no other variable was selected."
     ),
     "test": (
-        "A small q says that a variable goes with a component, not that its loading is large. Read q rather "
-        "than p: variables are selected because they go together, so their p is small even in noise."
+        "A small q means that a variable is associated with a component, not that its loading is large. Read "
+        "q rather than p: variables are selected because they are correlated, so p is small even in noise."
     ),
 }
 
@@ -80,9 +89,14 @@ def component_notes(state: FitState) -> list[str]:
         return []
     names = ", ".join(map(name_text, lost))
     return [
-        f"choose_k() finds {plural(state.record.k_found, 'component')} in these rows; noise gives components "
-        f"like {names}, too."
+        f"choose_k() finds {plural(state.record.k_found, 'component')} in these rows, so {names} may be "
+        "noise."
     ]
+
+
+def search_notes(found: Bootstrapped) -> list[str]:
+    """Return a sentence on draws that were fitted by a local search from the fit, for notes on intervals."""
+    return [UNSAID["near"]] * (found.search == "near")
 
 
 def bootstrap_document(state: FitState, found: Bootstrapped, level: float, screen: bool = False) -> Document:
@@ -95,21 +109,32 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     how = "variables selected again in each" if found.select else "given these variables"
     draws, facts = bootstrap_facts(state, found)
     notes = [interval_meaning(found.select, level), *component_notes(state), *rest]
+    notes += search_notes(found)
     notes += row_notes(state, found)
     notes += [UNSAID["selected"]] * found.select
     if screen:
         cells = [(row.label, row.cells) for row in variances.rows]
         own = ", ".join(f"{name} {values[0]}" for name, values in cells)
         new = ", ".join(f"{name} {out} ({low} to {high})" for name, (_, _, low, high, out) in cells)
-        facts += [("Variance", own), ("Held out", f"variance to expect of new rows: {new}")]
+        words = f"expected variance in new rows{_units(state)}: {new}"
+        facts += [("Variance", own), ("Held out", words)]
     else:
-        notes.append(UNSAID["variance"])
+        notes.append(
+            f"Held out: the expected variance in new rows{_units(state)}, with its interval; variance: the "
+            "one on these rows."
+        )
     return Document(
         title=f"Bootstrap ({draws}): {100 * level:g} % intervals, {how}",
         facts=tuple(facts),
         tables=(table,) if screen else (table, variances),
         notes=tuple(notes),
     )
+
+
+def _units(state: FitState) -> str:
+    """Return the units of variances on new rows, if variables are scaled to unit variances."""
+    matrix = not state.record.from_rows and np.allclose(state.moments.variances, 1.0, atol=1e-8)
+    return " in units of the population's standard deviations" * (state.record.scaling == "sd" or matrix)
 
 
 def bootstrap_facts(state: FitState, found: Bootstrapped) -> tuple[str, list[tuple[str, str]]]:
@@ -158,8 +183,8 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
         tables.insert(1, _combined(state, found))
         notes.append(
             f"p: {found.repeats} splits combined (Meinshausen, Meier and Buehlmann, 2009); the probability "
-            "of any p of .05 or less is at most .05 if no variable goes with the others. Intervals are those "
-            "of the first split."
+            "of any p of .05 or less is at most .05 if no variable is correlated with the others. Intervals "
+            "are from the first split."
         )
     first, second = found.rows
     again = f"; drawn again {found.again} times" if found.again else ""
@@ -168,7 +193,7 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
     return Document(
         title=f"Split inference: {100 * level:g} % intervals",
         facts=(
-            ("Rows", f"{first} chose the variables, {second} estimate{again}{normal}"),
+            ("Rows", f"{first} to select the variables, {second} to estimate{again}{normal}"),
             ("Draws", _done(found.draws, found.asked, "bootstrap sample", " of the second half") + of),
             ("Similarity", _similar(frames.similarity(state, found))),
         ),
@@ -209,11 +234,14 @@ def test_document(state: FitState, found: Tested) -> Document:
             ("Null", _null(found)),
             (
                 "Statistic",
-                "its correlation with the score that the others make of the component, that "
-                "score free of the other components'; fitted without the variable, and studentised "
-                "(DiCiccio and Romano, 2017)",
+                "the studentised correlation (DiCiccio and Romano, 2017) of the variable with the score of "
+                "the component, which is fitted without the variable and from which the scores of the "
+                "other components are partialled out",
             ),
-            ("p", f"two-sided, {found.draws}{ended} {kind}; the least is {1 / (found.draws + 1):.2g}"),
+            (
+                "p",
+                f"two-sided, {found.draws}{ended} {kind}; the smallest value is {1 / (found.draws + 1):.2g}",
+            ),
             ("q", f"false discovery rate over all variables and components ({FDR[found.fdr]})"),
         ),
         tables=(table,),
@@ -226,11 +254,11 @@ def _null(found: Tested) -> str:
     if found.signs:
         return (
             "the variable is not associated with the other variables; signs of the contributions of groups "
-            "of rows are drawn, as the groups have unequal numbers of rows"
+            "of rows are drawn at random, since the groups are of unequal size"
         )
     if found.drawn and not found.drawn.startswith("a sample"):
         return "the variable is independent of all other variables; whole groups of rows are permuted"
-    return "the variable is independent of all other variables, its rows in any order alike"
+    return "the variable is independent of all other variables, and rows are exchangeable"
 
 
 def _drawn(text: str) -> list[tuple[str, str]]:
@@ -247,9 +275,9 @@ def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
     if least > LEVEL:
         needed = int(np.ceil(times * tested / (fewest * LEVEL))) - 1
         yield (
-            f"With {plural(found.draws, 'permutation')} and {plural(tested, 'test')} q is {least:.2g} even "
-            f"where all of {plural(fewest, 'nonzero loading')} have the least p: it cannot tell anything "
-            f"below. n={needed} or more would do."
+            f"With {plural(found.draws, 'permutation')} and {plural(tested, 'test')} q cannot be below "
+            f"{least:.2g} if {plural(fewest, 'loading')} (the number of nonzeros) have the smallest p. "
+            f"n={needed} or more permutations are needed for q <= {LEVEL:g}."
         )
 
 
@@ -278,11 +306,9 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
         if not intervals:
             how = "variables selected again in each draw" if found.select else "given these variables"
             notes.append(f"lower, upper: 95 % bootstrap intervals, {how} ({len(found.values)} draws).")
-            notes += [interval_meaning(found.select), *component_notes(state)]
+            notes += [interval_meaning(found.select), *component_notes(state), *search_notes(found)]
     if known.stability is not None:
-        columns["frequency"] = (
-            frames.frequency(state, known.stability).to_numpy().T.ravel()[places]
-        )
+        columns["frequency"] = frames.frequency(state, known.stability).to_numpy().T.ravel()[places]
         halves = len(known.stability.chosen)
         notes.append(f"frequency: share of {halves} fits of half of the rows that select the variable.")
         notes.append(UNSAID["frequency"])
@@ -312,7 +338,10 @@ def _intervals(state: FitState, found: Bootstrapped, level: float, screen: bool)
     table, notes = loading_rows(shown, "conf_int()", width, marked=frames.not_found(state))
     if len(left):
         count, most = plural(len(left), "zero loading"), percent(left.max(), 0)
-        notes.append(f"Not shown: {count} that up to {most} % of draws select; see conf_int().")
+        notes.append(
+            f"{count} {'is' if len(left) == 1 else 'are'} not shown, selected in at most {most} % of the "
+            "draws: see conf_int()."
+        )
     return table, notes
 
 
@@ -346,11 +375,13 @@ def loading_rows(
     for component, term, *values in _largest(frame)[["component", "term", *names]].itertuples(index=False):
         cells: list[str] = [fixed(value, 3) for value in values]
         cells = ["" if np.isnan(value) else cell for value, cell in zip(values, cells, strict=True)]
+        # a bound that is exactly zero, not rounded
+        cells = ["0" if v == 0 and n in BOUNDS else c for n, v, c in zip(names, values, cells, strict=True)]
         if values[0] == 0:  # zero loadings have no interval, only a frequency
             cells = ["" if name in BLANK else cell for name, cell in zip(names, cells, strict=True)]
         heading = name_text(component) + " (not found by choose_k)" * (component in marked)
         lines.append(Row(name_text(term), tuple(cells), heading))
-    many = f"Of {len(frame)} loadings the largest are shown{here}; {all_of_them} has all."
+    many = f"The largest of {len(frame)} loadings are shown{here}; {all_of_them} lists all."
     return Table(title, headings, tuple(lines)), [many] * (len(frame) > ROWS)
 
 
@@ -379,24 +410,25 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
     ratios = zip(stable, np.count_nonzero(state.V, axis=0), strict=True)
     false = zip(bound[:-1], bounded, strict=True)
     lines += [
-        Row("Stable, of selected", tuple(f"{one} of {all_}" for one, all_ in ratios), rule=True),
-        Row("False, at most", tuple(fixed(most, 2) if sure else "-" for most, sure in false)),
+        Row("Stable / selected", tuple(f"{one} / {all_}" for one, all_ in ratios), rule=True),
+        Row("False (bound)", tuple(fixed(most, 2) if sure else "-" for most, sure in false)),
         Row("Similarity", each(frames.similarity(state, found), 2)),
     ]
     notes = [f"* {found.threshold:g} or more; a blank was never selected."]
     if len(rows) < met.sum():
-        notes.append(f"{len(rows)} of {met.sum()} variables are shown; `frequency` has all.")
+        notes.append(f"{len(rows)} of {met.sum()} variables are shown; `frequency` lists all.")
     if not met.all():
         rest = plural(int((~met).sum()), "variable")
-        notes.append(f"Not shown: {rest} that no component selects in {100 * OFTEN:g} % of the fits.")
+        notes.append(f"Not shown: {rest} selected by no component in {100 * OFTEN:g} % of the fits.")
     about = (
-        "False, at most: the expected number of stable variables with a low probability of selection (Shah "
+        "False (bound): on the expected number of stable variables whose selection probability is low (Shah "
         "and Samworth, 2013)"
     )
     if bound["all"] < MOST_FALSE * stable.sum():
-        about += f"; {bound['all']:.2f} of the {plural(int(stable.sum()), 'stable loading')} in all"
+        stable_ones = plural(int(stable.sum()), "stable loading")
+        about += f"; {bound['all']:.2f} for the {stable_ones} of all components"
     if not bounded.all():
-        about += '; "-": no guarantee, the bound is half of the stable loadings or more'
+        about += '; "-": no guarantee, since the bound is at least half of the stable loadings'
     heading = tuple(full_names(state.components))
     return Table("Selected in", heading, tuple(lines), notes=(*notes, f"{about}."))
 
@@ -415,7 +447,7 @@ def _groups(frame: pd.DataFrame, found: HalfSamples) -> Iterator[Table]:
             f"Clusters, |r| >= {found.groups:g}",
             ("any member", "most selected"),
             tuple(rows),
-            notes=("Variables of a cluster are nearly the same: judge the cluster, not its members.",),
+            notes=("Variables of a cluster are nearly identical: interpret the cluster, not its members.",),
         )
 
 
@@ -426,8 +458,10 @@ def _associates(frame: pd.DataFrame) -> Iterator[Table]:
             Row(f"{component}: {name_text(other)} for {name_text(own)}", each(shares, 2))
             for component, own, other, *shares in frame.itertuples(index=False)
         ]
-        note = "Associates: variables that take the place of a selected one, and how often they are selected "
-        note += "without and with it."
+        note = (
+            "Associates: variables that replace a selected one, and how often they are selected without and "
+            "with it."
+        )
         yield Table("Associates", ("without", "with", "r"), tuple(rows), notes=(note,))
 
 
@@ -510,10 +544,10 @@ def document(
         facts,
         (_by_group(table), _tests(p_values), *_slopes(slopes)),
         (
-            "Congruence: of the component with the group's first principal component of the same variables; "
-            "kept: the share of that one's variance that the component has.",
-            "A slope is cov(variable, score) / var(score); it does not change where only the variance of a "
-            "component differs. p by component is for all its variables; p of variables is adjusted for all "
+            "Congruence: with the first principal component of the same variables within the group; kept: "
+            "the variance of the component relative to that principal component.",
+            "A slope is cov(variable, score) / var(score); it does not depend on the variance of the "
+            "component. p by component is for all its variables; p of variables is adjusted for all "
             "variables and components.",
         ),
     )
@@ -560,6 +594,6 @@ def _slopes(slopes: pd.DataFrame) -> list[Table]:
         )
     many: tuple[str, ...] = ()
     if len(rows) > MOST_GROUP_ROWS:
-        many = (f"The first {MOST_GROUP_ROWS} of {len(rows)} slopes are shown; `slopes` has all.",)
+        many = (f"The first {MOST_GROUP_ROWS} of {len(rows)} slopes are shown; `slopes` lists all.",)
     headings = ("loading", *full_names(columns), "p")
     return [Table("Slopes", headings, tuple(rows[:MOST_GROUP_ROWS]), notes=many)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,13 +14,22 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit import frames
 from spcastat.fit.frames import variance as variance_of
 from spcastat.fit.inputs import Source
-from spcastat.fit.proof_sentences import proof_sentences
 from spcastat.fit.record import CENTRING, SCALING, Record, deep_copy
-from spcastat.fit.state import NEXT_TO_NOTHING, FitState, forced, groups_of, rule_words, shares
+from spcastat.fit.state import (
+    NEXT_TO_NOTHING,
+    FitState,
+    forced,
+    groups_of,
+    proof_sentences,
+    rule_words,
+    shares,
+)
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import groups_from_record
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial, design_text
+from spcastat.show.fit_tables import Arrangement, loadings_table, variance_table
+from spcastat.show.grid import Document, Row, Table, each, restyled
 from spcastat.show.renderings import Summary
 from spcastat.show.resampling_tables import (
     FDR,
@@ -27,12 +37,9 @@ from spcastat.show.resampling_tables import (
     UNSAID,
     component_notes,
     interval_meaning,
+    search_notes,
     summary_tables,
 )
-
-if TYPE_CHECKING:
-    from spcastat.show.grid import Table
-
 
 # --- columns of the loadings table ----------------------------------------------------------------
 
@@ -41,28 +48,33 @@ if TYPE_CHECKING:
 STARS = {0.001: "***", 0.01: "**", 0.05: "*"}
 
 
+@dataclass(frozen=True)
+class Extras:
+    """What the table of loadings has in addition to loadings; as in `SpcaResult.summary`."""
+
+    contributions: bool = False
+    communality: bool = False
+    complexity: bool = False
+    dense: bool = False
+    conf_int: bool = False
+    level: float = 0.95
+    stars: bool = False
+
+
 def loading_columns(
-    state: FitState,
-    source: Source | None,
-    *,
-    dense: bool = False,
-    conf_int: bool = False,
-    level: float = 0.95,
-    stars: bool = False,
-    communality: bool = False,
-    complexity: bool = False,
+    state: FitState, source: Source | None, extras: Extras
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the additional arguments of the table of loadings, and notes that explain them."""
     given: dict[str, Any] = {}
     said: list[str] = []
-    level = checked_level(level)
-    if flag("dense", dense):
+    level = checked_level(extras.level)
+    if flag("dense", extras.dense):
         given["dense"] = dense_loadings(state, source)
         said.append("PCA: loadings of dense principal components, with the signs of the sparse ones.")
-    if flag("conf_int", conf_int):
+    if flag("conf_int", extras.conf_int):
         given["intervals"], about = _intervals(state, level)
         said += about
-    if flag("stars", stars):
+    if flag("stars", extras.stars):
         given["stars"], about = _stars(state)
         said += about
     weak = forced(state) & (state.V != 0) & (shares(state) < NEXT_TO_NOTHING)
@@ -70,18 +82,18 @@ def loading_columns(
         marks = state.by_variable(np.where(weak, "!", ""))
         given["stars"] = given["stars"] + marks if "stars" in given else marks
         said.append(
-            "! forced; the data give it next to nothing "
-            f"(less than {100 * NEXT_TO_NOTHING:g} % of its component)."
+            f"! forced; contributes less than {100 * NEXT_TO_NOTHING:g} % of its component."
         )
     columns: dict[str, pd.Series] = {}
-    if flag("communality", communality):
+    if flag("communality", extras.communality):
         columns["h2"] = frames.communalities(state)
         said.append("h2: the communality, the share of variance that regression on all scores explains.")
-    if flag("complexity", complexity):
+    if flag("complexity", extras.complexity):
         columns["com"] = hofmann(state)
         said.append(
-            "com: Hofmann's complexity (1978), the number of components that a variable loads on, its "
-            "loadings times the standard deviations of the scores; 1 for a variable of one component."
+            "com: Hofmann's complexity (1978), the effective number of components that a variable loads on "
+            "(from its loadings times the standard deviations of the scores); 1 for a variable of one "
+            "component."
         )
     if columns:
         given["columns"] = pd.DataFrame(columns)
@@ -131,12 +143,11 @@ def _intervals(state: FitState, level: float) -> tuple[list[pd.DataFrame], list[
             "conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first."
         )
     frame = frames.conf_int(state, found, level)
-    bounds = [
-        frames.spread_out(state, found.places, frame[name], np.nan) for name in ("lower", "upper")
-    ]
+    bounds = [frames.spread_out(state, found.places, frame[name], np.nan) for name in ("lower", "upper")]
     how = "variables selected again in each draw" if found.select else "given these variables"
     said = f"In brackets: {100 * level:g} % bootstrap intervals, {how} ({plural(found.draws, 'draw')})."
-    return bounds, [said, interval_meaning(found.select, level), *component_notes(state)]
+    notes = [interval_meaning(found.select, level), *component_notes(state), *search_notes(found)]
+    return bounds, [said, *notes]
 
 
 def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
@@ -163,7 +174,10 @@ FEW_NAMES = 4
 #: The largest numbers of variables shown when a fit is printed, and in a notebook.
 SCREEN, NOTEBOOK = ROWS, 1000
 #: Which sense of sparse PCA this is.
-WEIGHTS = "Sparse weights: scores are X V. For sparse loadings, X about T P', see sparse_loadings()."
+WEIGHTS = (
+    "The table shows the weights that form the scores; sparse_loadings() fits sparse loadings, from which "
+    "the variables are predicted by the scores."
+)
 #: What a summary may show.
 TABLES = ("all", "loadings", "variance")
 
@@ -172,48 +186,28 @@ def summarise(
     state: FitState,
     source: Source | None = None,
     digits: int = 3,
-    max_rows: int | None = None,
+    arrangement: Arrangement | None = None,
     *,
     tables: str = "all",
-    sort: bool | None = None,
-    groups: Any = None,
-    cut: float = 0.0,
-    contributions: bool = False,
-    communality: bool = False,
-    complexity: bool = False,
-    dense: bool = False,
-    conf_int: bool = False,
-    level: float = 0.95,
-    stars: bool = False,
+    extras: Extras | None = None,
 ) -> Summary:
     """Return the header, loadings and variances of a fit; see `SpcaResult.summary`.
 
     `groups` are those of the variables, `sections` of the method.
     """
-    from spcastat.show.fit_tables import Arrangement, loadings_table, variance_table
-    from spcastat.show.grid import Document, restyled
-
     digits = whole_number("digits", digits, 0, 10)
     tables = one_of("tables", tables, TABLES)
-    factors = groups_from_record(state.record.groups)
-    if groups is None and factors is not None and factors.kind == "mixed":
-        groups = [*factors.names, "numbers"]
-        groups = [groups[number] for number in factors.of]
+    arrangement, factors = arrangement or Arrangement(), groups_from_record(state.record.groups)
+    if arrangement.groups is None and factors is not None and factors.kind == "mixed":
+        names = [*factors.names, "numbers"]
+        arrangement = replace(arrangement, groups=[names[number] for number in factors.of])
     record, loadings, variance = state.record, frames.loadings(state), variance_of(state)
-    further, said = loading_columns(
-        state,
-        source,
-        dense=dense,
-        conf_int=conf_int,
-        level=level,
-        stars=stars,
-        communality=communality,
-        complexity=complexity,
-    )
-    further |= _contributions(contributions, further)
+    extras = extras or Extras()
+    further, said = loading_columns(state, source, extras)
+    further |= _contributions(extras.contributions, further)
     largest = largest_with_another(frames.score_correlation(state))
-    sure, unsaid = summary_tables(state, intervals=conf_int)
-    of_loadings = loadings_table(loadings, Arrangement(sort, max_rows, groups, cut), **further)
+    sure, unsaid = summary_tables(state, intervals=extras.conf_int)
+    of_loadings = loadings_table(loadings, arrangement, **further)
     of_variance = variance_table(variance, largest if record.k > 1 else None)
     if tables == "loadings":
         return Summary(
@@ -240,7 +234,7 @@ def summarise(
         ),
     )
     found = {"loadings": loadings, "variance": variance}
-    found |= {"dense": further["dense"]} if dense else {}
+    found |= {"dense": further["dense"]} if extras.dense else {}
     found |= {"variables": further["columns"]} if "columns" in further else {}
     found |= {"tidy": frames.tidy(state, conf_int=True)} if sure else {}
     return Summary(restyled(document, digits), found)
@@ -342,8 +336,6 @@ def _groups(state: FitState) -> Iterator[tuple[str, str]]:
 
 def _tables_of_groups(state: FitState, loadings: pd.DataFrame) -> Iterator[Table]:
     """Yield the eigenvalues of disjoint groups of all variables, and the shares of blocks of variables."""
-    from spcastat.show.grid import Row, Table, each
-
     headings, details = tuple(full_names(state.components)), state.record.details
     if "second eigenvalue" in details:
         first, second = details["first eigenvalue"], details["second eigenvalue"]
@@ -352,8 +344,10 @@ def _tables_of_groups(state: FitState, loadings: pd.DataFrame) -> Iterator[Table
             for name, value in zip(headings, second, strict=True)
             if value > state.moments.total / len(loadings)
         ]
-        note = f"{', '.join(more)}: the second eigenvalue of the group is larger than the mean variance of a "
-        note += "variable, so there is more than one direction in it."
+        note = (
+            f"{', '.join(more)}: the second eigenvalue of the group exceeds the mean variance of a variable, "
+            "so the group has more than one dimension."
+        )
         rows = (Row("First eigenvalue", each(first, 3)), Row("Second", each(second, 3)))
         yield Table("Groups", headings, rows, notes=(note,) if more else ())
     blocks = groups_from_record(state.record.groups)
@@ -419,9 +413,9 @@ def _adjustment(state: FitState, partial: Partial) -> str:
     left = ""
     if record.effective_n is not None:
         free = record.effective_n - 1 - partial.regression.rank
-        left = f"; {free:g} degrees of freedom are left, the divisor stays n - 1"
+        left = f"; {free:g} residual degrees of freedom; the divisor is still n - 1"
     return (
-        f"{plural(record.p, 'variable')} given {given}, which take {100 * share_taken(state):.1f} % of "
+        f"{plural(record.p, 'variable')} given {given}, which explain {100 * share_taken(state):.1f} % of "
         f"their variance ({most}){left}"
     )
 
@@ -459,7 +453,10 @@ def describe_missing(record: Record) -> str:
             f"over {plural(about['patterns'], 'pattern')} of missing values, {ended} "
             f"{plural(about['iterations'], 'iteration')}"
         )
-    text = f"{where}; correlations of the rows that have both variables, {about['fewest']:g} at least"
+    text = (
+        f"{where}; correlations from the rows in which both variables are observed, at least "
+        f"{about['fewest']:g}"
+    )
     if about["moved"] == 0.0:
         return text
     return f"{text}; {describe_nearest(about)}"
@@ -470,8 +467,8 @@ def describe_nearest(about: Mapping[str, Any]) -> str:
     pair = f" ({' and '.join(about['pair'])})" if "pair" in about else ""
     return (
         f"no sample has such correlations (smallest eigenvalue {about['smallest']:.2g}), so the nearest "
-        f"correlation matrix is taken: it differs by {about['moved']:.2g} in Frobenius norm, in one "
-        f"correlation by {about['largest']:.2g} at most{pair}"
+        f"correlation matrix is used: it differs by {about['moved']:.2g} in Frobenius norm, and by at most "
+        f"{about['largest']:.2g} in one correlation{pair}"
     )
 
 
@@ -479,13 +476,13 @@ def _screened(screening: dict[str, int], k: int) -> str:
     searched, p, left = screening["searched"], screening["variables"], screening["unexcluded"]
     text = f"{searched} of {p} variables searched"
     if left == 0:
-        held = "" if k == 1 else " of any component, the others held,"
+        held = "" if k == 1 else " of any component, with the others fixed,"
         return (
             f"{text}; no single swap of a nonzero{held} with any of the {p} variables improves the explained "
             "variance (PEV)"
         )
     others = "1 of the others" if left == 1 else f"{left} of the others"
-    return f"{text}; that a swap with {others} improves the fit is not excluded"
+    return f"{text}; a swap with {others} could improve the fit"
 
 
 def _status(record: Record) -> str:
@@ -506,7 +503,7 @@ def _notes(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[str
         rows, columns = np.nonzero(zero)
         names = zip(full_names(state.spec.columns[rows]), full_names(state.components[columns]), strict=True)
         named = ", ".join(f"{variable} in {component}" for variable, component in names)
-        yield f"Forced, and with a loading of exactly zero: {named}."
+        yield f"Forced, but with a loading of exactly zero: {named}."
     together = pd.DataFrame(groups_of(state), state.components)
     counts, noun = (card + zero.sum(axis=0), "nonzero") if together.empty else (together.sum(axis=1), "group")
     missed = list(_missed(record, counts, noun))
@@ -517,8 +514,8 @@ def _notes(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[str
         yield WEIGHTS
     if largest.max() > 0.1:
         yield (
-            "The scores are correlated, so their variances overlap; the adjusted variance counts what each "
-            "component adds to those before it."
+            "The scores are correlated, so adjusted variance counts only what each component adds to the "
+            "earlier ones."
         )
     if largest.max() > 0.6:
         yield f"Two scores have |r| = {largest.max():.2f}: {_remedy(record)}."
@@ -536,8 +533,9 @@ def _another_order(state: FitState) -> Iterator[str]:
     if round(other, 2) > round(now, 2):
         names = ", ".join(str(state.components[i]) for i in order)
         yield (
-            f"In the order {names} these components keep {other:.2f} % of the total variance (adjusted), not "
-            f'{now:.2f} %; order="best" searches with the cardinalities in other orders and may find more.'
+            f"In the order {names} these components have {other:.2f} % of the total variance (adjusted) "
+            "instead "
+            f'of {now:.2f} %; order="best" also searches with the cardinalities in other orders.'
         )
 
 
@@ -548,8 +546,8 @@ def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=
     if unscaled and positive.size and positive.max() > 10.0 * positive.min():
         remedy = f"{call} gives" if record.from_rows else "the correlation matrix would give"
         yield (
-            f"The variances of the variables range from {positive.min():.3g} to {positive.max():.3g}, and "
-            f"the largest dominate; {remedy} all variables the same weight."
+            f"Variances range from {positive.min():.3g} to {positive.max():.3g}, and variables with large "
+            f"variances dominate; {remedy} all variables the same weight."
         )
 
 
@@ -558,13 +556,13 @@ def _passes(record: Record, digits: int) -> Iterator[str]:
     made, short = record.passes or 0, sum(record.pca_errors or ())
     if short > 0.1 * 10.0 ** -(digits + 1):  # a tenth of the last digit; percentages have digits - 1 decimals
         yield (
-            f"Dense PCA explains at least what is given here, perhaps {100.0 * short:.1g} % of the total "
-            "variance more: few passes over the rows were made for it. passes=15 makes more of them."
+            "The variance of dense PCA is a lower bound, because few passes over the rows were made for it; "
+            f"it may be {100.0 * short:.1g} % of the total variance larger. passes=15 makes more passes."
         )
     if record.anew and made > 3:
         yield (
-            f"The partitions were computed again in each of {made} passes: data.persist() before the fit "
-            "keeps them on the workers, where there is room."
+            f"The partitions were computed again in each of {made} passes: call data.persist() before the "
+            "fit to keep them on the workers if they fit in memory."
         )
 
 

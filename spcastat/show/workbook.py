@@ -63,7 +63,8 @@ def write_workbook(
         if height > MOST_ROWS or columns > MOST_COLUMNS:
             raise OptionError(
                 f"The table of {name} has {height:,} rows and {columns:,} columns with its labels; a sheet "
-                f"holds {MOST_ROWS:,} and {MOST_COLUMNS:,}. DataFrame.to_csv and transform_to write any size."
+                f"holds {MOST_ROWS:,} and {MOST_COLUMNS:,}. Use DataFrame.to_csv or transform_to for larger "
+                "tables."
             )
     pieces = [
         (label if start == 0 else "", text[start : start + MOST_TEXT])

@@ -349,7 +349,8 @@ class RSVD(Penalised):
     card : tuple of int or None
     penalty : tuple of float or None
         The threshold for X'u, in units of the standard deviations of the variables (the data are divided by
-        the square root of n - 1). The l1 penalty of the paper is twice this, the l0 penalty its square.
+        the square root of n - 1). The paper's l1 penalty is twice this value, and its l0 penalty is the
+        square of it.
     deflation : str
         "residual" as in the paper: the rows become X - u v', where v has the length after thresholding.
     """

@@ -21,7 +21,7 @@ from spcastat.config import listed, one_line, plural
 from spcastat.errors import DataError, FileError, OptionError, SpcaError
 from spcastat.linalg.ties import LARGEST, first_rounded_of
 from spcastat.reading.frames import StoredIndex, require_unique
-from spcastat.streams.read import named
+from spcastat.streams.base import named
 from spcastat.streams.sources import ONCE, Chunks, failure, reason_of, rows_at_once
 
 #: Suffixes of Parquet files inside a folder.

@@ -34,8 +34,7 @@ from spcastat.reading import formula as formulas
 from spcastat.reading.checks import kind_of, read_weights
 from spcastat.reading.design import PLAIN, ReadOptions, Spec
 from spcastat.reading.model_matrix import TRIED
-from spcastat.streams.base import A, Block, Pass, Stream, Tally, sums_of
-from spcastat.streams.read import named, read_block, spec_of
+from spcastat.streams.base import A, Block, Pass, Stream, Tally, named, read_block, spec_of, sums_of
 
 #: Number of rows on which a formula is tested.
 HEAD = 100
@@ -76,9 +75,9 @@ def weight_parts(weights: Any, data: Any) -> list[Any] | None:
     if library_of(weights) != "dask":
         if not known:
             raise WeightsError(
-                f"weights of type {type(weights).__name__} were given with dask rows of unknown numbers. "
-                "Give the name of a column of a data frame, weights='w', or a dask Series or array in the "
-                "same partitions; x.compute_chunk_sizes() makes the numbers of rows of an array known."
+                f"weights of type {type(weights).__name__} were given with dask rows of unknown numbers: "
+                "give the name of a column, weights='w', a dask Series or array in the same partitions, or "
+                "use x.compute_chunk_sizes()."
             )
         import dask.array as da
 
@@ -227,7 +226,7 @@ class Reading:
         return f"{name} (rows {self.starts[number]} to {self.starts[number + 1] - 1})"
 
     def block(self, chunk: Any, weights: Any, number: int) -> Block:
-        """Check a partition and its weights; see :func:`spcastat.streams.read.read_block`."""
+        """Check a partition and its weights; see :func:`spcastat.streams.base.read_block`."""
         name = self.name(number)
         first = 0 if self.starts is None else self.starts[number]
         if weights is not None and self.labelled:
@@ -337,8 +336,8 @@ def compute(collection: Any, name: str) -> Any:
     Raises
     ------
     SpcaError
-        The error of a partition, with its name. FileError or DataError if it cannot be computed for another
-        reason.
+        The error that a partition raised. FileError or DataError, with `name` in the message, if the
+        collection cannot be computed for another reason.
     """
     try:
         return collection.compute()
@@ -410,7 +409,7 @@ class DaskStream(Stream):
         Raises
         ------
         OptionError, FormulaError, DataError
-            As :func:`spcastat.streams.read.spec_of`; also for other collections of dask.
+            As :func:`spcastat.streams.base.spec_of`; also for other collections of dask.
         WeightsError
             If the weights have other partitions than the data.
         """
@@ -437,7 +436,7 @@ class DaskStream(Stream):
         if spec.kind == "array":
             # Warns once, here, that columns are matched by position; partitions are then read by name.
             read_block(spec, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
-            by_name = Spec("frame", data.columns)
+            by_name = Spec("frame", data.columns if spec.positions is None else data.columns[spec.positions])
         needed = by_name.needed
         if not set(needed) <= set(data.columns):
             # Raises the error now rather than when the scores are computed.
@@ -479,8 +478,9 @@ class DaskStream(Stream):
         Raises
         ------
         SpcaError
-            The error of a partition, with its name. FileError or DataError if a partition cannot be computed
-            for another reason; DataError if the number of rows is not that of the first pass.
+            The error that a partition raised; its message names the partition. FileError or DataError if a
+            partition cannot be computed for another reason; DataError if the number of rows is not that of
+            the first pass.
         """
         from dask import bag, delayed
 

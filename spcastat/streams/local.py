@@ -15,8 +15,7 @@ from spcastat.linalg.standardisation import Standardisation
 from spcastat.progress import stage
 from spcastat.reading.checks import read_weights, require_weight
 from spcastat.reading.design import PLAIN, ReadOptions, Spec
-from spcastat.streams.base import Block, Pass, Stream, Tally
-from spcastat.streams.read import read_block, spec_of
+from spcastat.streams.base import Block, Pass, Stream, Tally, read_block, spec_of
 from spcastat.streams.sources import Chunks
 
 A = TypeVar("A", bound=Accumulator)

@@ -68,9 +68,8 @@ def open_chunks(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
     if reading.grouping:
         name = reading.grouping[0]
         raise OptionError(
-            f"{name}={shown(getattr(reading, name))} was given with rows that come in chunks; draws of them "
-            "are of a sample of single rows. Give a table that fits into memory, such as a sample of whole "
-            "clusters."
+            f"{name}={shown(getattr(reading, name))} was given with rows that come in chunks, of which "
+            "single rows are drawn: give a table that fits into memory, such as a sample of whole clusters."
         )
     if chunks is not None:
         return LocalStream(chunks, reading, spec)
@@ -151,11 +150,10 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
     if (there or path.suffix.lower() in SUFFIXES) and is_parquet(path):
         return path
     raise DataError(
-        f"Data of type {type(data).__name__} were given, {shown(str(data))}"
-        f"{'' if there else ', and there is no such file'}; a path must be to a Parquet file, to a folder of "
-        "these, to a table of text whose name ends in .csv, .tsv or .tab, or to a file of SPSS (.sav) or "
-        "Stata (.dta). Read another file first, with pd.read_excel(path), or give what reads chunks: "
-        "lambda: pd.read_csv(path, chunksize=100_000)."
+        f"Data of type {type(data).__name__} were given, "
+        f"{shown(str(data))}{'' if there else ', and there is no such file'}; a path must be to Parquet "
+        "files, to a .csv, .tsv or .tab file, or to a .sav or .dta file; read others first, or give lambda: "
+        "pd.read_csv(path, chunksize=100_000)."
     )
 
 

@@ -217,7 +217,8 @@ def iterable_chunks(
 def text_chunks(path: str | os.PathLike[str]) -> Chunks:
     """Return the rows of a text table: a file whose name ends in .csv, .tsv or .tab, compressed or not.
 
-    Every line is checked once, when the file is opened. A first column without a name has the row labels.
+    Every line is checked once, when the file is opened. A first column without a name contains the row
+    labels.
 
     Raises
     ------

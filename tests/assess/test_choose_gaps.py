@@ -11,7 +11,7 @@ from spcastat.assess.draws import Rules, seed_of
 from spcastat.assess.folds import PlainRows, RowFolds, measured_cells
 from spcastat.assess.refit import SparseModel
 from spcastat.assess.row_groups import RowGroups
-from spcastat.errors import ConstantColumnError, MissingValuesError, OptionError
+from spcastat.errors import ConstantColumnError, MissingValuesError
 from spcastat.fit.inputs import opened
 from spcastat.linalg.operators import Gram
 from spcastat.reading.missing_values import em_moments
@@ -174,10 +174,3 @@ def test_a_column_that_a_fold_takes_away_is_named(X, na):
         folds = RowFolds(PlainRows(data.to_numpy()), None, labels[None], rules, k=2)
         with pytest.raises(error, match=f"Without fold 3 of 5: {words}"):
             folds.split(2)
-
-
-def test_other_refusals(X):
-    with pytest.raises(OptionError, match="k_em=9"):  # 10 columns and 7 rows outside a fold
-        sp.choose(X[:14].fillna(X.mean()), k=2, cards=[2], na="em", k_em=9, folds=2)
-    with pytest.raises(OptionError, match="works on the rows themselves"):
-        sp.choose(X, k=2, cards=[2], na="em", method="spcagrid")

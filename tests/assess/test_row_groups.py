@@ -13,7 +13,7 @@ import spcastat as sp
 from spcastat.assess.noise_tests import RowNoise
 from spcastat.assess.permutation import _by_group, _Signs
 from spcastat.assess.row_groups import RowGroups, content_keys
-from spcastat.errors import OptionError, RowGroupsError, TooFewRowsError, WeightsError
+from spcastat.errors import OptionError, RowGroupsError, WeightsError
 from spcastat.fit.inputs import opened
 from spcastat.linalg.scales import block_length
 
@@ -37,6 +37,17 @@ def rows():
 
 def groups_of(data, **options):
     return RowGroups.of(opened(data, None, options, None)[0].source(""))
+
+
+def test_every_group_is_left_out_once(rows):
+    groups = groups_of(rows.assign(unit=CLUSTERS.astype(str)), clusters="unit")
+    for most, left_out in ((18, 5), (100, 5), (6, 15)):  # 18 clusters of five rows
+        parts = groups.without_each(most, np.random.default_rng(0))
+        missing = [np.setdiff1d(groups.rows, part.rows) for part in parts]
+        assert len(parts) == min(most, 18)
+        assert {len(one) for one in missing} == {left_out}
+        assert sorted(np.concatenate(missing)) == list(range(N))
+        assert all(len(np.unique(CLUSTERS[one])) == left_out // 5 for one in missing)
 
 
 # --- draws go by the content of the rows ----------------------------------------------------------
@@ -124,7 +135,8 @@ def test_a_weight_counts_equal_rows_in_every_draw(rows):
         lambda fit: fit.stability(5).frequency,
         lambda fit: fit.split_inference(9).conf_int(),
     ):
-        np.testing.assert_allclose(numbers(call(weighted)), numbers(call(repeated)), atol=1e-8)
+        # an ascent ends within 1e-6 of its loadings
+        np.testing.assert_allclose(numbers(call(weighted)), numbers(call(repeated)), rtol=1e-6, atol=1e-6)
 
 
 def test_equal_rows_share_a_fold(rows):
@@ -312,8 +324,9 @@ def test_sampling_weights_count_by_their_ratios_only(rows):
     w = np.random.default_rng(3).uniform(0.5, 2.0, N)
     one, two = (sp.spca(rows, 2, 3, weights=u * w, weights_are="sampling") for u in (1.0, 1000.0))
     pd.testing.assert_frame_equal(one.variance, two.variance, rtol=1e-10)
+    # an ascent ends within 1e-6 of its loadings
     pd.testing.assert_frame_equal(
-        one.bootstrap(9).conf_int(), two.bootstrap(9).conf_int(), rtol=1e-7, atol=1e-9
+        one.bootstrap(9).conf_int(), two.bootstrap(9).conf_int(), rtol=1e-6, atol=1e-6
     )
     S = np.cov(rows, rowvar=False, aweights=w)  # its divisor differs; ratios of variances do not
     values = one.loadings.to_numpy()
@@ -462,7 +475,7 @@ BAD = {
         RowGroupsError,
         "labels are not those of the rows",
     ),
-    "column": ({"clusters": "school"}, RowGroupsError, "no such column"),
+    "column": ({"clusters": "school"}, RowGroupsError, "the name of no column"),
     "one": ({"clusters": np.zeros(N)}, RowGroupsError, "one cluster only"),
     "stratum": (
         {"clusters": CLUSTERS, "strata": CLUSTERS == 0},
@@ -483,23 +496,3 @@ def test_bad_input_is_refused(rows, case):
     options, error, words = BAD[case]
     with pytest.raises(error, match=words):
         sp.spca(rows, 2, 3, **options)
-
-
-def test_bad_replicates_and_folds_are_refused(rows):
-    fit = sp.spca(rows, 2, 3)
-    good = np.ones((N, 4))
-    for values, words in (
-        (-good, "negative"),
-        (good[1:], r"shape \(90, R\)"),
-        (good * np.nan, "missing or inf"),
-    ):
-        with pytest.raises(RowGroupsError, match=words):
-            fit.bootstrap(replicate_weights=values)
-    with pytest.raises(RowGroupsError, match="positive number, or 4"):
-        fit.bootstrap(replicate_weights=good, replicate_scale=[1.0, 2.0])
-    with pytest.raises(OptionError, match="was not given"):
-        fit.bootstrap(replicate_type="jk1")
-    with pytest.raises(OptionError, match="leave n out"):
-        fit.bootstrap(50, replicate_weights=good)
-    with pytest.raises(TooFewRowsError, match="folds=5 was given for 3 clusters"):
-        sp.choose(rows, 2, cards=[2, 3], clusters=STRATA)

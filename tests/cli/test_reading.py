@@ -19,7 +19,7 @@ from spcastat.cli import main
 from spcastat.cli.input_tables import read_new
 from spcastat.errors import DataError, DuplicateNamesError, FileError
 from spcastat.reading.textfiles import TextOptions, TextTable, column_names, in_python
-from spcastat.streams import whole
+from spcastat.streams import opening
 
 from .calls import TABLE, TEXTS, make_workbooks
 
@@ -252,7 +252,7 @@ def test_a_correlation_matrix_is_not_taken_for_rows(tmp_path, monkeypatch, capsy
 @pytest.mark.parametrize("labelled", [True, False])
 def test_a_matrix_in_a_large_file_is_not_taken_for_rows_either(tmp_path, monkeypatch, capsys, labelled):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(whole, "LARGEST_TEXT", 0)
+    monkeypatch.setattr(opening, "LARGEST_TEXT", 0)
     data = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5)), columns=list("abcde"))
     data.corr().to_csv("R.csv", index=labelled)
     data.to_csv("rows.csv", index=False)
@@ -323,7 +323,7 @@ def test_only_what_a_command_looks_at_is_read(
     path, parquet_read, capsys, monkeypatch, arguments, wanted, large
 ):
     if large:
-        monkeypatch.setattr(whole, "LARGEST_PARQUET", 0)
+        monkeypatch.setattr(opening, "LARGEST_PARQUET", 0)
     assert cli.main(["fit", path, "--k", "1", "--card", "2", "--method", "bcd-l0", *arguments]) == 0
     assert parquet_read
     assert all(one == wanted for one in parquet_read)

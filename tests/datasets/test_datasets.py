@@ -92,6 +92,8 @@ def test_harman74_is_a_labelled_correlation_matrix():
     assert [ability[test] for test in firsts] == ["spatial", "verbal", "speed", "memory", "deduction"]
 
 
+# whether the optimizer reaches its own tolerance depends on last bits; the statistic is what is compared
+@pytest.mark.filterwarnings("ignore:Fitting did not converge")
 @pytest.mark.parametrize(
     ("factors", "statistic", "freedom"), [(3, 295.59, 207), (4, 226.68, 186), (5, 186.82, 166)]
 )

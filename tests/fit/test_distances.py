@@ -229,12 +229,6 @@ def test_limits_need_a_level_and_enough_rows(fit, covariance_fit):
     assert t2_limit(1e9, 4, 0.95) == pytest.approx(9.488, abs=1e-3)
 
 
-@pytest.mark.parametrize("what", ["residuals", "diagnostics", "scores", "biplot", "plot_scores"])
-def test_a_covariance_fit_says_what_needs_rows(covariance_fit, what):
-    with pytest.raises(NoRowsError, match="fit of a covariance matrix"):
-        getattr(covariance_fit, what)()
-
-
 def test_a_covariance_fit_with_means_takes_new_rows(pitprops):
     R = sp.datasets.load_pitprops()
     fit = sp.spca_cov(R, k=3, card=5, n_obs=180, mean=pitprops.mean(), method="bcd-l0")

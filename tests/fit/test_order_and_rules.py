@@ -177,7 +177,7 @@ def test_the_best_order_is_the_best_of_all(cards):
     shares = [sp.measures.adjusted(V[:, order], S=R) for order in orders]
     text = " ".join(str(given).split())
     names = ", ".join(f"PC{i + 1}" for i in orders[int(np.argmax(shares))])
-    assert f"In the order {names} these components keep {100 * max(shares):.2f} %" in text
+    assert f"In the order {names} these components have {100 * max(shares):.2f} %" in text
     assert "In the order" not in str(best)
 
 

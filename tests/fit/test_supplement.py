@@ -13,12 +13,7 @@ from scipy import stats
 
 import spcastat as sp
 from spcastat.errors import (
-    ColumnTypeError,
     ComponentsError,
-    DataError,
-    DuplicateNamesError,
-    NoRowsError,
-    OptionError,
     ShapeError,
 )
 
@@ -202,27 +197,6 @@ def test_values_without_labels_go_by_position(fit, further):
     assert rows.astype(str).tolist() == further["region"].tolist()[::-1]
 
 
-def test_refusals(fit, X, further):
-    with pytest.raises(OptionError, match="given nothing"):
-        fit.supplement()
-    with pytest.raises(ShapeError, match=r"none for 1 label, 'r39'.*set_axis"):
-        fit.supplement(variables=further.iloc[:39])
-    with pytest.raises(ColumnTypeError, match="'when' has the type"):
-        fit.supplement(variables=further.assign(when=pd.Timestamp("2020-01-01")))
-    with pytest.raises(DataError, match="'price' has 1 value"):
-        fit.supplement(variables=further[["price"]].iloc[:1].reindex(further.index))
-    with pytest.raises(DataError, match="infinite"):
-        fit.supplement(variables=further[["price"]] * np.inf)
-    with pytest.raises(ShapeError, match="type list"):
-        fit.supplement(variables=[1, 2])
-    with pytest.raises(OptionError, match="of='columns'"):
-        fit.cos2("columns")
-    with pytest.raises(NoRowsError):
-        sp.spca_cov(sp.datasets.load_pitprops(), 2, 5).supplement(variables=further)
-    with pytest.raises(OptionError, match="supplement of type DataFrame"):
-        fit.biplot(supplement=further)
-
-
 # --- names of components ------------------------------------------------------------------------
 
 
@@ -243,21 +217,6 @@ def test_names_of_components_stand_everywhere(fit, tmp_path):
 def _saved(fit: sp.SpcaResult, folder) -> sp.SpcaResult:
     fit.save(folder / "fit.spca", scores=True)
     return sp.load(folder / "fit.spca")
-
-
-@pytest.mark.parametrize(
-    ("names", "error", "message"),
-    [
-        ({"PC3": "x"}, ComponentsError, "'PC3', which is not a component"),
-        (["x"], ComponentsError, "1 name for 2 components"),
-        ({"PC1": ""}, OptionError, "must be text"),
-        ({"PC1": 3}, OptionError, "must be text"),
-        ({"PC1": "PC2"}, DuplicateNamesError, "the same name"),
-    ],
-)
-def test_names_that_are_refused(fit, names, error, message):
-    with pytest.raises(error, match=message):
-        fit.rename(names)
 
 
 # --- reconstruction -----------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from matplotlib.patches import Circle
 from matplotlib.quiver import Quiver
 
 import spcastat as sp
-from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.measures import measures_of
 from spcastat.plots.arrows import plot_correlations, plot_correlations_data
 from spcastat.plots.axes_and_names import note_of
@@ -129,29 +128,6 @@ def test_given_axes_are_used_without_pyplot(loadings, kind):
     assert plt.get_fignums() == before
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"kind": "dot"}, OptionError, "Did you mean 'dots'"),
-        ({"max_rows": 0}, OptionError, "max_rows=0"),
-        ({"components": [0]}, ComponentsError, "component 0"),
-        ({"components": []}, ComponentsError, "one or more"),
-    ],
-)
-def test_refusals(loadings, options, error, message):
-    with pytest.raises(error, match=message):
-        plot_loadings(loadings, **options)
-
-
-def test_frames_that_cannot_be_drawn(loadings):
-    with pytest.raises(DataError, match="All loadings are zero"):
-        plot_loadings(loadings * 0)
-    with pytest.raises(DataError, match="39 loadings are missing"):
-        plot_loadings(loadings * np.nan)
-    with pytest.raises(ShapeError, match="ndarray"):
-        plot_loadings(loadings.to_numpy())
-
-
 # --- Loadings by sections, with intervals, over the columns, and as images ------------------------
 
 KINDS = ["soil", "air"]
@@ -237,33 +213,6 @@ def test_every_kind_is_readable_on_dark_paper(loadings, sections):
         assert all(np.mean(text.get_color()) > 0.8 for text in texts)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"kind": "image"}, OptionError, "needs the height and width"),
-        ({"kind": "dots", "shape": (2, 2)}, OptionError, "no other kind"),
-        ({"kind": "image", "shape": (5, 5)}, ShapeError, "height x width = 13"),
-        ({"kind": "image", "shape": 13}, ShapeError, "height x width = 13"),
-        ({"kind": "line", "sections": ["a"] * 13}, OptionError, "go with kind='dots'"),
-        ({"sections": ["a"] * 12}, ShapeError, "sections has 12 values; there are 13"),
-        ({"sections": {"nothing": "a"}}, ShapeError, "none of the variables"),
-        ({"intervals": pd.DataFrame({"term": []})}, ShapeError, "lacks the columns"),
-        ({"kind": "lines"}, OptionError, "Did you mean 'line'"),
-    ],
-)
-def test_refusals_of_maps(loadings, options, error, message):
-    with pytest.raises(error, match=message):
-        plot_loadings(loadings, **options)
-
-
-def test_intervals_that_are_none(loadings):
-    one = pd.DataFrame({"component": ["PC1"], "term": ["variable 1"], "lower": [0.5], "upper": [0.1]})
-    with pytest.raises(DataError, match="lower one not above"):
-        plot_loadings(loadings, intervals=one)
-    with pytest.raises(ShapeError, match="none of the variables"):
-        plot_loadings(loadings, intervals=one.assign(term="x", upper=0.7))
-
-
 # --- compare --------------------------------------------------------------------------------------
 
 
@@ -302,11 +251,6 @@ def test_given_axes_are_used_without_pyplot_of_comparisons(measures):
     before = plt.get_fignums()
     assert plot_compare(measures, ax=ax) is ax
     assert plt.get_fignums() == before
-
-
-def test_missing_column_is_named(measures):
-    with pytest.raises(ShapeError, match="'pev'"):
-        plot_compare(measures.drop(columns="pev"))
 
 
 # --- correlations ---------------------------------------------------------------------------------
@@ -361,19 +305,6 @@ def test_axes_can_be_given_and_named(correlations):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("PC1 (30.0 %)", "PC2 (25.0 %)")
 
 
-def test_refusals_of_correlations(correlations, loadings):
-    with pytest.raises(ComponentsError, match="needs two"):
-        plot_correlations(correlations[["PC1"]])
-    with pytest.raises(ComponentsError, match="component 7"):
-        plot_correlations(correlations, components=(1, 7))
-    with pytest.raises(ShapeError, match="same variables"):
-        plot_correlations(correlations, loadings.iloc[1:])
-    with pytest.raises(ShapeError, match="score_correlation"):
-        plot_correlations(correlations, score_correlations=correlations)
-    with pytest.raises(OptionError, match="max_arrows=0"):
-        plot_correlations(correlations, max_arrows=0)
-
-
 # --- contributions and squared cosines ----------------------------------------------------------
 
 
@@ -397,13 +328,6 @@ def test_lines_of_equal_contribution(loadings):
 def test_what_is_not_drawn_is_counted(loadings):
     ax = plot_contributions(loadings**2, max_rows=3, of="rows")
     assert "2 more rows have a nonzero value" in note_of(ax)
-
-
-def test_refused_contributions(loadings):
-    with pytest.raises(OptionError, match="kind='share'"):
-        plot_contributions(loadings**2, kind="share")
-    with pytest.raises(DataError, match="nothing to draw"):
-        plot_contributions(0 * loadings)
 
 
 def test_the_legend_of_contributions_lies_over_no_bar():

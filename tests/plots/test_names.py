@@ -22,7 +22,6 @@ from matplotlib.transforms import Bbox
 
 import spcastat as sp
 from spcastat import plots
-from spcastat.errors import OptionError
 from spcastat.labels import short_names
 from spcastat.plots.axes_and_names import note_of
 from spcastat.plots.biplot import BiplotData, biplot, biplot_data
@@ -170,8 +169,18 @@ def test_names_on_data_of_scikit_learn(name):
         assert_names_belong(fit.biplot(), fit.biplot_data())
 
 
-@pytest.mark.parametrize("name", DRAWINGS)
-@pytest.mark.parametrize("size", [None, 5.0, 3.4])
+#: One drawing in each size, and the longest names in the smallest one; all others in the slow tests.
+SIZED = {("wine", None), ("letters", 5.0), ("genes", 3.4)}
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        pytest.param(name, size, marks=() if (name, size) in SIZED else pytest.mark.slow)
+        for name in SHAPES
+        for size in (None, 5.0, 3.4)
+    ],
+)
 def test_points_and_arrows_fill_the_axes_and_lists_cover_none(name, size):
     """On a new figure, on one of 5 inches, and on one of 3.4, a column, where long lists name their first."""
     if size == 3.4 and tuple(map(int, matplotlib.__version__.split(".")[:2])) < (3, 11):
@@ -187,7 +196,7 @@ def test_points_and_arrows_fill_the_axes_and_lists_cover_none(name, size):
 def test_lists_without_room_name_their_first_variables_and_count_the_others():
     """Thirty variables of two components, and a note on 3.4 inches that has no room for half of them."""
     rng = np.random.default_rng(0)
-    names = [f"substance number {i} in the water" for i in range(30)]
+    names = ["".join(rng.choice([*"abcdefghij"], 30)) for _ in range(30)]  # without words in common
     scores = pd.DataFrame(rng.standard_normal((400, 2)), columns=["PC1", "PC2"])
     weights = pd.DataFrame(0.0, index=names, columns=scores.columns)
     weights.iloc[:15, 0], weights.iloc[15:, 1] = np.linspace(0.4, 0.1, 15), np.linspace(0.4, 0.1, 15)
@@ -392,15 +401,6 @@ def test_a_plot_says_what_its_parameters_are_and_draws_its_table(name):
     assert "ax" not in taken
     assert inspect.unwrap(drawing) is drawing
     assert drawing.__code__.co_name == name
-
-
-def test_a_table_takes_no_options_of_the_picture(scores, loadings):
-    with pytest.raises(OptionError, match="scale=3"):
-        plots.biplot_data(scores, loadings, scale=3)
-    with pytest.raises(TypeError, match="ax"):
-        plots.biplot_data(scores, loadings, ax=Figure().subplots())
-    with pytest.raises(AttributeError, match="nothing_data"):
-        plots.nothing_data  # noqa: B018
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
-from scipy.sparse import coo_array
 
 import spcastat as sp
-from spcastat.errors import OptionError, ShapeError
+from spcastat.errors import OptionError
 from spcastat.plots.axes_and_names import note_of
 from spcastat.plots.measure_plots import plot_path, plot_path_data, screeplot, screeplot_data
 from spcastat.plots.score_plots import plot_diagnostics, plot_diagnostics_data
@@ -86,24 +85,6 @@ def test_the_line_of_parallel_analysis(variance):
     ax = screeplot(variance, [4.0, 2.0, 1.0, 0.6, 0.4], kind="share", parallel=[1.6, 1.2])
     line = next(line for line in ax.lines if line.get_label() == "parallel analysis")
     np.testing.assert_allclose(line.get_ydata()[:2], [20.0, 15.0])
-
-
-def test_refusals(variance):
-    with pytest.raises(ShapeError, match="spectrum has 2 values; there are 3"):
-        screeplot(variance, [1.0, 2.0])
-    with pytest.raises(OptionError, match="rises somewhere"):
-        screeplot(variance, [1.0, 2.0, 4.0, 1.0])
-    with pytest.raises(OptionError, match="finite numbers"):
-        screeplot(variance, coo_array([4.0, 2.0, 1.0]))
-    with pytest.raises(OptionError, match="kind='shares'"):
-        screeplot(variance, kind="shares")
-    with pytest.raises(OptionError, match="parallel must be finite"):
-        screeplot(variance, parallel=["a"])
-
-
-def test_missing_column_is_named(variance):
-    with pytest.raises(ShapeError, match="lacks 'cumulative PCA'"):
-        screeplot(variance.drop(columns="cumulative PCA"))
 
 
 def test_the_legend_names_what_was_fitted():
@@ -217,8 +198,6 @@ def test_the_axis_counts_nonzeros_or_cardinalities(table):
     ax = plot_path(table.assign(card=[1, 2, 4]), x="card")
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 4])
     assert "Cardinality" in ax.get_xlabel()
-    with pytest.raises(OptionError, match="not one number"):
-        plot_path(table.assign(card=[(1, 1), (2, 2), (4, 4)]), x="card")
 
 
 def test_a_path_draws_what_its_search_maximised():
@@ -234,15 +213,6 @@ def test_given_axes_are_used_without_pyplot_of_paths(table):
     before = plt.get_fignums()
     assert plot_path(table, ax=ax) is ax
     assert plt.get_fignums() == before
-
-
-def test_refusals_of_paths(table):
-    with pytest.raises(OptionError, match="Did you mean 'adjusted'"):
-        plot_path(table, measures="ajusted")
-    with pytest.raises(OptionError, match="empty"):
-        plot_path(table, measures=[])
-    with pytest.raises(ShapeError, match="'pca'"):
-        plot_path(table.drop(columns="pca"))
 
 
 # --- diagnostics ----------------------------------------------------------------------------------
@@ -318,12 +288,3 @@ def test_given_axes_are_used_without_pyplot_of_diagnostics(rows):
     before = plt.get_fignums()
     assert plot_diagnostics(rows, LIMITS, ax=ax) is ax
     assert plt.get_fignums() == before
-
-
-def test_refusals_of_diagnostics(rows):
-    with pytest.raises(ShapeError, match="need 'Q'"):
-        plot_diagnostics(rows[["T2"]], LIMITS)
-    with pytest.raises(ShapeError, match=r"shape \(0, 2\).*a frame with rows"):
-        plot_diagnostics(rows.iloc[:0], LIMITS)
-    with pytest.raises(OptionError, match="labels=-1"):
-        plot_diagnostics(rows, LIMITS, labels=-1)

@@ -10,22 +10,17 @@ import textwrap
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sps
 from scipy import sparse
 
 from spcastat.errors import (
-    ColumnTypeError,
     CovarianceError,
-    DuplicateNamesError,
     MissingValuesError,
-    OptionError,
     SparseStructureError,
-    WeightsError,
 )
 from spcastat.reading.covariance import looks_like_covariance, read_covariance
 from spcastat.reading.frames import checked_sparse, open_table, require_sound_columns
 from spcastat.reading.read import read_data
-from spcastat.streams.read import read_block, spec_of
+from spcastat.streams.base import read_block, spec_of
 
 
 def matrix(p: int = 4, seed: int = 0) -> np.ndarray:
@@ -66,47 +61,6 @@ def test_small_asymmetry_is_removed():
     cov = read_covariance(S)
     np.testing.assert_array_equal(cov.matrix, cov.matrix.T)
     assert cov.matrix[0, 1] == pytest.approx((S[0, 1] + S[1, 0]) / 2, rel=1e-15)
-
-
-def test_asymmetry_is_refused():
-    S = labelled()
-    S.loc["a", "c"] += 1e-3
-    with pytest.raises(CovarianceError, match=r"not symmetric: the entries for 'a' and 'c' are"):
-        read_covariance(S)
-    with pytest.raises(CovarianceError, match="triangle"):
-        read_covariance(np.tril(matrix()))
-
-
-@pytest.mark.parametrize(
-    ("S", "phrase"),
-    [
-        (np.ones((3, 2)), r"shape \(3, 2\)"),
-        (np.ones(3), r"shape \(3,\)"),
-        (np.ones((0, 0)), r"shape \(0, 0\)"),
-        (np.zeros((3, 3)), "All entries of the matrix are zero"),
-        ([[1.0, 0.0], [0.0, 1.0]], r"type list.*np.asarray"),
-        (sps.eye_array(3), r"toarray\(\)"),
-        (None, "NoneType"),
-        (np.diag([1.0, np.nan]), "first .nan. in row 'x2', column 'x2'"),
-        (np.diag([1.0, np.inf]), "finite"),
-        (np.diag([1.0, -1.0]), "variance of 'x2' is -1; variances cannot be negative"),
-        (np.array([[1.0, 2.0], [2.0, 1.0]]), r"smallest eigenvalue is -1 .*covariance 2 of 'x1' and 'x2'"),
-    ],
-)
-def test_what_is_no_covariance_matrix(S, phrase):
-    with pytest.raises(CovarianceError, match=phrase):
-        read_covariance(S)
-
-
-@pytest.mark.parametrize("S", [np.eye(2) * 1j, np.array([["a", "b"], ["b", "a"]]), np.eye(2).astype(object)])
-def test_no_real_numbers(S):
-    with pytest.raises(ColumnTypeError, match="real numbers"):
-        read_covariance(S)
-
-
-def test_frames_without_numbers():
-    with pytest.raises(ColumnTypeError, match="'b'"):
-        read_covariance(pd.DataFrame({"a": [1.0, 0.0], "b": ["x", "y"]}, index=["a", "b"]))
 
 
 def test_indefinite_without_an_impossible_pair():
@@ -153,22 +107,6 @@ def test_single_precision_has_its_own_tolerance():
     assert read_covariance(pd.DataFrame(S)).matrix.dtype == np.float64
 
 
-def test_labels_must_agree():
-    S = labelled()
-    with pytest.raises(CovarianceError, match=r"another order.*S.loc\[S.columns, S.columns\]"):
-        read_covariance(S.loc[["b", "a", "c", "d"]])
-    with pytest.raises(CovarianceError, match=r"labelled 0, 1, 2 and 1 more.*S.index = S.columns"):
-        read_covariance(S.reset_index(drop=True))
-    with pytest.raises(DuplicateNamesError, match="'a'"):
-        read_covariance(S.set_axis(list("aacd"), axis=0).set_axis(list("aacd"), axis=1))
-
-
-@pytest.mark.parametrize("n", [1, 0, -3, 2.5, 30.0, True, "30"])
-def test_bad_n_obs(n):
-    with pytest.raises(OptionError, match=f"n_obs={n!r}.*2 or more"):
-        read_covariance(matrix(), n_obs=n)
-
-
 def test_mean_and_sd():
     S = labelled()
     scale = pd.Series([4.0, 3.0, 2.0, 1.0], index=list("dcba"))
@@ -179,25 +117,6 @@ def test_mean_and_sd():
     assert type(cov.n_obs) is int
     by_position = read_covariance(S.to_numpy(), mean=scale)
     np.testing.assert_array_equal(by_position.mean, [4, 3, 2, 1])
-
-
-@pytest.mark.parametrize(
-    ("options", "phrase"),
-    [
-        ({"sd": True}, "pass the standard deviations"),
-        ({"sd": np.False_}, "pass the standard deviations"),
-        ({"mean": True}, "pass the means"),
-        ({"mean": [1, 2, 3]}, r"shape \(3,\); it must be \(4,\)"),
-        ({"mean": [1, 2, 3, np.nan]}, "finite"),
-        ({"mean": 0.0}, r"shape \(\)"),
-        ({"sd": [1, 2, 0, -1]}, "zero or negative for 'c', 'd'"),
-        ({"sd": list("wxyz")}, "real numbers"),
-        ({"mean": pd.Series([1.0, 2, 3, 4])}, "labels are not those of the variables"),
-    ],
-)
-def test_bad_mean_and_sd(options, phrase):
-    with pytest.raises(WeightsError, match=phrase):
-        read_covariance(labelled(), **options)
 
 
 def test_looks_like_covariance():
@@ -455,7 +374,7 @@ sys.path.insert(0, {folder!r})
 import numpy as np
 import spcastat as sp
 from scipy import sparse
-from test_intake_sparse import COMPRESSED, DENSE, OTHERS, damaged
+from test_covariance import COMPRESSED, DENSE, OTHERS, damaged
 
 fit = sp.spca(DENSE, 2, 3)
 calls = (

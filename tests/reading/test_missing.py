@@ -238,8 +238,8 @@ def test_supplementary_rows_with_gaps_are_placed_as_transform_places_them():
     new = X.head(4).copy()
     new.iloc[1, 0] = np.nan
     with pytest.raises(errors.MissingValuesError, match="na='em'"):
-        fit.supplement(new)
-    for na in ("em", "drop"):
+        fit.supplement(new, na="raise")
+    for na in (None, "em", "drop"):
         placed = fit.supplement(new, na=na)
         pd.testing.assert_frame_equal(placed.rows, fit.transform(new, na=na))
 

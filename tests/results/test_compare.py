@@ -14,15 +14,8 @@ from statsmodels.regression.linear_model import OLS
 import spcastat as sp
 from spcastat.assess.permutation import slopes_of, step_down
 from spcastat.errors import (
-    ComponentsError,
-    ConstantColumnError,
-    DataError,
-    MissingValuesError,
     NoRowsError,
-    OptionError,
-    RowGroupsError,
     ShapeError,
-    TooFewRowsError,
 )
 from spcastat.results.fit import SpcaResult
 
@@ -131,19 +124,6 @@ def test_fits_of_other_data_are_noted(pitprops):
     assert "different total variances" in " ".join(str(both).split())
 
 
-def test_what_cannot_be_compared(fits, pitprops):
-    fit = sp.spca(pitprops.rename(columns={"length": "long"}), 2, 3, method="bcd-l0")
-    with pytest.raises(ShapeError, match="only the first has 'length', only the second 'long'"):
-        sp.compare({"a": fits["l0"], "b": fit})
-    with pytest.raises(ShapeError, match="13 and 12"):
-        sp.compare({"a": fits["l0"], "b": sp.spca(pitprops.iloc[:, 1:], 2, 3, method="bcd-l0")})
-    for wrong in ([fits["l0"], fits["l1"]], {"a": fits["l0"]}, {}):
-        with pytest.raises(OptionError, match="two fits or more by name"):
-            sp.compare(wrong)
-    with pytest.raises(OptionError, match="'b' is a DataFrame"):
-        sp.compare({"a": fits["l0"], "b": pitprops})
-
-
 # --- held-out errors ----------------------------------------------------------------------------
 
 
@@ -229,20 +209,8 @@ def test_held_out_errors_are_paired_by_row(rows):
             sp.compare({"a": first, "b": sp.spca(other, 2, 2, **options)}, held_out=True)
     turned = sp.spca(half[half.columns[::-1]], 2, 3, effort="quick")
     errors = sp.compare({"a": first, "b": turned}, held_out=True).frames["measures"]["held_out"]
-    assert errors["a"] == pytest.approx(errors["b"], rel=1e-9)  # sums of products in another order
-
-
-def test_what_has_no_held_out_error(rows, fits):
-    with pytest.raises(NoRowsError, match="'l0' is of a covariance matrix"):
-        sp.compare(fits, held_out=True)
-    short = {"all": sp.spca(rows, 2, 3, effort="quick"), "few": sp.spca(rows.head(40), 2, 3, effort="quick")}
-    with pytest.raises(ShapeError, match="60 and 40 rows"):
-        sp.compare(short, held_out=True)
-    with pytest.raises(ComponentsError, match="8 components of 8 variables"):
-        sp.compare({"a": sp.spca(rows, 8, 3, method="bcd-l0"), "b": short["all"]}, held_out=True)
-    for unused in {"data": rows}, {"folds": 3}, {"repeats": 2}, {"rng": 1}:
-        with pytest.raises(OptionError, match=f"{next(iter(unused))} was given .* without held_out"):
-            sp.compare({"a": short["all"], "b": short["all"]}, **unused)
+    # sums of products in another order, and ascents that end within 1e-6 of their loadings
+    assert errors["a"] == pytest.approx(errors["b"], rel=1e-6)
 
 
 def test_rows_with_gaps_and_rows_in_pieces_are_held_out_as_choose_does_it(rows):
@@ -443,60 +411,3 @@ def test_the_figure(found):
     assert len(found.plot(components=["PC1"], max_rows=2).get_yticklabels()) == 2
     data = sp.plots.bar_plots.plot_slopes_data(found.slopes)
     assert ((data["loading"] != 0) | (data["p_adjusted"] <= 0.05)).all()
-
-
-def refused(X: pd.DataFrame):
-    twice = pd.Series(GROUP, X.index)
-    gaps = X.copy()
-    gaps.iloc[0, 0] = np.nan
-    few = np.array(["a"] * 236 + ["b"] * 4)
-    units = np.repeat(np.arange(40), 6)
-    return [
-        (lambda: sp.compare_groups(X, ["a"] * 240, 2, 4), OptionError, "two groups or more"),
-        (lambda: sp.compare_groups(X, GROUP[:239], 2, 4), RowGroupsError, "239 labels for 240 rows"),
-        (lambda: sp.compare_groups(X, twice.set_axis(range(5, 245)), 2, 4), RowGroupsError, "labels"),
-        (lambda: sp.compare_groups(X, "site", 2, 4), RowGroupsError, "no such column"),
-        (lambda: sp.compare_groups(X.to_numpy(), "site", 2, 4), RowGroupsError, "have no names"),
-        (lambda: sp.compare_groups(X, few, 2, 5, n_draws=9), TooFewRowsError, "has 4 rows"),
-        (lambda: sp.compare_groups(X, few == "b", 2, 5, n_draws=9), TooFewRowsError, "group True has 4 rows"),
-        (lambda: sp.compare_groups(X, {"a": 1}, 2, 5), RowGroupsError, "of type dict"),
-        (lambda: sp.compare_groups(X, ["a", np.nan] * 120, 2, 4), RowGroupsError, "120 missing labels"),
-        (
-            lambda: sp.compare_groups(X.mask(X > 0), GROUP, 2, 4, na="drop"),
-            TooFewRowsError,
-            "had been dropped",
-        ),
-        (lambda: sp.compare_groups(X, ["a"] * 238 + ["b"] * 2, 2, 4), TooFewRowsError, "needs 3"),
-        (lambda: sp.compare_groups(X, GROUP, 2, 4, na="em"), OptionError, "na='drop'"),
-        (lambda: sp.compare_groups(gaps, GROUP, 2, 4), MissingValuesError, "give na='drop'"),
-        (lambda: sp.compare_groups(X, [None, *GROUP[1:]], 2, 4), RowGroupsError, "groups has 1 missing"),
-        (lambda: sp.compare_groups(X, GROUP, 2, 4, clusters=[0] * 240), OptionError, "cluster 0 has rows in"),
-        (
-            lambda: sp.compare_groups(X, GROUP, 2, 4, clusters=np.where(units < 20, 0, units)),
-            TooFewRowsError,
-            "1 cluster",
-        ),
-        (lambda: sp.compare_groups(X, GROUP, 2, 4, scale="blocks"), OptionError, "scale"),
-        (lambda: sp.compare_groups("~ . | v1", GROUP, 2, 4, data=X), OptionError, "covariates"),
-        (lambda: sp.compare_groups(X, GROUP, 2, 4, n_draws=0), OptionError, "n_draws"),
-        (lambda: sp.compare_groups([X, X], GROUP, 2, 4), NoRowsError, "chunks"),
-        (lambda: sp.compare_groups(X.corr(), list("abc") * 4, 2, 4), NoRowsError, "covariance matrix"),
-        (
-            lambda: sp.compare_groups(X.assign(v1=(GROUP == "a") * 1.0), GROUP, 2, 4),
-            ConstantColumnError,
-            "v1",
-        ),
-        (
-            lambda: sp.compare_groups(X.mul(GROUP == "b", axis=0), GROUP, 1, 2, n_draws=9, scale=False),
-            DataError,
-            "does not vary in group",
-        ),
-    ]
-
-
-@pytest.mark.parametrize("number", range(23))
-def test_refusals(swapped, number):
-    call, error, said = refused(swapped)[number]
-    with pytest.raises(error) as raised:
-        call()
-    assert said in str(raised.value)

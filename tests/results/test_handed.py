@@ -258,11 +258,6 @@ def test_labels_of_new_rows_stay_the_callers(fit, pitprops):
     assert new.index.name is None
 
 
-def test_what_is_handed_out_cannot_be_set(fit):
-    with pytest.raises(AttributeError, match=r"no setter|cannot be set|can.t set"):
-        fit.scores = 3
-
-
 # --- Pickles and copies of results: what they carry, and that they are the same fits elsewhere ----
 
 #: A value that a formula takes from here.

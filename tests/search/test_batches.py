@@ -329,7 +329,7 @@ def lbfgs(value_and_slope, x: np.ndarray, steps: int) -> np.ndarray:
 class Alone:
     """A criterion of one component, which is any function of its loadings; they need no unit length."""
 
-    def packed(self, places, of):
+    def for_ascent(self, places, of):
         return self.M[of], self.T[of]
 
     def fits(self, places, x, of):

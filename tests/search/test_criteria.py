@@ -15,6 +15,7 @@ import spcastat as sp
 from spcastat.linalg.build import prepare
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.measures import MEASURES
+from spcastat.search import criteria, moves
 from spcastat.search.climbing import sweep
 from spcastat.search.criteria import CRITERIA, criterion_of_matrix
 from spcastat.search.default import joint
@@ -66,6 +67,18 @@ def test_gradient_is_the_limit_of_differences(problem):
     up = criterion.with_gradient(x + step * direction, M, T)[0]
     down = criterion.with_gradient(x - step * direction, M, T)[0]
     np.testing.assert_allclose((gradient * direction).sum(axis=1), (up - down) / (2 * step), atol=1e-8)
+
+
+def test_an_ascent_with_products_alone_is_that_with_blocks(problem, monkeypatch):
+    _, criterion, _, fits = problem
+    monkeypatch.setattr(criteria, "MANY_NONZEROS", 1)
+    blocks, products = criterion.packed(fits.places), criterion.for_ascent(fits.places, fits.of)
+    assert isinstance(products[0], criteria.OnSupports)
+    some = np.array([4, 1])
+    expected = criterion.with_gradient(1.7 * fits.x[some], *(A[some] for A in blocks))
+    found = criterion.with_gradient(1.7 * fits.x[some], *(A[some] for A in products))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-13)  # rounding of values up to one
 
 
 def test_pull_is_half_the_gradient_and_the_present_loadings(problem):
@@ -158,6 +171,34 @@ def large_supports(name: str):
     places = [np.concatenate([np.sort(rng.permutation(100)[:45]) for _ in range(2)]) for _ in range(3)]
     fits = criterion.fits(np.array(places), rng.standard_normal((3, 90)))
     return criterion, refined(criterion, fits, 50)
+
+
+def test_exchanges_of_very_large_supports_that_lose_are_left_out_if_inexact(monkeypatch):
+    """Without any sound vector, all exchanges would take an eigendecomposition."""
+    criterion, fits = large_supports("adjusted")
+    support = fits.places[:, criterion.parts[0]]
+    rest = np.array([np.setdiff1d(np.arange(100), one) for one in support])
+    parts = criterion.model(fits, 0).bordered(support, rest)
+    spectrum = parts.spectrum()
+    table = exchange_values(parts, spectrum).reshape(3, -1)
+    random = np.random.default_rng(3).integers(0, 45 * 55, size=(3, 10))
+    some = np.hstack([np.argsort(-table, axis=1)[:, :10], random])
+    bounds = np.take_along_axis(table, some, axis=1)
+    arguments = parts, spectrum, support, rest, *np.divmod(some, 55), bounds
+    monkeypatch.setattr(moves, "EXPENSIVE", 45)
+    monkeypatch.setattr(moves, "exchanged_vectors", inexact)
+    places, x = columns_after(*arguments)
+    loses = bounds <= spectrum[0][:, -1:] * (1.0 + 1e-7)
+    assert loses.any()
+    stays = (places == support[:, None]).all(axis=2)
+    np.testing.assert_array_equal(stays, loses)
+    for b, column in zip(*np.nonzero(stays), strict=True):
+        np.testing.assert_allclose(abs(x[b, column] @ spectrum[1][b, :, -1]), 1.0)
+
+
+def inexact(parts, spectrum, leaving, new, bounds):
+    """Vectors after exchanges none of which is sound."""
+    return np.ones((*new.shape, parts.A.shape[1] + 1)), np.zeros(new.shape, dtype=bool)
 
 
 @pytest.mark.parametrize("name", CRITERIA)

@@ -16,7 +16,7 @@ from spcastat.linalg.build import prepare
 from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
 from spcastat.search import chains as pool
-from spcastat.search import default, working_set
+from spcastat.search import default, matrices, working_set
 from spcastat.search.chains import best_predictor, from_directions, interchanged, search
 from spcastat.search.climbing import EFFORTS, Evidence
 from spcastat.search.criteria import CRITERIA, criterion_of_matrix, criterion_of_operator
@@ -329,7 +329,10 @@ def gram(p=12, seed=3):
 
 
 @pytest.mark.parametrize("c", [1, 2, 5])
-def test_products_with_sparse_columns_are_those_with_dense_ones(c):
+@pytest.mark.parametrize("long", [2, 100])
+def test_products_with_sparse_columns_are_those_with_dense_ones(c, long, monkeypatch):
+    """Blocks are gathered at once, or one by one from 2 rows on."""
+    monkeypatch.setattr(matrices, "LONG_ROWS", long)
     S = np.stack([draw(9, seed) for seed in range(3)])
     rng = np.random.default_rng(0)
     places = np.stack([np.sort(rng.permutation(9)[:c]) for _ in range(7)])

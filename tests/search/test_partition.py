@@ -397,13 +397,13 @@ def test_the_summary_has_the_eigenvalues_of_the_groups():
     text = " ".join(str(fit).split())
     assert "First eigenvalue 3.312 2.280 1.995" in text
     assert "Second 0.779 0.810 0.976" in text
-    assert "more than one direction" not in text
+    assert "more than one dimension" not in text
     two = sp.spca_cov(PITPROPS, 2, disjoint=True)
     for name, row in two.details.iterrows():
         J = np.flatnonzero(two.loadings[name])
         values = np.linalg.eigvalsh(PITPROPS.to_numpy()[np.ix_(J, J)])
         np.testing.assert_allclose(row, values[[-1, -2]], rtol=1e-12)
-    assert "there is more than one direction in it" in " ".join(str(two).split())
+    assert "the group has more than one dimension" in " ".join(str(two).split())
 
 
 def test_the_best_groups_are_met_by_some_of_the_starts():

@@ -11,7 +11,7 @@ import spcastat as sp
 from spcastat.linalg.build import prepare
 from spcastat.linalg.operators import Gram, SparseRows
 from spcastat.measures import MEASURES
-from spcastat.search import default, working_set
+from spcastat.search import climbing, default, working_set
 from spcastat.search import moves as exchange
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense, Known
@@ -180,9 +180,11 @@ def test_components_that_one_group_explains_in_part_are_found():
     assert found == [list(range(a, a + 10)) for a in range(10, 50, 10)]
 
 
-def test_with_many_nonzeros_all_exchanges_are_tried_by_a_thorough_search_only(monkeypatch):
-    monkeypatch.setattr(default, "GRAM_LIMIT", 2)
-    monkeypatch.setattr(working_set, "FEW_NONZEROS", 5)
+@pytest.mark.parametrize("limit", [2, 1000])
+def test_with_many_nonzeros_all_exchanges_are_tried_by_a_thorough_search_only(monkeypatch, limit):
+    """In a working set, and on all variables."""
+    monkeypatch.setattr(default, "GRAM_LIMIT", limit)
+    monkeypatch.setattr(climbing, "FEW_NONZEROS", 5)
     S = draw(30, 0)
     few, many = (joint(Gram(S), 2, card, "adjusted", "auto") for card in ((3, 2), (3, 3)))
     thorough = joint(Gram(S), 2, (3, 3), "adjusted", "thorough")

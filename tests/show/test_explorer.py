@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import spcastat as sp
-from spcastat.errors import FileError, OptionError
 from spcastat.plots.axes_and_names import note_of
 from spcastat.show.grid import fixed
 from tests.plots.shapes import SHAPES
@@ -142,21 +141,6 @@ def test_cardinalities_of_their_own(pitprops, tmp_path):
     assert data["by"] == "nonzeros"
     assert [position["card"] for position in data["positions"]] == ["3, 1", "4, 2"]
     assert [position["place"] for position in data["positions"]] == [4, 6]
-
-
-def test_wrong_places_and_options(path, tmp_path):
-    with pytest.raises(FileError, match="cannot be written"):
-        path.explore(tmp_path / "nowhere" / "out.html")
-    with pytest.raises(FileError, match=r"must end in \.html or \.htm"):
-        path.explore(tmp_path / "out.pdf")
-    for wrong in (3, None, "", "a\0b"):
-        with pytest.raises(OptionError, match="path="):
-            path.explore(wrong)
-    with pytest.raises(OptionError, match="max_points=-1"):
-        path.explore(tmp_path / "out.html", max_points=-1)
-    with pytest.raises(OptionError, match="title="):
-        path.explore(tmp_path / "out.html", title=3)
-    assert not (tmp_path / "out.html").exists()
 
 
 # --- in a browser ---------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Names in full or short with a key, captions, digits, decimal marks: the same in every format."""
+"""Names in full or short with a key, captions, digits, decimal marks: the same in every format; labels."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import spcastat as sp
-from spcastat.errors import OptionError
+from spcastat.labels import LONGEST, name_text, short_name, short_names, shorten
 from spcastat.show.fit_tables import Arrangement, loadings_table, variance_table
 from spcastat.show.grid import Document, Figures, Layout, Row, Table, fixed, wrapped
 from spcastat.show.renderings import render
@@ -49,7 +51,7 @@ def test_the_key_of_text_says_which_short_name_is_which_variable(census):
     lines = render(census).splitlines()
     assert max(map(len, lines)) <= 80
     start = lines.index("Names in full")
-    key = {line[:26].strip(): line[26:] for line in lines[start + 1 :]}
+    key = dict(line.split() for line in lines[start + 1 :])
     assert list(key.values()) == LANGUAGES
     assert len(set(key)) == 3
     for short in key:
@@ -232,28 +234,6 @@ def test_stars_leave_numbers_aligned():
     assert "a & 0.50$^{***}$" in render(document, "latex")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"digits": 11}, "digits=11 was given; it must be a whole number from 0 to 10"),
-        ({"digits": 2.5}, "digits=2.5"),
-        ({"decimal": ";"}, "decimal=';' is not known; allowed are '.', ','"),
-        ({"full_names": "yes"}, "full_names='yes' was given; it must be True or False"),
-        ({"caption": 7}, "caption=7 was given; it must be text"),
-        ({"caption": " "}, "leave it out to have the title"),
-        ({"label": "two words"}, "label='two words' was given; it must begin with a letter"),
-        ({"label": "a}b"}, "such as 'tab:loadings'"),
-        ({"siunitx": 1}, "siunitx=1 was given"),
-        ({"longtable": "auto"}, "longtable='auto'"),
-        ({"notes": None}, "notes=None"),
-        ({"width": 10}, "width=10"),
-    ],
-)
-def test_options_that_are_not_allowed(options, message):
-    with pytest.raises(OptionError, match=re.escape(message)):
-        Layout(**options)
-
-
 def test_every_rendering_of_a_fit_takes_them():
     fit = sp.spca_cov(sp.datasets.load_pitprops(), 3, 4, method="greedy")
     summary = fit.summary()
@@ -262,8 +242,6 @@ def test_every_rendering_of_a_fit_takes_them():
     assert r"\label{tab:a}" in summary.as_latex(label="tab:a", siunitx=True, longtable=True, digits=2)
     assert '<div class="spcastat" id="a">' in summary.as_html(label="a", caption="c", full_names=False)
     assert summary.as_markdown(caption="c", label="tbl-a").count(": c {#tbl-a}") == 1
-    with pytest.raises(OptionError, match="decimal"):
-        summary.as_latex(decimal="x")
 
 
 def test_notebooks_get_latex_that_needs_no_package_and_markdown():
@@ -302,6 +280,82 @@ def test_unknown_names_are_not_lost_in_the_key():
 @pytest.mark.parametrize("option", ["longtable", "siunitx", "notes", "full_names"])
 def test_flags_of_numpy_are_those_of_python(option):
     document = Document("T", tables=(Table("L", ("PC1",), (Row("a", ("0.500",)),)),))
-    for given in (True, False):
-        expected = render(document, "latex", layout=Layout(**{option: given}))
-        assert render(document, "latex", layout=Layout(**{option: np.bool_(given)})) == expected
+    for flag in (True, False):
+        expected = render(document, "latex", layout=Layout(**{option: flag}))
+        assert render(document, "latex", layout=Layout(**{option: np.bool_(flag)})) == expected
+
+
+# --- Labels: printable, no longer than asked, told apart ------------------------------------------
+
+
+@given(st.text(), st.integers(3, 30))
+def test_a_label_is_printable_and_short(text, limit):
+    label = short_name(text, limit)
+    assert 0 < len(label) <= limit
+    assert label.isprintable()
+
+
+def test_the_middle_is_cut_out():
+    assert shorten("abcdefghij", 5) == "ab…ij"
+    assert shorten("abcde", 5) == "abcde"
+
+
+def test_names_that_are_no_text():
+    assert name_text(("a", (1, None))) == "(a, (1, None))"
+    assert name_text("a\n b\x00") == "a b\\x00"
+    assert name_text("") == "''"
+
+
+def test_names_that_would_look_alike_lose_their_common_words():
+    kinds = ["low-income", "Asian", "Black", "Hispanic", "gifted and talented"]
+    names = [f"Percentage of {kind} students" for kind in kinds] + ["Pupil-teacher ratio", "Percent"]
+    assert short_names(names, 18)[:5] == [
+        "…low-income…",
+        "…Asian students",
+        "…Black students",
+        "…Hispanic students",
+        "…gifted a…alented…",
+    ]
+    assert short_names(names, 18)[5:] == ["Pupil-tea…er ratio", "Percent"]
+    genes = ["expression_of_gene_A_in_tissue", "expression_of_gene_B_in_tissue"]
+    assert short_names(genes, 16) == ["…A_in_tissue", "…B_in_tissue"]
+
+
+def test_names_without_words_of_their_own_are_numbered_by_their_place_in_the_data():
+    names = ["expressionofgeneAintissue", "expressionofgeneBintissue"]
+    labels = short_names(names, 16, positions=[4, 9])
+    assert [label[-3:] for label in labels] == [" #5", "#10"]
+    assert max(map(len, labels)) <= 16
+
+
+@given(
+    st.lists(st.text(st.sampled_from("ab _.x"), max_size=40), unique=True, max_size=12), st.integers(8, 30)
+)
+def test_short_names_are_short_and_tell_names_apart(names, limit):
+    texts = [name_text(name) for name in names]
+    labels = short_names(names, limit)
+    assert all(0 < len(label) <= limit for label in labels)
+    if len(set(texts)) == len(texts):
+        assert len(set(labels)) == len(labels)
+
+
+def test_names_of_a_hundred_thousand_characters_are_shortened_and_told_apart(tmp_path):
+    """In the print, the tables, the equations, the comparison and the page."""
+    half = "x" * 50_000
+    names = [f"{half}{letter}{half}" for letter in "abcd"]
+    X = np.random.default_rng(0).standard_normal((50, 4))
+    fit = sp.spca(pd.DataFrame(X, columns=names), 2, card=2, effort="quick")
+    fit = fit.rename({"PC1": names[0], "PC2": names[1]})
+    fit.bootstrap(9)
+    fit.certify(joint=False)
+    fit.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    both = sp.compare({names[0]: fit, names[1]: fit})
+    texts = [str(fit), str(both), fit.summary().as_html(), str(fit.equations()), page]
+    assert all(len(run) <= LONGEST for text in texts for run in re.findall("x+", text))
+    assert max(map(len, texts)) < 1_000_000
+    labels = {name_text(name) for name in names}
+    assert len(labels) == 4
+    assert max(map(len, labels)) == LONGEST
+    assert all(name_text(name) in page for name in fit.loadings.index[fit.loadings.any(axis=1)])
+    assert fit.loadings.index.tolist() == names  # frames keep the names

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import spcastat as sp
 from spcastat.show import latex, markdown
 from spcastat.show.fit_tables import loadings_table, variance_table
 from spcastat.show.grid import Document, Row, Table
@@ -251,3 +253,17 @@ def test_latex_compiles(tmp_path: Path, nasty, make_loadings, make_variance):
     assert render(six, "latex").count(r"\begin{table}") == 1
     assert "Overfull" not in log
     assert "Missing character" not in log
+
+
+def test_latex_captions_name_the_part_and_long_names_in_groups_are_indented():
+    kinds = ("low-income", "Asian", "Black", "other")
+    names = [f"Percentage of {kind} students in all schools" for kind in kinds]
+    rows = np.random.default_rng(0).normal(size=(30, 4)) + np.random.default_rng(1).normal(size=(30, 1))
+    fit = sp.spca(pd.DataFrame(rows, columns=names), 2, 3, effort="quick")
+    fit.bootstrap(9)
+    source = fit.summary().as_latex(caption="Schools", longtable=True)
+    captions = [line for line in source.splitlines() if line.startswith("\\caption{")]
+    assert captions[:2] == ["\\caption{Schools} \\\\", "\\caption{Schools (continued: Variance)} \\\\"]
+    indented = re.findall(r"^\\quad Percentage[^&]*\\newline\\hspace\*\{(\d+)pt\}", source, re.MULTILINE)
+    assert indented
+    assert set(indented) == {"17"}  # 10 points of \\quad and 7 more

@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.errors import FileError, ShapeError
 from spcastat.show.report import asset
 from tests.show.chromium import CHROMIUM, browser
 from tests.show.hostile_markup import MARKUP, Elements, hostile_rows, judge
@@ -81,7 +80,7 @@ def pictures(page: Page) -> list[ElementTree.Element]:
 def test_tables_pictures_call_and_versions(fit, whole):
     page = Page(whole)
     assert "Props & <props>" in page.text
-    for heading in ("Equations", "Loadings and variance", "Rows on the components", "How this was made"):
+    for heading in ("Equations", "Loadings and variance", "Score plots", "Call and versions"):
         assert heading in page.text
     assert page.tags.count("table") == 3
     assert len(pictures(page)) == 5
@@ -150,11 +149,6 @@ def test_a_call_of_ones_own(covariance_fit, tmp_path):
     page = page_of(covariance_fit, tmp_path / "out.html", call="spcastat fit x.csv --k 6")
     assert "spcastat fit x.csv --k 6" in page.text
     assert "sp.spca" not in page.text
-
-
-def test_a_place_that_cannot_be_written(covariance_fit, tmp_path):
-    with pytest.raises(FileError, match="cannot be written"):
-        covariance_fit.report(tmp_path / "nowhere" / "out.html")
 
 
 # --- for all readers ------------------------------------------------------------------------------
@@ -339,5 +333,22 @@ def test_the_figures_have_the_groups_that_the_report_is_given(tmp_path, pitprops
     before, after = plain.read_text(), grouped.read_text()
     # marks of a second group are triangles: the biplot has further paths
     assert after.count("PathCollection") > before.count("PathCollection")
-    with pytest.raises(ShapeError, match="groups has 3 values"):
-        fit.report(grouped, groups=["a", "b", "c"])
+
+
+def test_notes_appear_once_and_bibtex_comes_last(tmp_path):
+    fit = sp.spca(sp.datasets.make_hastie(n=60), 2, 4, scale=True, effort="quick")
+    fit.bootstrap(19)
+    fit.report(tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert page.count("An interval shows how far a loading moves") == 1
+    assert page.count('<p class="note">An interval shows how far a loading moves') == 1
+    assert page.index("References as BibTeX") > page.index("Call and versions")
+    assert page.count("<pre>") == page.count("</pre>") == 3  # equations, the call, BibTeX
+    pytest.importorskip("docx")
+    from docx import Document
+
+    fit.report(tmp_path / "a.docx")
+    *_, heading, entries = Document(str(tmp_path / "a.docx")).paragraphs
+    assert heading.text == "References as BibTeX"
+    assert entries.text.count("@") == page.count("<span>@") > 1
+    assert {run.font.name for run in entries.runs} == {"Courier New"}

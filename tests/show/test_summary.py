@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.errors import OptionError
 from spcastat.fit.method_table import SOLVERS
 from spcastat.show.methods_text import entries, key_of
 
@@ -202,7 +201,7 @@ def test_of_rows_with_missing_values_weights_and_draws():
     fit.bootstrap(20, rng=0)
     text = fit.describe().text
     assert "10 fits of complementary halves" in text
-    assert "95 % bootstrap intervals (20 draws; numbers of components and of loadings as in the fit" in text
+    assert "95 % bootstrap intervals (20 draws; numbers of components and of nonzero loadings as in" in text
 
 
 def test_how_numbers_were_chosen_is_known_to_the_fit_of_a_choice(tmp_path):
@@ -212,17 +211,31 @@ def test_how_numbers_were_chosen_is_known_to_the_fit_of_a_choice(tmp_path):
     choice.fit.save(tmp_path / "chosen.spca")
     assert choice.method_text in sp.load(tmp_path / "chosen.spca").describe().text
     assert choice.method_text not in choice.fit.refit(card=3).describe().text
-    with pytest.raises(OptionError, match="choice=3 was given; it must be what choose"):
-        choice.fit.describe(3)
 
 
 def test_the_choice_of_components_is_described_with_its_levels_and_source(planted_rows):
     found = sp.choose(planted_rows, n_draws=99).fit.describe()
     assert "parallel analysis at the level 5 %" in found.text
-    assert "dense and of sparse components, at the level 1 %" in found.text
+    assert "dense and of sparse components after removing the earlier ones, at the level 1 %" in found.text
     source = "Hong, D., Sheng, Y. and Dobriban, E. (2020)"
     assert any(reference.startswith(source) for reference in found.references)
     assert "@article{hong2020" in found.bibtex
+
+
+def test_the_text_for_a_methods_section_has_no_advice(planted_rows):
+    """A paper says what was done; what to call next belongs in prints."""
+    walk = planted_rows.cumsum(axis=0)  # neighbouring rows are alike
+    choice = sp.choose(walk, cards=[3, 4], effort="quick", n_draws=19, repeats=1)
+    fit = choice.fit
+    fit.bootstrap(9, choice=choice)
+    fit.stability(3)
+    fit.split_inference(9, repeats=2)
+    fit.test_loadings(9)
+    fit.certify(joint=False, max_nodes=1)
+    text = fit.describe().text
+    assert "Neighbouring rows are alike" in " ".join(str(choice).split())
+    for advice in ("Neighbouring", "give clusters", "give a", "its q", "presuppose", "()", "=True", "='"):
+        assert advice not in text
 
 
 def test_split_inference_and_tests_are_described_with_their_sources(planted_rows):

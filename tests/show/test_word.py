@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.errors import ExtraError, FileError, OptionError
+from spcastat.errors import ExtraError
 
 docx = pytest.importorskip("docx")
 from docx.oxml.ns import qn  # noqa: E402
@@ -139,20 +139,6 @@ def make_wide():
     rng = np.random.default_rng(0)
     data = pd.DataFrame(rng.normal(size=(60, 20)), columns=[f"variable number {j}" for j in range(20)])
     return sp.spca(data, k=12, card=3, method="threshold")
-
-
-def test_options_and_paths_that_are_not_allowed(fit, tmp_path):
-    with pytest.raises(OptionError, match="decimal"):
-        fit.summary().to_docx(tmp_path / "x.docx", decimal="'")
-    with pytest.raises(FileError):
-        fit.summary().to_docx(tmp_path / "no" / "x.docx")
-    with pytest.raises(FileError, match=r"'x.txt' was given; its name must end in \.docx\."):
-        fit.summary().to_docx(tmp_path / "x.txt")
-    with pytest.raises(FileError, match=r"must end in \.html or \.htm or \.docx\."):
-        fit.report(tmp_path / "x.pdf")
-    with pytest.raises(OptionError, match="full_names='no' was given; it must be True or False"):
-        fit.report(tmp_path / "x.docx", full_names="no")
-    assert not list(tmp_path.iterdir())
 
 
 def test_without_python_docx_the_extra_is_named(fit, tmp_path, monkeypatch):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from spcastat.streams import whole
+from spcastat.streams import opening
 
 
 @pytest.fixture(autouse=True)
 def files_are_large(monkeypatch):
-    monkeypatch.setattr(whole, "LARGEST_TEXT", 0)
-    monkeypatch.setattr(whole, "LARGEST_PARQUET", 0)
+    monkeypatch.setattr(opening, "LARGEST_TEXT", 0)
+    monkeypatch.setattr(opening, "LARGEST_PARQUET", 0)

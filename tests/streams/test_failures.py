@@ -192,7 +192,7 @@ def test_options_that_streams_do_not_have():
     raises(
         errors.OptionError, "levels would be those of its first", HALVES, formula="~ a", categorical="dummy"
     )
-    raises(errors.NoRowsError, "rows themselves", HALVES, method="rspca-l0")
+    raises(errors.NoRowsError, "works on the rows", HALVES, method="rspca-l0")
     raises(errors.FormulaError, "have no names", [FRAME.to_numpy()], formula="~ a")
 
 

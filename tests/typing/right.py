@@ -30,6 +30,9 @@ print("given" if k_choice is None else k_choice.spectrum["eigenvalue"].head(3))
 # fits
 fit = choice.fit
 fit = sp.spca(df, k=3, card=[7, 4, 4])
+fit = sp.spca(df, k=np.int64(2), card=np.array([3, 2]))
+fit = sp.spca_cov(R, k=np.int64(2), card=[np.int64(3), 2], n_obs=np.int64(180))
+print(fit.bootstrap(9).table.columns, fit.stability(5).table.max())
 fit = sp.spca(df, k=3, variance=0.9, promise="total")
 fit = sp.spca(df, 3, 5, formula="~ topdiam + length + log(moist)", scale=True)
 fit = sp.spca("~ . - knots", data=df, k=3, card={"PC1": 7, "PC2": 4, "PC3": 4}, scale=True)
