@@ -239,8 +239,7 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
 
     Only the columns with a nonzero loading are read, unless the EM model needs the others to impute.
     """
-    if na is not None:
-        one_of("na", na, MISSING)
+    require_gaps_rule(na)
     used = scoring(state, "transform()")
     new = read_whole(new)
     stream = open_stream(new, ReadOptions(na=na or "raise"), used.spec)
@@ -277,6 +276,12 @@ def scoring(state: FitState, what: str) -> Scoring:
     if spec.positions is None:
         return Scoring(spec, standard, state.V)
     return Scoring(spec, standard.of_columns(spec.positions), state.V[spec.positions])
+
+
+def require_gaps_rule(na: str | None) -> None:
+    """Raise OptionError unless `na` is a rule for missing values, or None for that of the fit."""
+    if na is not None:
+        one_of("na", na, MISSING)
 
 
 def rule_for_gaps(state: FitState, na: str | None) -> str:
@@ -391,8 +396,7 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
 def augment(state: FitState, source: Source | None, new: Any = None, na: str | None = None) -> Any:
     """Return rows with their scores appended as columns ``.fittedPC1`` and so on."""
     names = [f".fitted{name}" for name in state.components]
-    if na is not None:
-        one_of("na", na, MISSING)
+    require_gaps_rule(na)
     if new is None:
         source = need_rows(state, source, "augment() without new rows")
         frame = _frame(source.measured, source.index, state.spec.columns)
@@ -514,8 +518,7 @@ def transform_to(
         is not installed.
     """
     path = file_path(path)
-    if na is not None:
-        one_of("na", na, MISSING)
+    require_gaps_rule(na)
     if source is not None:
         source.spare(path)
     stream = None if source is None else source.stream

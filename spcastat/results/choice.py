@@ -401,7 +401,7 @@ class ComponentChoice(Summary):
         key = (
             "observed: eigenvalue. p: for the eigenvalue of that rank. deflated p: for the first eigenvalue "
             "after removing the earlier components. sparse p: for a component of "
-            f"{plural(self.sparse_card, 'variable')} after removing the earlier sparse ones, blank if r, the "
+            f"{plural(self.sparse_card, 'variable')} after removing the earlier ones, blank if r, the "
             f"mean correlation that it explains, is below {fixed(LEAST_CORRELATION, 1)} (or "
             f"{fixed(LEAST_OF_WHOLE, 2)} when extended to all variables correlated with it). cum. %: "
             f"cumulative variance{'' if self._tested is None else ' of the tested variables'}. Components "

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import MISSING, one_of
+from spcastat.config import one_of
 from spcastat.fit import frames, rows
 from spcastat.fit import supplementary as unit_weights
 from spcastat.fit.frames import last_intervals
@@ -571,8 +571,7 @@ class SpcaResult(Picklable, Shown):
         NoRowsError
             Without `new`, if the fit does not have its rows.
         """
-        if na is not None:
-            one_of("na", na, MISSING)
+        rows.require_gaps_rule(na)
         if new is not None:
             return rows.diagnostics_in_kind(self._state, new, na)
         if self._source is not None and self._source.distributed:

@@ -7,6 +7,7 @@ several mu, and a larger mu is a shorter step.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -293,6 +294,8 @@ class Effort:
         Exchanges of a component for which the criterion itself is computed.
     deep : bool
         Whether exchanges are also tried that raise the criterion only after an ascent of all loadings.
+    deep_up_to : float
+        The largest number of nonzeros with which they are tried.
     """
 
     chains: int
@@ -306,6 +309,7 @@ class Effort:
     width: int
     valued: int
     deep: bool
+    deep_up_to: float = math.inf
 
     @property
     def agree(self) -> int:
@@ -313,13 +317,14 @@ class Effort:
         return (self.chains + 1) // 2
 
     def deep_with(self, nonzeros: int) -> bool:
-        """Return whether the search is `deep` with a number of nonzeros: with many, only a thorough one."""
-        return self.deep and (nonzeros <= FEW_NONZEROS or self != EFFORTS["auto"])
+        """Return whether the search is `deep` with a number of nonzeros."""
+        return self.deep and nonzeros <= self.deep_up_to
 
 
 _AUTO = Effort(
     chains=3, starts=10, sweeps=6, climbs=4, kicks=12, ordered=Patience(3, 0.25, 6, SAME, SAME),
     free=Patience(1, 0.4, 6, 1e-4, 1e-3), rounds=8, width=40, valued=6, deep=True,
+    deep_up_to=FEW_NONZEROS,
 )  # fmt: skip
 #: name -> settings.
 EFFORTS = {

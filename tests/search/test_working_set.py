@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -184,7 +186,7 @@ def test_components_that_one_group_explains_in_part_are_found():
 def test_with_many_nonzeros_all_exchanges_are_tried_by_a_thorough_search_only(monkeypatch, limit):
     """In a working set, and on all variables."""
     monkeypatch.setattr(default, "GRAM_LIMIT", limit)
-    monkeypatch.setattr(climbing, "FEW_NONZEROS", 5)
+    monkeypatch.setitem(climbing.EFFORTS, "auto", replace(climbing.EFFORTS["auto"], deep_up_to=5))
     S = draw(30, 0)
     few, many = (joint(Gram(S), 2, card, "adjusted", "auto") for card in ((3, 2), (3, 3)))
     thorough = joint(Gram(S), 2, (3, 3), "adjusted", "thorough")
