@@ -171,7 +171,6 @@ def gross_errors(sets: int) -> Table:
         "r1-pca": ("r1-pca", {}),
         "r1-pca, n_init=10": ("r1-pca", {"n_init": 10}),
         "l1-factor": ("l1-factor", {}),
-        "l1-factor, smooth=True": ("l1-factor", {"smooth": True}),
         "l1-factor, n_init=10": ("l1-factor", {"n_init": 10}),
     }
     for label, (method, options) in calls.items():

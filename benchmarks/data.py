@@ -36,10 +36,6 @@ MOST_VARIABLES = 500
 COMPONENTS = 3
 #: Standard deviations of the planted scores; the noise has 1.
 STRENGTHS = (12.0, 10.0, 8.0)
-#: Documents that are drawn at once.
-DOCUMENTS = 10_000
-
-
 def file_of(name: str, folder: Path | None) -> Path | None:
     """Return the path of a data set, or of a file by its name, in the folder; None if it is not there."""
     path = None if folder is None else folder / FILES.get(name, name)
@@ -131,89 +127,3 @@ def f1(found: np.ndarray, truth: np.ndarray) -> float:
     A, B = (found != 0).astype(float), (truth != 0).astype(float)
     score = 2.0 * (A.T @ B) / (A.sum(axis=0)[:, None] + B.sum(axis=0)[None])
     return float(score[linear_sum_assignment(-score)].mean())
-
-
-def counts(n: int, p: int, nonzeros: float, seed: int = 0) -> scipy.sparse.csr_array:
-    """Return counts of words in documents.
-
-    Frequencies fall as 1 / (rank + 30); every second document has one of eight topics, which gives a sixth
-    of its words. Drawn in blocks, so that nothing but the matrix is large.
-
-    Parameters
-    ----------
-    n, p : int
-        Documents and words.
-    nonzeros : float
-        Approximate number of nonzeros.
-
-    Returns
-    -------
-    csr_array of shape (n, p)
-        float64, indices of 32 bits, sorted.
-    """
-    rng = np.random.default_rng(seed)
-    general = _table(1.0 / (np.arange(p) + 31.0))
-    topics = [rng.choice(min(p, 4000), 40, replace=False) for _ in range(8)]
-    tables = np.stack([_table(1.0 / (np.arange(40) + 2.0), 2**12) for _ in topics])
-    words = np.stack(topics)
-    length = _length(rng, general, words, tables, p, nonzeros / n)
-    room = int(1.06 * nonzeros) + 1000
-    data, indices = np.empty(room), np.empty(room, dtype=np.int32)
-    indptr = np.zeros(n + 1, dtype=np.int32)
-    filled = 0
-    for start in range(0, n, DOCUMENTS):
-        m = min(DOCUMENTS, n - start)
-        block = _draw(rng, m, length, general, words, tables, p)
-        end = filled + block.nnz
-        if end > room:
-            raise RuntimeError("More nonzeros were drawn than there is room for.")
-        data[filled:end], indices[filled:end] = block.data, block.indices
-        indptr[start + 1 : start + m + 1] = filled + block.indptr[1:]
-        filled = end
-    return scipy.sparse.csr_array((data[:filled], indices[:filled], indptr), shape=(n, p))
-
-
-def _table(weights: np.ndarray, size: int = 2**22) -> np.ndarray:
-    """Return indices such that a uniform place among them falls on each by its weight."""
-    share = np.cumsum(weights) / weights.sum()
-    return np.searchsorted(share, (np.arange(size) + 0.5) / size).astype(np.int32)
-
-
-def _draw(
-    rng: np.random.Generator,
-    m: int,
-    length: float,
-    general: np.ndarray,
-    words: np.ndarray,
-    tables: np.ndarray,
-    p: int,
-) -> scipy.sparse.csr_array:
-    """Return m documents with `length` words on average."""
-    lengths = np.maximum((length * np.exp(rng.normal(-0.045, 0.3, m))).astype(np.int64), 1)
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    tokens = general[rng.integers(0, len(general), indptr[-1], dtype=np.uint32)]
-    topic = rng.integers(0, 2 * len(words), m)  # the upper half: none
-    of = np.repeat(topic, lengths)
-    place = np.flatnonzero((of < len(words)) & (rng.integers(0, 6, len(of), dtype=np.uint8) == 0))
-    kind = of[place]
-    tokens[place] = words[kind, tables[kind, rng.integers(0, tables.shape[1], len(place))]]
-    block = scipy.sparse.csr_array((np.ones(len(tokens)), tokens, indptr), shape=(m, p))
-    block.sum_duplicates()
-    return block
-
-
-def _length(
-    rng: np.random.Generator,
-    general: np.ndarray,
-    words: np.ndarray,
-    tables: np.ndarray,
-    p: int,
-    wanted: float,
-) -> float:
-    """Return how long documents must be on average to have so many different words."""
-    low, high = wanted, 20.0 * wanted
-    for _ in range(12):
-        middle = 0.5 * (low + high)
-        found = _draw(rng, 300, middle, general, words, tables, p).nnz / 300
-        low, high = (middle, high) if found < wanted else (low, middle)
-    return 0.5 * (low + high)

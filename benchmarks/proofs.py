@@ -23,6 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from scipy.linalg import null_space
 
+from benchmarks.ablation import ablation
 from benchmarks.quality.call import Call
 from benchmarks.quality.proofs import of_adjusted_variance, of_pitprops
 from benchmarks.report import Table, command_line, read_arguments, run_tables, store_line, stored_lines
@@ -400,6 +401,7 @@ def adjusted(given: argparse.Namespace) -> Table:
 TABLES: dict[str, Callable[[argparse.Namespace], Table]] = {
     "pitprops": pitprops,
     "adjusted": adjusted,
+    "ablation": ablation,
     "enumerated": enumerated,
     "enumerated-larger": enumerated_larger,
 }

@@ -30,9 +30,8 @@ PAGES = {
 ELSEWHERE = {
     **{f"papers-{paper}": f"papers-{paper}" for paper in PAPERS},
     **{f"quality-{name}": "default-search" for name in ("defaults", "large")},
-    **{f"quality-loadings-{name}": "loadings" for name in ("known", "enumerated", "planted", "large")},
+    **{f"quality-loadings-{name}": "loadings" for name in ("known", "planted")},
     "trust-groups": "groups",
-    **{f"speed-{name}": "scale" for name in ("command", "weak", "single", "sparse-rows", "workers")},
     **{f"speed-{name}": "scale" for name in ("cluster-dense", "cluster-sparse", "limits")},
 }
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "statsmodels")

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from spcastat.results.spco import SpcoResult as SpcoResult
     from spcastat.show.methods_text import Description as Description
     from spcastat.show.renderings import Summary as Summary
-    from spcastat.streams.local import ScoreChunks as ScoreChunks
+    from spcastat.streams.base import ScoreChunks as ScoreChunks
 
 #: Functions and modules -> the module that contains them, or the module itself.
 _HOME = {
@@ -82,7 +82,7 @@ _CLASSES = {
     "GroupComparison": "spcastat.results.compare",
     "Description": "spcastat.show.methods_text",
     "Scales": "spcastat.results.interpretation",
-    "ScoreChunks": "spcastat.streams.local",
+    "ScoreChunks": "spcastat.streams.base",
     "SpcaPath": "spcastat.results.path",
     "SpcaResult": "spcastat.results.fit",
     "Step": "spcastat.progress",

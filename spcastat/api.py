@@ -9,28 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat.argument_types import (
-    ByRow,
-    Card,
-    Cards,
-    Effort,
-    Labels,
-    MatrixOptions,
-    MethodName,
-    MethodOptions,
-    Missing,
-    Objective,
-    Progress,
-    Rng,
-    Rows,
-    Rule,
-    Scale,
-    ScanOptions,
-    SpcaOptions,
-    Vector,
-    WeightsAre,
-    Whole,
-)
+from spcastat import argument_types as types
 from spcastat.assess.draws import seed_of
 from spcastat.config import generator, listed, plural, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
@@ -64,85 +43,67 @@ __all__ = ["spca", "spca_cov", "spca_path"]
 
 @overload
 def spca(
-    data: Rows,
-    k: Whole,
-    card: Card | None = None,
+    data: types.Rows,
+    k: types.Whole,
+    card: types.Card | None = None,
     *,
     variance: float | None = None,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
+    scale: types.Scale | None = None,
+    na: types.Missing = "raise",
+    weights: str | types.Vector | None = None,
+    weights_are: types.WeightsAre = "frequency",
+    clusters: types.ByRow | None = None,
+    strata: types.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    include: Rule | None = None,
-    exclude: Rule | None = None,
+    method: types.MethodName | None = None,
+    objective: types.Objective | None = None,
+    effort: types.Effort | None = None,
+    include: types.Rule | None = None,
+    exclude: types.Rule | None = None,
     disjoint: bool = False,
-    together: Literal["terms"] | Mapping[str, Labels] | None = None,
+    together: Literal["terms"] | Mapping[str, types.Labels] | None = None,
     nonneg: bool = False,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[SpcaOptions],
+    rng: types.Rng = None,
+    progress: types.Progress = None,
+    **options: Unpack[types.SpcaOptions],
 ) -> SpcaResult: ...
 @overload
 def spca(
     formula: str,
     /,
-    k: Whole,
-    card: Card | None = None,
+    k: types.Whole,
+    card: types.Card | None = None,
     *,
-    data: Rows,
-    variance: float | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
-    block_length: int | Literal["auto"] | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    include: Rule | None = None,
-    exclude: Rule | None = None,
-    disjoint: bool = False,
-    together: Literal["terms"] | Mapping[str, Labels] | None = None,
-    nonneg: bool = False,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[SpcaOptions],
+    data: types.Rows,
+    **options: Unpack[types.SpcaKeywords],
 ) -> SpcaResult: ...
 def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: Whole | None = None,
-    card: Card | None = None,
+    k: types.Whole | None = None,
+    card: types.Card | None = None,
     *,
     data: Any = None,
     variance: float | None = None,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
+    scale: types.Scale | None = None,
+    na: types.Missing = "raise",
+    weights: str | types.Vector | None = None,
+    weights_are: types.WeightsAre = "frequency",
+    clusters: types.ByRow | None = None,
+    strata: types.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    include: Rule | None = None,
-    exclude: Rule | None = None,
+    method: types.MethodName | None = None,
+    objective: types.Objective | None = None,
+    effort: types.Effort | None = None,
+    include: types.Rule | None = None,
+    exclude: types.Rule | None = None,
     disjoint: bool = False,
-    together: Literal["terms"] | Mapping[str, Labels] | None = None,
+    together: Literal["terms"] | Mapping[str, types.Labels] | None = None,
     nonneg: bool = False,
-    rng: Rng = None,
-    progress: Progress = None,
+    rng: types.Rng = None,
+    progress: types.Progress = None,
     **options: Any,
 ) -> SpcaResult:
     """Fit sparse principal components to rows: scores X V with sparse weights V.
@@ -318,28 +279,28 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
 def spca_cov(
     S: pd.DataFrame | NDArray[Any],
-    k: Whole,
-    card: Card | None = None,
+    k: types.Whole,
+    card: types.Card | None = None,
     *,
     variance: float | None = None,
-    n_obs: Whole | None = None,
+    n_obs: types.Whole | None = None,
     scale: bool | Literal["blocks", "raw blocks"] | None = None,
-    blocks: Mapping[str, Labels] | None = None,
-    mean: Vector | None = None,
-    sd: Vector | None = None,
-    given: Labels | None = None,
+    blocks: Mapping[str, types.Labels] | None = None,
+    mean: types.Vector | None = None,
+    sd: types.Vector | None = None,
+    given: types.Labels | None = None,
     nearest: bool = False,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    include: Rule | None = None,
-    exclude: Rule | None = None,
+    method: types.MethodName | None = None,
+    objective: types.Objective | None = None,
+    effort: types.Effort | None = None,
+    include: types.Rule | None = None,
+    exclude: types.Rule | None = None,
     disjoint: bool = False,
-    together: Literal["terms"] | Mapping[str, Labels] | None = None,
+    together: Literal["terms"] | Mapping[str, types.Labels] | None = None,
     nonneg: bool = False,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[MethodOptions],
+    rng: types.Rng = None,
+    progress: types.Progress = None,
+    **options: Unpack[types.MethodOptions],
 ) -> SpcaResult:
     """Fit sparse principal components to a covariance or correlation matrix.
 
@@ -453,71 +414,40 @@ def spca_cov(
 
 @overload
 def spca_path(
-    data: Rows,
-    k: Whole = 1,
+    data: types.Rows,
+    k: types.Whole = 1,
     *,
-    cards: Cards | None = None,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
-    block_length: int | Literal["auto"] | None = None,
-    n_obs: Whole | None = None,
+    n_obs: types.Whole | None = None,
     covariance: bool | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[ScanOptions],
+    **options: Unpack[types.PathKeywords],
 ) -> SpcaPath: ...
 @overload
 def spca_path(
-    formula: str,
-    /,
-    k: Whole = 1,
-    *,
-    data: Rows,
-    cards: Cards | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
-    block_length: int | Literal["auto"] | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[ScanOptions],
+    formula: str, /, k: types.Whole = 1, *, data: types.Rows, **options: Unpack[types.PathKeywords]
 ) -> SpcaPath: ...
 def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: Whole = 1,
+    k: types.Whole = 1,
     *,
     data: Any = None,
-    cards: Cards | None = None,
+    cards: types.Cards | None = None,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
+    scale: types.Scale | None = None,
+    na: types.Missing = "raise",
+    weights: str | types.Vector | None = None,
+    weights_are: types.WeightsAre = "frequency",
+    clusters: types.ByRow | None = None,
+    strata: types.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: Whole | None = None,
+    n_obs: types.Whole | None = None,
     covariance: bool | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
+    method: types.MethodName | None = None,
+    objective: types.Objective | None = None,
+    effort: types.Effort | None = None,
+    rng: types.Rng = None,
+    progress: types.Progress = None,
     **options: Any,
 ) -> SpcaPath:
     """Fit sparse principal components for a range of cardinalities.
@@ -592,7 +522,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     >>> path.table["nonzeros"].tolist()
     [1, 4, 7]
     """
-    from spcastat.assess.cardinalities import fit_path, path_cards
+    from spcastat.assess.candidates import fit_path, path_cards
     from spcastat.results.path import SpcaPath  # imported late, as few calls need it
 
     with listening(progress):
@@ -645,12 +575,12 @@ DEFAULTS = {"center": True, "categorical": "refuse", "na": "raise", "weights_are
 
 def given_of(**arguments: Any) -> dict[str, Any]:
     """Return the arguments that differ from their defaults."""
-    return {name: value for name, value in arguments.items() if not _is_default(name, value)}
-
-
-def _is_default(name: str, value: Any) -> bool:
-    default = DEFAULTS.get(name)
-    return value is default or (isinstance(value, (bool, str)) and value == default)
+    given = {}
+    for name, value in arguments.items():
+        default = DEFAULTS.get(name)
+        if value is not default and not (isinstance(value, (bool, str)) and value == default):
+            given[name] = value
+    return given
 
 
 def request_of(arguments: Mapping[str, Any]) -> Request:
@@ -673,12 +603,12 @@ def _number(k: Any) -> Any:
 def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str:
     """Return advice about an argument that does not exist, for a fit that `called` makes."""
     homes = {
-        "a fit of rows, spca(data, ...)": arguments_of(spca, SpcaOptions),
-        "a fit of a covariance matrix, spca_cov(S, ...)": arguments_of(spca_cov, MethodOptions),
-        "a path, spca_path(data, ...)": arguments_of(spca_path, MatrixOptions),
+        "a fit of rows, spca(data, ...)": arguments_of(spca, types.SpcaOptions),
+        "a fit of a covariance matrix, spca_cov(S, ...)": arguments_of(spca_cov, types.MethodOptions),
+        "a path, spca_path(data, ...)": arguments_of(spca_path, types.MatrixOptions),
     }
     options = {option for method in SOLVERS.values() for option in method.options}
-    taken = {spca: SpcaOptions, spca_cov: MethodOptions, spca_path: ScanOptions}
+    taken = {spca: types.SpcaOptions, spca_cov: types.MethodOptions, spca_path: types.ScanOptions}
     own = arguments_of(fit, taken[fit]) | arguments_of(called, taken[called])
     return hint(fit.__name__, own, homes, options, name)
 

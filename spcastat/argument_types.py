@@ -156,13 +156,17 @@ class RowOptions(ReadOptions, total=False):
     passes: int | None
 
 
-class LoadingsOptions(RowOptions, total=False):
-    """Further keywords of sparse_loadings()."""
+class SampleOptions(TypedDict, total=False):
+    """How rows were sampled: what weights mean, and which rows belong together."""
 
     weights_are: WeightsAre
     clusters: ByRow | None
     strata: ByRow | None
     block_length: int | Literal["auto"] | None
+
+
+class LoadingsOptions(RowOptions, SampleOptions, total=False):
+    """Further keywords of sparse_loadings()."""
 
 
 class MatrixOptions(TypedDict, total=False):
@@ -192,8 +196,6 @@ class TuningOptions(TypedDict, total=False):
     tol: float | None
     max_iter: Whole | None
     start: Literal["pca", "column", "ones"] | NDArray[Any] | pd.DataFrame
-    screen: bool | int | None
-    accelerate: bool
     deflation: Literal["schur", "projection", "hotelling", "orthogonalised", "residual"]
     ridge: float | None
     c: int
@@ -212,7 +214,6 @@ class TuningOptions(TypedDict, total=False):
     orthonormality: float
     p: float
     loss: Literal["huber", "l1"]
-    smooth: bool
     spread: Literal["mad", "sd", "qn"]
     grid: int
     sweeps: int
@@ -240,6 +241,102 @@ class ScanOptions(DataOptions, SupportRules, TuningOptions, total=False):
     """Further keywords of choose() and spca_path(), which set the sparsity themselves."""
 
 
+# --- all keywords of functions that take a table or a formula first, but data= and formula= ---
+
+
+class FitKeywords(SampleOptions, total=False):
+    """Keywords of functions that fit rows."""
+
+    scale: Scale | None
+    na: Missing
+    weights: str | Vector | None
+    rng: Rng
+    progress: Progress
+
+
+class SearchKeywords(FitKeywords, total=False):
+    """Keywords of functions that fit rows by a method."""
+
+    method: MethodName | None
+    objective: Objective | None
+    effort: Effort | None
+
+
+class SpcaKeywords(SearchKeywords, SupportRules, SpcaOptions, total=False):
+    """Keywords of spca()."""
+
+    variance: float | None
+
+
+class PathKeywords(SearchKeywords, ScanOptions, total=False):
+    """Keywords of spca_path()."""
+
+    cards: Cards | None
+
+
+class NoiseKeywords(TypedDict, total=False):
+    """Keywords of the tests for the number of components."""
+
+    kmax: Whole | None
+    alpha: float
+    n_draws: int
+
+
+class ComponentChoiceKeywords(NoiseKeywords, FitKeywords, DataOptions, total=False):
+    """Keywords of choose_k()."""
+
+    sparse_card: Whole | None
+
+
+class ChoiceKeywords(NoiseKeywords, PathKeywords, total=False):
+    """Keywords of choose()."""
+
+    by: Literal["cv", "ebic", "bic", "is", "variance"] | None
+    rule: Literal["worth", "1se", "paired", "min"]
+    each: Literal["auto", "equal", "free"]
+    share: float
+    folds: Whole
+    repeats: int | None
+    n_jobs: int
+
+
+class LoadingsKeywords(FitKeywords, LoadingsOptions, total=False):
+    """Keywords of sparse_loadings()."""
+
+    total: int | None
+    variance: float | None
+    n_init: Whole | None
+
+
+class CoordinateKeywords(ReadOptions, total=False):
+    """Keywords of spco()."""
+
+    zeros: float | None
+    ridge: float
+    scale: Scale | None
+    na: Literal["raise", "drop"]
+    weights: str | Vector | None
+    tol: float
+    max_iter: Whole
+
+
+class GroupKeywords(TypedDict, total=False):
+    """Keywords of compare_groups()."""
+
+    n_draws: Whole
+    scale: bool | Vector | None
+    na: Literal["raise", "drop"]
+    clusters: ByRow | None
+    method: MethodName | None
+    objective: Objective | None
+    effort: Effort | None
+    categorical: Literal["refuse", "dummy"]
+    context: Mapping[str, Any] | None
+    rng: Rng
+    n_jobs: int
+    progress: Progress
+
+
 class TableOptions(TypedDict, total=False):
     """Options of tables in all formats; see :class:`spcastat.show.renderings.Summary`."""
 
@@ -254,28 +351,15 @@ class EstimatorOptions(SupportRules, MethodOptions, total=False):
     """Keys of options= of the estimator for scikit-learn."""
 
 
-class Changes(RowOptions, MatrixOptions, SupportRules, MethodOptions, total=False):
+class Changes(SpcaKeywords, MatrixOptions, total=False):
     """Keywords of refit(): all arguments of spca() and spca_cov()."""
 
     data: Rows
     S: pd.DataFrame | NDArray[Any]
     k: Whole
     card: Card | None
-    variance: float | None
     formula: str | None
-    scale: Scale
-    na: Missing
-    weights: str | Vector | None
-    weights_are: WeightsAre
-    clusters: ByRow | None
-    strata: ByRow | None
-    block_length: int | Literal["auto"] | None
     n_obs: Whole | None
-    method: MethodName | None
-    objective: Objective | None
-    effort: Effort | None
-    rng: Rng
-    progress: Progress
 
 
 # --- further arguments of plots ---

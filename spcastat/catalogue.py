@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Iterable
-from typing import Any, overload
+from typing import overload
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ from spcastat.argument_types import MethodName
 from spcastat.config import one_of
 from spcastat.errors import MethodError
 from spcastat.fit.method_table import CONTROLS, SOLVERS, Method
-from spcastat.linalg.build import DEFLATIONS, ROW_DEFLATIONS
+from spcastat.linalg.deflation import DEFLATIONS, ROW_DEFLATIONS
 from spcastat.show.grid import Document, Row, Table
 from spcastat.show.renderings import Summary
 from spcastat.solvers.thresholding import ROTATIONS
@@ -120,11 +120,6 @@ FURTHER_OPTIONS = {
         '{"pev", "adjusted", "least_squares"}',
         "The measure by which the best of several starts is chosen.",
     ),
-    "screen": (
-        "bool or int",
-        "Whether to search first among the variables of largest variance and then verify the result with "
-        "all; a number says how many variables to start with. By default the size of the data decides.",
-    ),
 }
 #: Meanings of options that the docstrings of solvers do not explain.
 _COMMON = {
@@ -138,8 +133,6 @@ _TABLES: dict[str, Iterable[str]] = {
     "DEFLATIONS": DEFLATIONS,
     "ROTATIONS": ROTATIONS,
 }
-#: Defaults of options that are not fields of a solver.
-_AIM: dict[str, Any] = {"objective": "pev", "screen": None}
 #: Type of a solver's field, whose value has been checked -> type of the option as users give it.
 _KINDS = {
     "tuple of int": "int, or k ints",
@@ -178,7 +171,7 @@ def _default(method: Method, name: str) -> str:
     if name == "n_init":
         return _starts(method)
     own = {one.name: one.default for one in dataclasses.fields(method.solver)}  # type: ignore[arg-type]
-    default = own[name] if name in own else _AIM[name]
+    default = own.get(name, "pev")  # objective, which is no field of a solver
     return "" if default is dataclasses.MISSING else repr(default)
 
 

@@ -9,28 +9,11 @@ from typing import Any, Literal, Unpack, overload
 import numpy as np
 import pandas as pd
 
+from spcastat import argument_types as types
 from spcastat.api import finished, given_of, request_of, spca, spca_cov
-from spcastat.argument_types import (
-    ByRow,
-    Cards,
-    DataOptions,
-    Effort,
-    MethodName,
-    Missing,
-    Objective,
-    Progress,
-    Rng,
-    Rows,
-    Scale,
-    ScanOptions,
-    Vector,
-    WeightsAre,
-    Whole,
-)
 from spcastat.assess import candidates, noise_tests
-from spcastat.assess.candidates import RULES
-from spcastat.assess.cardinalities import CardinalitySet, Fitter, path_cards
-from spcastat.assess.draws import draw_generator, seed_of, workers
+from spcastat.assess.candidates import RULES, CardinalitySet, Fitter, path_cards
+from spcastat.assess.draws import columns_near, draw_generator, half_of, rows_in_memory, seed_of, workers
 from spcastat.assess.folds import MOMENTS, divided
 from spcastat.assess.noise_tests import (
     Draws,
@@ -45,20 +28,17 @@ from spcastat.assess.noise_tests import (
     standing,
 )
 from spcastat.assess.row_groups import RowGroups, drawn_text, notice
-from spcastat.assess.subsets import columns_near, half_of, rows_in_memory
 from spcastat.assess.unequal_cardinalities import select
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, NoComponentsError, NoRowsError, OptionError
 from spcastat.fit.inputs import Source, opened, table_and_formula, warn_of_unequal_variances
-from spcastat.fit.options import RULE
-from spcastat.fit.plan import Plan, Request, make_plan
+from spcastat.fit.plan import RULE, Plan, Request, make_plan
 from spcastat.fit.run import run
 from spcastat.labels import name_text
 from spcastat.linalg.accumulate import SquareProducts
 from spcastat.linalg.eigenvectors import numerical_rank
-from spcastat.linalg.operators import GRAM_ORDER, Operator
+from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
 from spcastat.linalg.regression import rotated
-from spcastat.linalg.scales import unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening, stage
 from spcastat.reading.design import few_clusters
@@ -150,68 +130,38 @@ MOST_CELLS = 20_000_000
 
 @overload
 def choose_k(
-    data: Rows,
+    data: types.Rows,
     *,
-    kmax: Whole | None = None,
-    sparse_card: Whole | None = None,
-    alpha: float = 0.05,
-    n_draws: int = 199,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
-    block_length: int | Literal["auto"] | None = None,
-    n_obs: Whole | None = None,
+    n_obs: types.Whole | None = None,
     covariance: bool | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[DataOptions],
+    **options: Unpack[types.ComponentChoiceKeywords],
 ) -> ComponentChoice: ...
 @overload
 def choose_k(
-    formula: str,
-    /,
-    *,
-    data: Rows,
-    kmax: Whole | None = None,
-    sparse_card: Whole | None = None,
-    alpha: float = 0.05,
-    n_draws: int = 199,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
-    block_length: int | Literal["auto"] | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[DataOptions],
+    formula: str, /, *, data: types.Rows, **options: Unpack[types.ComponentChoiceKeywords]
 ) -> ComponentChoice: ...
 def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
     *,
     data: Any = None,
-    kmax: Whole | None = None,
-    sparse_card: Whole | None = None,
+    kmax: types.Whole | None = None,
+    sparse_card: types.Whole | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
+    scale: types.Scale | None = None,
+    na: types.Missing = "raise",
+    weights: str | types.Vector | None = None,
+    weights_are: types.WeightsAre = "frequency",
+    clusters: types.ByRow | None = None,
+    strata: types.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: Whole | None = None,
+    n_obs: types.Whole | None = None,
     covariance: bool | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
+    rng: types.Rng = None,
+    progress: types.Progress = None,
     **options: Any,
 ) -> ComponentChoice:
     """Find how many components exceed noise.
@@ -228,7 +178,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     alpha : float
         Level of parallel analysis; the two sequential tests use a fifth of it.
     n_draws : int
-        Largest number of draws of simulated noise for each test.
+        Number of draws of simulated noise for each test; up to four times as many are made if a p-value is
+        too near its level.
     formula : str, optional
         One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
         :func:`spca`.
@@ -290,7 +241,11 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     - M counts those of the leading min(P, D) components, rotated by varimax, that explain at least .1, too.
       The others are detectable but minor: they are reported but not chosen.
 
-    Drawing stops once the outcome of a test is certain. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws;
+    Drawing stops once the outcome of a test is certain. While a p-value is within two of its standard errors
+    of the level, `n_draws` draws are added, up to four times `n_draws`, so that the number seldom depends on
+    the seed; a larger `n_draws` makes it more certain. A component whose variance exceeds the mean of the
+    draws by so many standard deviations that its p-value is below the level for any distribution of the draws
+    (Cantelli's inequality) needs no further draws. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws;
     with fewer, the level of D and Q is the lowest possible, 1 / (`n_draws` + 1).
 
     The signs of the indicators of a factor, of the columns of a polynomial, and of all terms of a formula
@@ -320,7 +275,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     --------
     >>> import spcastat as sp
     >>> sp.choose_k(sp.datasets.load_pitprops(), n_obs=180).k
-    3
+    6
     """
     with listening(progress):
         data, formula = table_and_formula("choose_k", data_or_formula, data, formula)
@@ -506,101 +461,78 @@ MOST_FOLDS = 1000
 
 @overload
 def choose(
-    data: Rows,
-    k: Whole | None = None,
+    data: types.Rows,
+    k: types.Whole | None = None,
     *,
-    cards: Cards | None = None,
+    cards: types.Cards | None = None,
     by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
     rule: Literal["worth", "1se", "paired", "min"] = "worth",
     each: Literal["auto", "equal", "free"] = "auto",
     share: float = 0.9,
-    folds: Whole = 5,
+    folds: types.Whole = 5,
     repeats: int | None = None,
-    kmax: Whole | None = None,
+    kmax: types.Whole | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
+    scale: types.Scale | None = None,
+    na: types.Missing = "raise",
+    weights: str | types.Vector | None = None,
+    weights_are: types.WeightsAre = "frequency",
+    clusters: types.ByRow | None = None,
+    strata: types.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: Whole | None = None,
+    n_obs: types.Whole | None = None,
     covariance: bool | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    rng: Rng = None,
+    method: types.MethodName | None = None,
+    objective: types.Objective | None = None,
+    effort: types.Effort | None = None,
+    rng: types.Rng = None,
     n_jobs: int = 1,
-    progress: Progress = None,
-    **options: Unpack[ScanOptions],
+    progress: types.Progress = None,
+    **options: Unpack[types.ScanOptions],
 ) -> Choice: ...
 @overload
 def choose(
     formula: str,
     /,
-    k: Whole | None = None,
+    k: types.Whole | None = None,
     *,
-    data: Rows,
-    cards: Cards | None = None,
-    by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
-    rule: Literal["worth", "1se", "paired", "min"] = "worth",
-    each: Literal["auto", "equal", "free"] = "auto",
-    share: float = 0.9,
-    folds: Whole = 5,
-    repeats: int | None = None,
-    kmax: Whole | None = None,
-    alpha: float = 0.05,
-    n_draws: int = 199,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
-    block_length: int | Literal["auto"] | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    rng: Rng = None,
-    n_jobs: int = 1,
-    progress: Progress = None,
-    **options: Unpack[ScanOptions],
+    data: types.Rows,
+    **options: Unpack[types.ChoiceKeywords],
 ) -> Choice: ...
 def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: Whole | None = None,
+    k: types.Whole | None = None,
     *,
     data: Any = None,
-    cards: Cards | None = None,
+    cards: types.Cards | None = None,
     by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
     rule: Literal["worth", "1se", "paired", "min"] = "worth",
     each: Literal["auto", "equal", "free"] = "auto",
     share: float = 0.9,
-    folds: Whole = 5,
+    folds: types.Whole = 5,
     repeats: int | None = None,
-    kmax: Whole | None = None,
+    kmax: types.Whole | None = None,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    weights_are: WeightsAre = "frequency",
-    clusters: ByRow | None = None,
-    strata: ByRow | None = None,
+    scale: types.Scale | None = None,
+    na: types.Missing = "raise",
+    weights: str | types.Vector | None = None,
+    weights_are: types.WeightsAre = "frequency",
+    clusters: types.ByRow | None = None,
+    strata: types.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: Whole | None = None,
+    n_obs: types.Whole | None = None,
     covariance: bool | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    rng: Rng = None,
+    method: types.MethodName | None = None,
+    objective: types.Objective | None = None,
+    effort: types.Effort | None = None,
+    rng: types.Rng = None,
     n_jobs: int = 1,
-    progress: Progress = None,
+    progress: types.Progress = None,
     **options: Any,
 ) -> Choice:
     """Choose the cardinalities of sparse components and, if `k` is not given, their number.
@@ -796,9 +728,9 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
             components = standing_out(source, covariance, kmax, None, draws, entered.data)
             k = components.k
             if k == 0:
+                lead = "No component is clear enough" if components.parallel else "No component exceeds noise"
                 raise NoComponentsError(
-                    f"No component exceeds noise: {components.reason} Give k= to choose cardinalities "
-                    "all the same."
+                    f"{lead}. {components.reason} Give k= to choose cardinalities all the same."
                 )
             if source.gaps is not None and k > 1:  # the EM model has the rank of the fit
                 whole = source = opened(entered.data, covariance, described, None, k)[0].source("")
@@ -806,16 +738,13 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         p = source.op.p
         if each == "free" and any(isinstance(key, tuple) for key in keys):
             raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
-        parts = None
-        if repeats is None:
-            repeats = _repeats(source, _fitter(fitting, make_plan(request(fitting, k, 1), p), k, seed), folds)
-        if criterion == "cv":
-            rows_for = bool(_rows_for(fitting, k, entered.p))
-            rows = entered.data
-            parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=rows_for)
-        n = source.free
+        parts, groups = None, None
         plan = make_plan(request(fitting, k, 1), p)
-        groups = None
+        if repeats is None:
+            repeats = _repeats(source, _fitter(fitting, plan, k, seed), folds)
+        if criterion == "cv":
+            rows, needed = entered.data, bool(plan.rows_for)
+            parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=needed)
         plan = plan.on(source.spec, check=False)
         if ruled:
             groups = len(getattr(plan.solver, "together", None) or ()) or None
@@ -828,7 +757,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
                 keys, wanted = path_cards(_candidates(None, groups), k, p)
             keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
         fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan)
-        found = candidates.Candidates(source.op, *fitters, n, parts, jobs, entered.p, groups)
+        found = candidates.Candidates(source.op, *fitters, source.free, parts, jobs, entered.p, groups)
         found.add(wanted)
         if cards is None and not ruled:
             keys, wanted = _extended(found, keys, wanted, criterion, share)
@@ -976,7 +905,7 @@ def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
 
 def _hint(name: str) -> str:
     """Return advice about an option that no method has."""
-    return hint("choose", arguments_of(choose, ScanOptions), {}, (), name)
+    return hint("choose", arguments_of(choose, types.ScanOptions), {}, (), name)
 
 
 def _fitter(fitting: Mapping[str, Any], plan: Plan, k: int, seed: int) -> Fitter:

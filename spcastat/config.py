@@ -64,6 +64,10 @@ def one_line(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 20] + " ... " + text[-15:]
 
 
+#: Number of letters of a short word.
+SHORT = 7
+
+
 def nearest(word: object, names: Iterable[object]) -> str:
     """Return ``" Did you mean 'x'?"`` for the name closest to `word`, or an empty string.
 
@@ -76,7 +80,8 @@ def nearest(word: object, names: Iterable[object]) -> str:
         return ""
     others = [str(name) for name in names if str(name) != text]
     found = [name for name in others if name.casefold() == text.casefold()]
-    found = found or difflib.get_close_matches(text, others, n=1, cutoff=0.6)
+    cutoff = 0.6 if len(text) > SHORT else 0.65  # half of the letters of short words are alike by chance
+    found = found or difflib.get_close_matches(text, others, n=1, cutoff=cutoff)
     return f" Did you mean {found[0]!r}?" if found else ""
 
 

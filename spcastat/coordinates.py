@@ -7,7 +7,7 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat.argument_types import ReadOptions, Scale, Table, Vector, Whole
+from spcastat.argument_types import CoordinateKeywords, ReadOptions, Scale, Table, Vector, Whole
 from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.fit.inputs import open_rows, table_and_formula, warn_of_unequal_variances
@@ -29,15 +29,8 @@ def spco(
     k: Whole,
     penalty: float | None = None,
     *,
-    zeros: float | None = None,
-    ridge: float = 0.0,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Literal["raise", "drop"] = "raise",
-    weights: str | Vector | None = None,
-    tol: float = 1e-8,
-    max_iter: Whole = 2000,
-    **options: Unpack[ReadOptions],
+    **options: Unpack[CoordinateKeywords],
 ) -> SpcoResult: ...
 @overload
 def spco(
@@ -47,14 +40,7 @@ def spco(
     penalty: float | None = None,
     *,
     data: Table,
-    zeros: float | None = None,
-    ridge: float = 0.0,
-    scale: Scale | None = None,
-    na: Literal["raise", "drop"] = "raise",
-    weights: str | Vector | None = None,
-    tol: float = 1e-8,
-    max_iter: Whole = 2000,
-    **options: Unpack[ReadOptions],
+    **options: Unpack[CoordinateKeywords],
 ) -> SpcoResult: ...
 def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,

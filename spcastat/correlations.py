@@ -18,7 +18,7 @@ from spcastat.errors import (
     InfiniteValuesError,
     MissingValuesError,
 )
-from spcastat.linalg.scales import blocks
+from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import kind_of
 from spcastat.reading.frames import open_table

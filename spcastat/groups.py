@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 import pandas as pd
 
+from spcastat import argument_types as types
 from spcastat.api import spca
-from spcastat.argument_types import (
-    ByRow,
-    Card,
-    Effort,
-    MethodName,
-    Objective,
-    Progress,
-    Rng,
-    Table,
-    Vector,
-    Whole,
-)
 from spcastat.assess.draws import seed_of, workers
 from spcastat.assess.permutation import centred, compare, own_directions
 from spcastat.config import listed, one_of, plural, shown, whole_number
@@ -52,68 +41,46 @@ FEWEST = 3
 
 @overload
 def compare_groups(
-    data: Table,
-    groups: ByRow,
-    k: Whole,
-    card: Card | None = None,
+    data: types.Table,
+    groups: types.ByRow,
+    k: types.Whole,
+    card: types.Card | None = None,
     *,
-    n_draws: Whole = 999,
     formula: str | None = None,
-    scale: bool | Vector | None = None,
-    na: Literal["raise", "drop"] = "raise",
-    clusters: ByRow | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    categorical: Literal["refuse", "dummy"] = "refuse",
-    context: Mapping[str, Any] | None = None,
-    rng: Rng = None,
-    n_jobs: int = 1,
-    progress: Progress = None,
+    **options: Unpack[types.GroupKeywords],
 ) -> GroupComparison: ...
 @overload
 def compare_groups(
     formula: str,
     /,
-    groups: ByRow,
-    k: Whole,
-    card: Card | None = None,
+    groups: types.ByRow,
+    k: types.Whole,
+    card: types.Card | None = None,
     *,
-    data: Table,
-    n_draws: Whole = 999,
-    scale: bool | Vector | None = None,
-    na: Literal["raise", "drop"] = "raise",
-    clusters: ByRow | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
-    categorical: Literal["refuse", "dummy"] = "refuse",
-    context: Mapping[str, Any] | None = None,
-    rng: Rng = None,
-    n_jobs: int = 1,
-    progress: Progress = None,
+    data: types.Table,
+    **options: Unpack[types.GroupKeywords],
 ) -> GroupComparison: ...
 def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    groups: ByRow | None = None,
-    k: Whole | None = None,
-    card: Card | None = None,
+    groups: types.ByRow | None = None,
+    k: types.Whole | None = None,
+    card: types.Card | None = None,
     *,
     data: Any = None,
-    n_draws: Whole = 999,
+    n_draws: types.Whole = 999,
     formula: str | None = None,
-    scale: bool | Vector | None = None,
+    scale: bool | types.Vector | None = None,
     na: Literal["raise", "drop"] = "raise",
-    clusters: ByRow | None = None,
-    method: MethodName | None = None,
-    objective: Objective | None = None,
-    effort: Effort | None = None,
+    clusters: types.ByRow | None = None,
+    method: types.MethodName | None = None,
+    objective: types.Objective | None = None,
+    effort: types.Effort | None = None,
     categorical: Literal["refuse", "dummy"] = "refuse",
     context: Mapping[str, Any] | None = None,
-    rng: Rng = None,
+    rng: types.Rng = None,
     n_jobs: int = 1,
-    progress: Progress = None,
+    progress: types.Progress = None,
 ) -> GroupComparison:
     """Test whether the components of groups of rows are the same, and name the variables that differ.
 
@@ -334,7 +301,8 @@ def _clusters(values: pd.Categorical, group: pd.Categorical) -> np.ndarray:
 
 def _within(source: Source, code: np.ndarray, scale: Any) -> np.ndarray:
     """Return the rows centred within groups and scaled, shape (n, p)."""
-    X = np.asarray(source.matrix, dtype=float)
+    rows = source.matrix  # a data frame of sparse columns is read as a sparse matrix
+    X = rows.toarray() if is_sparse(rows) else np.asarray(rows, dtype=float)
     assert source.standard is not None
     X = X / source.standard.scale
     Z = centred(X, code)

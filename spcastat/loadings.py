@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from spcastat.argument_types import (
-    Card,
-    Labels,
-    LoadingsOptions,
-    Missing,
-    Progress,
-    Rng,
-    Rows,
-    Scale,
-    Vector,
-    Whole,
-)
+from spcastat import argument_types as types
 from spcastat.config import listed, nearest
 from spcastat.errors import UnknownOptionError
 from spcastat.fit.inputs import (
@@ -40,55 +29,39 @@ __all__ = ["sparse_loadings", "sparse_loadings_cov"]
 
 @overload
 def sparse_loadings(
-    data: Rows,
-    k: Whole,
-    card: Card | None = None,
+    data: types.Rows,
+    k: types.Whole,
+    card: types.Card | None = None,
     *,
-    total: int | None = None,
-    variance: float | None = None,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    n_init: Whole | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[LoadingsOptions],
+    **options: Unpack[types.LoadingsKeywords],
 ) -> SparseLoadings: ...
 @overload
 def sparse_loadings(
     formula: str,
     /,
-    k: Whole,
-    card: Card | None = None,
+    k: types.Whole,
+    card: types.Card | None = None,
     *,
-    data: Rows,
-    total: int | None = None,
-    variance: float | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    n_init: Whole | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
-    **options: Unpack[LoadingsOptions],
+    data: types.Rows,
+    **options: Unpack[types.LoadingsKeywords],
 ) -> SparseLoadings: ...
 def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: Whole | None = None,
-    card: Card | None = None,
+    k: types.Whole | None = None,
+    card: types.Card | None = None,
     *,
     data: Any = None,
     total: int | None = None,
     variance: float | None = None,
     formula: str | None = None,
-    scale: Scale | None = None,
-    na: Missing = "raise",
-    weights: str | Vector | None = None,
-    n_init: Whole | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
+    scale: types.Scale | None = None,
+    na: types.Missing = "raise",
+    weights: str | types.Vector | None = None,
+    n_init: types.Whole | None = None,
+    rng: types.Rng = None,
+    progress: types.Progress = None,
     **options: Any,
 ) -> SparseLoadings:
     """Fit sparse loadings to rows: X is about T P' with P sparse and scores T uncorrelated.
@@ -179,7 +152,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     with listening(progress):
         data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula, k)
         refuse_other_names("sparse_loadings", options)
-        known = arguments_of(sparse_loadings, LoadingsOptions)
+        known = arguments_of(sparse_loadings, types.LoadingsOptions)
         for name in options:
             if name not in known:
                 hint = nearest(name, sorted(known))
@@ -197,20 +170,20 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
 
 def sparse_loadings_cov(
     S: pd.DataFrame | NDArray[Any],
-    k: Whole,
-    card: Card | None = None,
+    k: types.Whole,
+    card: types.Card | None = None,
     *,
     total: int | None = None,
     variance: float | None = None,
-    n_obs: Whole | None = None,
+    n_obs: types.Whole | None = None,
     scale: bool | None = None,
-    mean: Vector | None = None,
-    sd: Vector | None = None,
-    given: Labels | None = None,
+    mean: types.Vector | None = None,
+    sd: types.Vector | None = None,
+    given: types.Labels | None = None,
     nearest: bool = False,
-    n_init: Whole | None = None,
-    rng: Rng = None,
-    progress: Progress = None,
+    n_init: types.Whole | None = None,
+    rng: types.Rng = None,
+    progress: types.Progress = None,
 ) -> SparseLoadings:
     """Fit sparse loadings to a covariance or correlation matrix; see :func:`sparse_loadings`.
 

@@ -31,9 +31,9 @@ import pandas as pd
 
 from spcastat.config import flag, listed, plural
 from spcastat.errors import ColumnTypeError, ConstantColumnError, DataError, MissingValuesError, ShapeError
-from spcastat.linalg.build import prepare
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.linalg.operators import DEPENDENT, Gram, Operator
+from spcastat.linalg.standardisation import prepare
 from spcastat.linalg.ties import RELATIVE, quotients, unit
 from spcastat.reading.checks import real_array
 from spcastat.reading.covariance import read_covariance
@@ -154,7 +154,8 @@ def _loadings(V: Any, p: int, labels: pd.Index, named: bool) -> np.ndarray:
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     if matrix.ndim != 2 or matrix.shape[0] != p or matrix.shape[1] == 0:
-        raise ShapeError(f"V has shape {matrix.shape}; it must have {plural(p, 'row')}, one a variable.")
+        rows = plural(p, "row")
+        raise ShapeError(f"V has shape {matrix.shape}; it must have {rows}, one for each variable.")
     if not np.isfinite(matrix).all():
         raise MissingValuesError("V holds missing or infinite values.")
     empty = np.flatnonzero(~matrix.any(axis=0))

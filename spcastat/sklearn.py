@@ -230,7 +230,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 raise RowGroupsError(
                     f"groups={shown(groups)} was given to fit(); give one label for each row, not a name."
                 )
-            given["clusters"] = np.asarray(groups)
+            # labels of a Series play no part, as in scikit-learn
+            given["clusters"] = groups.to_numpy() if isinstance(groups, pd.Series | pd.Index) else groups
         self.result_ = spca(self._named(rows), k, rng=self._seed(), **given, **self._further())
         standard = self.result_._state.standard
         assert standard is not None

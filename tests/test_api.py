@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import re
 import warnings
@@ -47,40 +46,24 @@ def test_the_method_follows_from_what_is_given():
     assert sp.spca_cov(X.cov(), 2).method == "joint"
 
 
-def test_what_the_default_does_not_have_is_refused_with_the_methods_that_have_it():
-    X = rows()
-    for option in ({"n_init": 5}, {"max_iter": 10}, {"tol": 1e-3}):
-        with pytest.raises(
-            UnknownOptionError, match=r"methods that have it: 'bcd-l0', .*effort= says how long"
-        ):
-            sp.spca(X, 2, 3, **option)
-    with pytest.raises(UnknownOptionError, match=r"'joint', the default, has no option 'penalty'.*'rsvd-l1'"):
-        sp.spca(X, 2, penalty=0.1)
-    with pytest.raises(UnknownOptionError, match=r"'joint', the default, has no option 'total'.*'alspca'"):
-        sp.spca(X, 2, total=5)
-    with pytest.raises(UnknownOptionError, match=r"'joint', the default, has no option 'nonneg'.*'bcd-l0'"):
-        sp.spca(X, 2, variance=0.9, nonneg=True)
-    for name in ("search", "patience"):
-        with pytest.raises(UnknownOptionError, match=f"'{name}' is not an option of any method"):
-            sp.spca(X, 2, 3, **{name: "joint"})
-    with pytest.raises(
-        UnknownOptionError, match="'greedy' has no option 'effort'; methods that have it: 'joint'"
-    ):
-        sp.spca(X, 2, 3, method="greedy", effort="quick")
-    with pytest.raises(
-        UnknownOptionError, match="has no option 'objective'; methods that have it: 'joint', 'bcd"
-    ):
-        sp.spca(X, 2, 3, method="greedy", objective="pev")
-    with pytest.raises(
-        OptionError, match="effort='slow' is not known; allowed are 'quick', 'auto', 'thorough'"
-    ):
-        sp.spca(X, 2, 3, effort="slow")
-    with pytest.raises(OptionError, match="promise='every' was given with card="):
-        sp.spca(X, 2, 3, promise="every")
-    with pytest.raises(OptionError, match="promise='some' is not known; allowed are 'every', 'total'"):
-        sp.spca(X, 2, variance=0.9, promise="some")
-    with pytest.raises(OptionError, match="objective='pev' was given with variance="):
-        sp.spca(X, 2, variance=0.9, objective="pev")
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"n_init": 5}, UnknownOptionError, r"methods that have it: 'bcd-l0', .*effort= says how long"),
+        ({"penalty": 0.1}, UnknownOptionError, r"'joint', the default, has no option 'penalty'.*'rsvd-l1'"),
+        ({"variance": 0.9, "nonneg": True}, UnknownOptionError, r"has no option 'nonneg'.*'bcd-l0'"),
+        ({"card": 3, "search": "joint"}, UnknownOptionError, "'search' is not an option of any method"),
+        ({"card": 3, "method": "greedy", "effort": "quick"}, UnknownOptionError, "that have it: 'joint'"),
+        ({"card": 3, "method": "greedy", "objective": "pev"}, UnknownOptionError, "have it: 'joint', 'bcd"),
+        ({"card": 3, "effort": "slow"}, OptionError, "allowed are 'quick', 'auto', 'thorough'"),
+        ({"card": 3, "promise": "every"}, OptionError, "promise='every' was given with card="),
+        ({"variance": 0.9, "promise": "some"}, OptionError, "allowed are 'every', 'total'"),
+        ({"variance": 0.9, "objective": "pev"}, OptionError, "objective='pev' was given with variance="),
+    ],
+)
+def test_what_a_method_does_not_have_is_refused_with_the_methods_that_have_it(given, error, words):
+    with pytest.raises(error, match=words):
+        sp.spca(rows(), 2, **given)
 
 
 def test_methods_are_listed():
@@ -143,51 +126,6 @@ def test_containers_agree():
         loadings = sp.spca(data, 2, 3, effort="quick").loadings
         loadings = loadings.drop("variable") if isinstance(loadings, pl.DataFrame) else loadings
         np.testing.assert_allclose(loadings, plain.loadings, atol=1e-10)
-
-
-def test_single_precision():
-    X = rows().astype(np.float32)
-    np.testing.assert_allclose(sp.spca(X, 2, 3).loadings, sp.spca(X.astype(float), 2, 3).loadings, atol=1e-12)
-
-
-def test_booleans_count_as_numbers():
-    X = rows().assign(flag=lambda d: d["a"] > 0)
-    as_number = X.assign(flag=X["flag"].astype(float))
-    fit, same = (sp.spca(data, 2, 3, effort="quick") for data in (X, as_number))
-    np.testing.assert_array_equal(fit.loadings, same.loadings)
-    assert sp.spca(rows().to_numpy() > 0, 2, 3, effort="quick").card.tolist() == [3, 3]
-
-
-@pytest.mark.parametrize(
-    "card",
-    [
-        3,
-        np.int64(3),
-        np.uint8(3),
-        [3, 3],
-        (3, np.int32(3)),
-        np.array([3, 3]),
-        pd.Series([3, 3], index=[5, 9]),
-    ],
-)
-def test_cardinalities_of_all_sorts(card):
-    assert sp.spca(rows(), 2, card, effort="quick").card.tolist() == [3, 3]
-
-
-def test_cardinality_in_an_array_without_dimensions():
-    # Either taken as the number it holds, or refused as a cardinality: not an error from NumPy.
-    with contextlib.suppress(sp.errors.CardinalityError):
-        assert sp.spca(rows(), 2, np.array(3), effort="quick").card.tolist() == [3, 3]
-
-
-@pytest.mark.parametrize("card", [{"PC1": 4, "PC2": 1}, {2: 1, 1: 4}, {np.int64(1): 4, "PC2": 1}])
-def test_cardinalities_by_name(card):
-    assert sp.spca(rows(), 2, card, effort="quick").card.tolist() == [4, 1]
-
-
-def test_k_of_any_whole_type():
-    for k in (2, np.int64(2), np.uint8(2)):
-        assert sp.spca(rows(), k, 3, effort="quick").loadings.shape == (6, 2)
 
 
 @pytest.mark.parametrize(
@@ -307,13 +245,6 @@ def test_a_saved_fit_has_the_call_with_the_formula(tmp_path):
     pd.testing.assert_frame_equal(replayed.loadings, fit.loadings, check_exact=True)
 
 
-def test_a_table_by_name_is_the_table_first():
-    assert sp.spca(data=ROWS, **HOW).call == sp.spca(ROWS, **HOW).call
-    other = ROWS * 2.0
-    refitted = sp.spca(ROWS, **HOW).refit(data=other)
-    pd.testing.assert_frame_equal(refitted.loadings, sp.spca(other, **HOW).loadings)
-
-
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize(
     ("first", "named", "error", "words"),
@@ -332,24 +263,10 @@ def test_other_spellings_are_answered_in_one_sentence(name, first, named, error,
     assert str(caught.value).rstrip(".").count(". ") == 0
 
 
-def test_a_table_after_the_formula_is_asked_for_by_name():
-    with pytest.raises(OptionError, match=r"spca\('~ a \+ b', data=df, k=2\)"):
-        sp.spca("~ a + b", ROWS, 2)
-
-
 def test_a_path_in_the_home_folder_is_no_formula(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(DataError, match="no such file"):
         sp.spca("~/trips.csv", 2)
-
-
-def test_what_most_users_need_comes_first_in_every_signature():
-    wanted = ["data_or_formula", "k", "card", "data", "variance", "formula", "scale", "na", "weights"]
-    assert list(inspect.signature(sp.spca).parameters)[: len(wanted)] == wanted
-    shared = ["formula", "scale", "na", "weights", "method", "objective", "effort", "rng", "progress"]
-    for function in (sp.spca, sp.spca_path, sp.choose, sp.choose_k, sp.spco):
-        names = list(inspect.signature(function).parameters)
-        assert [name for name in names if name in shared] == [name for name in shared if name in names]
 
 
 @pytest.mark.parametrize("name", [*CALLS, "spca_cov"])
@@ -369,10 +286,10 @@ UNEQUAL = ROWS.assign(length=1000.0 * ROWS["length"])
 @pytest.mark.parametrize("name", CALLS)
 def test_very_unequal_variances_are_reported_once_at_the_callers_line(name):
     function, how = CALLS[name]
-    ratio = UNEQUAL.var().max() / UNEQUAL.var().nsmallest(2).iloc[-1]  # a tenth of 13 columns does not count
+    ratio = UNEQUAL.var().max() / UNEQUAL.var().min()
     with pytest.warns(sp.errors.DataWarning, match="differ by a factor of") as caught:
         function(UNEQUAL, **how)
-    assert f"factor of {ratio:.2g} " in str(caught[0].message)
+    assert f"factor of {ratio:.2g} (from {UNEQUAL.var().min():.3g} of" in str(caught[0].message)
     assert [one.filename for one in caught] == [__file__]
     for scale in (False, True):  # no warning, which would be an error here
         function(UNEQUAL, scale=scale, **how)
@@ -438,34 +355,6 @@ def test_a_path_takes_a_generator_and_its_fits_can_be_repeated():
     pd.testing.assert_frame_equal(one[3].refit().loadings, other[3].refit().loadings, check_exact=True)
 
 
-def test_names_of_before_are_answered_by_those_of_now():
-    for function, given, words in (
-        (sp.choose, {"n_resample": 99}, r"choose\(\) has no argument n_resample=; .* n_draws="),
-        (sp.choose_k, {"n_resample": 99}, r"choose_k\(\) has no argument n_resample=; .* n_draws="),
-        (sp.choose_k, {"card": 4}, r"choose_k\(\) has no argument card=; .* sparse_card="),
-        (sp.choose_k, {"k": 4}, r"choose_k\(\) has no argument k=; .* kmax="),
-        (sp.spca, {"k": 1, "alpha": 1.0, "method": "nspca", "card": 3}, "nspca orthonormality="),
-    ):
-        with pytest.raises(sp.errors.UnknownOptionError, match=words):
-            function(ROWS, **given)
-    # the option of the method is another argument than the level of the tests
-    how = {"method": "nspca", "orthonormality": 0.5, "alpha": 0.1, "n_draws": 19}
-    choice = sp.choose(ROWS, k=1, cards=[2, 3], by="is", **how)
-    assert choice.fit.options["orthonormality"] == 0.5
-
-
-def test_the_third_argument_has_to_be_named():
-    for function in (sp.choose, sp.spca_path):
-        with pytest.raises(TypeError, match="positional arguments"):
-            function(ROWS, 2, [2, 3])
-
-
-def test_passes_are_for_rows_in_chunks():
-    for function, how in (CALLS["spca_path"], CALLS["choose"], CALLS["choose_k"]):
-        with pytest.raises(OptionError, match="passes=3 was given with data in memory"):
-            function(ROWS, passes=3, **how)
-
-
 def test_the_estimator_has_the_rules_and_the_objective():
     pytest.importorskip("sklearn")
     from spcastat.sklearn import SparsePCA
@@ -512,6 +401,7 @@ X = sp.datasets.make_hastie(40)
         (sp.spca_path, X, {"n_obs": 40}, r"n_obs= was given with rows, and it describes a covariance matrix"),
         (sp.choose, X, {"n_resample": 99}, r"the number of draws is n_draws="),
         (sp.choose, X, {"level": 0.1}, r"level of the tests is alpha="),
+        (sp.spca, X, {"alpha": 1.0}, "nspca orthonormality="),
         (sp.choose, X, {"mean": X.mean()}, r"mean= was given with rows"),
         (sp.choose, X, {"card": 5}, r"give cards="),
     ],
@@ -521,21 +411,6 @@ def test_an_argument_is_answered_with_where_it_belongs(function, data, given, an
         function(data, 2, **given)
     (name,) = given
     assert f"Did you mean {name!r}" not in str(caught.value)
-
-
-@pytest.mark.parametrize("function", [sp.spca, sp.spca_path])
-def test_coordinates_are_a_function_of_their_own(function):
-    with pytest.raises(MethodError, match=r"method='spco' .* spcastat\.spco\(data, k, zeros="):
-        function(X, 2, method="spco")
-    # what the list of methods says of it
-    row = sp.methods().set_index("name").loc["spco"]
-    assert row["function"] == "spco"
-
-
-@pytest.mark.parametrize(("name", "value"), [("card", 3), ("t", 1.5), ("penalty", 0.1), ("variance", 0.9)])
-def test_a_path_takes_no_control_of_one_fit(name, value):
-    with pytest.raises(UnknownOptionError, match=rf"{name}= was given to spca_path\(\).*cards="):
-        sp.spca_path(X, 1, cards=[1, 2], **{name: value})
 
 
 def test_one_of_a_thing_is_written_as_one():
@@ -551,12 +426,6 @@ def test_one_of_a_thing_is_written_as_one():
     assert "1 component of 1 variable," in text
     assert "40 rows x 1 variable," in text
     assert not re.search(r"\b1 [a-z]+s\b", text), text
-
-
-def test_arrays_have_their_article():
-    fit = sp.spca(X, 1, 3)
-    with pytest.warns(sp.errors.DataWarning, match="are an array without names: its 10 columns are taken"):
-        fit.transform(X.to_numpy())
 
 
 # --- Pages of methods, from the docstrings of their solvers ---------------------------------------
@@ -591,27 +460,11 @@ def test_its_example_runs_on_rows(name):
     assert fit.loadings.shape == (13, 3)
 
 
-def test_defaults_are_those_of_the_solver():
-    options = sp.methods("rspca-lp").frames["options"]
-    assert options.loc["p", "default"] == "0.5"
-    assert options.loc["start", "default"] == "'ones'"
-    assert "'projection'" in options.loc["deflation", "meaning"]
-
-
 def test_unknown_names():
     with pytest.raises(MethodError, match="Did you mean 'bcd-l0'"):
         sp.methods("bcd-0")
     with pytest.raises(MethodError, match=r"help\(spcastat.spco\)"):
         sp.methods("spco")
-
-
-def test_help_of_a_plot_says_what_the_function_says():
-    """Each method of a fit has the documentation of its function, less what the fit fills in."""
-    text = inspect.getdoc(SpcaResult.biplot)
-    for parameter in inspect.signature(SpcaResult.biplot).parameters:
-        assert parameter == "self" or f"\n{parameter} : " in text
-    assert "\nloadings : " not in text
-    assert "\nshares : " not in text
 
 
 @pytest.mark.parametrize("kind", [SpcaResult, SpcaPath, SpcoResult, SpcoPath])
@@ -629,21 +482,6 @@ def test_help_of_every_plot_describes_its_parameters(kind):
         assert all(re.fullmatch(r"(\w+, )*\w+( : .*)?", line) for line in flush), f"{name}: {flush}"
         assert wanted <= known or "with the same parameters" in text, f"{name}: {wanted - known}"
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, method in SOLVERS.items() if "n_init" in method.options])
-def test_the_starts_of_a_page_are_those_of_a_call(name):
-    """A call that gives what the page says of n_init is the call without it."""
-    told = sp.methods(name).frames["options"].loc["n_init", "default"]
-    values = {"card": 5, "penalty": 0.1, "t": 1.5, "total": 10}
-    data = sp.datasets.pitprops_sample(rng=0)
-    counts = [part.split(" with ") for part in told.split(", ")]
-    for count, *controls in counts:
-        for control in controls or SOLVERS[name].controls[:1]:
-            given = {"method": name, control: values[control]}
-            plain, counted = sp.spca(data, 2, **given), sp.spca(data, 2, n_init=int(count), **given)
-            assert plain.loadings.equals(counted.loadings)
-            assert plain.options["n_init"] == counted.options["n_init"] == int(count)
 
 # --- the formula first, and spellings --------------------------------------------------------------
 

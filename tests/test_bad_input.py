@@ -25,37 +25,17 @@ def with_value(value: float) -> pd.DataFrame:
 
 BAD_DATA = [
     (with_value(np.nan), errors.MissingValuesError, r"1 missing value in 1 of 30 rows, in 'b'.*na='drop'"),
-    (with_value(np.inf), errors.InfiniteValuesError, r"1 infinite value in 1 row, in 'b'.*replace"),
-    (with_value(-np.inf), errors.InfiniteValuesError, r"in 'b'"),
-    (sps.csr_array(with_value(np.nan).to_numpy()), errors.MissingValuesError, r"in 'x2'"),
-    (good().astype("Float64").mask(good() > 8.0, pd.NA), errors.MissingValuesError, r"missing value.*'d'"),
-    (pd.DataFrame({"s": list("abc"), "t": list("def")}), errors.ColumnTypeError, r"no numeric column.*'s'"),
+    (with_value(-np.inf), errors.InfiniteValuesError, r"1 infinite value in 1 row, in 'b'.*replace"),
     (
         good().assign(**{"Unnamed: 0": "x"}),
         errors.ColumnTypeError,
         r"row labels: pd.read_csv\(path, index_col=0\)",
     ),
-    (good().head(1), errors.TooFewRowsError, r"at least two are needed\.$"),
     (good().assign(name="x"), errors.ColumnTypeError, r"'name'.*drop\(columns=\['name'\]\)"),
-    (
-        good().assign(day=pd.Timestamp("2020-01-01")),
-        errors.ColumnTypeError,
-        r"'day' \(datetime64.*numbers first",
-    ),
-    (good().assign(mixed=[1, "2"] * 15), errors.ColumnTypeError, r"'mixed' \(object\).*to_numeric"),
-    (good().assign(z=1j), errors.ColumnTypeError, r"'z' \(complex128\).*real or the imaginary"),
     (good().set_axis(["a", "b", "a", "d"], axis=1), errors.DuplicateNamesError, r"'a'.*[Rr]ename"),
-    (good().iloc[:1], errors.TooFewRowsError, r"1 row; at least two"),
     (good().iloc[:0], errors.TooFewRowsError, r"0 rows; at least two"),
-    (good().iloc[:, :0], errors.ShapeError, r"no columns"),
-    (good().to_numpy() + 1j, errors.ColumnTypeError, r"complex128.*real"),
-    (good()["a"].to_numpy(), errors.ShapeError, r"\(30,\).*two-dimensional.*reshape"),
     (good()["a"], errors.ShapeError, r"Series.*to_frame"),
-    (np.zeros((2, 3, 4)), errors.ShapeError, r"\(2, 3, 4\).*two-dimensional"),
-    (good().to_numpy().tolist(), errors.DataError, r"list.*np.asarray"),
-    ("table.csv", errors.DataError, r"str.*read_csv"),
     (memoryview(good().to_numpy()), errors.DataError, r"memoryview.*allowed are"),
-    (memoryview(b"abcd"), errors.DataError, r"memoryview.*allowed are"),
     (good().to_numpy() * 1e307, errors.DataError, r"too large.*Divide"),
 ]
 
@@ -109,10 +89,7 @@ def test_objects_that_fail_when_they_are_looked_at_are_refused(kind):
 
 BAD_OPTIONS = [
     ({"k": 0, "card": 1}, errors.ComponentsError, r"k=0.*1 or more"),
-    ({"k": -1}, errors.ComponentsError, r"k=-1"),
     ({"k": 2.0}, errors.ComponentsError, r"k=2.0.*whole number"),
-    ({"k": True}, errors.ComponentsError, r"k=True"),
-    ({"k": "2"}, errors.ComponentsError, r"k='2'"),
     ({"k": 10**20, "card": 2}, errors.ComponentsError, r"k=100000000000000000000 was given.*from 1 to"),
     ({"k": 10**6, "card": 2}, errors.ComponentsError, r"k=1000000.*rank 4 at most.*at most 4 components"),
     ({"k": np.timedelta64(2), "card": 2}, errors.ComponentsError, r"k=np.timedelta64\(2\).*whole number"),
@@ -127,27 +104,20 @@ BAD_OPTIONS = [
     ({"k": 2, "card": 2, "rng": [[1]]}, errors.OptionError, r"rng=\[\[1\]\].*None \(the fixed seed 0\)"),
     ({"k": 5, "card": 2}, errors.ComponentsError, r"k=5.*rank 4.*at most 4"),
     ({"k": 2, "card": 5}, errors.CardinalityError, r"card=5.*from 1 to 4"),
-    ({"k": 2, "card": 0}, errors.CardinalityError, r"card=0.*from 1 to 4"),
     ({"k": 2, "card": [2, -1]}, errors.CardinalityError, r"card=-1"),
     ({"k": 2, "card": 2.0}, errors.CardinalityError, r"card=2.0.*whole number"),
-    ({"k": 2, "card": True}, errors.CardinalityError, r"card=True"),
     ({"k": 2, "card": "3"}, errors.CardinalityError, r"card='3'"),
     ({"k": 2, "card": [1, 2, 3]}, errors.CardinalityError, r"card has 3 values, but k=2"),
-    ({"k": 2, "card": []}, errors.CardinalityError, r"card has 0 values, but k=2"),
     ({"k": 2, "card": {"PC1": 2}}, errors.CardinalityError, r"'PC1'.*each of 'PC1', 'PC2'"),
     ({"k": 2, "card": {"PC1": 2, "PC3": 2}}, errors.CardinalityError, r"'PC3'"),
-    ({"k": 2, "variance": 0.0}, errors.VarianceError, r"variance=0.0.*\(0, 1\]"),
     ({"k": 2, "variance": 1.01}, errors.VarianceError, r"variance=1.01.*\(0, 1\]"),
-    ({"k": 2, "variance": 90}, errors.VarianceError, r"variance=90.*\(0, 1\]"),
     ({"k": 2, "variance": float("nan")}, errors.VarianceError, r"variance=nan"),
-    ({"k": 2, "variance": "0.9"}, errors.VarianceError, r"variance='0.9'"),
     (
         {"k": 2, "card": 2, "variance": 0.9},
         errors.OptionError,
         r"card and variance were both given.*give one",
     ),
     ({"k": 2, "card": 2, "method": "bcd_l0"}, errors.MethodError, r"'bcd_l0'.*Did you mean 'bcd-l0'"),
-    ({"k": 2, "card": 2, "method": 3}, errors.MethodError, r"method=3"),
     (
         {"k": 2, "variance": 0.9, "method": "bcd-l0"},
         errors.UnknownOptionError,
@@ -155,8 +125,10 @@ BAD_OPTIONS = [
     ),
     ({"k": 2, "card": 2, "method": "pca"}, errors.UnknownOptionError, r"'pca'.*'card'.*'bcd-l0'"),
     ({"k": 2, "card": 2, "c": 2}, errors.UnknownOptionError, r"'joint'.*'c'.*'greedy', 'controlled'"),
-    ({"k": 2, "card": 2, "t": 1.5, "method": "bcd-l0"}, errors.OptionError, r"card and t"),
+    ({"k": 2, "card": 2, "t": 1.5, "method": "bcd-l1"}, errors.OptionError, r"card and t"),
+    ({"k": 2, "card": 2, "t": 1.5, "method": "bcd-l0"}, errors.UnknownOptionError, r"option 't'.*'bcd-l1'"),
     ({"k": 2, "t": 1.5, "method": "bcd-l0"}, errors.UnknownOptionError, r"'t'.*'bcd-l1'"),
+    ({"k": 2, "card": 2, "smooth": True}, errors.UnknownOptionError, r"'smooth'(?!.*Did you mean)"),
     ({"k": 2, "card": 2, "max_itr": 9}, errors.UnknownOptionError, r"'max_itr'.*Did you mean 'max_iter'"),
     ({"k": 2, "card": 2, "method": "greedy", "n_init": 3}, errors.UnknownOptionError, r"'n_init'.*'bcd-l0'"),
     (
@@ -166,7 +138,6 @@ BAD_OPTIONS = [
     ),
     ({"k": 2, "method": "bcd-l0"}, errors.OptionError, r"'bcd-l0' needs card="),
     ({"k": 2, "method": "bcd-l1"}, errors.OptionError, r"'bcd-l1' needs card= or t="),
-    ({"k": 2, "t": 0.9}, errors.OptionError, r"t=0.9.*\[1, 2\]"),
     ({"k": 2, "t": 2.1}, errors.OptionError, r"t=2.1.*\[1, 2\]"),
     ({"k": 2, "t": [1.5]}, errors.OptionError, r"t has 1 value, but k=2"),
     ({"k": 2, "card": 2, "nonneg": 1}, errors.OptionError, r"nonneg=1.*True or False"),
@@ -199,22 +170,15 @@ def test_options_that_are_refused(options, error, phrase):
         ({"scale": 2.0}, errors.OptionError, r"scale=2.0.*True, False, or 4 numbers"),
         ({"center": 0.0}, errors.OptionError, r"center=0.0"),
         ({"scale": [1, 2, 0, 4]}, errors.OptionError, r"scale holds 0.*positive"),
-        ({"scale": [1, 2, 3]}, errors.WeightsError, r"scale has shape \(3,\); it must be \(4,\)"),
         ({"center": [np.nan] * 4}, errors.WeightsError, r"center holds 4 missing"),
         ({"weights": [1] * 29}, errors.WeightsError, r"shape \(29,\)"),
-        ({"weights": [-1] * 30}, errors.WeightsError, r"30 negative"),
-        ({"weights": [0] * 29 + [3]}, errors.WeightsError, r"1 row with a positive weight"),
-        ({"na": "omit"}, errors.OptionError, r"na='omit'.*'raise', 'drop'"),
         ({"formula": "~ a + nix"}, errors.FormulaError, r"'nix'.*not a column.*'a', 'b', 'c', 'd'"),
-        ({"formula": "a ~ b + c"}, errors.FormulaError, r"two sides"),
         (
             {"formula": "~ log(a) + b"},
             errors.FormulaError,
             r"'log\(a\)'.*missing or infinite.*log needs positive",
         ),
         ({"formula": "~ a +* b"}, errors.FormulaError, r"cannot be read"),
-        ({"formula": 3}, errors.FormulaError, r"formula=3.*text"),
-        ({"formula": "~ 1"}, errors.FormulaError, r"no term"),
     ],
 )
 def test_row_options_that_are_refused(options, error, phrase):
@@ -242,42 +206,6 @@ def test_a_constant_column_cannot_be_scaled(kind, value, n):
 def test_data_that_do_not_vary(kind, value, n):
     with pytest.raises(errors.ComponentsError, match="no variance: every column is constant"):
         sp.spca(kind(np.full((n, 3), value)), 1, 1)
-
-
-S = good().cov()
-ASYMMETRIC = S.copy()
-ASYMMETRIC.loc["a", "b"] += 0.1
-INDEFINITE = S - 3 * np.eye(4)
-
-
-@pytest.mark.parametrize(
-    ("matrix", "options", "error", "phrase"),
-    [
-        (ASYMMETRIC, {}, errors.CovarianceError, r"not symmetric.*'a' and 'b'"),
-        (INDEFINITE, {}, errors.CovarianceError, r"cannot be negative|not positive semidefinite"),
-        (
-            np.array([[1.0, 2.0], [2.0, 1.0]]),
-            {},
-            errors.CovarianceError,
-            r"not positive semidefinite.*eigenvalue is -1",
-        ),
-        (good(), {}, errors.CovarianceError, r"\(30, 4\).*square.*spca"),
-        (S.mask(S > 8), {}, errors.CovarianceError, r"missing or infinite"),
-        (np.zeros((3, 3)), {}, errors.CovarianceError, r"zero"),
-        (S.iloc[::-1], {}, errors.CovarianceError, r"another order.*S.loc"),
-        (S.to_numpy() + 0j, {}, errors.ColumnTypeError, r"complex128"),
-        (S.astype(str), {}, errors.ColumnTypeError, r"real numbers"),
-        (S, {"n_obs": 1}, errors.OptionError, r"n_obs=1"),
-        (S, {"mean": [1.0]}, errors.WeightsError, r"mean has shape \(1,\)"),
-        (S, {"mean": np.zeros(4), "sd": np.zeros(4)}, errors.WeightsError, r"sd is zero or negative"),
-    ],
-)
-def test_covariance_matrices_that_are_refused(matrix, options, error, phrase):
-    before = matrix.copy()
-    with pytest.raises(error, match=phrase) as caught:
-        sp.spca_cov(matrix, 1, 1, **options)
-    assert type(caught.value) is error
-    np.testing.assert_array_equal(np.asarray(matrix), np.asarray(before))
 
 
 class Silent:
@@ -308,22 +236,6 @@ def test_what_is_shown_is_short():
     for value in ("x" * 10**6, list(range(10**6)), loop, {i: i for i in range(10**5)}, b"\0" * 10**6):
         assert len(shown(value)) <= 160
         assert shown(value).isprintable()
-
-
-@pytest.mark.parametrize("groups", [5, object(), object, [[1]] * 30, {1}, memoryview(b"a" * 30), "site"])
-def test_groups_that_are_refused(groups):
-    fit = sp.spca(good(), 2, 2, effort="quick")
-    for plot in (fit.biplot_data, fit.plot_scores, fit.plot_diagnostics):
-        with pytest.raises((errors.OptionError, errors.ShapeError), match=r"^groups"):
-            plot(groups=groups)
-
-
-def test_wide_integers_of_polars_are_numbers():
-    pl = pytest.importorskip("polars")
-    X = good().mul(100).round().astype(int)
-    table = pl.DataFrame({name: X[name].to_list() for name in X}, schema=dict.fromkeys(X, pl.Int128))
-    loadings = sp.spca(table, 2, 2, effort="quick").loadings
-    np.testing.assert_array_equal(loadings, sp.spca(X, 2, 2, effort="quick").loadings)
 
 
 def test_labels_of_half_characters(tmp_path):
@@ -362,21 +274,6 @@ def test_options_that_would_be_ignored():
     assert sp.measures.pev(labelled, X=good()) == sp.measures.pev(in_order, X=good())
     with pytest.raises(errors.ShapeError, match="differ in labels"):
         sp.measures.pev(labelled.set_axis(list("wxyz")), X=good())
-
-
-def test_new_data_that_are_refused():
-    fit = sp.spca(good(), 2, 4, effort="quick")
-    with pytest.raises(errors.NewDataError, match=r"lack 2 of the 4 columns of the fit: 'b', 'd'"):
-        fit.transform(good()[["a", "c"]])
-    with pytest.raises(errors.NewDataError, match=r"3 columns; the fit has 4"):
-        fit.transform(good().to_numpy()[:, :3])
-    with pytest.raises(errors.MissingValuesError, match="'b'"):
-        fit.transform(with_value(np.nan))
-    with pytest.raises(errors.InfiniteValuesError, match="'b'"):
-        fit.transform(with_value(np.inf))
-    with pytest.raises(errors.ColumnTypeError, match="'a'"):
-        fit.transform(good().assign(a="text"))
-    assert len(fit.transform(with_value(np.nan), na="drop")) == 29
 
 
 def test_every_error_has_one_root_and_a_built_in_parent():

@@ -12,8 +12,7 @@ import pytest
 
 import spcastat as sp
 from benchmarks.peers import fits
-from benchmarks.peers.cells import rows_of
-from benchmarks.peers.measured import measured
+from benchmarks.peers.cells import measured
 from benchmarks.report import PAPERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,26 +64,6 @@ def test_draws_are_fixed_numbers_that_a_file_keeps(tmp_path):
     older = draws.Draws(done=file, ends=-1.0, any_version=True)
     older.measured("table", cells)
     assert older.versions == {"earlier"}
-
-
-def test_draws_are_the_same_in_several_processes():
-    from benchmarks.draws import Cell, Draws
-
-    cells = [Cell("a", drawn, {"scale": 2.0}, 7)]
-    alone = Draws().measured("table", cells)["a"]
-    shared = Draws(jobs=2).measured("table", cells)["a"]
-    assert shared.mean.tolist() == alone.mean.tolist()
-
-
-def test_a_share_of_none_has_an_error():
-    import numpy as np
-
-    from benchmarks.draws import Means
-
-    # (0 + 1) / (98 + 2) successes: sqrt(.01 * .99 / 98) = .01005
-    none = Means(np.array([0.0]), np.array([0.0]), 98).shares(1000.0)
-    assert none.mean.tolist() == [0.0]
-    assert none.error[0] == pytest.approx(10.05, abs=0.005)
 
 
 def test_a_row_is_as_printed_or_has_a_cause():
@@ -176,17 +155,6 @@ def test_the_commands_of_the_index_are_valid(command, monkeypatch, capsys):
 # --- Beside other programs: the measuring function, its rows, what is said without R --------------
 
 
-def test_a_fit_is_measured_as_it_measures_itself():
-    R = sp.datasets.load_pitprops()
-    fit = sp.spca_cov(R, 3, card=4, effort="quick")
-    V = fit.loadings.to_numpy()
-    one = measured(V * [2.0, -1.0, 0.5], R.to_numpy())  # neither lengths nor signs count
-    assert one.pev == pytest.approx(fit.measure("pev"), rel=1e-12)
-    assert one.adjusted == pytest.approx(fit.measure("adjusted"), rel=1e-12)
-    assert one.card == (4, 4, 4)
-    assert one.variances == pytest.approx(sum(v @ R.to_numpy() @ v for v in V.T) / 13, rel=1e-12)
-
-
 def test_closed_forms():
     S = np.diag([4.0, 3.0, 2.0, 1.0])
     axes = measured(np.eye(4)[:, :2], S)
@@ -201,13 +169,6 @@ def test_closed_forms():
     # the axis first, 4, and what it leaves of the other score, whose covariance with it is sqrt(8)
     assert twice.adjusted == pytest.approx((4.0 + 3.5 - 8.0 / 4.0) / 10.0)
     assert measured(np.zeros((4, 2)), S).pev == 0.0
-
-
-def test_rows_have_the_covariance_matrix_they_are_made_of():
-    S = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 1.0]])
-    X = rows_of(S)
-    np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-14)
-    np.testing.assert_allclose(np.cov(X.T), S, atol=1e-13)
 
 
 def test_without_r_the_page_says_so(tmp_path, monkeypatch):

@@ -12,10 +12,9 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat import cli, errors
-from spcastat.assess.draws import sampler_of
+from spcastat.assess.draws import rows_in_memory, sampler_of
 from spcastat.assess.folds import divided
 from spcastat.assess.row_groups import RowGroups
-from spcastat.assess.subsets import rows_in_memory
 from tests.conftest import source_of
 
 # --- Blocks of the same weight --------------------------------------------------------------------
@@ -94,19 +93,6 @@ def test_variables_are_divided_by_the_formulas(rows, kind, way):
     assert fit.variance["score variance"].iloc[0] <= len(BLOCKS)  # MFA: between 1 and the number of blocks
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_more_variables_than_rows(kind):
-    rng = np.random.default_rng(4)
-    X = rng.standard_normal((12, 402)) * rng.uniform(0.5, 9, 402) * (rng.random((12, 402)) < 0.5)
-    columns = pd.RangeIndex(402).map(lambda j: f"x{j + 1}")
-    blocks = {"first": list(columns[:200]), "second": list(columns[200:])}
-    data = X if kind == "dense" else sparse.csc_array(X)
-    source = source_of(data, scale="blocks", blocks=blocks)
-    np.testing.assert_allclose(first_eigenvalues(source.op, columns, blocks), 1.0, rtol=1e-10)
-    S = pd.DataFrame(np.cov(X.T), columns, columns)
-    np.testing.assert_allclose(source.standard.scale, divisors(S, blocks), rtol=1e-10)
-
-
 def test_units_of_the_data_do_not_matter(rows):
     given = {"method": "pca", "scale": "blocks", "blocks": BLOCKS}
     fit, far = sp.spca(rows, 2, **given), sp.spca(rows * [1e-170, 1e170, 1, 1e200, 1e-200, 1], 2, **given)
@@ -159,13 +145,6 @@ def test_draws_and_folds_scale_blocks_again(rows):
         ops.append(sampler.bootstrap(np.random.default_rng(0)))
         ops.append(sampler.halves(np.random.default_rng(1))[1].whole())
     for op in ops:
-        np.testing.assert_allclose(first_eigenvalues(op, rows.columns), 1.0, rtol=1e-10)
-
-
-def test_missing_values(rows):
-    gaps = rows.mask(np.random.default_rng(5).random(rows.shape) < 0.1)
-    for na in ("em", "pairwise"):
-        op = source_of(gaps, scale="blocks", blocks=BLOCKS, na=na).op
         np.testing.assert_allclose(first_eigenvalues(op, rows.columns), 1.0, rtol=1e-10)
 
 
@@ -344,15 +323,6 @@ def test_without_factors_it_is_the_scaling_of_numbers(mixed_rows):
         np.testing.assert_array_equal(fit.loadings, same.loadings)
     far = sp.spca(mixed_rows.assign(a=mixed_rows["a"] * 1e200), 3, method="pca", scale="mixed")
     np.testing.assert_allclose(far.variance["score variance"], famd(mixed_rows)[0][:3], rtol=1e-12)
-
-
-def test_the_command(mixed_rows, tmp_path, capsys):
-    mixed_rows.to_csv(tmp_path / "rows.csv", index=False)
-    assert (
-        cli.main(["fit", str(tmp_path / "rows.csv"), "--k=2", "--card=3", "--method=greedy", "--mixed"]) == 0
-    )
-    table = pd.read_csv(tmp_path / "rows.csv")
-    assert capsys.readouterr().out == f"{sp.spca(table, 2, 3, method='greedy', scale='mixed')}\n"
 
 
 @pytest.mark.parametrize(

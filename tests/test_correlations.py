@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import quad
-from scipy.optimize import minimize_scalar
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import norm
 
 import spcastat as sp
 from spcastat.correlations import Tables, log_likelihood, polychoric
@@ -173,25 +172,6 @@ def test_items_cut_at_their_medians_have_the_closed_form():
     assert found.loc["a", "b"] == pytest.approx(np.sin(2 * np.pi * 0.09), abs=1e-9)
 
 
-def test_the_likelihood_is_at_its_maximum_given_the_thresholds():
-    items = cut(np.random.default_rng(0), 400, 0.6, [-0.5, 0.4, 1.5], [0.2, 1.0])
-    table = pd.crosstab(items["a"], items["b"]).to_numpy()
-    h, k = (
-        np.r_[-9.0, norm.ppf(np.cumsum(margin)[:-1] / margin.sum()), 9.0]
-        for margin in (table.sum(axis=1), table.sum(axis=0))
-    )
-
-    def deviance(r: float) -> float:
-        corners = np.array(
-            [[multivariate_normal.cdf([a, b], [0, 0], [[1, r], [r, 1]]) for b in k] for a in h]
-        )
-        return -(table * np.log(np.diff(np.diff(corners, axis=0), axis=1))).sum()
-
-    best = minimize_scalar(deviance, bounds=(0.2, 0.9), method="bounded", options={"xatol": 1e-8}).x
-    # a deviance that is known to 1e-7 places its minimum to about 1e-4
-    assert sp.correlation(items).loc["a", "b"] == pytest.approx(best, abs=2e-4)
-
-
 def test_what_the_categories_weaken_is_restored():
     # 60 draws: the mean has a standard error of about .05 / sqrt(60); four of them, and a small-sample bias
     rng = np.random.default_rng(1)
@@ -228,13 +208,6 @@ def test_categories_count_by_their_order_and_labels_stay():
     assert sp.correlation(numbers.to_numpy()).columns.tolist() == ["x1", "x2"]
     # strictly rising codes change nothing
     pd.testing.assert_frame_equal(sp.correlation(numbers**3), sp.correlation(numbers))
-
-
-def test_a_pair_without_a_corner_is_named():
-    rows = [(0, 0)] * 50 + [(1, 0)] * 20 + [(1, 1)] * 30
-    found = sp.correlation(pd.DataFrame(rows, columns=["a", "b"]), bound=0.99)
-    assert found.attrs["spcastat"]["at_bound"] == [("a", "b")]
-    assert found.loc["a", "b"] == 0.99
 
 
 @pytest.mark.parametrize(

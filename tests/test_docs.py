@@ -1,19 +1,27 @@
-"""Pages, examples, the gallery and what goes out with a release."""
+"""Pages, examples, vignettes, the gallery, the README and what goes out with a release."""
 
 from __future__ import annotations
 
+import ast
 import configparser
+import contextlib
 import doctest
 import importlib
 import importlib.metadata
 import inspect
+import io
 import re
 import runpy
 import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -91,25 +99,6 @@ def test_the_page_is_that_of_the_script(module):
         assert all(line in page for line in figure.code.splitlines())
 
 
-def test_twelve_data_sets_of_the_sizes_that_people_have(module):
-    used = {figure.data for figure in module.FIGURES} & set(module.SHAPES)
-    assert len(used) == 12
-    sizes = [module.SHAPES[name]()[0].shape for name in used]
-    assert {13, 30, 100, 2000} <= {p for _, p in sizes}
-    assert (min(n for n, _ in sizes), max(n for n, _ in sizes)) == (50, 10_000)
-
-
-def test_the_lines_of_the_first_figure_run(module):
-    figure = next(one for one in module.FIGURES if one.name == "wine")
-    df, group = module.MAKERS[figure.data]()
-    names = {"sp": module.sp, "pd": pd, "df": df, "group": pd.Series(group, name="group")}
-    before = dict(matplotlib.rcParams)
-    exec(figure.code, names)
-    assert names["ax"].get_legend() is not None
-    assert dict(matplotlib.rcParams) == before
-    plt.close("all")
-
-
 # --- What goes out with a release -----------------------------------------------------------------
 
 RELEASE_ROOT = Path(__file__).resolve().parents[1]
@@ -168,3 +157,292 @@ def test_every_lower_bound_is_one_that_is_tried():
         asked = tuple(map(int, bound.split(".")))
         assert oldest[name][: len(asked)] == asked, f"{name} >= {bound}, but .ci/oldest.txt tries another"
         assert not any(oldest[name][len(asked) :])
+
+
+# --- The commands and examples of the README -------------------------------------------------------
+
+README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_published_control_keeps_the_share_with_more_nonzeros():
+    """README: the fewest nonzeros found that keep 90 %."""
+    R = sp.datasets.load_pitprops()
+    found, published = (sp.spca_cov(R, 6, variance=0.9, method=name) for name in ("joint", "controlled"))
+    for fit in (found, published):
+        assert (fit.variance["cumulative adjusted"] >= 0.9 * fit.variance["cumulative PCA"] - 1e-9).all()
+    assert found.card.sum() < published.card.sum()
+
+
+# --- the examples and the counts ----------------------------------------------------------------
+
+
+def test_the_block_of_python_runs_as_pasted_and_prints_what_is_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"(?s)```python\n(.*?)```", README)
+    (shown,) = re.findall(r"(?s)```text\n(.*?)```", README)
+    with matplotlib.rc_context({"backend": "Agg"}):
+        exec(compile(block, "README.md", "exec"), {})
+        plt.close("all")
+    assert shown in capsys.readouterr().out
+    assert (tmp_path / "wine.html").stat().st_size > 10_000
+
+
+def test_the_picture_has_the_figures_of_its_title():
+    """docs/first.png: 96 loadings of PCA and 24 sparse ones, and the abilities of the tests."""
+    drawing = runpy.run_path(str(RELEASE_ROOT / "docs" / "first.py"))
+    R = sp.datasets.load_harman74()
+    fit = sp.spca_cov(R, 4, disjoint=True, n_obs=145)
+    assert fit.card.sum() == 24
+    table = drawing["in_order"](fit.loadings, R.attrs["abilities"])
+    component = dict(zip(table.index, np.abs(table.to_numpy()).argmax(axis=1), strict=True))
+    found: dict[str, set[int]] = {name: set() for name in drawing["ABILITIES"]}
+    for test, ability in zip(R, R.attrs["abilities"], strict=True):
+        found[ability].add(int(component[test]))
+    assert found == {"verbal": {0}, "speed": {1}, "deduction": {1, 2}, "spatial": {2}, "memory": {3}}
+    assert "96 numbers by PCA, 24 by sparse PCA" in README
+    assert (RELEASE_ROOT / "docs" / "first.png").is_file()
+
+
+def test_the_counts_of_the_papers_are_those_of_the_record():
+    record = (RELEASE_ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    rows = [line for line in record.splitlines() if line.startswith("| [papers-")]
+    assert len(rows) == 4
+    counts = {
+        word: sum(int(number) for number in re.findall(rf"(\d+) {word}", "\n".join(rows)))
+        for word in ("as printed", "tested", "supposed", "open")
+    }
+    sentence = (
+        r"(\d+) rows from the tables and figures of five papers: (\d+) agree with the printed\s+figure; "
+        r"(\d+) differ, and a run shows why; (\d+) differ for a reason that was not tested; (\d+) are open"
+    )
+    stated = re.search(sentence, README)
+    assert stated is not None
+    assert list(map(int, stated.groups())) == [sum(counts.values()), *counts.values()]
+
+
+def test_the_figures_of_other_programs_are_those_of_the_record():
+    record = (RELEASE_ROOT / "benchmarks" / "results" / "peers.md").read_text(encoding="utf-8")
+    short, pev = (record.split(head)[1].split("\n### ")[0] for head in ("### In short", "### PEV, ours"))
+    medians = {row[0].split(" (")[0]: row for row in cells_of(short)}
+    names, *values = cells_of(pev)
+    pitprops = next(dict(zip(names, row, strict=True)) for row in values if row[0] == "pitprops, 6 of 4")
+    own_table = record.split("### PEV of scikit-learn's SparsePCA")[1]
+    refitted = next(row[2] for row in cells_of(own_table) if row[0] == "pitprops, 6 of 4")
+    (table,) = re.findall(r"(?s)\n\| program \|.*?\n\n", README)
+    rows = cells_of(table)[2:]
+    assert len(rows) == 6
+    for program, _, counts, behind, share, seconds in rows:
+        name = {"scikit-learn `SparsePCA`, refitted": "sklearn"}.get(program, program.split(" (")[0])
+        assert share == (refitted if name == "sklearn" else pitprops[name])
+        if name == "spcastat":
+            assert seconds == medians["spcastat-pev"][6]
+            continue
+        assert seconds == medians[name][6]
+        if name == "sklearn":  # refitted on its supports, in a table of its own
+            assert f"after refitting: {counts}; median points behind: {behind}." in own_table
+            continue
+        ahead, level, lost = medians[name][3].split(" / ")
+        assert counts == f"{lost} / {level} / {ahead}"
+        assert behind == medians[name][5]
+
+
+def cells_of(table: str) -> list[list[str]]:
+    """Return the cells of the rows of a Markdown table in a text."""
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_readme_fits_on_a_few_screens():
+    assert len(README.splitlines()) <= 133
+
+
+# --- The vignettes run from beginning to end -------------------------------------------------------
+
+VIGNETTES = sorted((Path(__file__).resolve().parents[1] / "vignettes").glob("*.md"))
+
+
+class Piece(NamedTuple):
+    """A stretch of a file: a cell to run, or text; `line` is the number of its first line."""
+
+    line: int
+    source: str
+    cell: bool
+    raises: bool
+
+
+def pieces_of(text: str) -> Iterator[Piece]:
+    """Cut MyST Markdown into code cells and the text between them; other code blocks are neither."""
+    lines: list[str] = []
+    start, fence = 1, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            cell = fence.startswith("```{code-cell}")
+            if cell or not fence:
+                yield Piece(start, "\n".join(lines), cell, _raises(lines))
+            fence = "" if fence else line
+            lines, start = [], number + 1
+        else:
+            lines.append(line)
+    assert not fence, f"the block that opens as {fence!r} in line {start - 1} is never closed"
+    yield Piece(start, "\n".join(lines), False, False)
+
+
+def _raises(lines: list[str]) -> bool:
+    return any(line.startswith(":tags:") and "raises-exception" in line for line in lines)
+
+
+def run(piece: Piece, path: Path, names: dict[str, Any]) -> str:
+    """Run a cell as a notebook does, and return what it shows: what it prints, and its last expression."""
+    source = re.sub(r"(?m)^:\w+:.*$", "", piece.source)
+    tree = ast.parse("\n" * (piece.line - 1) + source, str(path))
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        exec(compile(tree, str(path), "exec"), names)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), str(path), "eval"), names)
+            if value is not None:
+                getattr(value, "_repr_html_", str)()
+                print(repr(value))
+    return shown.getvalue()
+
+
+def place(error: BaseException, path: Path) -> str:
+    """Return file:line of the innermost line of `path` in a traceback."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    line = frames[-1].lineno if frames else getattr(error, "lineno", "?")
+    return f"{path.name}:{line}"
+
+
+def read_through(path: Path) -> dict[str, Any]:
+    """Run the cells of a file in turn and look for the figures of the text in what they have shown.
+
+    Returns the names that the cells have defined.
+    """
+    names: dict[str, Any] = {"__name__": "__main__"}
+    shown = ""
+    for piece in pieces_of(path.read_text(encoding="utf-8")):
+        if not piece.cell:
+            prose = re.sub(r"`[^`]*`", "", piece.source)
+            missing = [figure for figure in re.findall(r"(?<![\w.])\d+\.\d+\b", prose) if figure not in shown]
+            assert not missing, f"{path.name}:{piece.line}: no cell above shows {', '.join(missing)}"
+            continue
+        try:
+            shown += run(piece, path, names)
+        except Exception as error:
+            if not piece.raises:
+                raise AssertionError(f"{place(error, path)}: {type(error).__name__}: {error}") from error
+            shown += f"{type(error).__name__}: {error}\n"
+        else:
+            assert not piece.raises, f"{path.name}:{piece.line}: the cell was to raise an error and did not"
+    return names
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch):
+    """A folder of one's own, no windows, and frames shown whole."""
+    monkeypatch.chdir(tmp_path)
+    with (
+        matplotlib.rc_context({"backend": "Agg"}),
+        pd.option_context("display.max_columns", None, "display.width", 200, "display.max_colwidth", None),
+    ):
+        yield
+    plt.close("all")
+
+
+def test_the_readme_counts_and_lists_all_pages():
+    assert [path.name[:2] for path in VIGNETTES] == [f"{1 + j:02}" for j in range(len(VIGNETTES))]
+    readme = (VIGNETTES[0].parents[1] / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"(?m)^(\d+)\. \[.*\]\(vignettes/(.*)\)$", readme)
+    assert listed == [(str(int(path.name[:2])), path.name) for path in VIGNETTES]
+    assert len(VIGNETTES) == 16
+    assert "Sixteen short pages" in readme
+
+
+#: Those that take seconds: with the slow tests.
+LONG = (
+    "01-getting-started",
+    "02-how-sparse",
+    "03-explained-variance",
+    "05-nonnegative-and-coordinates",
+    "07-into-a-report",
+    "08-wide-data",
+    "09-coming-from-r",
+    "10-larger-than-memory",
+    "12-choosing",
+    "13-figures-for-a-paper",
+)
+CASES = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in LONG else [])
+    for path in VIGNETTES
+]
+
+
+NUMBERS = ["zero", "one", "two", "three", "four", "five", "six"]
+NUMBERS += ["seven", "eight", "nine", "ten", "eleven", "twelve"]
+
+
+def named_after_their_largest_loadings(text: str, names: dict[str, Any]) -> None:
+    """Page 1: the variables in parentheses are those with the largest loadings of each component."""
+    described = text.split("- **Loadings.**")[1].split("- **")[0]
+    found = re.findall(r"(PC\d)\b[^()]*\(((?:`\w+`[,\s]*)+)\)", described)
+    loadings = names["choice"].fit.loadings.abs()
+    assert [name for name, _ in found] == list(loadings)
+    for name, variables in found:
+        described_by = set(re.findall(r"\w+", variables))
+        assert described_by == set(loadings[name].nlargest(len(described_by)).index), name
+
+
+def calls_that_agree_with_r(text: str, names: dict[str, Any]) -> None:
+    """Page 9: as many calls agree to four decimals as the text says."""
+    (agree, of) = re.findall(r"(\w+) of the (\w+) agree to four decimals", text)[0]
+    differences = [row["largest difference"] for row in names["rows"].values()]
+    assert NUMBERS.index(agree.lower()) == sum(one == 0.0 for one in differences)  # rounded to four decimals
+    assert NUMBERS.index(of) == len(differences)
+
+
+def numbers_of_components(text: str, names: dict[str, Any]) -> None:
+    """Page 12: the numbers of components in the text are those of the tests."""
+    sentence = r"the number is (\d+): parallel analysis keeps (\d+), and the sparse test finds (\d+)"
+    stated = re.findall(sentence, text)
+    number = names["number"]
+    assert [tuple(map(int, one)) for one in stated] == [(number.k, number.parallel, number.sequential)]
+    stated = re.findall(r"`choose_k` chooses (\w+) components; with them, it chooses the correct (\w+)", text)
+    assert [tuple(map(NUMBERS.index, one)) for one in stated] == [(names["plain"].k, names["told"].k)]
+
+
+#: Function of (text, names after the last cell) that checks claims other than decimal figures.
+CLAIMS: dict[str, Callable[[str, dict[str, Any]], None]] = {
+    "01-getting-started": named_after_their_largest_loadings,
+    "09-coming-from-r": calls_that_agree_with_r,
+    "12-choosing": numbers_of_components,
+}
+
+
+@pytest.mark.parametrize("path", CASES)
+def test_vignette(path, notebook):
+    names = read_through(path)
+    if path.stem in CLAIMS:
+        CLAIMS[path.stem](path.read_text(encoding="utf-8"), names)
+
+
+@pytest.mark.parametrize("library", ["seaborn", "plotnine"])
+def test_figures_through_other_libraries(library, notebook, tmp_path):
+    """Their blocks in the vignette on figures are no cells: they run where the library is installed."""
+    pytest.importorskip(library)
+    path = VIGNETTES[12]
+    text = path.read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for piece in pieces_of(text):
+        if piece.cell:
+            run(piece, path, names)
+    _, section = text.split(f"## Through {library}\n")
+    blocks = re.findall(r"```python\n(.*?)```", section.split("\n## ")[0], flags=re.DOTALL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # those of others are not ours to mend
+        for block in blocks:
+            exec(compile(block, str(path), "exec"), names)
+    saved = re.findall(r'save(?:fig)?\("(.*?)"', "".join(blocks))
+    assert saved
+    for name in saved:
+        assert (tmp_path / name).stat().st_size > 5000

@@ -24,8 +24,7 @@ import pytest
 import spcastat as sp
 from spcastat.errors import SpcaError
 from spcastat.fit.method_table import SOLVERS
-from tests.hostile_targets import Target, functions, methods, targets
-from tests.hostile_values import Value, everything
+from tests.hostile import Target, Value, everything, functions, methods, targets
 
 VALUES = everything()
 #: Values that no argument accepts, but for the exceptions in `ACCEPTED`.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
@@ -65,43 +64,6 @@ def fail_within(name):
 # --- stages -------------------------------------------------------------------------------------
 
 
-def test_steps_of_nested_stages(heard):
-    with listening(heard), stage("outer", 2, "fits") as outer:
-        with stage("inner", unit="rounds") as inner:
-            inner(3)
-        outer(1)
-    assert heard == [
-        Step("outer", 0, 2, "fits"),
-        Step("inner", 0, None, "rounds", depth=1),
-        Step("inner", 3, None, "rounds", depth=1),
-        Step("inner", 3, None, "rounds", ended=True, depth=1),
-        Step("outer", 1, 2, "fits"),
-        Step("outer", 1, 2, "fits", ended=True),
-    ]
-
-
-def test_nobody_hears_outside_the_block(heard):
-    with listening(heard):
-        pass
-    with stage("alone") as advance:
-        advance(1)
-    with listening(heard), listening(False), stage("still heard"):
-        pass
-    assert [step.stage for step in heard] == ["still heard"] * 2
-
-
-def test_an_error_of_the_callback_leaves_nothing_behind(heard):
-    def stop(step):
-        if step.done:
-            raise RuntimeError("enough")
-
-    with pytest.raises(RuntimeError, match="enough"), listening(stop), stage("outer"):
-        fail_within("inner")
-    with listening(heard), stage("c"):
-        pass
-    assert [step.depth for step in heard] == [0, 0]
-
-
 @pytest.mark.parametrize("given", [1, "yes", [print]])
 def test_what_progress_may_be(given):
     with pytest.raises(OptionError, match=r"progress of type .* was given; it must be True, False, None, or"):
@@ -133,40 +95,6 @@ def test_the_stages_of_fits(heard):
     assert told["joint"]["joint search"].unit == "rounds"
     assert told["fewest"]["fewest nonzeros"].depth == 0
     assert told["components"]["one component after another"].done == 3
-
-
-def test_a_path_tells_its_fits(heard):
-    path = sp.spca_path(R, 2, cards=[2, 4, 6], method="bcd-l0", progress=heard)
-    assert_well_told(heard)
-    assert [step.done for step in heard if step.stage == "path"] == [0, 1, 2, 3, 3]
-    assert {step.total for step in heard if step.stage == "path"} == {3}
-    assert {step.depth for step in heard if step.stage == "block coordinate descent"} == {1}
-    assert "progress" not in path[4].call
-    assert path.table.equals(sp.spca_path(R, 2, cards=[2, 4, 6], method="bcd-l0").table)
-    heard.clear()
-    sp.spca_path(R, 1, cards=[2, 4], method="greedy", progress=heard)
-    assert [step.done for step in heard] == [0, 1, 2, 2]
-
-
-def test_a_certificate_tells_its_nodes(heard):
-    fit = sp.spca_cov(R, 2, card=5, effort="quick")
-    table = fit.certify(joint=False, progress=heard).table
-    assert_well_told(heard)
-    nodes = [step.done for step in heard if step.stage == "branch and bound" and step.ended]
-    assert nodes == table["nodes"].tolist()
-    assert table.drop(columns="seconds").equals(fit.certify(joint=False).table.drop(columns="seconds"))
-
-
-def test_refit_is_watched_as_the_fit_was(heard):
-    X = sp.datasets.make_hastie(50)
-    fit = sp.spca(X, 2, card=4, method="bcd-l0", progress=heard)
-    assert fit.call == sp.spca(X, 2, card=4, method="bcd-l0").call
-    heard.clear()
-    fit.refit(card=3)
-    assert heard
-    heard.clear()
-    fit.refit(card=3, progress=False)
-    assert not heard
 
 
 def test_warnings_point_at_the_same_line(heard):
@@ -210,21 +138,6 @@ def test_bars(capsys):
     assert " fits" in last
 
 
-def test_bars_are_closed_after_an_error(capsys):
-    with pytest.raises(ValueError, match="failed"), listening(True), stage("outer", 9):
-        fail_within("inner")
-    assert capsys.readouterr().err.endswith("\n")
-
-
-def test_a_file_gets_an_update_every_two_seconds_and_not_ten(capsys):
-    """A log of hours of work would otherwise have megabytes of bars."""
-    with listening(True), stage("path", 5, "fits") as advance:
-        for _ in range(5):
-            time.sleep(0.15)
-            advance(1)
-    assert len(capsys.readouterr().err.split("\r")) <= 4  # empty, the beginning, the end
-
-
 def test_the_command_shows_progress_on_standard_error(capsys):
     argv = ["choose", "pitprops", "--k", "1", "--cards", "2-4", "--by", "is"]
     assert cli.main(argv) == 0
@@ -265,14 +178,6 @@ def test_long_work_is_shown_where_somebody_sees_it(monkeypatch, capsys, terminal
     assert ("joint search: " in err) == shown  # although it was in progress before anything was shown
 
 
-def test_none_leaves_the_one_that_listens_alone(heard, monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with listening(heard):
-        worked()
-    assert heard[0].stage == "path"
-    assert capsys.readouterr().err == ""
-
-
 LONG = {
     "spca": "sp.spca(X, 2, 3)",
     "spca_cov": "sp.spca_cov(X.cov(), 2, 3)",
@@ -305,16 +210,3 @@ def test_a_terminal_shows_bars_without_being_asked(name):
     os.close(ours)
     assert process.wait() == 0
     assert b"it/s" in shown or b"/s]" in shown, shown
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LONG)
-def test_a_pipe_shows_nothing_and_a_notebook_bars(name):
-    process = in_new_process(LONG[name], stderr=subprocess.PIPE)
-    assert process.communicate()[1] == b""
-    assert process.returncode == 0
-    as_notebook = f"sys.modules['ipykernel'] = progress\n{LONG[name]}"
-    process = in_new_process(as_notebook, stderr=subprocess.PIPE)
-    shown = process.communicate()[1]
-    assert process.returncode == 0
-    assert b"/s]" in shown, shown

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.assess.refit import SparseModel
+from spcastat.assess.folds import SparseModel
 from spcastat.cli import main
 from spcastat.errors import CardinalityError, OptionError, UnknownOptionError
 from spcastat.fit.saved_fits import record_of
@@ -67,14 +67,6 @@ def test_names_of_every_kind_mean_the_same(objective):
     assert not first.loadings.loc[["moist", "testsg"]].to_numpy().any()
 
 
-def test_a_rule_that_asks_for_nothing_is_none():
-    free = sp.spca_cov(R, 2, 3, effort="quick")
-    for nothing in ({"include": []}, {"exclude": {}}, {"include": {"PC1": []}}, {"disjoint": False}):
-        same = sp.spca_cov(R, 2, 3, effort="quick", **nothing)
-        pd.testing.assert_frame_equal(same.loadings, free.loadings, check_exact=True)
-        assert "Rule" not in str(same)
-
-
 def test_tuples_and_numbers_are_names_where_columns_have_them():
     S = R.to_numpy()[:5, :5]
     numbers = pd.DataFrame(S, index=[10, 11, 12, 1, 0], columns=[10, 11, 12, 1, 0])
@@ -101,15 +93,6 @@ def test_a_forced_loading_of_zero_counts_as_hit():
     assert fit.certify().table["optimal"].all()
     with pytest.raises(OptionError, match="that the rule includes has a loading of zero"):
         fit.certify(joint=True)
-
-
-def test_components_that_are_asked_for_different_things_keep_their_places():
-    """PEV sorts components by their variances, of one cardinality and one rule alone."""
-    fit = sp.spca_cov(
-        R, 2, 4, include={"PC1": ["clear"]}, exclude={"PC1": NAMES[:2]}, objective="pev", effort="quick"
-    )
-    assert fit.loadings["PC1"]["clear"] != 0
-    assert not fit.loadings["PC1"].iloc[:2].any()
 
 
 # --- bad input ------------------------------------------------------------------------------------
@@ -207,18 +190,6 @@ def test_components_have_the_fewest_nonzeros_under_the_rule(rule):
     assert "at least 75 % of the variance that PCA explains, by all components together Rule" in text
 
 
-def test_a_fit_of_the_fewest_nonzeros_keeps_its_rule(tmp_path):
-    X = sp.datasets.pitprops_sample()
-    fit = sp.spca(X, 2, variance=0.6, include={"PC2": "clear"}, disjoint=True, scale=True)
-    fit.save(tmp_path / "fit.spca")
-    again = sp.load(tmp_path / "fit.spca").bootstrap(5, data=X, rng=1).selected
-    pd.testing.assert_frame_equal(again, fit.bootstrap(5, rng=1).selected)
-    assert again["PC2"]["clear"] == 1.0
-    assert not ((again > 0).all(axis=1) & (again == 1.0).any(axis=1)).any()
-    told = fit.certify(joint=False, max_nodes=1).sentence
-    assert "Compared with supports under the rule: PC2 must have clear" in told
-
-
 def test_a_share_that_no_supports_under_the_rule_keep_is_refused_with_one_that_they_keep():
     """Without the excluded variables the components keep at most what PCA of the others explains."""
     S = R.drop(index=NAMES[2:4], columns=NAMES[2:4])
@@ -274,14 +245,6 @@ def test_a_refit_has_the_rule_until_it_is_told_otherwise(rows):
     assert obeys(rows.refit(variance=0.8).loadings)
 
 
-def test_a_path_has_the_rule_and_refuses_cards_that_it_does_not_allow():
-    path = sp.spca_path(R, 2, cards=[2, 3], include={"PC1": ["clear", "knots"]}, effort="quick")
-    assert "Rule    PC1 must have clear, knots\n" in str(path)
-    for card in (2, 3):
-        assert path[card].loadings.loc[["clear", "knots"], "PC1"].all()
-    refused("its card is 1", 2, cards=[1, 3], include=["clear", "knots"], function=sp.spca_path)
-
-
 def test_a_path_by_default_has_the_cardinalities_that_the_rule_allows():
     path = sp.spca_path(R, 2, include=["clear", "knots"], exclude=["moist"], effort="quick")
     assert path.table["card"].tolist() == [*range(2, 11), 11, 12][: len(path.table)]
@@ -306,39 +269,6 @@ def test_a_choice_has_the_rule(rows):
         sp.choose(X, 2, cards=[1, 3], **rule)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("rule", "by"),
-    [
-        ({"include": {"PC1": "clear"}}, "ebic"),
-        ({"exclude": "moist"}, "cv"),
-    ],
-)
-def test_unequal_cardinalities_obey_the_rule(rule, by):
-    """Components of one rule are in falling order of variance; others have their places."""
-    choice = sp.choose(sp.datasets.pitprops_sample(), 3, by=by, each="free", folds=3, scale=True, **rule)
-    assert len(set(choice.card)) > 1
-    V, variances = choice.fit.loadings, choice.fit.variance["score variance"]
-    assert V["PC1"]["clear"] != 0 if "include" in rule else not V.loc["moist"].any()
-    assert "include" in rule or (np.diff(variances) <= 0).all()
-
-
-def test_the_largest_cardinality_that_a_rule_allows_is_not_said_to_be_too_small():
-    X = sp.datasets.pitprops_sample()
-    how = {
-        "by": "variance",
-        "share": 1.0,
-        "scale": True,
-        "disjoint": True,
-        "each": "equal",
-        "effort": "quick",
-    }
-    assert "cards= sets larger ones" in sp.choose(X, 3, cards=[2, 3], **how).reason
-    choice = sp.choose(X, 3, cards=[3, 4], **how)
-    assert choice.card == 4
-    assert "cards= sets larger ones" not in choice.reason
-
-
 def test_the_command_takes_a_rule(capsys, tmp_path):
     call = ["fit", "pitprops", "--k", "2", "--card", "4", "--effort", "quick"]
     assert main([*call, "--include", "PC1=clear", "--exclude", "moist", "--disjoint"]) == 0
@@ -352,7 +282,7 @@ def test_the_command_takes_a_rule(capsys, tmp_path):
     assert main([*call, "--include", "PC9=clear"]) != 0
     assert "include names the component 'PC9'" in capsys.readouterr().err
     assert main([*call, "--option", "include=clear"]) != 0
-    assert "give one only as --include" in capsys.readouterr().err
+    assert "give it only as --include" in capsys.readouterr().err
 
 
 # --- proofs ---------------------------------------------------------------------------------------
@@ -392,13 +322,6 @@ def test_no_component_of_less_is_proven():
     left = S - np.outer(S @ v, S @ v) / (v @ S @ v)
     second = best_of(left, 4, [j for j in range(13) if j not in used], [])
     assert proof.table["upper_bound"].iloc[1] == pytest.approx(second, rel=1e-8)
-
-
-def test_a_joint_proof_is_of_loadings_under_the_rule(forced):
-    proof = forced.certify(joint=True, max_nodes=1, time_limit=0.5)
-    assert "Compared with supports under the rule: PC1 must have clear." in proof.sentence
-    assert proof.table["upper_bound"].item() >= proof.table["value"].item()
-    assert forced.adopt(proof) is forced
 
 
 def test_a_joint_proof_says_where_its_bound_is_one_without_the_rule():
@@ -489,22 +412,6 @@ def test_a_component_is_the_best_union_and_proven(count):
     assert proof.table["upper_bound"].item() >= best * (1 - 1e-13)
     root = fit.certify(max_nodes=1)
     assert root.table["upper_bound"].item() >= best * (1 - 1e-13)
-
-
-def test_no_component_of_less_is_proven_with_groups():
-    """Of PEV, whose second component is not that of the largest variance left."""
-    fit = sp.spca_cov(R, 2, 3, together=SIZE, objective="pev", disjoint=True, effort="quick")
-    proof = fit.certify()
-    named = [[R.columns.get_loc(name) for name in members] for members in SIZE.values()]
-    groups = named + [[j] for j in range(13) if j not in named[0] + named[1]]
-    v, S = fit.loadings["PC1"].to_numpy(), R.to_numpy()
-    left = S - np.outer(S @ v, S @ v) / (v @ S @ v)
-    for i, (matrix, open_) in enumerate(
-        [(S, groups), (left, [group for group in groups if not v[group].any()])]
-    ):
-        best = best_union(matrix, open_, 3)
-        assert proof.table["upper_bound"].iloc[i] == pytest.approx(best, rel=1e-8)
-        assert proof.table["best_known"].iloc[i] <= best * (1 + 1e-12)
 
 
 def test_a_formula_has_terms_of_several_columns(grouped_rows):
@@ -631,13 +538,3 @@ def test_the_command_takes_groups(grouped_rows, tmp_path, capsys):
     assert "the variables of pair enter together" in " ".join(capsys.readouterr().out.split())
     assert main([*call, "--together", "pair"]) != 0
     assert "it takes terms, or a group and one of its" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_groups_of_single_variables_are_none():
-    """Then card counts variables, and the search over groups finds what the one over variables does."""
-    alone = {name: [name] for name in R}
-    for objective in ("adjusted", "pev", "least_squares"):
-        free = sp.spca_cov(R, 2, [4, 3], objective=objective, effort="quick")
-        fit = sp.spca_cov(R, 2, [4, 3], objective=objective, together=alone, effort="quick")
-        assert fit.measure(objective) == pytest.approx(free.measure(objective), rel=1e-9)

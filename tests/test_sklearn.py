@@ -16,13 +16,12 @@ import spcastat as sp
 
 pytest.importorskip("sklearn")
 
-from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spcastat.errors import ComponentsError, DataError, UnknownOptionError, WeightsError
+from spcastat.errors import DataError, WeightsError
 from spcastat.sklearn import SparsePCA
 
 
@@ -73,29 +72,10 @@ def test_it_is_the_same_fit(rows):
     np.testing.assert_allclose(model.transform(rows), direct, atol=1e-12)
 
 
-def test_inverse_transform_is_the_projection_on_the_loadings(rows):
-    model = SparsePCA(n_components=3, card=5, scale=True).fit(rows)
-    back = pd.DataFrame(model.inverse_transform(model.transform(rows)), columns=rows.columns)
-    np.testing.assert_allclose(model.transform(back), model.transform(rows), atol=1e-10)
-    full = SparsePCA(n_components=13, method="pca").fit(rows)
-    np.testing.assert_allclose(full.inverse_transform(full.transform(rows)), rows, atol=1e-10)
-
-
 def test_score_is_pev_and_needs_the_mean_of_the_fit(rows):
     model = SparsePCA(n_components=3, card=5).fit(rows)
     assert model.score(rows) == pytest.approx(model.result_.measure("pev"), rel=1e-10)
     assert model.score(rows + 10) != pytest.approx(model.score(rows), rel=1e-3)
-
-
-def test_frames_in_frames_out(rows):
-    model = SparsePCA(n_components=2, card=4).set_output(transform="pandas").fit(rows)
-    scores = model.transform(rows)
-    assert isinstance(scores, pd.DataFrame)
-    assert list(scores.columns) == list(model.get_feature_names_out()) == ["sparsepca0", "sparsepca1"]
-    assert scores.index.equals(rows.index)
-    assert list(model.feature_names_in_) == list(rows.columns)
-    with pytest.raises(ValueError, match="feature names"):
-        model.transform(rows[rows.columns[::-1]])
 
 
 def test_sparse_and_dense_agree(rows):
@@ -120,19 +100,6 @@ def test_pipeline_and_grid_search(rows):
     assert alone.best_params_ == {"card": 13}  # PEV cannot prefer one variable to all
 
 
-def test_random_state(rows):
-    def fitted(state):
-        return (
-            SparsePCA(n_components=3, card=4, method="bcd-l0", n_init=5, random_state=state)
-            .fit(rows)
-            .components_
-        )
-
-    np.testing.assert_array_equal(fitted(3), fitted(np.int64(3)))
-    np.testing.assert_array_equal(fitted(None), fitted(None))
-    np.testing.assert_array_equal(fitted(np.random.RandomState(1)), fitted(np.random.RandomState(1)))
-
-
 def test_a_pickled_estimator_works_and_leaves_the_data_behind(rows):
     wide = pd.concat([rows] * 50, ignore_index=True)
     model = SparsePCA(n_components=1, card=4).fit(wide)
@@ -144,14 +111,6 @@ def test_a_pickled_estimator_works_and_leaves_the_data_behind(rows):
     assert model.result_.refit(card=3).card.tolist() == [3]  # pickling changed nothing
     with pytest.raises(sp.errors.NoRowsError, match=r"fit again"):
         again.result_.refit(card=3)
-
-
-def test_refusals(rows):
-    with pytest.raises(ComponentsError, match=r"n_components=14 .* n_features=13"):
-        SparsePCA(n_components=14).fit(rows)
-    with pytest.raises(UnknownOptionError, match="greedy"):
-        SparsePCA(method="greedy", card=3, options={"ridge": 1.0}).fit(rows)
-    assert clone(SparsePCA(card=[3, 2])).card == [3, 2]
 
 
 def test_without_scikit_learn_the_message_says_what_to_do(monkeypatch):

@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat import cli
 from tests.test_imports import tree_of
 
 matplotlib.use("Agg")
@@ -87,18 +86,6 @@ def test_four_threads_leave_everything_as_it_was(monkeypatch):
     ours = str(Path(sp.__file__).parent)
     assert [name for name in changed if name.startswith(ours)] == []
     assert len(set(sums)) == 1
-
-
-def test_the_command_in_threads(tmp_path, capsys):
-    path = tmp_path / "data.csv"
-    frame()[["c", "d"]].to_csv(path, index=False)
-    argv = ["fit", str(path), "--k", "1", "--card", "2", "--formula", "~ log(c) + poly(d, 2)"]
-    assert cli.main(argv) == 0
-    before = shared()
-    with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(cli.main, [argv] * 8)) == {0}
-    after = shared()
-    assert {name for name in before if before[name] != after[name]} == set()
 
 
 #: Calls that change what all threads share.

@@ -20,11 +20,11 @@ PREPRINT = (
 #: Paper -> item -> the table that remakes it, or in words where it is tested.
 ROWS: dict[str, dict[str, str]] = {
     "zhao2015": {
-        "Theorem 1 (u = Ev)": "tests/solvers/test_bcd.py: steps against the least-squares solution",
+        "Theorem 1 (u = Ev)": "tests/solvers/test_bcd.py: sweeps of the updates (5) and (6)",
         "Theorem 2 (hard threshold)": "tests/linalg/test_thresholds.py: against all supports",
         "Theorem 3 (l1 bound)": "tests/linalg/test_thresholds.py: against the exact maximum",
         "Lemma 1 (the l1 norm falls with the threshold)": "tests/linalg/test_thresholds.py",
-        "Theorem 4 (Tseng)": "cited, nothing to compute; tests/solvers/test_bcd.py: it never rises",
+        "Theorem 4 (Tseng)": "cited, nothing to compute; tests/solvers/test_contract.py: it never rises",
         "Theorem 5 (nonnegative)": "tests/linalg/test_thresholds.py; a unit vector where none is positive",
         "Algorithm 1 (BCD-SPCA)": "methods bcd-l0 and bcd-l1; Tables 2 to 4",
         "Algorithm 2 (BCD-NSPCA)": "the same with nonneg=True; Tables 6 and 7",
@@ -87,10 +87,10 @@ ROWS: dict[str, dict[str, str]] = {
         "Table 6": "he2010-6",
     },
     "zhao2014": {
-        "Theorem 1 (ascent direction)": "tests/solvers/test_robust.py: steps of l1 variance",
+        "Theorem 1 (ascent direction)": "tests/solvers/test_contract.py: the l1 variance never falls",
         "Theorem 2 (0 < p < 1)": "tests/linalg/test_thresholds.py: against a fine grid",
         "Theorem 3 (closed forms)": "tests/linalg/test_thresholds.py",
-        "Theorem 4 (ascent, local maximum)": "tests/solvers/test_robust.py: (i) and (iii)",
+        "Theorem 4 (ascent, local maximum)": "tests/solvers/test_robust.py: (iii); (i) in test_contract.py",
         "Algorithm 1 (RSPCA)": "methods rspca-l0, rspca-l1, rspca-lhalf, rspca-lp; Tables 1 to 4",
         "Figures 1 and 4": "drawings: y = x^2 against |x|; samples of images",
         "Table 1": "zhao2014-1",

@@ -3,7 +3,7 @@
 ``python -m benchmarks.peers --work WORK [--data DIR] [--fit] [--r] [--write]``. The folder ``--work`` has the
 loadings of all programs: ``--fit`` adds those of this package and of scikit-learn, ``--r`` those of the R
 packages that are installed (``peers.R``), unless they are there; loadings of other programs can be added in
-the same form. One function measures all of them (`benchmarks.peers.measured`).
+the same form. One function measures all of them (`benchmarks.peers.cells.measured`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from benchmarks.peers.cells import Measured, measured
 from benchmarks.peers.fits import PROGRAMS, fitted, prepare, run_python, run_r
-from benchmarks.peers.measured import Measured, measured
-from benchmarks.peers.printed import PRINTED
 from benchmarks.report import Table, command_line, read_arguments, stamp, write_section
 from spcastat.errors import ConvergenceWarning
 
@@ -266,30 +265,6 @@ def adjusted(found: Found) -> Table:
     return _by("Adjusted variance, ours by default", "adjusted", "spcastat", found)
 
 
-def in_print(found: Found) -> Table:
-    """Compare the values printed by the authors of msPCA with the values here."""
-    table = Table(
-        "Values printed by the authors of msPCA, and values here",
-        ["data, k of card", "program", "printed", "variances", "PEV", "PEV, ours", "ours, orthogonal"],
-    )
-    for cell, programs in PRINTED.items():
-        for program, share in programs.items():
-            here = found.measured.get((program, cell))
-            row = [_of(cell), program, f"{100.0 * share:.1f}"]
-            row += ["-", "-"] if here is None else [_percent(here.variances), _percent(here.pev)]
-            for ours in ("spcastat-pev", "spcastat-orthogonal"):
-                mine = found.measured.get((ours, cell))
-                row.append(_percent(None if mine is None else mine.pev))
-            table.rows.append(row)
-    table.notes = [
-        "Printed: the median of five runs of the sum of v'Sv, which counts shared variance twice "
-        "(variances: the same here). Their pitprops matrix (pitprops_print here) differs from Jeffers' in "
-        "the correlations of the last variable, and they simulated 500 rows for programs that need rows. "
-        "With a penalty their fits have other numbers of nonzeros than 4; here they are truncated.",
-    ]
-    return table
-
-
 def refitted(found: Found) -> Table:
     """Compare scikit-learn's loadings, truncated and refitted on their supports, with ours by PEV."""
     table = Table(
@@ -321,7 +296,6 @@ TABLES: dict[str, Callable[[Found], Table]] = {
     "orthogonal": constrained,
     "pev": shares,
     "adjusted": adjusted,
-    "printed": in_print,
     "refitted": refitted,
 }
 

@@ -1,7 +1,8 @@
-"""The settings for all programs: data, numbers of components and cardinalities."""
+"""The settings for all programs: data, components and cardinalities; the function that measures loadings."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 
 import spcastat as sp
 from benchmarks.data import file_of, real_rows
+from spcastat.measures import adjusted, best_order, pev
 
 #: Data -> the pairs of number of components and cardinality, the same for all of them.
 CELLS: dict[str, tuple[tuple[int, int], ...]] = {
@@ -80,3 +82,50 @@ def rows_of(S: np.ndarray) -> np.ndarray:
     root = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
     contrasts = np.linalg.qr(np.column_stack([np.ones(p + 1), np.eye(p + 1, p)]))[0][:, 1:]
     return np.sqrt(p) * contrasts @ root
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Loadings by every criterion; shares are of the total variance.
+
+    Attributes
+    ----------
+    pev : float
+        What the projection on the loadings reconstructs: of p variables that overlap, nothing counts twice.
+    adjusted : float
+        The variance of the scores, each component counting what it adds, in the best order.
+    variances : float
+        Sum of v'Sv, what msPCA calls the fraction of variance explained. It equals `pev` for orthogonal
+        loadings, and counts the same variance again where they are not.
+    violation : float
+        Sum of |v_i'v_j| over pairs, msPCA's violation of orthogonality.
+    card : tuple of int
+        Numbers of nonzeros.
+    """
+
+    pev: float
+    adjusted: float
+    variances: float
+    violation: float
+    card: tuple[int, ...]
+
+
+def measured(V: np.ndarray, S: np.ndarray) -> Measured:
+    """Measure loadings of shape (p, k), of any length and sign, by the covariance matrix S, shape (p, p).
+
+    Columns of zeros count as components that explain nothing.
+    """
+    lengths = np.linalg.norm(V, axis=0)
+    card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
+    V = V[:, lengths > 0] / lengths[lengths > 0]
+    if V.shape[1] == 0:
+        return Measured(0.0, 0.0, 0.0, 0.0, card)
+    total = float(np.trace(S))
+    order = best_order(V.T @ S @ V)
+    return Measured(
+        pev(V, S=S),
+        adjusted(V[:, order], S=S),
+        float(np.einsum("ij,ik,kj->", V, S, V)) / total,
+        float(np.abs(np.triu(V.T @ V, 1)).sum()),
+        card,
+    )

@@ -22,7 +22,6 @@ from benchmarks.quality.call import Call
 from benchmarks.report import Table, command_line, read_arguments, run_tables, stamp, write_section
 from spcastat.errors import ConvergenceWarning
 from spcastat.search.climbing import EFFORTS
-from spcastat.search.criteria import CRITERIA
 
 TABLES: dict[str, Callable[[Call], Table]] = {
     "joint": pitprops.joint,
@@ -30,9 +29,7 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "fewest": fewest.fewest,
     "rules": rules.rules,
     "loadings-known": loadings.known,
-    "loadings-enumerated": loadings.enumerated,
     "loadings-planted": loadings.planted,
-    "loadings-large": loadings.large,
 }
 
 
@@ -40,20 +37,18 @@ def compare_defaults(given: argparse.Namespace) -> list[Table]:
     """Compare the default search with the best known values."""
     if given.best_known:
         further = range(defaults.FURTHER, defaults.FURTHER + given.best_known)
-        defaults.search_best(given.data, further, given.objective, given.done)
+        defaults.search_best(given.data, further, given.done)
     runs, skipped = defaults.measured(
-        given.data, range(given.seeds), given.objective, given.effort, given.done, given.only_done
+        given.data, range(given.seeds), given.effort, given.done
     )
-    tables = [defaults.summary(runs), defaults.by_data(runs), defaults.missed(runs)]
+    tables = [defaults.summary(runs), defaults.missed(runs)]
     tables[0].notes += [defaults.sampled(runs, given.done), *skipped]
     return tables
 
 
 def compare_large(given: argparse.Namespace) -> list[Table]:
     """Compare fits of wide data and of many components with the best known values."""
-    return large.tables(
-        given.data, tuple(given.effort), given.best_known or 0, given.only, given.done, given.only_done
-    )
+    return large.tables(given.data, tuple(given.effort), given.best_known or 0, given.only, given.done)
 
 
 def add_comparison(parser: argparse.ArgumentParser) -> None:
@@ -67,10 +62,6 @@ def add_comparison(parser: argparse.ArgumentParser) -> None:
     )
     options.add_argument(
         "--done", type=Path, metavar="FILE", help="store every run in FILE, and do not repeat stored runs"
-    )
-    options.add_argument("--only-done", action="store_true", help="tables of the runs in FILE, no new runs")
-    options.add_argument(
-        "--objective", nargs="+", choices=CRITERIA, default=CRITERIA, help="--defaults: only these"
     )
     options.add_argument("--seeds", type=int, default=1, help="--defaults: seeds, 1 by default")
     options.add_argument("--only", default="", metavar="TEXT", help="--large: cells whose name has TEXT")

@@ -83,26 +83,24 @@ class Run:
 def measured(
     folder: Path | None,
     seeds: Iterable[int],
-    objectives: Iterable[str] = CRITERIA,
     efforts: Iterable[str] = tuple(EFFORTS),
     done: Path | None = None,
-    only_done: bool = False,
 ) -> tuple[list[Run], list[str]]:
     """Search in all cells, keep what beats the best known; return the runs and what was skipped.
 
-    With a file `done` every run is stored there, and stored runs are not repeated; with `only_done` only
-    stored runs count. Quick searches of all data come before the others, thorough ones last.
+    With a file `done` every run is stored there, and stored runs are not repeated. Quick searches of all data
+    come before the others, thorough ones last.
     """
     ran = known.Runs(done)
     keys, skipped = [], []
     for effort in sorted(efforts, key=list(EFFORTS).index):
-        wanted = list(product(seeds, objectives, [effort]))
+        wanted = list(product(seeds, CRITERIA, [effort]))
         for name in DATA:
             S = correlation(name, folder)
             if S is None:
                 skipped.append(f"{name} skipped: its file is not in the folder of --data")
                 continue
-            keys += _of_data(name, Gram(S), wanted, ran, only_done)
+            keys += _of_data(name, Gram(S), wanted, ran)
     best = known.load()
     runs = []
     for key in keys:
@@ -111,9 +109,7 @@ def measured(
     return runs, list(dict.fromkeys(skipped))
 
 
-def _of_data(
-    name: str, op: Gram, wanted: list[tuple[int, str, str]], ran: known.Runs, only_done: bool
-) -> Iterator[Key]:
+def _of_data(name: str, op: Gram, wanted: list[tuple[int, str, str]], ran: known.Runs) -> list[Key]:
     """Make the runs of one data set, keep what is better than the best known, and return their keys."""
     fresh: dict[str, float] = {}
     keys = []
@@ -121,14 +117,12 @@ def _of_data(
         for seed, objective, effort in wanted:
             key = (cell, op.p, objective, effort, seed)
             row = (cell.data, cell.card, *key[1:])
-            if row not in ran.found and only_done:
-                continue
             value, _ = ran.measure(row, partial(_value, op, cell, objective, effort, seed))
             keys.append(key)
             best = cell.key(objective)
             fresh[best] = max(value, fresh.get(best, 0.0))
     known.improve(fresh)
-    return iter(keys)
+    return keys
 
 
 def _value(op: Gram, cell: Cell, objective: str, effort: str, seed: int) -> float:
@@ -176,29 +170,6 @@ def _cells(part: list[Run]) -> list[str]:
     return [str(len(part)), *figures]
 
 
-def by_data(runs: list[Run]) -> Table:
-    """Return the mean loss and seconds by data set, k and objective."""
-    efforts = [e for e in EFFORTS if any(r.effort == e for r in runs)]
-    table = Table(
-        "By data set, k and objective: mean loss in percent, median seconds",
-        ["data, k, objective", "cells", *(f"{e}: {what}" for e in efforts for what in ("loss", "s"))],
-    )
-    groups = dict.fromkeys((r.cell.data, r.cell.k, r.objective) for r in runs)
-    for data, k, objective in groups:
-        row = [f"{data}, {k}, {objective}", ""]
-        for effort in efforts:
-            part = [
-                r
-                for r in runs
-                if (r.cell.data, r.cell.k, r.objective, r.effort) == (data, k, objective, effort)
-            ]
-            row[1] = str(len({r.cell for r in part}))
-            row.append(f"{np.mean([r.loss for r in part]):.3f}" if part else "-")
-            row.append(f"{np.median([r.seconds for r in part]):.2f}" if part else "-")
-        table.rows.append(row)
-    return table
-
-
 def missed(runs: list[Run]) -> Table:
     """Return the runs with a loss of more than REACHED."""
     head = ["setting", "effort", "seed", "reached", "best known", "loss %"]
@@ -227,13 +198,11 @@ def sampled(runs: list[Run], done: Path | None) -> str:
     )
 
 
-def search_best(
-    folder: Path | None, seeds: Iterable[int], objectives: Iterable[str] = CRITERIA, done: Path | None = None
-) -> None:
+def search_best(folder: Path | None, seeds: Iterable[int], done: Path | None = None) -> None:
     """Search thoroughly, seed by seed, for better values than the best known, and keep them."""
     for seed in seeds:
         earlier = known.load()
-        measured(folder, [seed], objectives, ["thorough"], done)
+        measured(folder, [seed], ["thorough"], done)
         found = known.load()
         rose = [k for k, v in found.items() if v > earlier.get(k, 0.0) * (1.0 + 1e-6)]
         print(f"seed {seed}: {len(rose)} of {len(found)} best known values rose", flush=True)

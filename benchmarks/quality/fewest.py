@@ -16,8 +16,8 @@ from benchmarks.quality.call import Call
 from benchmarks.report import Table, timed
 from spcastat.fit.plan import Request, make_plan
 from spcastat.fit.run import run
-from spcastat.linalg.build import prepare
 from spcastat.linalg.operators import Gram, Operator
+from spcastat.linalg.standardisation import prepare
 from spcastat.search.climbing import PROMISES
 from spcastat.search.sparsest import sparsest
 

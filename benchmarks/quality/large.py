@@ -168,7 +168,7 @@ def reached(cell: Cell, data: Any, run: str, seed: int) -> float:
 
 
 def measured(
-    folder: Path | None, efforts: tuple[str, ...], seeds: int, only: str, done: Path | None, only_done: bool
+    folder: Path | None, efforts: tuple[str, ...], seeds: int, only: str, done: Path | None
 ) -> known.Runs:
     """Make the runs that are missing, the fastest first, and store values better than the best known.
 
@@ -178,8 +178,6 @@ def measured(
     ran = known.Runs(done)
     for (key, *_), (value, _) in ran.found.items():
         known.improve({key: value}, FILE)
-    if only_done:
-        return ran
     some = [cell for cell in cells() if only in cell.key]
     runs = [(run, 0) for run in (*efforts[:2], *CHEAP, *efforts[2:])]
     runs += [("thorough", seed) for seed in range(1, 1 + seeds)]
@@ -203,10 +201,9 @@ def tables(
     seeds: int = 0,
     only: str = "",
     done: Path | None = None,
-    only_done: bool = False,
 ) -> list[Table]:
     """Return a summary, and the table of all settings."""
-    found = measured(folder, efforts, seeds, only, done, only_done).found
+    found = measured(folder, efforts, seeds, only, done).found
     best = known.load(FILE)
 
     def loss(cell: Cell, run: str) -> float:

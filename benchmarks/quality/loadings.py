@@ -1,4 +1,4 @@
-"""Sparse loadings: best known fits of pitprops, enumeration, planted loadings, and CPU time.
+"""Sparse loadings: best known fits of pitprops, and planted loadings.
 
 Planted: 21 variables, each with a loading on one of three components, and some of each component with another
 on the next ("cross-loadings"). Supports are compared with those of sparse weights of the same cardinalities.
@@ -7,7 +7,6 @@ on the next ("cross-loadings"). Supports are compared with those of sparse weigh
 from __future__ import annotations
 
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,7 @@ from benchmarks.data import f1
 from benchmarks.quality.call import Call
 from benchmarks.report import Table, mean_and_error, timed
 from spcastat.linalg.eigenvectors import varimax
-from spcastat.linalg.operators import Gram
-from spcastat.search.loading_patterns import Nonzeros, ascend, search
+from spcastat.search.loading_patterns import Nonzeros
 
 #: Components and cardinalities of the pitprops.
 PROPS: tuple[tuple[int, Any], ...] = ((3, 4), (3, [7, 4, 4]), (6, [7, 4, 4, 1, 1, 1]), (6, 3))
@@ -47,28 +45,6 @@ def known(call: Call) -> Table:
         seconds = np.mean([seconds for _, seconds in runs])
         table.rows.append([f"{k}, {card}", *shares, f"{last[0]['cumulative PCA']:.4f}", f"{seconds:.2f}"])
     return table
-
-
-def enumerated(call: Call) -> Table:
-    """Return how often the search finds the best of all supports of 2 and 3 of 6 variables."""
-    problems = 30
-    missed, least = 0, 0.0
-    pairs = [(a, b) for a in combinations(range(6), 2) for b in combinations(range(6), 3)]
-    kept = np.zeros((len(pairs), 6, 2), dtype=bool)
-    for number, pair in enumerate(pairs):
-        for j in range(2):
-            kept[number, list(pair[j]), j] = True
-    for seed in range(problems):
-        rng = np.random.default_rng(seed)
-        S = np.corrcoef((rng.standard_normal((40, 6)) @ rng.standard_normal((6, 6))).T)
-        best = max(
-            ascend(S, rng.standard_normal(kept.shape) * kept, kept, 2000, 1e-12)[1].max() for _ in range(6)
-        )
-        found = search(Gram(S), 2, Nonzeros((2, 3)), rng).explained
-        missed += bool(found < best * (1 - 1e-6))
-        least = min(least, found / best - 1)
-    rows = [[str(problems), str(problems - missed), f"{100 * least:.4f}"]]
-    return Table("All 300 pairs of supports of 6 variables", ["problems", "best found", "worst %"], rows)
 
 
 def truth(rng: np.random.Generator, cross: int) -> np.ndarray:
@@ -104,16 +80,4 @@ def planted(call: Call) -> Table:
         columns = zip(*found, strict=True)
         table.rows.append([f"{name}, n = {n}", *(mean_and_error(column) for column in columns)])
     table.notes.append("Standard errors in brackets. All methods know the cardinalities.")
-    return table
-
-
-def large(call: Call) -> Table:
-    """Return the CPU time for 500 variables and 8 components."""
-    table = Table("500 variables, 8 components", ["card", "share", "CPU s"])
-    rng = np.random.default_rng(0)
-    P = np.where(rng.random((500, 8)) < 0.1, rng.standard_normal((500, 8)), 0.0)
-    X = rng.standard_normal((400, 8)) @ P.T + rng.standard_normal((400, 500))
-    for card in (10, 20, 40):
-        fit, seconds = timed(partial(sp.sparse_loadings, X, 8, card, scale=True))
-        table.rows.append([str(card), f"{fit.variance['cumulative'].iloc[-1]:.4f}", f"{seconds:.1f}"])
     return table

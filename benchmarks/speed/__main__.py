@@ -14,28 +14,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.report import Table, command_line, read_arguments, run_tables
-from benchmarks.speed import (
-    calls,
-    clusters,
-    dense,
-    growth,
-    limits,
-    methods,
-    parquet,
-    pieces,
-    process,
-    sparse,
-)
+from benchmarks.speed import calls, clusters, memory, methods, parquet
 from benchmarks.speed.fresh import Call
 
 TABLES: dict[str, Callable[[Call], Table]] = {
-    "tall": dense.tall,
-    "wide": dense.wide,
-    "planted": dense.planted_loadings,
-    "kos": sparse.kos,
-    "documents": sparse.documents,
-    "growth": growth.growth,
-    "process": process.process,
+    "tall": memory.tall,
+    "kos": memory.kos,
+    "process": calls.process,
     "parquet": parquet.parquet,
     "methods": methods.methods,
     "fits": calls.fits,
@@ -43,14 +28,9 @@ TABLES: dict[str, Callable[[Call], Table]] = {
 }
 #: Tables of large data, on the page scale.md.
 SCALE: dict[str, Callable[[Call], Table]] = {
-    "command": pieces.command,
-    "weak": pieces.weak,
-    "single": pieces.single,
-    "sparse-rows": pieces.sparse_rows,
-    "workers": clusters.workers,
     "cluster-dense": clusters.dense,
     "cluster-sparse": clusters.sparse,
-    "limits": limits.limits,
+    "limits": calls.limits,
 }
 #: Optional packages: module -> name of its distribution.
 FURTHER = {"sklearn": "scikit-learn", "pyarrow": "pyarrow", "dask": "dask"}

@@ -1,4 +1,4 @@
-"""Measurements in new processes: seconds and peak memory.
+"""Measurements in new processes: seconds and peak memory; rows of tables.
 
 ``python -m benchmarks.speed.fresh MODULE FUNCTION ARGUMENTS`` calls one function and prints what it returns,
 as JSON, with the process's own peak.
@@ -138,6 +138,30 @@ def beyond(work: Callable[[], Any]) -> float:
         return float("nan")
     work()
     return resident("VmHWM") - before
+
+
+# --- rows of tables -------------------------------------------------------------------------------
+
+#: A time or a size compared with a reference, or a figure without one.
+HEAD = ["measurement", "reference", "spcastat", "result"]
+
+
+def ratio(work: str, reference: float, ours: float) -> list[str]:
+    """Return a row of seconds, with ours divided by the reference."""
+    return [work, seconds(reference), seconds(ours), f"{ours / reference:.2f} x"]
+
+
+def figure(work: str, measured: float, unit: str = "MB", digits: int = 0) -> list[str]:
+    """Return a row for a figure without a reference."""
+    return [work, "-", "-", f"{measured:,.{digits}f} {unit}".strip()]
+
+
+def seconds(value: float) -> str:
+    """Return seconds with three significant digits."""
+    return f"{value:.2f} s" if value >= 1 else f"{1000 * value:.3g} ms"
+
+
+# --- the new process ------------------------------------------------------------------------------
 
 
 def main() -> None:

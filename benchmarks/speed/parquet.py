@@ -12,8 +12,7 @@ import numpy as np
 
 import spcastat as sp
 from benchmarks.report import Table
-from benchmarks.speed.fresh import Call, fresh
-from benchmarks.speed.rows import HEAD, figure, ratio
+from benchmarks.speed.fresh import HEAD, Call, figure, fresh, ratio
 
 ROW_GROUP = 50_000
 

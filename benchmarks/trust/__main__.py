@@ -18,23 +18,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.report import Table, command_line, read_arguments, run_tables
-from benchmarks.trust import assumptions, choosing, groups, intervals, missing, stable, tests, together
+from benchmarks.trust import assumptions, choosing, groups, intervals, missing, selections, together
 from benchmarks.trust.sets import Call, with_number_of_sets
 
 TABLES: dict[str, Callable[[Call], Table]] = {
-    **{f"choose-{model}": partial(choosing.table_choose, name=model) for model in "ABCDEF"},
-    "choose-others": choosing.table_others,
     "choose-rules": choosing.table_rules,
     "choose-free": choosing.table_free,
     "choose-k": choosing.table_k,
-    "choose-speed": choosing.table_speed,
     "missing": missing.missing,
-    "missing-elsewhere": missing.missing_elsewhere,
     "intervals": intervals.intervals,
     "intervals-real": intervals.intervals_of_real_correlations,
     "given": intervals.without_selection,
-    "stability": stable.stability,
-    "tests": tests.loading_tests,
+    "stability": selections.stability,
+    "tests": selections.loading_tests,
     "together": together.dependent_rows,
     "groups": groups.groups,
     "noise": assumptions.statements_in_noise,

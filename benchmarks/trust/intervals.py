@@ -15,7 +15,7 @@ from benchmarks.data import correlation
 from benchmarks.report import Table
 from benchmarks.trust.models import STRONG, WEAK, Model, generator
 from benchmarks.trust.sets import Call, Measured, shares
-from spcastat.assess.refit import align
+from spcastat.assess.samples import align
 from spcastat.linalg.operators import Gram
 
 #: Draws of each bootstrap.

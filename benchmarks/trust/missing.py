@@ -42,7 +42,6 @@ def _of_rows(rows: np.ndarray) -> Found:
 
 ALL = ["mean fill", "statsmodels fill-em", "missMDA, regularised", "na='em'"]
 KNOWN = "the true model"
-FEW = ["mean fill", "missMDA, regularised", "na='em'"]
 NOTE = (
     "error: root mean squared error of the imputed values, relative to mean imputation on the same "
     "data; variance kept: tr V'SV relative to the complete data, V the true loadings (wine: those of the "
@@ -189,12 +188,12 @@ def known(X: np.ndarray, S: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _planted(name: str, condition: str, number: int, fits: bool) -> Draw:
+def _planted(name: str, condition: str, number: int) -> Draw:
     model = CHOOSE[name]
     rng = generator(f"missing {name} {condition}", number)
     X, V = model.draw(rng), model.loadings
     gone = holes(X, V, condition, dict(CONDITIONS)[condition], rng)
-    return Draw(X, gone, V, model.cards if fits else None, model.covariance)
+    return Draw(X, gone, V, model.cards, model.covariance)
 
 
 @functools.cache
@@ -216,43 +215,25 @@ def _wine(number: int) -> Draw:
 
 
 def missing(call: Call) -> Table:
-    """Make the table of model A and of wine."""
+    """Compare the methods on model A and on wine."""
 
     def one(which: str, number: int) -> Measured:
         data, condition = which.split(" ", 1)
         if data == "wine":
             return _one(_wine(number), ALL)
         names = [*ALL, "EM, unstructured"] if condition == "5 %" else ALL
-        return _one(_planted(data, condition, number, True), names)
+        return _one(_planted(data, condition, number), names)
 
     which = [*(f"A {condition}" for condition, _ in CONDITIONS), "wine 30 %"]
-    table = _filled("model A, wine", call, which, one)
-    table.notes.append(
-        f"{NOTE} The unstructured EM takes up to thousands of iterations, so it is run at 5 % only. MAR 20 "
-        "%: the eight noise variables also have missing values, which are unpredictable."
-    )
-    return table
-
-
-def missing_elsewhere(call: Call) -> Table:
-    """Make the table of the other models."""
-
-    def one(which: str, number: int) -> Measured:
-        data, condition = which.split(" ", 1)
-        return _one(_planted(data, condition, number, False), FEW)
-
-    which = [f"{data} {condition}" for data in "BCDEF" for condition, _ in CONDITIONS[1::2]]
-    table = _filled("models B to F", call, which, one)
-    table.notes.append(NOTE)
-    return table
-
-
-def _filled(data: str, call: Call, which: list[str], one: Callable[[str, int], Measured]) -> Table:
     what = "error relative to mean imputation, variance kept, F1 of the supports"
     head = ["data", "missing", "method", "error", "variance kept", "F1", "data sets"]
-    table = Table(f"Missing values: {what}; {data}", head)
+    table = Table(f"Missing values: {what}; model A, wine", head)
     for name, found in call.measured("missing", which, one).items():
         for method in found[0] if found else ():
             cells = [mean_and_error(column) for column in zip(*(row[method] for row in found), strict=True)]
             table.rows.append([*name.split(" ", 1), method, *cells, str(len(found))])
+    table.notes.append(
+        f"{NOTE} The unstructured EM takes up to thousands of iterations, so it is run at 5 % only. MAR 20 "
+        "%: the eight noise variables also have missing values, which are unpredictable."
+    )
     return table

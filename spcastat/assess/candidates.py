@@ -1,22 +1,445 @@
-"""Candidate cardinalities: their fits, errors and criteria, and the rules that choose between them."""
+"""Candidate cardinalities: fits along paths, errors and criteria, and the rules that choose between them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from spcastat.assess.cardinalities import CardinalitySet, Fitter
-from spcastat.assess.folds import Errors, Folds, cross_validate
-from spcastat.assess.refit import SparseModel
-from spcastat.fit.run import Fit
+from spcastat.assess.draws import draw_generator, run_jobs
+from spcastat.assess.folds import FEW, Folds, HeldMoments, SparseModel, batched_press
+from spcastat.assess.samples import Refit
+from spcastat.config import elements, is_single, is_whole, shown
+from spcastat.errors import CardinalityError
+from spcastat.fit.plan import Plan, cardinalities
+from spcastat.fit.run import Fit, order_and_sign, run, run_path
+from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import stage
+from spcastat.search.climbing import climb, sweep
+from spcastat.search.default import GRAM_LIMIT, best_of_each, fits_at_starts, several, together
+from spcastat.search.grouped import GroupRule
+from spcastat.search.joint_method import Joint
+from spcastat.search.moves import reordered
+from spcastat.solvers.greedy import Greedy, Growth
+from spcastat.solvers.solver import JointSolver, Solution
+
+# --- fits of many cardinalities -------------------------------------------------------------------
+
+
+CardinalitySet = tuple[int, ...]
+
+#: Largest number of fits in a path.
+MOST_FITS = 100_000
+
+
+def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[list[Any], list[CardinalitySet]]:
+    """Return the ascending cardinalities of a path, as keys of its fits and as tuples of length k.
+
+    Parameters
+    ----------
+    cards : None, or sequence of ints or of sequences of k ints
+        At most MOST_FITS cardinalities. None gives a grid from 1 to the rank, and p.
+    k, p : int
+    rank : int, optional
+        Rank of the centred data; p by default. With that many nonzeros, components can explain as much as PCA
+        (PEV), as all scores are combinations of that many linearly independent columns.
+
+    Raises
+    ------
+    CardinalityError
+        If a cardinality is not possible, or `cards` is empty.
+    """
+    if cards is None:
+        last = max(p if rank is None else rank, 10)
+        # Ten cardinalities above 10
+        further = np.geomspace(10, last, 10).round().astype(int).tolist()
+        cards = sorted({*range(1, min(p, 10) + 1), *(card for card in further if card <= p), p})
+    elif is_single(cards):
+        end = int(cards) + 1 if is_whole(cards) and 0 < int(cards) <= p else 9
+        raise CardinalityError(
+            f"cards={shown(cards)} was given; it is a sequence of cardinalities, such as "
+            f"cards=range(1, {end})."
+        )
+    elif len(cards := elements(cards, MOST_FITS)) > MOST_FITS:
+        raise CardinalityError(f"cards holds more than {MOST_FITS:,} cardinalities, the maximum; give fewer.")
+    found: dict[Any, CardinalitySet] = {}
+    for card in cards:
+        wanted = cardinalities(card, k, p)
+        found[wanted[0] if is_single(card) and not isinstance(card, Mapping) else wanted] = wanted
+    if not found:
+        raise CardinalityError("cards is empty; give one cardinality or more.")
+    if len({isinstance(key, tuple) for key in found}) > 1:
+        raise CardinalityError("cards mixes numbers and sequences; give one kind.")
+    keys = sorted(found, key=lambda key: (sum(found[key]), found[key]))
+    return keys, [found[key] for key in keys]
+
+
+def fit_path(op: Operator, plan: Plan, cards: Sequence[CardinalitySet], seed: int) -> list[Fit]:
+    """Fit every cardinality in turn.
+
+    Parameters
+    ----------
+    op : Operator
+    plan : Plan
+        A method with a field `card`, whose value is not used.
+    cards : sequence of tuples of k ints
+        In ascending order, so that each fit is a good start for the next.
+    seed : int
+        Seed of the random starts of every fit.
+
+    Returns
+    -------
+    list of Fit
+
+    Notes
+    -----
+    The supports of the first greedy component are nested, so that with one component the whole path costs as
+    much as its last fit. A joint method uses the previous solution as one more start besides PCA, so that no
+    fit is worse than a separate fit. If the previous loadings are feasible for the next fit, as for the l0
+    methods, the criterion never decreases along the path.
+    """
+    solver, k = plan.solver, len(cards[0])
+    if isinstance(solver, Greedy) and k == 1 and solver.c == 1:
+        return _nested(op, solver, [card[0] for card in cards])
+    if isinstance(solver, Joint) and plan.order != "best" and not solver.ruled:
+        return run_path(op, plan, cards, seed)
+    fits: list[Fit] = []
+    with stage("path", len(cards), "fits") as advance:
+        for card in cards:
+            before = fits[-1].solution.V.T[None] if fits else None
+            rng = np.random.default_rng(seed)
+            fits.append(run(op, plan.with_card(card), k, rng, before))
+            advance(1)
+    return fits
+
+
+def _nested(op: Operator, solver: Greedy, cards: Sequence[int]) -> list[Fit]:
+    """Grow one support and record the fit at every cardinality."""
+    pca = op.leading(1)[0]
+    growth = Growth(op, solver.exact)
+    fits = []
+    with stage("path", len(cards), "fits") as advance:
+        for card in cards:
+            steps = card - growth.support.size
+            for _ in range(steps):
+                growth.add(1)
+            V, order = order_and_sign(op, growth.leading()[1][:, None], np.zeros(1))
+            value = float(adjusted_variances(V, op).sum()) * op.unit**2
+            fits.append(Fit(Solution(V, "exact", card, value, np.array([value])), order, pca))
+            advance(1)
+    return fits
+
+
+@dataclass(frozen=True, eq=False)
+class Fitter:
+    """Options and functions for the fits of a path or a fold; can be pickled.
+
+    Attributes
+    ----------
+    k : int
+    plan : Plan or None
+        A method with a field `card`, run from starts; None for the sweeps of the default search.
+    objective : {"adjusted", "pev", "least_squares"}
+        The criterion that the sweeps maximise.
+    seed : int
+        Seed for methods with random starts.
+    solver : Joint or None
+        The default search, if its options restrict the supports.
+    """
+
+    k: int
+    plan: Plan | None = None
+    objective: str = "adjusted"
+    seed: int = 0
+    solver: Joint | None = None
+
+    def quick(self) -> Fitter:
+        """Return a copy with the least effort, if the method is the default search."""
+        if self.plan is None or not isinstance(self.plan.solver, Joint):
+            return self
+        return replace(self, plan=replace(self.plan, solver=replace(self.plan.solver, effort="quick")))
+
+    def groups(self, p: int) -> np.ndarray | None:
+        """Return the group of each of p variables, shape (p,), if variables enter together."""
+        rule = None if self.solver is None else self.solver.rule(p, self.k)
+        return rule.of if isinstance(rule, GroupRule) else None
+
+    def paths(
+        self,
+        ops: Sequence[Operator],
+        cards: Sequence[CardinalitySet],
+        near: Sequence[np.ndarray | None],
+        thorough: bool = False,
+    ) -> list[list[np.ndarray]]:
+        """Fit each cardinality to several data sets with the same variables.
+
+        Starts are PCA, its varimax rotation, the fits of neighbouring cardinalities and `near`.
+
+        Parameters
+        ----------
+        ops : sequence of Operator
+        cards : sequence of tuples of k ints
+        near : sequence of ndarray of shape (p, k), or None
+            Loadings near the solutions, such as the loadings fitted to all rows.
+        thorough : bool
+            Whether exchanges of variables follow if the covariance matrix is in memory.
+
+        Returns
+        -------
+        list of list of ndarray of shape (p, k)
+        """
+        leading = [op.leading(self.k)[1] for op in ops]
+        fixed = [[U, varimax(U)] if self.k > 1 else [U] for U in leading]
+        if self.plan is not None:  # other methods start from PCA themselves
+            fixed = [own[1:] for own in fixed]
+        starts = [[[*own] if V is None else [*own, V] for own in fixed] for V in near]
+        return [list(path) for path in zip(*self.fits(ops, cards, starts, thorough), strict=True)]
+
+    def fits(
+        self,
+        ops: Sequence[Operator],
+        cards: Sequence[CardinalitySet],
+        starts: Sequence[Sequence[Sequence[np.ndarray]]],
+        thorough: bool = False,
+        ordered: bool = False,
+    ) -> list[list[np.ndarray]]:
+        """Fit each cardinality to each of several data sets with the same variables.
+
+        Parameters
+        ----------
+        ops : sequence of Operator
+        cards : sequence of tuples of k ints
+        starts : sequence of sequences of sequences of ndarray of shape (p, k)
+            Starts for each cardinality and operator, the same number for all; the fits with neighbouring
+            cardinalities are further starts, and the best fit is returned.
+        thorough : bool
+            As for `paths`.
+        ordered : bool
+            Whether components keep the order of the starts; otherwise components of equal cardinality are
+            sorted.
+
+        Returns
+        -------
+        list of list of ndarray of shape (p, k)
+            For each cardinality the fits to all data sets.
+        """
+        m, found = len(ops), list[list[np.ndarray]]()
+        if self.plan is not None or self.solver is not None or ops[0].p > GRAM_LIMIT:
+            solver = self.solver or Joint(objective=self.objective)
+            for card, given in zip(cards, starts, strict=True):
+                both = [[*own, *(fits[i] for fits in found[-1:])] for i, own in enumerate(given)]
+                if self.plan is None:
+                    found.append(replace(solver, card=card).near(ops, both))
+                else:
+                    found.append([self.run(op, card, V).solution.V for op, V in zip(ops, both, strict=True)])
+            return found
+        criterion = several(ops, tuple(np.max(cards, axis=0).tolist()), self.objective).sized(cards, m)
+        near: list[Sequence[np.ndarray]] = [own for given in starts for own in given]
+        # sweep from the starts, then from the fits of neighbouring cardinalities; few sweeps preserve the
+        # order of the components
+        for sweeps in (4, 1) if ordered else (8, 4):
+            fits = sweep(criterion, fits_at_starts(criterion, near), sweeps)
+            fits = best_of_each(fits if ordered else reordered(criterion, fits), len(near))
+            flat = list(criterion.dense(fits))
+            near = list(zip(flat, flat[:m] + flat[:-m], flat[m:] + flat[-m:], strict=True))
+        found = [flat[i : i + m] for i in range(0, len(flat), m)]
+        for i, card in enumerate(cards if thorough else ()):
+            criterion = several(ops, card, self.objective)
+            fits = fits_at_starts(criterion, list(zip(found[i], found[max(i - 1, 0)], strict=True)))
+            # 30 variables may enter in exchanges, and the best six exchanges are evaluated
+            found[i] = list(criterion.dense(best_of_each(climb(criterion, fits, 30, 6), m)))
+        return found
+
+    def run(self, op: Operator, card: CardinalitySet, starts: Sequence[np.ndarray] = ()) -> Fit:
+        """Fit the method of the plan, from the starts if it uses starts; each has the shape (p, k)."""
+        plan = self.plan
+        assert plan is not None
+        takes = isinstance(plan.solver, JointSolver) and plan.solver.uses_starts
+        given = np.stack([V.T for V in starts]) if takes and starts else None
+        return run(op, plan.with_card(card), self.k, np.random.default_rng(self.seed), given)
+
+
+# --- cross-validation -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Sums of squared errors by fold.
+
+    Attributes
+    ----------
+    press : ndarray of shape (repeats, folds, m)
+        Sums for each of m candidates.
+    mean : ndarray of shape (repeats, folds)
+        Sums for prediction by the column means of the other rows.
+    weight : ndarray of shape (repeats, folds)
+        Number of rows, or sum of their weights; with missing values, measured cells over the number of
+        columns.
+    """
+
+    press: np.ndarray
+    mean: np.ndarray
+    weight: np.ndarray
+
+    @cached_property
+    def relative(self) -> np.ndarray:
+        """Mean squared errors relative to the error of the column means, shape (repeats, folds, m).
+
+        The error of the column means is that over all folds of the repeat.
+        """
+        unit = self.mean.sum(axis=1) / self.weight.sum(axis=1)
+        return np.asarray(self.press / self.weight[:, :, None] / unit[:, None, None])
+
+    def average(self, values: np.ndarray) -> np.ndarray:
+        """Return the mean of values, shape (repeats, folds, m), over folds and repeats, shape (m,)."""
+        shares = self.weight / self.weight.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("rf,rfm->rm", shares, values).mean(axis=0))
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Return the standard error of the mean that `average` returns, shape (m,).
+
+        It is the standard error of the mean over the folds of one repeat, as the root mean square over
+        repeats. More repeats do not reduce it, since they are not independent.
+        """
+        folds = values.shape[1]
+        variances: np.ndarray = values.var(axis=1, ddof=1) / folds
+        return np.sqrt(variances.mean(axis=0))
+
+    @property
+    def error(self) -> np.ndarray:
+        """Relative error of each candidate, shape (m,)."""
+        return self.average(self.relative)
+
+    def excess(self, other: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the difference of each error from that of candidate `other`, and its standard error."""
+        away = self.relative - self.relative[:, :, other : other + 1]
+        return self.average(away), self.spread(away)
+
+    def surely(self, m: int) -> np.ndarray:
+        """Return whether candidate j is better than i by more than one standard error, shape (m, m)."""
+        differences = [self.excess(j) for j in range(m)]
+        return np.stack([(away > se)[:m] for away, se in differences], axis=1)
+
+
+#: Takes a list of operators, one per fold and each of the rows outside that fold, and the numbers of these
+#: folds. Returns for each fold the loadings to be evaluated on it.
+Fitted = Callable[[list[Operator], Sequence[int]], Sequence[Sequence[np.ndarray]]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """The job of fitting the rows outside some of the folds, and of computing the errors in these folds."""
+
+    folds: Folds
+    fitted: Fitted
+    groups: np.ndarray | None
+
+    def __call__(self, numbers: Sequence[int]) -> list[tuple[np.ndarray, float, float]]:
+        parted = [self.folds.split(number) for number in numbers]
+        fits = self.fitted([op for op, _ in parted], numbers)
+        found = []
+        for (op, held), loadings in zip(parted, fits, strict=True):
+            if isinstance(held, HeldMoments) and self.groups is None and op.p <= FEW:
+                every = np.arange(op.p)
+                moments = op.block(every)[None], held.block(every)[None]
+                errors = batched_press(np.array(loadings)[:, None], *moments)[:, 0]
+            else:
+                errors = held.press([SparseModel.of(V, op, self.groups) for V in loadings])
+            found.append((errors, float(held.squares.sum()), held.weight))
+        return found
+
+
+def _errors(
+    folds: Folds, fitted: Fitted, together: int, n_jobs: int, what: str, groups: np.ndarray | None = None
+) -> Errors:
+    """Return the errors of loadings fitted to the rows outside each fold, `together` folds at once."""
+    n, shape = folds.count * folds.repeats, (folds.repeats, folds.count)
+    job = _Job(folds, fitted, groups)
+    found = run_jobs(job, n, n_jobs=n_jobs, what=what, unit="folds", together=together)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    press, mean, weight = map(np.array, zip(*found.results, strict=True))
+    return Errors(press.reshape(*shape, -1), mean.reshape(shape), weight.reshape(shape))
+
+
+def cross_validate(
+    folds: Folds,
+    fitter: Fitter,
+    cards: Sequence[CardinalitySet],
+    near: list[np.ndarray],
+    dense: bool,
+    n_jobs: int,
+) -> Errors:
+    """Return the errors of fits of each cardinality.
+
+    Parameters
+    ----------
+    folds : Folds
+    fitter : Fitter
+    cards : sequence of tuples of k ints
+    near : list of ndarray of shape (p, k)
+        The fits to all rows, used as one of several starts in each fold.
+    dense : bool
+        Whether dense PCA with as many components is added as the last candidate.
+    n_jobs : int
+        Number of processes; the errors do not depend on it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the computation is interrupted, as errors of some folds only cannot be compared.
+    """
+    p, paths = len(folds.rules.names), partial(_along_path, fitter, cards, near, dense)
+    at_once = together(p) if fitter.plan is None else 1
+    return _errors(folds, paths, at_once, n_jobs, "cross-validation", fitter.groups(p))
+
+
+def _along_path(
+    fitter: Fitter,
+    cards: Sequence[CardinalitySet],
+    near: list[np.ndarray],
+    dense: bool,
+    ops: list[Operator],
+    _: Any,
+) -> list[list[np.ndarray]]:
+    """Return the fits of each cardinality outside each fold, followed by dense PCA with `dense`."""
+    paths = fitter.paths(ops, cards, near)
+    if not dense:
+        return paths
+    return [[*path, op.leading(fitter.k)[1]] for op, path in zip(ops, paths, strict=True)]
+
+
+def held_out(folds: Folds, refit: Refit, *, seed: int, n_jobs: int = 1) -> Errors:
+    """Return the errors of one method, which is applied to the rows outside each fold.
+
+    Parameters
+    ----------
+    folds : Folds
+    refit : Refit
+    seed : int
+        Seed for methods with random numbers.
+    n_jobs : int
+    """
+    return _errors(folds, partial(_refitted, refit, seed), refit.together or 1, n_jobs, "held-out error")
+
+
+def _refitted(
+    refit: Refit, seed: int, ops: Sequence[Operator], numbers: Sequence[int]
+) -> list[list[np.ndarray]]:
+    """Return for each fold the loadings of the method, in a list."""
+    rngs = [draw_generator(seed, number) for number in numbers]
+    begun = [refit.begun(op, rng) for op, rng in zip(ops, rngs, strict=True)]
+    return [[V] for V in refit.ended(ops, begun)]
+
+
+# --- candidates and rules -------------------------------------------------------------------------
 
 #: The rules; see `by_errors`.
 RULES = ("worth", "1se", "paired", "min")

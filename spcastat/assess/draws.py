@@ -1,7 +1,12 @@
-"""Draws of rows by seeds, and the processes that share the work.
+"""Draws of rows by seeds, the processes that share the work, and parts of the data in memory.
 
 The result of a draw depends only on its number, and therefore not on the distribution of draws among
 processes. The processes are started by joblib, so that scripts need no ``if __name__ == "__main__"``.
+
+Rows in chunks are never all in memory. What draws rows (bootstrap, halves, folds, tests) uses a random sample
+of them, which one pass draws: the rows with the smallest keys, where the key of a row is a hash of its
+values, its position (with dask, the position in its partition) and the seed. The sample does not depend on
+the size of the chunks, and has all rows if there are few enough.
 """
 
 from __future__ import annotations
@@ -18,23 +23,33 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
-from spcastat.assess.row_groups import RowGroups
+from spcastat.assess.row_groups import ODD, RowGroups
 from spcastat.config import generator, is_whole, shown, whole_number
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.fit.inputs import Source
+from spcastat.fit.rows import distances
 from spcastat.fit.run import Gaps, prepare_with_gaps
+from spcastat.fit.state import FitState
 from spcastat.linalg.accumulate import CrossProducts
-from spcastat.linalg.build import Given, from_products, matrix_in_blocks, prepare
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.regression import regress
-from spcastat.linalg.standardisation import Scale, Standardisation
-from spcastat.linalg.ties import is_sparse
+from spcastat.linalg.standardisation import (
+    Given,
+    Scale,
+    Standardisation,
+    from_products,
+    matrix_in_blocks,
+    prepare,
+)
+from spcastat.linalg.ties import is_sparse, top
 from spcastat.progress import stage
+from spcastat.reading.formula import Model
 from spcastat.reading.missing_values import PpcaModel
 from spcastat.reading.model_matrix import evaluate
-from spcastat.reading.terms import Model
+from spcastat.streams.base import Stream
 
 # --- draws ----------------------------------------------------------------------------------------
 
@@ -552,3 +567,220 @@ def _undisturbed(parent: int, work: Callable[[range], list[Any]], batch: range) 
         return batch, work(batch)
     finally:
         signal.signal(signal.SIGINT, handler)
+
+
+# --- half of the rows ------------------------------------------------------------------------------
+
+
+def half_of(source: Source, half: int, seed: int, columns: np.ndarray | None = None) -> Source:
+    """Return one half of the rows of a source in memory, with all columns or some of them.
+
+    If the fit centres by means, the half is centred by its own means. Other centres and the scale remain
+    those of all rows, so that a column that is constant in a half can still be scaled.
+
+    Parameters
+    ----------
+    source : Source
+        With rows in memory, without missing values.
+    half : {0, 1}
+    seed : int
+    columns : ndarray of int, shape (m,), optional
+        Ascending.
+    """
+    standard = source.standard
+    assert standard is not None
+    some = slice(None) if columns is None else columns
+    center = True if standard.centring == "mean" else standard.mean[some]
+    scale = False if standard.scaling == "none" else standard.scale[some]
+    halves = RowGroups.of(source).halves(np.random.default_rng([seed, 2]))
+    own = np.sort(halves[half].rows)
+    X = source.matrix if columns is None else source.matrix[:, columns]
+    X = X.tocsr()[own] if is_sparse(X) else X[own]
+    weights = None if source.weights is None else source.weights[own]
+    Z = None if source.covariates is None else source.covariates[own]
+    if Z is not None:
+        X = regress(X, Z, weights, source.spec.columns[some]).residuals(X, Z)
+    spec = replace(source.spec, columns=source.spec.columns[some])
+    standard, op = prepare(X, weights, center, scale, spec.columns)
+    kept = np.isin(np.arange(source.matrix.shape[0]), own)
+    design = None if source.design is None else source.design.rows(kept)
+    return Source(
+        op.at_unit_size(), spec, len(own), standard, X, weights=weights, covariates=Z, design=design
+    )
+
+
+# --- some of the columns ---------------------------------------------------------------------------
+
+
+def columns_near(op: Operator, V: np.ndarray, size: int) -> np.ndarray:
+    """Return the indices of the selected columns, ascending.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+        The loadings of the fit.
+    size : int
+        Number of columns to select, at least the number of columns with a nonzero loading. Three quarters of
+        the additional columns are those with the largest covariance with a score, divided by the standard
+        deviation of the score; the others are those with the largest variance.
+    """
+    if size >= op.p:
+        return np.arange(op.p)
+    SV = op.dot(V)
+    deviations = np.sqrt(np.maximum(np.einsum("ij,ij->j", V, SV), np.finfo(float).tiny))
+    reach = np.abs(SV / deviations).max(axis=1)
+    inside = V.any(axis=1)
+    for values, share in ((reach, 0.75), (op.diagonal(), 1.0)):
+        more = int(share * (size - np.count_nonzero(inside)))
+        if more > 0:
+            inside |= top(np.where(inside, -1.0, values), more)
+    return np.flatnonzero(inside)
+
+
+# --- a sample of the rows --------------------------------------------------------------------------
+
+
+#: Largest number of rows of a sample, and of its values, if they are dense.
+MOST_ROWS, MOST_CELLS = 50_000, 64_000_000
+
+
+class SampledRows:
+    """Accumulator of rows drawn at random without replacement.
+
+    Parameters
+    ----------
+    size, seed : int
+
+    Attributes
+    ----------
+    keys : ndarray of uint64, shape (m,)
+        Ascending.
+    X : ndarray or scipy.sparse CSR array of shape (m, p), or None
+        The rows drawn so far.
+    weights : ndarray of shape (m,), or None
+    """
+
+    def __init__(self, size: int, seed: int):
+        self.size, self.seed, self.seen = size, seed, 0
+        self.keys = np.zeros(0, dtype=np.uint64)
+        self.X: Any = None
+        self.weights: np.ndarray | None = None
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        """Add rows; rows of weight zero are never drawn."""
+        X = X.tocsr() if is_sparse(X) else X
+        place = (self.seen + np.arange(X.shape[0])).astype(np.uint64)
+        self.seen += X.shape[0]
+        keys = row_keys(X, self.seed) ^ ((place + np.uint64(1)) * ODD)
+        keys = (keys ^ (keys >> np.uint64(31))) * ODD
+        some = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
+        size = self._most(X)
+        some = some[np.argsort(keys[some], kind="stable")[:size]]
+        if len(self.keys) == size:
+            some = some[keys[some] < self.keys[-1]]
+        self._join(keys[some], X[some], None if weights is None else weights[some], size)
+
+    def merge(self, other: SampledRows) -> None:
+        """Add the rows drawn by another accumulator."""
+        if other.X is not None:
+            self._join(other.keys, other.X, other.weights, self._most(other.X))
+
+    def _most(self, X: Any) -> int:
+        """Return the largest number of rows of a sample of such rows."""
+        return self.size if is_sparse(X) else min(self.size, max(MOST_CELLS // X.shape[1], 2))
+
+    def _join(self, keys: np.ndarray, X: Any, weights: np.ndarray | None, size: int) -> None:
+        if not len(keys) and self.X is not None:
+            return
+        if self.X is not None:
+            keys = np.append(self.keys, keys)
+            X = sparse.vstack([self.X, X], format="csr") if is_sparse(X) else np.concatenate([self.X, X])
+            if weights is not None and self.weights is not None:
+                weights = np.append(self.weights, weights)
+        first = np.argsort(keys, kind="stable")[:size]
+        self.keys, self.X = keys[first], X[first]
+        self.weights = None if weights is None else weights[first]
+
+
+def row_keys(X: Any, seed: int) -> np.ndarray:
+    """Return a 64-bit hash of the values of each row and the seed, shape (n,)."""
+    multipliers = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
+    if is_sparse(X):
+        X = X.tocsr()
+        cells = _bits(X.data) * multipliers[X.indices]
+        filled = np.append(np.cumsum(cells, dtype=np.uint64), np.uint64(0))
+        ends = np.concatenate([[np.uint64(0)], filled[:-1]])[X.indptr]
+        sums = ends[1:] - ends[:-1]
+    else:
+        sums = np.zeros(len(X), dtype=np.uint64)
+        for j, multiplier in enumerate(multipliers):
+            sums += _bits(X[:, j]) * multiplier
+    sums ^= sums >> np.uint64(32)
+    sums *= ODD
+    return sums
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each number; the hash of zero is zero."""
+    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    mixed: np.ndarray = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+def rows_in_memory(source: Source, seed: int) -> Source:
+    """Return a source in memory: a sample of at most MOST_ROWS rows of a stream, or the source itself.
+
+    Parameters
+    ----------
+    source : Source
+    seed : int
+        Another seed draws another sample.
+    """
+    stream, standard = source.stream, source.standard
+    if stream is None:
+        return source
+    assert standard is not None
+    drawn = stream.reduce(partial(SampledRows, MOST_ROWS, seed), "a sample of the rows").result
+    X, names = drawn.X, source.spec.columns
+    X = X.tocsc() if is_sparse(X) else np.asarray(X)
+    standard, op = prepare(X, drawn.weights, *source.center_and_scale, names)
+    index = pd.RangeIndex(X.shape[0])
+    return Source(
+        op.at_unit_size(),
+        source.spec,
+        len(index),
+        standard,
+        X,
+        index,
+        weights=drawn.weights,
+        groups=source.groups,
+        sampled_from=source.n,
+    )
+
+
+def drawn_rows(state: FitState, stream: Stream, size: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """Return scores, T2 and Q of at most `size` rows of a stream, after one pass.
+
+    Parameters
+    ----------
+    state : FitState
+    stream : Stream
+        The rows of the fit.
+    size, seed : int
+
+    Returns
+    -------
+    DataFrame of shape (m, k + 2)
+        The rows have no labels and are in arbitrary order. ``attrs["sample"]`` describes the sample, unless
+        it has all rows.
+    """
+    standard = state.need_centre("a sample of the rows")
+    found = stream.reduce(partial(SampledRows, size, seed), "a sample of the rows")
+    X = found.result.X
+    t2, q = distances(X, standard, state.V, state.moments.scores)
+    values = np.column_stack([standard.project(X, state.V), t2, q])
+    frame = pd.DataFrame(values, columns=[*state.components, "T2", "Q"])
+    if len(frame) < found.tally.rows:
+        frame.attrs["sample"] = f"{len(frame)} of {found.tally.rows} rows, drawn at random (seed {seed})"
+    return frame

@@ -1,7 +1,11 @@
-"""Folds of the rows, and cross-validated errors of predicting held-out rows.
+"""Folds of the rows, and the sparse model that predicts held-out rows from fits to the others.
 
 Held-out rows are centred and scaled by the other rows, so that they influence neither the means and standard
 deviations nor the fit that they are compared with.
+
+The model is Sigma = V L V' + s2 I as in probabilistic PCA (Tipping and Bishop 1999), but with the span of the
+sparse loadings `V` given. Within the span, Sigma equals the covariance matrix S of the data; s2 is the mean
+variance outside the span.
 """
 
 from __future__ import annotations
@@ -9,24 +13,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.cardinalities import CardinalitySet, Fitter
-from spcastat.assess.draws import Rules, draw_generator, run_jobs
-from spcastat.assess.refit import FEW, Refit, SparseModel, batched_press
+from spcastat.assess.draws import Rules
 from spcastat.assess.row_groups import RowGroups
 from spcastat.config import plural
-from spcastat.errors import (
-    ConstantColumnError,
-    DataError,
-    MissingValuesError,
-    TooFewRowsError,
-    WeightsError,
-)
+from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
 from spcastat.fit.inputs import Source
 from spcastat.fit.run import rank_of
 from spcastat.linalg.accumulate import CrossProducts
@@ -34,8 +30,179 @@ from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import ReadOptions
-from spcastat.reading.missing_values import Patterns
-from spcastat.search.default import together
+from spcastat.reading.missing_values import Patterns, expect, outers
+
+# --- the sparse model -----------------------------------------------------------------------------
+
+
+#: Smallest noise variance, as a share of the mean variance.
+LEAST_NOISE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class SparseModel:
+    """Sigma = s2 I + W diag(m - s2) W', with W orthonormal.
+
+    Attributes
+    ----------
+    W : ndarray of shape (u, r)
+        The principal directions of S within the span of the loadings, on the variables `used`.
+    used : ndarray of int, shape (u,)
+        Variables with a loading.
+    variances : ndarray of shape (r,)
+        Variances m along W, at least s2.
+    noise : float
+        The noise variance s2.
+    p : int
+    total, kept : float
+        The trace of S, and that of S within the span. Their ratio is the PEV.
+    groups : ndarray of int, shape (p,), or None
+        The group of each variable, if the variables of a group are predicted from other groups only.
+    """
+
+    W: np.ndarray
+    used: np.ndarray
+    variances: np.ndarray
+    noise: float
+    p: int
+    total: float
+    kept: float
+    groups: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, V: np.ndarray, op: Operator, groups: np.ndarray | None = None) -> SparseModel:
+        """Return the model for loadings V, shape (p, k) with p > k, and the covariance matrix `op`."""
+        used = np.flatnonzero(V.any(axis=1))
+        squares, turn = np.linalg.eigh(V[used].T @ V[used])
+        # V'V of linearly dependent loadings has zero eigenvalues, which by rounding are up to 1e-10 of the
+        # largest
+        some = squares > 1e-10 * squares[-1]
+        Q = np.zeros((op.p, int(some.sum())))
+        Q[used] = V[used] @ (turn[:, some] / np.sqrt(squares[some]))
+        variances, axes = np.linalg.eigh(op.products(Q))
+        p, r = Q.shape
+        kept = float(variances.sum())
+        noise = max((op.total - kept) / (p - r), LEAST_NOISE * op.total / p)
+        return cls(Q[used] @ axes, used, np.maximum(variances, noise), noise, p, op.total, kept, groups)
+
+    def deviance(self, n: float) -> float:
+        """Return n (log |Sigma| + tr Sigma^-1 S): minus twice the log-likelihood, up to a constant."""
+        log_determinant = (self.p - len(self.variances)) * np.log(self.noise) + np.log(self.variances).sum()
+        shrinkage = 1.0 - self.noise / self.variances  # Sigma^-1 = (I - W diag(shrinkage) W') / s2
+        inside = (self.variances * shrinkage).sum()  # axes with the noise variance contribute nothing
+        return float(n * (log_determinant + (self.total - inside) / self.noise))
+
+    def press(self, squares: np.ndarray, block: np.ndarray) -> float:
+        """Return the sum of squared errors if every value is predicted from the others in its row.
+
+        Parameters
+        ----------
+        squares : ndarray of shape (p,)
+            Sums of squares of new rows, centred and scaled as the rows behind S.
+        block : ndarray of shape (u, u)
+            Cross-products of the new rows for the variables `used`.
+
+        Notes
+        -----
+        With Omega = Sigma^-1, the error of value j in row x is (Omega x)_j / Omega_jj. A variable that is the
+        only one in its component is predicted by its mean, as are variables without a loading. With groups,
+        the errors of the variables in group g are inv(Omega_gg) (Omega x)_g.
+        """
+        shrunk = self.W * (1.0 - self.noise / self.variances)
+        image = block @ self.W
+        inner = self.W.T @ image
+        if self.groups is not None:
+            found = float(squares.sum() - squares[self.used].sum())
+            both = image @ shrunk.T
+            left = block - both - both.T + shrunk @ inner @ shrunk.T
+            own, of = np.eye(len(block)) - shrunk @ self.W.T, self.groups[self.used]
+            for J in map(np.flatnonzero, of == np.unique(of)[:, None]):
+                inside = np.ix_(J, J)
+                values, axes = np.linalg.eigh(own[inside])
+                alone = values <= LEAST_NOISE  # directions that no other group predicts
+                predicted = np.einsum("ij,ik,kj->j", axes, left[inside], axes)
+                by_mean = np.einsum("ij,ik,kj->j", axes, block[inside], axes)
+                found += float(np.where(alone, by_mean, predicted / np.where(alone, 1.0, values) ** 2).sum())
+            return found
+        left = (
+            squares[self.used]
+            - 2.0 * np.einsum("ij,ij->i", shrunk, image)
+            + np.einsum("ij,jk,ik->i", shrunk, inner, shrunk)
+        )
+        own = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
+        alone = own <= LEAST_NOISE  # the only variable in its component
+        errors = np.where(alone, squares[self.used], left / np.where(alone, 1.0, own) ** 2)
+        return float(squares.sum() - squares[self.used].sum() + errors.sum())
+
+    def press_measured(self, Z: np.ndarray, patterns: Patterns, weights: np.ndarray) -> float:
+        """Return the sum of squared errors if every measured value is predicted from the others in its row.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (m, p)
+            New rows, centred and scaled as the rows behind S, with zeros for missing values.
+        patterns : Patterns
+            The patterns of missing values.
+        weights : ndarray of shape (m,)
+
+        Notes
+        -----
+        As :meth:`press`, with the block of Sigma for the measured values o of a row: Sigma_oo = F_o F_o' + s2
+        I has the inverse (I - F_o M^-1 F_o') / s2 with M = F_o'F_o + s2 I.
+        """
+        F = self.W * np.sqrt(self.variances - self.noise)
+        some = Patterns(patterns.missing[:, self.used], patterns.of_row, patterns.weight)
+        own_cells = Z[:, self.used]
+        expected = expect(own_cells, some, F, self.noise)
+        left = own_cells - expected.scores @ F.T
+        own = 1.0 - expected.inverses.reshape(len(some.weight), -1) @ outers(F, F).T
+        alone = own <= LEAST_NOISE  # the only variable in its component
+        divisor = np.where(alone, 1.0, own)[some.of_row]
+        errors = np.where(alone[some.of_row], own_cells, left / divisor)
+        errors[some.missing[some.of_row]] = 0.0
+        outside = np.delete(Z, self.used, axis=1)
+        return float(weights @ (errors**2).sum(axis=1) + weights @ (outside**2).sum(axis=1))
+
+
+#: Up to this many variables the errors of many fits are computed at once.
+FEW = 200
+
+
+def batched_press(V: np.ndarray, S: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """Return the sums of squared prediction errors of m fits to each of f folds, shape (m, f).
+
+    They are those of :meth:`spcastat.assess.folds.SparseModel.press`, without groups.
+
+    Parameters
+    ----------
+    V : ndarray of shape (m, f, p, k)
+        Loadings, of k < p components.
+    S : ndarray of shape (f, p, p)
+        Covariance matrices of the rows outside each fold.
+    products : ndarray of shape (f, p, p)
+        Cross-products of the held-out rows, centred and scaled by the other rows.
+    """
+    p = V.shape[2]
+    total = np.trace(S, axis1=1, axis2=2)
+    lengths, turn = np.linalg.eigh(V.mT @ V)
+    some = lengths > 1e-10 * lengths[..., -1:]  # the others are zero up to rounding: dependent loadings
+    Q = V @ (turn * np.where(some, 1.0 / np.sqrt(np.where(some, lengths, 1.0)), 0.0)[..., None, :])
+    variances, axes = np.linalg.eigh(Q.mT @ (S @ Q))
+    left_over = (total - variances.sum(axis=-1)) / (p - some.sum(axis=-1))
+    noise = np.maximum(left_over, LEAST_NOISE * total / p)[..., None]
+    W = Q @ axes
+    shrunk = W * (1.0 - noise / np.maximum(variances, noise))[..., None, :]
+    image = products @ W
+    squares = np.diagonal(products, axis1=1, axis2=2)
+    left = squares - 2.0 * (shrunk * image).sum(axis=-1) + ((shrunk @ (W.mT @ image)) * shrunk).sum(axis=-1)
+    own = 1.0 - (shrunk * W).sum(axis=-1)
+    alone = own <= LEAST_NOISE  # the only variable in its component
+    unused = ~V.any(axis=-1)
+    errors = np.where(alone | unused, squares, left / np.where(alone, 1.0, own) ** 2)
+    return np.asarray(errors.sum(axis=-1))
+
+
+# --- held-out rows --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,17 +323,28 @@ class Folds(ABC):
 
 
 class MomentFolds(Folds):
-    """Folds represented by their cross-products.
+    """Folds of complete rows, represented by their cross-products.
 
     Parameters
     ----------
-    sums : FoldSums
+    X : ndarray or scipy.sparse array of shape (n, p)
+    weights : ndarray of shape (n,) or None
+    labels : ndarray of int, shape (repeats, n)
+        The fold of each row.
     rules : Rules
     """
 
-    def __init__(self, sums: FoldSums, rules: Rules):
-        self.count, self.repeats, self.rules = sums.count, sums.repeats, rules
-        self.parts, self.rows = sums.parts, sums.rows
+    def __init__(self, X: Any, weights: np.ndarray | None, labels: np.ndarray, rules: Rules):
+        self.repeats, self.count, self.rules = len(labels), int(labels.max()) + 1, rules
+        X = X.tocsr() if is_sparse(X) else X
+        self.parts: list[CrossProducts] = []
+        self.rows: list[int] = []  # with positive weight
+        for of_row, fold in product(labels, range(self.count)):
+            which = np.flatnonzero(of_row == fold)
+            w = None if weights is None else weights[which]
+            self.parts.append(CrossProducts(X.shape[1]))
+            self.parts[-1].add(X[which], w)
+            self.rows.append(int(which.size if w is None else np.count_nonzero(w)))
 
     def _split(self, number: int) -> tuple[Operator, HeldOutRows]:
         first = number // self.count * self.count
@@ -254,37 +432,7 @@ def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) ->
     return HeldMoments(float(X.shape[0] if weights is None else weights.sum()), squares, block)
 
 
-# --- assignment of rows to folds ------------------------------------------------------------------
-
-
-class FoldSums:
-    """The cross-products of every fold.
-
-    Parameters
-    ----------
-    p, count, repeats : int
-
-    Attributes
-    ----------
-    parts : list of CrossProducts
-    rows : list of int
-        Number of different rows in each fold.
-    """
-
-    def __init__(self, p: int, count: int, repeats: int):
-        self.count, self.repeats = count, repeats
-        self.parts = [CrossProducts(p) for _ in range(count * repeats)]
-        self.rows = [0] * (count * repeats)
-
-    def add_to(self, repeat: int, labels: np.ndarray, X: Any, weights: np.ndarray | None) -> None:
-        """Add rows to the folds given by `labels`, shape (n,), of a repeat."""
-        X = X.tocsr() if is_sparse(X) else X
-        for fold in range(self.count):
-            which = np.flatnonzero(labels == fold)
-            if which.size:
-                w = None if weights is None else weights[which]
-                self.parts[repeat * self.count + fold].add(X[which], w)
-                self.rows[repeat * self.count + fold] += int(which.size if w is None else np.count_nonzero(w))
+# --- the folds of a source -------------------------------------------------------------------------
 
 
 def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> None:
@@ -319,9 +467,6 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
             f"The rows outside a fold, {least}, are too few for {plural(k, 'component')}; "
             "give more folds, or fewer components."
         )
-
-
-# --- the folds of a source -------------------------------------------------------------------------
 
 
 #: Up to this many variables, folds are represented by their cross-products.
@@ -386,184 +531,4 @@ def divided(
         columns = PlainRows(rows.tocsr() if is_sparse(rows) else rows)
     if columns is not None:
         return RowFolds(columns, w, labels, rules, described.get("k_em"), k)
-    sums = FoldSums(len(names), folds, repeats)
-    for repeat, one in enumerate(labels):
-        sums.add_to(repeat, one, X, w)
-    return MomentFolds(sums, rules)
-
-
-# --- cross-validation -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Errors:
-    """Sums of squared errors by fold.
-
-    Attributes
-    ----------
-    press : ndarray of shape (repeats, folds, m)
-        Sums for each of m candidates.
-    mean : ndarray of shape (repeats, folds)
-        Sums for prediction by the column means of the other rows.
-    weight : ndarray of shape (repeats, folds)
-        Number of rows, or sum of their weights; with missing values, measured cells over the number of
-        columns.
-    """
-
-    press: np.ndarray
-    mean: np.ndarray
-    weight: np.ndarray
-
-    @cached_property
-    def relative(self) -> np.ndarray:
-        """Mean squared errors relative to the error of the column means, shape (repeats, folds, m).
-
-        The error of the column means is that over all folds of the repeat.
-        """
-        unit = self.mean.sum(axis=1) / self.weight.sum(axis=1)
-        return np.asarray(self.press / self.weight[:, :, None] / unit[:, None, None])
-
-    def average(self, values: np.ndarray) -> np.ndarray:
-        """Return the mean of values, shape (repeats, folds, m), over folds and repeats, shape (m,)."""
-        shares = self.weight / self.weight.sum(axis=1, keepdims=True)
-        return np.asarray(np.einsum("rf,rfm->rm", shares, values).mean(axis=0))
-
-    def spread(self, values: np.ndarray) -> np.ndarray:
-        """Return the standard error of the mean that `average` returns, shape (m,).
-
-        It is the standard error of the mean over the folds of one repeat, as the root mean square over
-        repeats. More repeats do not reduce it, since they are not independent.
-        """
-        folds = values.shape[1]
-        variances: np.ndarray = values.var(axis=1, ddof=1) / folds
-        return np.sqrt(variances.mean(axis=0))
-
-    @property
-    def error(self) -> np.ndarray:
-        """Relative error of each candidate, shape (m,)."""
-        return self.average(self.relative)
-
-    def excess(self, other: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the difference of each error from that of candidate `other`, and its standard error."""
-        away = self.relative - self.relative[:, :, other : other + 1]
-        return self.average(away), self.spread(away)
-
-    def surely(self, m: int) -> np.ndarray:
-        """Return whether candidate j is better than i by more than one standard error, shape (m, m)."""
-        differences = [self.excess(j) for j in range(m)]
-        return np.stack([(away > se)[:m] for away, se in differences], axis=1)
-
-
-#: Takes a list of operators, one per fold and each of the rows outside that fold, and the numbers of these
-#: folds. Returns for each fold the loadings to be evaluated on it.
-Fitted = Callable[[list[Operator], Sequence[int]], Sequence[Sequence[np.ndarray]]]
-
-
-@dataclass(frozen=True, eq=False)
-class _Fold:
-    """A callable that computes the prediction errors for some of the folds."""
-
-    folds: Folds
-    fitted: Fitted
-    groups: np.ndarray | None
-
-    def __call__(self, numbers: Sequence[int]) -> list[tuple[np.ndarray, float, float]]:
-        parted = [self.folds.split(number) for number in numbers]
-        fits = self.fitted([op for op, _ in parted], numbers)
-        found = []
-        for (op, held), loadings in zip(parted, fits, strict=True):
-            if isinstance(held, HeldMoments) and self.groups is None and op.p <= FEW:
-                every = np.arange(op.p)
-                moments = op.block(every)[None], held.block(every)[None]
-                errors = batched_press(np.array(loadings)[:, None], *moments)[:, 0]
-            else:
-                errors = held.press([SparseModel.of(V, op, self.groups) for V in loadings])
-            found.append((errors, float(held.squares.sum()), held.weight))
-        return found
-
-
-def _errors(
-    folds: Folds, fitted: Fitted, together: int, n_jobs: int, what: str, groups: np.ndarray | None = None
-) -> Errors:
-    """Return the errors of loadings fitted to the rows outside each fold, `together` folds at once.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the computation is interrupted, as errors of some folds only cannot be compared.
-    """
-    n, shape = folds.count * folds.repeats, (folds.repeats, folds.count)
-    job = _Fold(folds, fitted, groups)
-    found = run_jobs(job, n, n_jobs=n_jobs, what=what, unit="folds", together=together)
-    if found.interrupted:
-        raise KeyboardInterrupt
-    press, mean, weight = map(np.array, zip(*found.results, strict=True))
-    return Errors(press.reshape(*shape, -1), mean.reshape(shape), weight.reshape(shape))
-
-
-def cross_validate(
-    folds: Folds,
-    fitter: Fitter,
-    cards: Sequence[CardinalitySet],
-    near: list[np.ndarray],
-    dense: bool,
-    n_jobs: int,
-) -> Errors:
-    """Return the errors of fits of each cardinality.
-
-    Parameters
-    ----------
-    folds : Folds
-    fitter : Fitter
-    cards : sequence of tuples of k ints
-    near : list of ndarray of shape (p, k)
-        The fits to all rows, used as one of several starts in each fold.
-    dense : bool
-        Whether dense PCA with as many components is added as the last candidate.
-    n_jobs : int
-        Number of processes; the errors do not depend on it.
-
-    Returns
-    -------
-    Errors
-    """
-    paths = partial(_along_path, fitter, cards, near, dense)
-    p = len(folds.rules.names)
-    at_once = together(p) if fitter.plan is None else 1
-    return _errors(folds, paths, at_once, n_jobs, "cross-validation", fitter.groups(p))
-
-
-def _along_path(
-    fitter: Fitter,
-    cards: Sequence[CardinalitySet],
-    near: list[np.ndarray],
-    dense: bool,
-    ops: list[Operator],
-    _: Any,
-) -> list[list[np.ndarray]]:
-    paths = fitter.paths(ops, cards, near)
-    if not dense:
-        return paths
-    return [[*path, op.leading(fitter.k)[1]] for op, path in zip(ops, paths, strict=True)]
-
-
-def held_out(folds: Folds, refit: Refit, *, seed: int, n_jobs: int = 1) -> Errors:
-    """Return the errors of one method, which is applied to the rows outside each fold.
-
-    Parameters
-    ----------
-    folds : Folds
-    refit : Refit
-    seed : int
-        Seed for methods with random numbers.
-    n_jobs : int
-    """
-    return _errors(folds, partial(_refitted, refit, seed), refit.together or 1, n_jobs, "held-out error")
-
-
-def _refitted(
-    refit: Refit, seed: int, ops: Sequence[Operator], numbers: Sequence[int]
-) -> list[list[np.ndarray]]:
-    rngs = [draw_generator(seed, number) for number in numbers]
-    begun = [refit.begun(op, rng) for op, rng in zip(ops, rngs, strict=True)]
-    return [[V] for V in refit.ended(ops, begun)]
+    return MomentFolds(X, w, labels, rules)

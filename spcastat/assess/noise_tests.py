@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -127,12 +127,15 @@ class Noise(ABC):
         """
 
 
+@dataclass(frozen=True, eq=False)
 class RowNoise(Noise):
     """Rows Z with covariance matrix Z'Z.
 
-    Parameters
+    Attributes
     ----------
     Z : ndarray of shape (n, p)
+    taken : ndarray of shape (p, j), optional
+        Directions that have been projected out.
     groups : ndarray of int, shape (n,), optional
         The numbers of the clusters of the rows, from 0: the signs of a variable in a cluster are flipped
         together.
@@ -141,16 +144,18 @@ class RowNoise(Noise):
         together, so that noise keeps their correlations, such as those of the indicators of a factor.
     """
 
-    def __init__(
-        self,
-        Z: np.ndarray,
-        taken: np.ndarray | None = None,
-        groups: np.ndarray | None = None,
-        terms: np.ndarray | None = None,
-    ):
-        self.Z = Z
-        self.rows, self.p = Z.shape
-        self.taken, self.groups, self.terms = taken, groups, terms
+    Z: np.ndarray
+    taken: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    terms: np.ndarray | None = None
+
+    @property
+    def rows(self) -> float:  # type: ignore[override]
+        return len(self.Z)
+
+    @property
+    def p(self) -> int:  # type: ignore[override]
+        return self.Z.shape[1]
 
     @property
     def S(self) -> np.ndarray:  # type: ignore[override]
@@ -185,7 +190,7 @@ class RowNoise(Noise):
         return RowNoise(drawn if Q is None else drawn - (drawn @ Q) @ Q.T)
 
     def without(self, Q: np.ndarray) -> Noise:
-        return RowNoise(self.Z - (self.Z @ Q) @ Q.T, Q, self.groups, self.terms)
+        return replace(self, Z=self.Z - (self.Z @ Q) @ Q.T, taken=Q)
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         if self.p <= GRAM_LIMIT or self.p <= min(2 * len(self.Z), 2 * GRAM_LIMIT):
@@ -225,6 +230,7 @@ class Tails:
     sizes: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
 class MomentNoise(Noise):
     """A covariance matrix of many rows, whose flips are simulated by the central limit theorem.
 
@@ -232,10 +238,10 @@ class MomentNoise(Noise):
     (s_ii s_jj + 2 s_ij^2) / n. They are drawn like the covariances of n rows of independent variables, so
     that the largest eigenvalues have the right mean and spread for any p.
 
-    Parameters
+    Attributes
     ----------
     S : ndarray of shape (p, p)
-    n : float
+    rows : float
     taken : ndarray of shape (p, j), optional
         Directions that have been projected out.
     tails : Tails, optional
@@ -244,16 +250,15 @@ class MomentNoise(Noise):
         The numbers of the terms of the variables, as for `RowNoise`: flips keep the covariances in a term.
     """
 
-    def __init__(
-        self,
-        S: np.ndarray,
-        n: float,
-        taken: np.ndarray | None = None,
-        tails: Tails | None = None,
-        terms: np.ndarray | None = None,
-    ):
-        self.S, self.n, self.p, self.taken, self.tails, self.terms = S, n, len(S), taken, tails, terms
-        self.rows = n
+    S: np.ndarray
+    rows: float
+    taken: np.ndarray | None = None
+    tails: Tails | None = None
+    terms: np.ndarray | None = None
+
+    @property
+    def p(self) -> int:  # type: ignore[override]
+        return len(self.S)
 
     def flipped(self, rng: np.random.Generator) -> Noise:
         Q, S = self.taken, self.S
@@ -265,21 +270,21 @@ class MomentNoise(Noise):
         if self.tails is not None:
             sizes = self.tails.sizes
             spread *= self.tails.ratio
-        F = _covariances_of_noise(rng, max(round(self.n) - 1, 1), self.p, sizes) * np.sqrt(spread)
+        F = _covariances_of_noise(rng, max(round(self.rows) - 1, 1), self.p, sizes) * np.sqrt(spread)
         np.fill_diagonal(F, variances)
         if self.terms is not None:
             same = self.terms[:, None] == self.terms
             F[same] = S[same]
-        return MomentNoise(F if Q is None else _projected(F, Q), self.n, None, self.tails)
+        return MomentNoise(F if Q is None else _projected(F, Q), self.rows, tails=self.tails)
 
     def without(self, Q: np.ndarray) -> Noise:
         left = _projected(self.S, Q)
         np.fill_diagonal(left, np.diag(left).clip(min=0.0))  # rounding errors may be negative
-        return MomentNoise(left, self.n, Q, self.tails, self.terms)
+        return replace(self, S=left, taken=Q)
 
     def whole(self, v: np.ndarray) -> np.ndarray:
         covariance = self.S @ v
-        square = (np.diag(self.S) * max(float(v @ covariance), 0.0) + 2.0 * covariance**2) / self.n
+        square = (np.diag(self.S) * max(float(v @ covariance), 0.0) + 2.0 * covariance**2) / self.rows
         if self.tails is not None:
             share = v**2 * np.diag(self.S)
             square *= self.tails.ratio @ (share / max(share.sum(), np.finfo(float).tiny))
@@ -413,6 +418,8 @@ LEAST_CORRELATION = 0.1
 LEAST_OF_WHOLE = 0.05
 #: Largest number of draws.
 MOST_DRAWS = 100_000
+#: A test whose p-value is too near its level makes up to this multiple of the draws.
+FURTHER = 4
 #: Takes random generators and returns the largest variances in draws from each.
 Drawn = Callable[[Sequence[np.random.Generator]], Iterable[float]]
 
@@ -426,7 +433,8 @@ class Draws:
     alpha : float
         Level of parallel analysis.
     n_draws : int
-        Number of draws, which must be enough for the level.
+        Number of draws for a test, which must be enough for the level. Up to FURTHER times as many are made
+        if its p-value is near the level, so that another seed seldom gives another outcome.
     seed : int
 
     Raises
@@ -455,22 +463,44 @@ class Draws:
         """Level of the sequential tests: a fifth of `alpha`, or the lowest that the draws allow."""
         return max(0.2 * self.alpha, 1.0 / (self.n_draws + 1.0))
 
+    @property
+    def most(self) -> int:
+        """Largest number of draws for a test."""
+        return FURTHER * self.n_draws
+
     def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
         """Return the p-value (1 + number of draws that reach `observed`) / (draws + 1), or an estimate of it.
 
-        Drawing ends with the h-th draw that reaches `observed`, where h is the smallest number that implies
-        p > level. Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential
-        Monte Carlo p-values".
+        Drawing ends after `n_draws` draws, or a multiple, if the p-value is clearly below the level, or if
+        `observed` is so far above the draws that no distribution of their mean and standard deviation exceeds
+        it with a larger probability than the level (Cantelli's inequality). Drawing also ends with the h-th
+        draw that reaches `observed`, where h is the smallest number that implies p > level after all draws.
+        Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential Monte Carlo
+        p-values".
         """
-        enough = max(1, int(np.floor(self.level * (self.n_draws + 1.0))))
-        generators = (draw_generator(self.seed, first + i) for i in range(self.n_draws))
-        as_large, made = 0, 0
-        while some := list(islice(generators, 10)):
-            for value in drawn(some):
-                as_large, made = as_large + int(value >= observed), made + 1
-                if as_large >= enough and enough / made > self.level:
-                    return as_large / made
-        return (1.0 + as_large) / (self.n_draws + 1.0)
+        enough = max(1, int(np.floor(self.level * (self.most + 1.0))))
+        generators = (draw_generator(self.seed, first + i) for i in range(self.most))
+        made: list[float] = []
+        as_large, p_value = 0, 1.0
+        for _ in range(FURTHER):
+            of_round = islice(generators, self.n_draws)
+            while some := list(islice(of_round, 10)):
+                for value in drawn(some):
+                    made.append(value)
+                    as_large += int(value >= observed)
+                    if as_large >= enough and enough / len(made) > self.level:
+                        return as_large / len(made)
+            p_value = (1.0 + as_large) / (len(made) + 1.0)
+            far = np.mean(made) + np.sqrt(1.0 / self.level - 1.0) * np.std(made)
+            clear = observed > far or not is_near(p_value, self.level, len(made))
+            if clear and p_value <= self.level:
+                break
+        return p_value
+
+
+def is_near(p_value: float, level: float, made: int) -> bool:
+    """Whether a p-value from `made` draws is within two of its standard errors of the level."""
+    return abs(p_value - level) <= 2.0 * np.sqrt(p_value * (1.0 - p_value) / made)
 
 
 @dataclass(frozen=True, eq=False)
@@ -562,10 +592,10 @@ def standing(noise: Noise, kmax: int, card: int, draws: Draws, most: int | None 
     variances, sparse, correlations = _sequential(noise, values[0], card, most, draws)
     kept = int(np.sum(sparse <= draws.level))
     m = max(m, min(kept + 2, most))
-    drawn = _noise_values(noise, m, draws)
+    drawn = _noise_values(noise, values, m, draws)
     while m < most and _leading(_p_values(values, drawn), draws.alpha) > m - 2:
         m = min(2 * m, most)
-        drawn = _noise_values(noise, m, draws)
+        drawn = _noise_values(noise, values, m, draws)
     parallel = _leading(_p_values(values, drawn), draws.alpha)
     m = max(min(kmax, most), min(max(parallel, kept) + 2, m))
     drawn = drawn[:, :m]
@@ -589,14 +619,33 @@ def standing(noise: Noise, kmax: int, card: int, draws: Draws, most: int | None 
     )
 
 
-def _noise_values(noise: Noise, m: int, draws: Draws) -> np.ndarray:
-    """Return the m leading eigenvalues of each draw of noise, shape (n_draws, m)."""
-    drawn = np.empty((draws.n_draws, m))
-    with stage("parallel analysis", draws.n_draws, "draws") as advance:
-        for i in range(draws.n_draws):
-            drawn[i] = noise.flipped(draw_generator(draws.seed, i)).leading(m)
-            advance(1)
+def _noise_values(noise: Noise, values: np.ndarray, m: int, draws: Draws) -> np.ndarray:
+    """Return the m leading eigenvalues of each draw of noise, shape (draws, m).
+
+    `n_draws` draws are added while a p-value of the eigenvalues `values` of the data is near the level, of
+    those up to the first that is clearly above it.
+    """
+    drawn = np.empty((0, m))
+    while len(drawn) < draws.most:
+        more = np.empty((draws.n_draws, m))
+        with stage("parallel analysis", draws.n_draws, "draws") as advance:
+            for i in range(draws.n_draws):
+                more[i] = noise.flipped(draw_generator(draws.seed, len(drawn) + i)).leading(m)
+                advance(1)
+        drawn = np.vstack([drawn, more])
+        if not _is_open(_p_values(values, drawn), draws.alpha, len(drawn)):
+            break
     return drawn
+
+
+def _is_open(p_values: np.ndarray, level: float, made: int) -> bool:
+    """Whether a p-value is near the level, of those up to the first that is clearly above it."""
+    for p_value in p_values:
+        if is_near(p_value, level, made):
+            return True
+        if p_value > level:
+            break
+    return False
 
 
 def _p_values(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
@@ -659,7 +708,7 @@ def _deflated(noise: Noise, first: float, parallel: int, m: int, draws: Draws) -
             break
         left = noise.without(U[:, :j])
         drawn = partial(_largest_of_flips, left)
-        p_values[j] = draws.p_value(left.leading(1)[0], drawn, (m + j) * draws.n_draws)
+        p_values[j] = draws.p_value(left.leading(1)[0], drawn, (m + j) * draws.most)
     return p_values
 
 
@@ -701,7 +750,7 @@ def _sequential(
             of_whole = _correlation_of_whole(left, whole, noise.variances)
             enough = correlations[j] >= LEAST_CORRELATION and of_whole >= LEAST_OF_WHOLE
             drawn = partial(left.sparse_flips, card=card)
-            p_value = draws.p_value(variances[j], drawn, (1 + j) * draws.n_draws)
+            p_value = draws.p_value(variances[j], drawn, (1 + j) * draws.most)
             if enough:
                 p_values[j] = p_value
             advance(1)
@@ -710,7 +759,7 @@ def _sequential(
                 break
             removed, leading = whole, left.directions(1)[:, 0]
             if 1.0 / (leading**4).sum() >= MANY * noise.p:
-                first = (2 * m + 1 + j) * draws.n_draws
+                first = (2 * m + 1 + j) * draws.most
                 p_value = draws.p_value(left.leading(1)[0], partial(_largest_of_flips, left), first)
                 removed = leading if p_value <= draws.level else whole
             found = np.column_stack([found, removed])

@@ -31,9 +31,8 @@ from typing import Any
 import numpy as np
 
 from spcastat.assess.draws import RowSampler, draw_generator, run_jobs
-from spcastat.assess.refit import Refit, align
 from spcastat.assess.row_groups import RowGroups
-from spcastat.assess.samples import Resampling
+from spcastat.assess.samples import Refit, Resampling, align
 from spcastat.fit.record import Tested
 from spcastat.linalg.regression import rotated
 from spcastat.linalg.standardisation import CONSTANT

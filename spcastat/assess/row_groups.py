@@ -25,7 +25,8 @@ from scipy.special import fdtrc
 from spcastat.config import shown
 from spcastat.errors import WeightsError
 from spcastat.fit.inputs import Source
-from spcastat.linalg.scales import blocks, neighbour_correlation
+from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.standardisation import neighbour_correlation
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import RowDesign, design_text
 

@@ -1,4 +1,4 @@
-"""Fits of samples of the rows, aligned with the fit: bootstrap and stability selection.
+"""Fits of samples of the rows, aligned with the fit: bootstrap, stability selection and sample splitting.
 
 Samples that cannot be fitted are drawn again. Stability selection, by complementary halves: Shah and Samworth
 (2013), "Variable selection with error control: another look at stability selection", JRSS B 75; Meinshausen
@@ -16,7 +16,7 @@ Several splits: Meinshausen, Meier and Buehlmann (2009), "p-values for high-dime
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -27,12 +27,255 @@ import pandas as pd
 from scipy.special import stdtr
 
 from spcastat.assess.draws import CovarianceSampler, Finished, Sampler, draw_generator, run_jobs
-from spcastat.assess.refit import Aligned, Refit, align
-from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError
+from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError, OptionError
+from spcastat.fit.method_table import SOLVERS
+from spcastat.fit.plan import Plan, Request, make_plan
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split
+from spcastat.fit.run import leading_components, run
+from spcastat.fit.sparse_loadings import with_loadings, with_matrix
+from spcastat.fit.state import FitState
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.scales import deviations
+from spcastat.linalg.standardisation import deviations
+from spcastat.reading.design import Spec
+from spcastat.search.loading_patterns import Nonzeros, Pattern, best_on_support, near
+from spcastat.solvers.thresholding import fitted
+
+# --- fits to draws --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """Loadings in the order and with the signs of reference loadings.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+    order : ndarray of shape (k,)
+        The index of each column before matching.
+    similarity : ndarray of shape (k,)
+        Absolute correlation of the scores of each component with those of its counterpart, in [0, 1]; 0 if
+        one of them has no variance.
+    """
+
+    V: np.ndarray
+    order: np.ndarray
+    similarity: np.ndarray
+
+
+def align(
+    found: np.ndarray, reference: np.ndarray, op: Operator, kinds: Sequence[int] | None = None
+) -> Aligned:
+    """Match the columns of `found` with those of `reference`, and adjust their order and signs.
+
+    Parameters
+    ----------
+    found, reference : ndarray of shape (p, k)
+        Loadings of any length.
+    op : Operator
+        The covariance matrix S of the fit, with which scores are compared.
+    kinds : sequence of int, optional
+        Labels of the components; only components with the same label may be exchanged.
+
+    Returns
+    -------
+    Aligned
+
+    Notes
+    -----
+    The assignment maximises the sum of the absolute correlations |v'Sw| / sqrt(v'Sv w'Sw) (Hungarian
+    algorithm). The sign is that of the correlation, or of v'w if the correlation is zero. There is no
+    rotation, which would destroy the zeros.
+    """
+    from scipy.optimize import linear_sum_assignment  # imported late, as it is slow to import
+
+    k = reference.shape[1]
+    products = op.products(np.hstack([found, reference]))
+    sd = np.sqrt(np.diag(products).clip(min=0.0))
+    sizes = np.outer(sd[:k], sd[k:])
+    correlation = np.divide(products[:k, k:], sizes, out=np.zeros((k, k)), where=sizes > 0)
+    worth = np.abs(correlation)
+    if kinds is not None:
+        worth = worth - 2.0 * k * (np.array(kinds)[:, None] != np.array(kinds))
+    rows, columns = linear_sum_assignment(-worth)
+    order = np.empty(k, dtype=int)
+    order[columns] = rows
+    V = found[:, order]
+    matched = correlation[order, np.arange(k)]
+    signs = np.where(matched != 0, matched, np.einsum("ij,ij->j", V, reference))
+    V = V * np.where(signs < 0, -1.0, 1.0) + 0.0  # no -0
+    return Aligned(V, order, np.abs(matched).clip(max=1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """A method with its options, to be fitted to draws.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+        Loadings of the fit.
+    plan : Plan
+    fixed : bool
+        Whether the supports are those of the fit.
+    starts : {"near", "quick", "alone"}
+        The starts of the search on a draw. "near": the loadings of the fit, and PCA of the draw. "alone": PCA
+        of the draw, its varimax rotation and random rotations of twice as many directions (with more than
+        1000 variables only the first two), so that the result is a function of the draw. "quick": these, and
+        the loadings of the fit. Other methods that use starts have the loadings of the fit as one more
+        start, except with "alone".
+    """
+
+    V: np.ndarray
+    plan: Plan
+    fixed: bool = False
+    starts: str = "near"
+
+    def __call__(self, op: Operator, rng: np.random.Generator) -> np.ndarray:
+        """Return the loadings, shape (p, k), of the method fitted to a draw.
+
+        Raises
+        ------
+        ComponentsError
+            If the rank of the draw is below k.
+        """
+        return self.ended([op], [self.begun(op, rng)])[0]
+
+    @property
+    def together(self) -> int | None:
+        """Number of draws that a search fits at once; None for other methods, which fit one at a time."""
+        of = getattr(self.plan.solver, "batch", None)
+        return None if of is None else of(len(self.V))
+
+    @property
+    def kinds(self) -> tuple[int, ...] | None:
+        """Labels of the components, equal if the rule for supports treats them alike; None without a rule."""
+        if not self.plan.solver.ruled:
+            return None
+        rule = self.plan.solver.rule(*self.V.shape)  # type: ignore[attr-defined]
+        return tuple(rule.kinds([0] * self.V.shape[1]))
+
+    def begun(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
+        """Return the starts of a search on a draw; for methods other than the search, the fitted loadings.
+
+        Raises
+        ------
+        ComponentsError
+            If the rank of the draw is below k.
+        """
+        k = self.V.shape[1]
+        known = [] if self.starts == "alone" else [self.V]
+        if self.together is None:
+            if self.fixed:
+                return [self._on_supports(op)]
+            plan = replace(self.plan, order="given")
+            return [run(op, plan, k, rng, np.array([V.T for V in known]) if known else None).solution.V]
+        if self.fixed:
+            return [self.V]
+        values, vectors = op.leading(min(k, op.p))
+        if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
+            raise ComponentsError(f"The rows of a draw have a rank below {k}.")
+        if self.starts == "near":
+            return [*known, vectors[:, :k]]
+        solver: Any = self.plan.solver
+        return [*known, *solver.own_starts(op, k, rng)]
+
+    def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
+        """Return the loadings fitted to several draws, from the results of `begun`."""
+        if self.together is None:
+            return [V for (V,) in begun]
+        solver: Any = self.plan.solver
+        searched = self.starts != "near"
+        if searched:
+            begun = solver.simplified(begun, 1 if self.starts == "quick" else 0)
+        found: list[np.ndarray] = solver.near(ops, begun, self.fixed, self.V, searched)
+        return found
+
+    def _on_supports(self, op: Operator) -> np.ndarray:
+        """Return the loadings that maximise explained variance on the supports of the fit."""
+        better = fitted(op, self.V, bool(getattr(self.plan.solver, "nonneg", False)))
+        return self.V if better is None else better
+
+
+def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan:
+    """Return the plan of a fit, with the components in their current order.
+
+    Parameters
+    ----------
+    state : FitState
+    arguments : Mapping, optional
+        The arguments of the call that made the fit, for options that are functions.
+
+    Raises
+    ------
+    OptionError
+        If an option was a function and the fit was loaded from a file.
+    """
+    record = state.record
+    method = SOLVERS[record.method]
+    further = {}
+    for name, value in record.options.items():
+        if name not in method.options or name in ("n_init", "nonneg") or value is None:
+            continue
+        given = (arguments or {}).get(name)
+        further[name] = given if callable(given) else value
+        if name in ("include", "exclude"):  # by component; positions stand for names
+            further[name] = dict(enumerate(value, 1))
+        if name == "together":
+            further[name] = dict(value)
+        if isinstance(value, str) and value.startswith("<") and not callable(given):
+            raise OptionError(
+                f"The fit has {name}={value}, a function, which its file does not hold: fit again, "
+                f"{record.call}."
+            )
+    own: dict[str, Any] = {
+        name: further.pop(name) for name in ("card", "variance", "tol", "max_iter") if name in further
+    }
+    nonneg = bool(record.options.get("nonneg")) if "nonneg" in method.options else False
+    own |= {"method": record.method, "nonneg": nonneg, "n_init": record.n_init, "order": "given"}
+    request = Request(record.k, further=further, **own)
+    return make_plan(request, record.p).on(Spec("array", pd.RangeIndex(record.p)))
+
+
+def refit_of(
+    state: FitState, plan: Plan, *, fixed: bool = False, own_card: bool = False, starts: str = "near"
+) -> Refit:
+    """Return the method of a fit for draws.
+
+    Parameters
+    ----------
+    state : FitState
+    plan : Plan
+    fixed : bool
+        Whether to use the supports of the fit.
+    own_card : bool
+        Whether the draws have as many nonzeros as the fit, if the fit has fewer than its `card`.
+    starts : {"near", "quick", "alone"}
+        See :class:`Refit`.
+
+    Raises
+    ------
+    OptionError
+        For fixed supports and a method that uses more than second moments.
+
+    Notes
+    -----
+    Draws use the objective of the fit, but not its effort: sweeps from few starts, then exchanges of single
+    variables from the best of them. If the fit searched for the fewest nonzeros, each component of a draw has
+    as many as in the fit.
+    """
+    if fixed and plan.rows_for:
+        raise OptionError(
+            f"select=False was given with method={plan.method.name!r}, which measures more than variances: "
+            "loadings on given supports are only defined for these. Leave select=False out."
+        )
+    if own_card and getattr(plan.solver, "card", None) is not None and not plan.solver.ruled:
+        plan = plan.with_card([int(count) for count in np.count_nonzero(state.V, axis=0)])
+    return Refit(state.V, plan, fixed, starts)
+
+
+# --- samples and their fits -----------------------------------------------------------------------
+
 
 Found = TypeVar("Found")
 
@@ -57,7 +300,7 @@ def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
         except (ComponentsError, ConstantColumnError, MissingValuesError) as error:
             reason = str(error)
     raise DataError(
-        f"{ATTEMPTS} samples of the rows running could not be fitted, the last because of this: {reason} "
+        f"{ATTEMPTS} successive samples of the rows could not be fitted; the reason for the last: {reason} "
         "Drop columns that hardly vary, ask for fewer components, or take more rows."
     )
 
@@ -505,3 +748,98 @@ def combined_p_values(p_values: np.ndarray) -> np.ndarray:
     quotients = ordered[kept] / ends[kept].reshape(-1, *[1] * (ordered.ndim - 1))
     combined = np.minimum((1.0 - np.log(LEAST_QUANTILE)) * quotients.min(axis=0), 1.0)
     return np.where(untested, np.nan, combined)
+
+
+# --- sparse loadings ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LoadingDraws:
+    """The job of fitting sparse loadings to draws with given numbers.
+
+    Attributes
+    ----------
+    sampler : Sampler
+    op : Operator
+        The data of the fit, on which scores are compared.
+    P, W : ndarray of shape (p, k)
+        Loadings and weights of the fit, in the unit of `op`.
+    nonzeros : Nonzeros
+    select : bool
+        Whether variables are selected again.
+    seed : int
+    """
+
+    sampler: Sampler
+    op: Operator
+    P: np.ndarray
+    W: np.ndarray
+    nonzeros: Nonzeros
+    select: bool
+    seed: int
+
+    @classmethod
+    def of(cls, state: FitState, sampler: Sampler, op: Operator, select: bool, seed: int) -> LoadingDraws:
+        """Return the job for a fit, with as many nonzeros as it has; `op` has its data."""
+        P = with_loadings(state).V
+        card = tuple(np.count_nonzero(P, axis=0).tolist())
+        given = state.record.options.get("card") is not None
+        nonzeros = Nonzeros(card=card) if given else Nonzeros(total=sum(card))
+        return cls(sampler, op, P / op.unit, state.V * op.unit, nonzeros, select, seed)
+
+    def __call__(self, number: int) -> tuple[tuple[np.ndarray, ...], int]:
+        """Return the loadings of a draw and their variances, and how many samples failed before."""
+        return attempted(partial(self._fitted, draw_generator(self.seed, number)))
+
+    def _fitted(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        drawn = with_matrix(self.sampler.bootstrap(rng))
+        leading_components(drawn, self.P.shape[1])  # raises for a rank below the number of components
+        found = near(drawn, self.P, self.nonzeros) if self.select else best_on_support(drawn, self.P)
+        return self._aligned(found, drawn.unit)
+
+    def _aligned(self, found: Pattern, unit: float) -> tuple[np.ndarray, ...]:
+        """Return places, values, variances on the draw and on the fit's rows, and similarity."""
+        aligned = align(found.W, self.W, self.op, self.nonzeros.card)
+        signs = np.where((aligned.V * found.W[:, aligned.order]).sum(axis=0) < 0, -1.0, 1.0)
+        P = found.P[:, aligned.order] * signs * unit
+        A = self.op.dot(aligned.V)
+        sizes = np.sqrt(np.einsum("ij,ij->j", aligned.V, A))
+        whole = ((A * (P != 0)) ** 2).sum(axis=0) / sizes**2 * self.op.unit**2
+        places = np.flatnonzero(P.T)
+        return places, P.T.ravel()[places], (P**2).sum(axis=0), whole, aligned.similarity
+
+
+def bootstrap_loadings(
+    draws: LoadingDraws, n: int, n_jobs: int, drawn: str = "", notice: str = ""
+) -> Bootstrapped:
+    """Draw rows with replacement, fit sparse loadings to each draw and align them with the fit.
+
+    Parameters
+    ----------
+    draws : LoadingDraws
+    n, n_jobs : int
+    drawn, notice : str
+        See :class:`spcastat.fit.record.Bootstrapped`.
+
+    Returns
+    -------
+    Bootstrapped
+        Its variances are sums of squared loadings. If interrupted by Ctrl-C, the result covers the completed
+        draws.
+    """
+    finished = run_jobs(draws, n, n_jobs=n_jobs, what="bootstrap")
+    fits, again = zip(*finished.results, strict=True)
+    places, values, variances, whole, similarity = zip(*fits, strict=True)
+    normal = isinstance(draws.sampler, CovarianceSampler)
+    return Bootstrapped(
+        *by_place(draws.P, places, values),
+        np.array(variances),
+        np.array(whole),
+        np.array(similarity),
+        select=draws.select,
+        asked=n,
+        again=sum(again),
+        normal=normal,
+        drawn=drawn,
+        notice=notice,
+    )

@@ -15,14 +15,14 @@ from spcastat.assess.candidates import (
     LEAST_KEPT,
     WORTH,
     Candidates,
+    CardinalitySet,
+    Errors,
     Limit,
     by_ebic,
     by_errors,
     choose,
 )
-from spcastat.assess.cardinalities import CardinalitySet
-from spcastat.assess.folds import Errors, HeldMoments, HeldOutRows
-from spcastat.assess.refit import FEW, SparseModel, batched_press
+from spcastat.assess.folds import FEW, HeldMoments, HeldOutRows, SparseModel, batched_press
 from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
 from spcastat.search.default import GRAM_LIMIT
@@ -61,13 +61,7 @@ class Unequal:
     """
 
     def __init__(
-        self,
-        found: Candidates,
-        start: CardinalitySet,
-        by: str,
-        rule: str,
-        dense: float,
-        explained: float,
+        self, found: Candidates, start: CardinalitySet, by: str, rule: str, dense: float, explained: float
     ):
         self.found, self.by, self.card = found, by, start
         self.rule = "paired" if by == "cv" and rule == "1se" else rule

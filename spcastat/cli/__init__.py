@@ -14,13 +14,12 @@ import signal
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-from spcastat.cli import choice_commands, file_commands, fit_command, plot_command
+from spcastat.cli import commands, fit_command, plot_command
 from spcastat.cli.input_tables import bundled
 from spcastat.cli.output_files import discard_output, require_output, show, tell
 from spcastat.config import nearest, warnings_told
@@ -38,7 +37,7 @@ files:
 _HINTS: dict[type[SpcaError], str] = {
     # Messages of the package name Python options. These hints name the corresponding options of the command.
     ColumnTypeError: " (--columns or --drop choose the columns, --index-col the row labels; --sep, --decimal "
-    "and --na-values say how values are written; --dummy uses text in a --formula.)",
+    "and --na-values say how values are written.)",
 }
 
 
@@ -57,16 +56,13 @@ def _methods(args: argparse.Namespace) -> str:
 
     table = catalogue.methods()
     indent = max(map(len, table["name"])) + 2
-    return "\n".join(_method(row, indent) for row in table.to_dict("records"))
-
-
-def _method(row: Mapping[Any, Any], indent: int) -> str:
-    """Return the description and the options of a method in lines of 80 characters."""
-    what = "; ".join(str(row[name]) for name in ("title", "paper") if row.get(name))
-    about = [f"{name}: {row[name]}" for name in ("takes", "controlled by", "options") if row.get(name)]
-    space = " " * indent
-    lines = textwrap.wrap(what, 80, initial_indent=f"{row['name']:<{indent}}", subsequent_indent=space)
-    lines += textwrap.wrap("; ".join(about), 80, initial_indent=space, subsequent_indent=space)
+    space, lines = " " * indent, []
+    for row in table.to_dict("records"):
+        what = "; ".join(str(row[name]) for name in ("title", "paper") if row.get(name))
+        about = [f"{name}: {row[name]}" for name in ("takes", "controlled by", "options") if row.get(name)]
+        first = f"{row['name']:<{indent}}"
+        lines += textwrap.wrap(what, 80, initial_indent=first, subsequent_indent=space)
+        lines += textwrap.wrap("; ".join(about), 80, initial_indent=space, subsequent_indent=space)
     return "\n".join(lines)
 
 
@@ -83,36 +79,36 @@ COMMANDS = {
     ),
     "choose": Command(
         "choose how many components and how sparse, and fit them",
-        choice_commands.choose_arguments,
-        choice_commands.choose,
-        choice_commands.CHOOSE,
+        commands.choose_arguments,
+        commands.choose,
+        commands.CHOOSE,
     ),
     "groups": Command(
         "test whether the components of groups of rows are the same",
-        choice_commands.groups_arguments,
-        choice_commands.groups,
-        choice_commands.GROUPS,
+        commands.groups_arguments,
+        commands.groups,
+        commands.GROUPS,
     ),
     "explore": Command(
         "write a page with a slider over the cardinalities",
-        choice_commands.explore_arguments,
-        choice_commands.explore,
-        choice_commands.EXPLORE,
+        commands.explore_arguments,
+        commands.explore,
+        commands.EXPLORE,
     ),
     "show": Command(
-        "print a saved fit", file_commands.show_arguments, file_commands.show, file_commands.SHOW
+        "print a saved fit", commands.show_arguments, commands.show, commands.SHOW
     ),
     "plot": Command(
         "draw a figure of a fit", plot_command.arguments, plot_command.run, plot_command.EXAMPLES
     ),
     "transform": Command(
         "scores of new rows by a saved fit, as CSV",
-        file_commands.transform_arguments,
-        file_commands.transform,
-        file_commands.TRANSFORM,
+        commands.transform_arguments,
+        commands.transform,
+        commands.TRANSFORM,
     ),
     "verify": Command(
-        "check a proof in a file", file_commands.verify_arguments, file_commands.verify, file_commands.VERIFY
+        "check a proof in a file", commands.verify_arguments, commands.verify, commands.VERIFY
     ),
     "methods": Command("list the methods", None, _methods),
     "datasets": Command("list the bundled data sets", None, _datasets),
@@ -159,9 +155,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         one line on standard error (not reported if the reader of standard output has closed it); 2 for an
         invalid command line; 130 if interrupted; 143 if ended by SIGTERM, with the processes of --jobs.
     """
+    own = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # or the program that calls main() decides
+    if own and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _end)
     try:
-        with _terminable():
-            return _run(sys.argv[1:] if argv is None else argv)
+        return _run(sys.argv[1:] if argv is None else argv)
     except SpcaError as error:
         tell("error", f"{error}{_HINTS.get(type(error), '')}")
     except BrokenPipeError:  # the reader, such as head, has closed the pipe: exit silently, as is usual
@@ -174,32 +172,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         tell("error", "interrupted.")
         return 130
-    except _Terminated:
-        return 143
     return 1
 
 
-class _Terminated(BaseException):
-    """Raised by SIGTERM, so that temporary files are removed and the processes of --jobs end."""
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Raise _Terminated when the process is asked to end; Python would end at once, without its workers."""
-    default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if not default or threading.current_thread() is not threading.main_thread():
-        yield  # the program that has called main() decides
-        return
-
-    def stop(number: int, frame: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal would disturb the end
-        raise _Terminated
-
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+def _end(number: int, frame: object) -> None:
+    """End the process with its workers and without its temporary files; Python would end at once."""
+    signal.signal(number, signal.SIG_IGN)  # a second signal would disturb the end
+    sys.exit(128 + number)
 
 
 def _run(argv: Sequence[str]) -> int:

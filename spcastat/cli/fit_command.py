@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spcastat.cli.input_tables import DATA, columns_apart, load_table, reading_arguments
 from spcastat.cli.output_files import STDIN, format_of, given_of, output_arguments, refuse_overlap, written
 from spcastat.config import MISSING
-from spcastat.errors import DataError, FormulaError, OptionError
+from spcastat.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,21 +39,17 @@ examples:
   spcastat fit pupils.csv --k 2 --card 5 --clusters school --strata region --bootstrap
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
-#: Options that need rows -> how they are written, if not as they are called.
-_ROWS_ONLY = {
-    **dict.fromkeys(("scale", "weights", "weights_are", "na", "k_em", "formula"), ""),
-    **dict.fromkeys(("clusters", "strata", "block_length"), ""),
-    **{"center": "--no-center", "categorical": "--dummy"},
-}
-#: Names that --option refuses, since the command has its own option for them.
-_NO_OPTIONS = {
-    **{name: f"--{name}" for name in ("k", "card", "cards", "variance", "method", "formula", "covariance")},
-    **{name: f"--{name}" for name in ("include", "exclude", "disjoint", "together")},
-    "data": "DATA",
-    "S": "DATA with --covariance",
-    "context": "--formula, with the functions that it knows",
-    "given": "--partial",
-}
+#: Options that need rows, and all that are passed on to a fit if they are given.
+_OF_ROWS = ["scale", "weights", "weights_are", "na", "k_em", "formula"]
+_OF_ROWS += ["clusters", "strata", "block_length", "center", "categorical"]
+_OF_FIT = ["method", "nonneg", "n_init", "rng", "tol", "max_iter", "n_obs", "objective", "effort", "promise"]
+_OF_FIT += ["progress", *_OF_ROWS]
+#: How options are written, if not as they are called.
+_WRITTEN = {"center": "--no-center", "categorical": "--dummy", "data": "DATA", "context": "--formula"}
+
+
+def _written(name: str) -> str:
+    return _WRITTEN.get(name, f"--{name.replace('_', '-')}")
 
 
 def component_and_name(text: str) -> tuple[str, str]:
@@ -116,12 +112,14 @@ def named_value(text: str) -> tuple[str, Any]:
 def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments on data and method that all fitting commands share."""
     add = parser.add_argument
-    add("--nonneg", action="store_true", help="nonnegative loadings only")
-    add("--scale", action="store_true", help="scale the columns to unit variance")
+    add("--nonneg", action="store_const", const=True, help="nonnegative loadings only")
+    add("--scale", action="store_const", const=True, help="scale the columns to unit variance")
     about = "a block of columns, divided by the root of its first eigenvalue; one for each block"
     add("--blocks", type=block, action="append", metavar="NAME=COL,COL", help=about)
-    add("--mixed", action="store_true", help="scale numbers and factors (text) as mixed data: FAMD")
-    add("--no-center", dest="center", action="store_false", help="do not subtract the column means")
+    about = "scale numbers and factors (text) as mixed data: FAMD"
+    add("--mixed", dest="scale", action="store_const", const="mixed", help=about)
+    about = "do not subtract the column means"
+    add("--no-center", dest="center", action="store_const", const=False, help=about)
     add("--weights", metavar="NAME", help="the column of weights")
     about = "weights are numbers of equal rows (frequency, the default) or those of a survey (sampling)"
     add("--weights-are", choices=("frequency", "sampling"), help=about)
@@ -135,7 +133,8 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")
     add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
     add("--partial", metavar="NAME[,NAME...]", help="columns that the others are adjusted for: partial PCA")
-    add("--dummy", action="store_true", help="make columns of 0 and 1 of text in a formula")
+    about = "make columns of 0 and 1 of text in a formula"
+    add("--dummy", dest="categorical", action="store_const", const="dummy", help=about)
     add("--n-init", type=int, metavar="N", help="number of starts, for published methods")
     add("--rng", type=int, metavar="SEED", help="seed of the random starts")
     add("--tol", type=float, help="convergence tolerance of the method")
@@ -300,24 +299,16 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 
     `table` contains the data if they were read before.
     """
+    from spcastat.reading.formula import safe_context
+
     data: Any = load_table(args) if table is None else table
     chunked = callable(data)
-    # argparse sets an option that was not given to None, and a switch to its default
-    optional = ["method", "na", "k_em", "n_init", "rng", "tol", "max_iter", "n_obs", "formula"]
-    optional += ["objective", "effort", "promise", "weights", "weights_are"]
-    optional += ["clusters", "strata", "block_length"]
-    given = given_of(args, optional)
-    given |= {name: True for name in ("nonneg", "scale") if getattr(args, name)}
+    given = given_of(args, _OF_FIT)
     if args.blocks:
         given |= {"scale": "blocks", "blocks": dict(args.blocks)}
         if len(given["blocks"]) < len(args.blocks):
             raise OptionError("--blocks names a block twice; give all columns of a block at once.")
-    given |= {"scale": "mixed"} if args.mixed else {}
-    if args.progress is not None:  # by default progress is shown for long fits on a terminal
-        given["progress"] = args.progress
-    given |= {} if args.center else {"center": False}
-    given |= {"categorical": "dummy"} if args.dummy else {}
-    given |= _options(args.option or [], given)
+    given |= _options(args)
     partial = [] if args.partial is None else args.partial.split(",")
     covariance = bool(args.covariance or (not chunked and data.attrs.get("kind") == "correlation"))
     if not covariance:
@@ -329,10 +320,10 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
             covariates = " + ".join(name if name.isidentifier() else f"`{name}`" for name in partial)
             given["formula"] = f"{given.get('formula', '~ .')} | {covariates}"
         if "formula" in given:
-            given["context"] = checked_formula(given["formula"], (next(data()) if chunked else data).columns)
+            given["context"] = safe_context()
         return data, False, given
-    rows_only = [name for name in _ROWS_ONLY if not (name == "scale" and (args.blocks or args.mixed))]
-    refused = [_ROWS_ONLY[name] or f"--{name.replace('_', '-')}" for name in rows_only if name in given]
+    rows_only = [name for name in _OF_ROWS if name != "scale" or given.get(name) is True]
+    refused = [_written(name) for name in rows_only if name in given]
     if refused:
         verb = "needs" if len(refused) == 1 else "need"
         raise OptionError(
@@ -350,10 +341,9 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 
 def _refuse_matrix(name: str, data: pd.DataFrame) -> None:
     """Raise DataError if data that are to be taken as rows look like a covariance or correlation matrix."""
-    from spcastat.reading.covariance import is_matrix_of_variances, looks_like_covariance
+    from spcastat.reading.covariance import looks_like_covariance
 
-    unlabelled = list(data.index) == list(range(len(data)))
-    if looks_like_covariance(data) or is_matrix_of_variances(data, unlabelled):
+    if looks_like_covariance(data, unlabelled=list(data.index) == list(range(len(data)))):
         raise DataError(
             f"{name} looks like a covariance or correlation matrix, square and symmetric, and its rows would "
             "be taken for observations: give --covariance."
@@ -369,14 +359,12 @@ def require_k(args: argparse.Namespace) -> None:
         )
 
 
-def _options(options: list[tuple[str, Any]], given: dict[str, Any]) -> dict[str, Any]:
+def _options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options given by --option; raise if one is given twice or the command has its own."""
     found: dict[str, Any] = {}
-    for name, value in options:
-        if name in _NO_OPTIONS:
-            raise OptionError(f"--option {name}=... was given; give one only as {_NO_OPTIONS[name]}.")
-        if name in given:
-            raise OptionError(f"--option {name}=... was given besides --{name.replace('_', '-')}; give one.")
+    for name, value in args.option or []:
+        if name in vars(args) or name == "context":
+            raise OptionError(f"--option {name}=... was given; give it only as {_written(name)}.")
         if name in found:
             raise OptionError(f"--option {name}=... was given twice; give one.")
         found[name] = value
@@ -398,13 +386,3 @@ def run(args: argparse.Namespace) -> str:
         title = f"{what} of {'standard input' if args.data == STDIN else args.data}"
         fit.report(args.report, title=title, call=args.line, **given_of(args), groups=groups)
     return written(fit, further, kind, args)
-
-
-def checked_formula(formula: str, columns: pd.Index) -> dict[str, object]:
-    """Return the functions a formula may call; raise if it calls anything else."""
-    from spcastat.reading.terms import LONGEST, formula_name, require_safe, safe_context
-
-    if len(formula) > LONGEST:
-        raise FormulaError(f"--formula has {len(formula)} characters; use --columns for so many columns.")
-    require_safe(formula, {formula_name(column) for column in columns})
-    return safe_context()

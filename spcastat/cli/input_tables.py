@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.output_files import STDIN, given_of
+from spcastat.cli.output_files import STDIN, given_of, tell
 from spcastat.config import listed, nearest, one_line
 from spcastat.errors import DuplicateNamesError, FileError, OptionError, SpcaError
 
@@ -195,7 +195,7 @@ def _near_file(given: str, bundled: Iterable[str]) -> str:
 
 def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
     """Read a table by its file extension; errors are reported with the name of the file."""
-    from spcastat.reading.textfiles import usual_separator
+    from spcastat.reading.textfiles import TextTable, usual_separator
 
     path = args.data
     separator = "," if path == STDIN else usual_separator(path)
@@ -209,8 +209,11 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
         )
     _refuse_unused(args, path, suffix)
     if separator:
-        table = _text_table(args, separator)
-        if chunked and not table.is_square:  # which may be a matrix, and must not be taken for rows
+        content = _standard_input() if path == STDIN else None
+        name = "standard input" if path == STDIN else path
+        options = _text_options(args, separator)
+        table = TextTable(name, options, labels=args.index_col, say=as_options, content=content)
+        if chunked:
             return _in_chunks(args, lambda: table.chunks(ROWS))
         return _selected(table.read(), args)
     if suffix in _LABELLED:
@@ -218,8 +221,6 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
     try:
         if suffix in _PARQUET:
             return _parquet(args, chunked)
-        from spcastat.cli.excel import workbook_table
-
         table = workbook_table(path, args.sheet, _text_options(args, ","), args.index_col, as_options)
         return _selected(table.read(), args)
     except SpcaError:
@@ -227,16 +228,6 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
     except Exception as error:  # readers and the decompression below them raise errors of any type
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FileError(f"{path} cannot be read: {reason}") from error
-
-
-def _text_table(args: argparse.Namespace, usual: str) -> TextTable:
-    """Open a text table."""
-    from spcastat.reading.textfiles import TextTable
-
-    content = _standard_input() if args.data == STDIN else None
-    name = "standard input" if args.data == STDIN else args.data
-    options = _text_options(args, usual)
-    return TextTable(name, options, labels=args.index_col, say=as_options, content=content)
 
 
 def _text_options(args: argparse.Namespace, usual: str) -> TextOptions:
@@ -312,6 +303,71 @@ def is_saved_fit(path: str) -> bool:
         return False
 
 
+# --- workbooks -----------------------------------------------------------------------------------
+
+
+#: The largest unpacked size of a workbook in bytes. To read as much takes a minute and 2 GB.
+MOST = 2**29
+
+
+def workbook_table(
+    path: str, sheet: str | None, options: TextOptions, labels: str | None, say: Callable[..., str]
+) -> TextTable:
+    """Return a sheet of a workbook (.xlsx) as a table of text; formulas have the values that Excel stored.
+
+    Empty rows above and below the table, and empty columns, are left out.
+
+    Parameters
+    ----------
+    path : str
+    sheet : str or None
+        The name of the sheet; by default the first, with a note on standard error if there are several.
+    options, labels, say
+        As for :class:`spcastat.reading.textfiles.TextTable`.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read as a workbook, is empty or too large, or openpyxl is not installed.
+    OptionError
+        If there is no such sheet.
+    """
+    import pandas as pd
+
+    from spcastat.reading.textfiles import TextTable
+
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise FileError(
+            f"{path} is an Excel workbook, which needs openpyxl: pip install openpyxl, or save it as CSV."
+        ) from None
+    with zipfile.ZipFile(path) as packed:
+        size = sum(member.file_size for member in packed.infolist())
+    if size > MOST:
+        raise FileError(
+            f"{path} cannot be read: it unpacks to {size:,} bytes; {MOST:,} are the most. Save it as CSV."
+        )
+    with pd.ExcelFile(path, engine="openpyxl") as book:
+        sheets = book.sheet_names
+        chosen: Any = sheets[0] if sheet is None else sheet
+        if chosen not in sheets:
+            raise OptionError(
+                f"there is no sheet {sheet!r} in {path}; it has {listed(sheets)}.{nearest(sheet, sheets)}"
+            )
+        if sheet is None and len(sheets) > 1:
+            tell(
+                "note", f"{path} has the sheets {listed(sheets)}; {chosen!r} is read, --sheet takes another."
+            )
+        cells = pd.read_excel(book, sheet_name=chosen, header=None, dtype=object, na_filter=False)
+    text = cells.map(lambda value: "" if pd.isna(value) else str(value).strip())
+    filled = text.ne("")
+    rows = filled.any(axis=1).to_numpy().nonzero()[0]
+    table = text.loc[rows.min() : rows.max(), filled.any()] if len(rows) else text[:0]
+    content = table.to_csv(header=False, index=False).encode()
+    return TextTable(f"sheet {chosen!r} of {path}", options, labels=labels, say=say, content=content)
+
+
 # --- columns ------------------------------------------------------------------------------------
 
 
@@ -376,30 +432,13 @@ def columns_apart(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any
 def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[str] | None:
     """Return the columns that a command needs, in the order of the file.
 
-    None stands for all columns: if neither --columns nor --formula is given, or if a named column does not
-    exist, so that the error can list the columns that do.
+    None stands for all columns: if --columns is not given, or if a named column does not exist, so that the
+    error can list the columns that do.
     """
-    wanted = getattr(args, "columns", None) or _in_formula(getattr(args, "formula", None), available)
+    wanted = getattr(args, "columns", None)
     if wanted is None or len(set(available)) < len(available):
         return None
     others = [getattr(args, name, None) for name in ("index_col", *_ASIDE, "groups", "color")]
     others += str(getattr(args, "partial", None) or "").split(",")
     named = {*wanted, *filter(None, others)}
     return [name for name in available if name in named] if named <= set(available) else None
-
-
-def _in_formula(formula: str | None, available: Sequence[str]) -> list[str] | None:
-    """Return the columns that a formula uses; None if the formula is invalid and will be refused."""
-    import pandas as pd
-
-    from spcastat.reading import formula as formulas
-    from spcastat.reading.terms import LONGEST, safe_context
-
-    if formula is None or len(formula) > LONGEST:
-        return None
-    try:
-        parsed = formulas.parse(formula, pd.Index(list(available)), safe_context())
-    except SpcaError:
-        return None
-    used = [*parsed.used.values(), *(parsed.given.used.values() if parsed.given else ())]
-    return [available[position] for position in used]

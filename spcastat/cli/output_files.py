@@ -10,7 +10,6 @@ import math
 import os
 import re
 import shlex
-import stat
 import sys
 import unicodedata
 from argparse import Namespace
@@ -20,7 +19,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.config import listed, one_line
+from spcastat.config import listed, one_line, require_extra
 from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.fit.archive import write_bytes
 from spcastat.labels import name_text
@@ -38,12 +37,6 @@ if TYPE_CHECKING:
 #: The file name that stands for standard input.
 STDIN = "-"
 
-#: Names for the standard streams that cannot be names of files, since they have a null character.
-_STANDARD_INPUT, _STANDARD_OUTPUT = "\0stdin", "\0stdout"
-_STANDARD = {_STANDARD_INPUT: "stdin", _STANDARD_OUTPUT: "stdout"}
-#: Characters with which a formula starts in a spreadsheet.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 #: Image formats that need an external program.
 _NEED_MORE = {"pgf"}
 #: File extensions that do not fit a text table.
@@ -73,20 +66,17 @@ def refuse_overlap(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> 
     given = {option: path for option, path in outputs.items() if path is not None}
     for option, path in given.items():
         _require_place(option, path)
-    read = {f"the input {name}": name for name in inputs if name != STDIN}
-    read |= {"the file that standard input is read from": _STANDARD_INPUT} if STDIN in inputs else {}
-    written = {"where standard output goes": _STANDARD_OUTPUT}
-    written |= {f"{option} {path}": path for option, path in given.items()}
-    for (called, path), (other, there) in product(written.items(), read.items()):
-        if _is_same(path, there):
-            raise OptionError(f"{called} is {other}, which would be lost; give another name.")
+    for (option, path), name in product(given.items(), inputs):
+        if _is_same(path, name):
+            called = "the file that standard input is read from" if name == STDIN else f"the input {name}"
+            raise OptionError(f"{option} {path} is {called}, which would be lost; give another name.")
     # the same for all spellings of a path on a file system that ignores case
     spelling = {
         path: unicodedata.normalize("NFC", os.path.realpath(path)).casefold() for path in given.values()
     }
-    for (called, path), (other, there) in combinations(written.items(), 2):
-        if _is_same(path, there) or spelling.get(path) == spelling[there]:
-            raise OptionError(f"{other} is {called}: they are one file; give each its own name.")
+    for (option, path), (other, there) in combinations(given.items(), 2):
+        if spelling[path] == spelling[there]:
+            raise OptionError(f"{other} {there} is {option} {path}: they are one file; give another name.")
 
 
 def _require_place(option: str, path: str) -> None:
@@ -102,22 +92,13 @@ def _require_place(option: str, path: str) -> None:
         raise FileError(f"{path} cannot be written: no file can be made in the folder {folder!r}.")
 
 
-def _is_same(one: str, other: str) -> bool:
-    """Whether two names, of files or standard streams, refer to the same regular file."""
-    first, second = _status(one), _status(other)
-    return first is not None and second is not None and os.path.samestat(first, second)
-
-
-def _status(name: str) -> os.stat_result | None:
+def _is_same(path: str, other: str) -> bool:
+    """Whether two names refer to the same file; the second may be "-", for standard input."""
     try:
-        if name in _STANDARD:
-            stream = getattr(sys, _STANDARD[name])
-            found = os.fstat(stream.fileno())
-        else:
-            found = os.stat(name)
+        status = os.fstat(sys.stdin.fileno()) if other == STDIN else os.stat(other)
+        return os.path.samestat(os.stat(path), status)
     except (OSError, ValueError, AttributeError):  # no such file, or a replaced standard stream
-        return None
-    return found if stat.S_ISREG(found.st_mode) else None
+        return False
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -131,48 +112,12 @@ def csv_separator(path: str) -> str:
     return "\t" if suffix in (".tsv", ".tab") else ","
 
 
-def csv_text(frame: pd.DataFrame, *, labelled: bool, raw: bool, separator: str = ",") -> str:
-    """Return a frame as CSV that is safe to open in a spreadsheet.
-
-    Labels and cells of text that start with = + - @, a tab or a carriage return, and are not numbers, get a
-    leading apostrophe, so that they are not run as formulas. Numbers are not changed.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    labelled : bool
-        Whether to write the row labels.
-    raw : bool
-        Whether to write text without added apostrophes.
-    separator : str
-    """
-    if not raw:
-        frame = frame.copy(deep=False)
-        for position, dtype in enumerate(frame.dtypes):
-            if dtype.kind not in "biufc":
-                frame.isetitem(position, frame.iloc[:, position].map(guarded).to_numpy())
-        frame.columns = frame.columns.map(guarded)
-        frame.index = _guarded_labels(frame.index)
+def csv_text(frame: pd.DataFrame, *, labelled: bool, separator: str = ",") -> str:
+    """Return a frame as CSV, with or without the row labels."""
     text = frame.to_csv(index=labelled, sep=separator, lineterminator="\n")
     if "\r" in text:  # readers take it for the end of a row, and pandas would not quote it
         text = frame.to_csv(index=labelled, sep=separator, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     return text
-
-
-def _guarded_labels(index: pd.Index) -> pd.Index:
-    import pandas as pd
-
-    if isinstance(index, pd.MultiIndex):
-        levels = index.to_frame(index=False, name=list(range(index.nlevels)))
-        return pd.MultiIndex.from_frame(levels.map(guarded), names=[guarded(name) for name in index.names])
-    labels = index if index.dtype.kind in "biufc" else index.map(guarded)
-    return labels.rename(guarded(index.name))
-
-
-def guarded(value: Any) -> Any:
-    """Return text that a spreadsheet would run as a formula with a leading apostrophe; others unchanged."""
-    risky = isinstance(value, str) and value.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(value)
-    return f"'{value}" if risky else value
 
 
 def write_table_and_picture(args: Namespace, found: Any) -> None:
@@ -180,7 +125,7 @@ def write_table_and_picture(args: Namespace, found: Any) -> None:
     if args.plot:
         save_figure(args.plot, lambda ax: found.plot(ax=ax))
     if args.out:
-        text = csv_text(found.table, labelled=False, raw=False, separator=csv_separator(args.out))
+        text = csv_text(found.table, labelled=False, separator=csv_separator(args.out))
         write_bytes(args.out, text.encode())
 
 
@@ -258,7 +203,11 @@ _INSTEAD = (
     (r"df\.select_dtypes\(\['number', 'bool'\]\) or a formula", "--columns, --drop or --formula"),
     (r"pd\.read_csv\(path, index_col=0\)", "--index-col NAME"),
     (r"df\.dropna\(axis=1, thresh=\.\.\.\)", "--drop"),
+    (r"a formula and categorical='dummy'", "--formula and --dummy"),
     (r"categorical='dummy'", "--dummy"),
+    (r"(?<=if their units differ), or scale=False to keep these variances without a warning", ""),
+    (r"use scale=False", "leave out --scale"),
+    (r"(?<![(,] )(?<!\()scale=True", "--scale"),
     (r"na='(drop|em|pairwise)'", r"--na \1"),
 )
 
@@ -279,6 +228,11 @@ def for_command(message: str) -> str:
     for python, option in _INSTEAD:
         message = re.sub(python, option, message)
     return message
+
+
+def printed(text: str) -> str:
+    """Return a printed result in which options of the command replace the advice to use ``scale=True``."""
+    return re.sub(r"(?:choose\(data, scale=True\)|scale=True)(?=\s+gives)", "--scale", text)
 
 
 def require_output() -> None:
@@ -397,22 +351,28 @@ def given_of(args: argparse.Namespace, names: Sequence[str] = ARRANGEMENT) -> di
 
 def written(fit: Fit, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
     """Return a fit and results of resampling in a format, or write them to ``--out`` and return a message."""
+    from spcastat.show.grid import Document
+    from spcastat.show.renderings import Summary
+
     given, arranged = given_of(args, _LAYOUT), given_of(args)
     if args.describe and kind != "json":
-        further = [*further, _described(fit)]
+        words = fit.describe()
+        methods = Document("For a methods section", notes=(words.text, *words.references))
+        further = [*further, Summary(methods, {})]
     if kind == "docx":
+        require_extra("docx", "docx", "--format docx for Word", "python-docx")
         from spcastat.show.grid import Layout
-        from spcastat.show.word_file import write_tables
+        from spcastat.show.word import write_tables
 
         documents = [fit.summary(**arranged)._document(), *(one._document() for one in further)]
-        write_tables(args.out, documents, Layout(**given), "--format docx")
+        write_tables(args.out, documents, Layout(**given))
         return f"fit written to {args.out}"
     if kind == "json":
         text = as_json(fit, args.describe)
     elif kind == "text" and not given and not arranged and not args.out:
-        return "\n\n".join(map(str, [fit, *further]))
+        return printed("\n\n".join(map(str, [fit, *further])))
     else:
-        text = _rendered([fit.summary(**arranged), *further], kind, given, bool(args.out))
+        text = printed(_rendered([fit.summary(**arranged), *further], kind, given, bool(args.out)))
     if args.out:
         write_bytes(args.out, (text.rstrip("\n") + "\n").encode())
         return f"fit written to {args.out}"
@@ -421,29 +381,19 @@ def written(fit: Fit, further: Sequence[Summary], kind: str, args: argparse.Name
     return text.rstrip("\n")
 
 
-def _described(fit: Fit) -> Summary:
-    """Return the paragraph for a methods section and its references as notes."""
-    from spcastat.show.grid import Document
-    from spcastat.show.renderings import Summary
-
-    found = fit.describe()
-    return Summary(Document("For a methods section", notes=(found.text, *found.references)), {})
-
-
 def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_file: bool) -> str:
     """Return the documents one after another; the caption and the label belong to the first."""
     from spcastat.show.grid import Layout
-    from spcastat.show.plain_text import render as as_text
-    from spcastat.show.renderings import render
+    from spcastat.show.renderings import render, render_text
 
     texts = []
     for place, part in enumerate(parts):
         own = given if place == 0 else {k: v for k, v in given.items() if k not in ("caption", "label")}
         layout = Layout(**own)
         if kind == "text" and to_file:
-            texts.append(as_text(part._document(), layout, "utf-8"))
+            texts.append(render_text(part._document(), layout, "utf-8"))
         else:
-            texts.append(render(part._document(), kind, layout=layout))
+            texts.append(render(part._document(), kind, layout))
     return ("\n\n" if kind == "text" else "\n").join(texts)
 
 

@@ -1,11 +1,10 @@
-"""Files of saved fits: arrays and one text, in one npz file that is replaced only when it is complete.
+"""Files: one zip of arrays and JSON for a saved fit, and the replacement of files when they are complete.
 
-A file is a zip of ``manifest.json`` (everything except arrays) and one ``NAME.npy`` for each array, which
-``numpy.load`` reads too. There are no other members and no pickles. The checksums of zip detect damage.
+A saved fit is an npz file, which ``numpy.load`` reads, with one more member, ``manifest.json``. There are no
+pickles. The checksums of zip detect damage.
 
-A file may come from anywhere, so the sizes in it are not trusted: members are read up to their declared size,
-and all of them together may not be much larger than the file. Data that compress better than that are stored
-without compression, so that every file that is written can be read.
+A file may come from anywhere, so the sizes in it are not trusted: nothing is compressed, so that no member
+can be larger than the file.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import stat
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,62 +26,31 @@ import numpy as np
 
 from spcastat.config import shown
 from spcastat.errors import FileError, OptionError
+from spcastat.version import __version__
 
 MANIFEST = "manifest.json"
-#: All members together may have `EXPANSION` times as many bytes as the file, plus `SMALL`. Nonzero
-#: floating-point numbers hardly compress, and about half of the numbers in a fit are nonzero.
-EXPANSION, SMALL = 50, 16 << 20
-#: The same for the manifest, whose values take up to 30 times as many bytes in memory.
-TEXT_EXPANSION, SMALL_TEXT = 5, 2 << 20
+FORMAT = "spcastat fit"
+#: Version of the layout. Earlier ones are those of versions before the first release, and are not read.
+VERSION = 4
 #: Allowed types of arrays.
 DTYPES = re.compile(r"[<>|](b1|[iu][1248]|f(2|4|8|16)|[mM]8(\[(generic|Y|M|W|D|h|m|s|ms|us|ns)\])?)")
-
-
-@dataclass(frozen=True, eq=False)
-class Archive:
-    """The contents of an archive that was read.
-
-    Attributes
-    ----------
-    writer : str
-        The version of the package that wrote the file; "" if unknown.
-    content : dict
-    arrays : dict of str to ndarray
-    """
-
-    writer: str
-    content: dict[str, Any]
-    arrays: dict[str, np.ndarray]
 
 
 # --- writing --------------------------------------------------------------------------------------
 
 
-def write_archive(
-    file: IO[bytes],
-    form: str,
-    version: int,
-    writer: str,
-    content: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray],
-) -> None:
+def write_archive(file: IO[bytes], content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     """Write content and arrays as one zip.
 
     Parameters
     ----------
     file : binary file
-    form : str
-        The kind of file.
-    version : int
-        Version of the layout.
-    writer : str
-        The version of the package.
     content : mapping
         Values that JSON can represent, and numbers that are not finite.
     arrays : mapping of str to ndarray
         Arrays of numbers, booleans or times.
     """
-    manifest = {"format": form, "version": version, "writer": writer, "content": content}
+    manifest = {"format": FORMAT, "version": VERSION, "writer": __version__, "content": content}
     members = {MANIFEST: json.dumps(manifest, indent=1, default=_of_python).encode()}
     for name, values in arrays.items():
         buffer = io.BytesIO()
@@ -91,16 +58,10 @@ def write_archive(
         plain = np.asarray(values, dtype=np.dtype(np.asarray(values).dtype.str))
         np.lib.format.write_array(buffer, plain, version=(1, 0), allow_pickle=False)
         members[f"{name}.npy"] = buffer.getvalue()
-    sizes = {name: len(part) for name, part in members.items()}
-    for way in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
-        file.seek(0)
-        file.truncate()
-        with zipfile.ZipFile(file, "w", way) as archive:
-            for name, part in members.items():
-                # a fixed time, so that equal fits make equal files
-                archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), part, way)
-        if _plausible(file.tell(), sizes):
-            break
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, part in members.items():
+            # a fixed time, so that equal fits make equal files
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), part)
 
 
 def _of_python(value: Any) -> Any:
@@ -110,33 +71,24 @@ def _of_python(value: Any) -> Any:
     raise TypeError(f"{value!r} of type {type(value).__qualname__} cannot be stored")
 
 
-def _plausible(size: int, members: Mapping[str, int]) -> bool:
-    """Return whether a file of `size` bytes may have members of these sizes."""
-    return (
-        sum(members.values()) <= SMALL + EXPANSION * size
-        and members[MANIFEST] <= SMALL_TEXT + TEXT_EXPANSION * size
-    )
-
-
 # --- reading --------------------------------------------------------------------------------------
 
 
-def read_archive(path: Path, form: str, version: int) -> Archive:
+def read_archive(path: Path) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     """Read a zip that `write_archive` wrote.
 
-    Parameters
-    ----------
-    path : Path
-    form : str
-        The expected kind of file.
-    version : int
-        The layout that can be read.
+    Returns
+    -------
+    writer : str
+        The version of the package that wrote the file; "" if unknown.
+    content : dict
+    arrays : dict of str to ndarray
 
     Raises
     ------
     FileError
-        If there is no such file, or it is of another kind, damaged, of another layout, or would need more
-        memory than its size allows.
+        If there is no such file, or it is of another kind, damaged, of another layout, or says that it holds
+        more than its size.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -145,13 +97,14 @@ def read_archive(path: Path, form: str, version: int) -> Archive:
             if file.read(2) != b"PK":
                 raise _foreign(path)
             with zipfile.ZipFile(file) as archive:
-                members = _members(path, archive, os.fstat(file.fileno()).st_size)
-                manifest = _manifest(path, _part(archive, members.pop(MANIFEST)), form, version)
+                _require_members(path, archive.infolist(), os.fstat(file.fileno()).st_size)
+                manifest = _manifest(path, archive.read(MANIFEST))
                 arrays = {
-                    name.removesuffix(".npy"): _array(name, _part(archive, member))
-                    for name, member in members.items()
+                    name.removesuffix(".npy"): _array(name, archive.read(name))
+                    for name in archive.namelist()
+                    if name != MANIFEST
                 }
-        return Archive(manifest["writer"], manifest["content"], arrays)
+        return manifest["writer"], manifest["content"], arrays
     except FileError:
         raise
     except MemoryError:
@@ -160,7 +113,7 @@ def read_archive(path: Path, form: str, version: int) -> Archive:
         raise FileError(f"There is no file {str(path)!r}.") from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except Exception as error:  # damaged data can cause any error in zipfile, zlib, json and NumPy
+    except Exception as error:  # damaged data can cause any error in zipfile, json and NumPy
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise FileError(
             f"{path} is damaged or cut off: {reason.rstrip('.')}. Take a copy of the file from before, or "
@@ -172,53 +125,36 @@ def _foreign(path: Path, why: str = "") -> FileError:
     return FileError(f"{path} is not a fit that spcastat has saved{why}.")
 
 
-def _members(path: Path, archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by name, after a check of their names and sizes in a file of `size` bytes."""
-    every = archive.infolist()
-    members = {one.filename: one for one in every}
-    if len(members) != len(every):
+def _require_members(path: Path, members: Sequence[zipfile.ZipInfo], size: int) -> None:
+    """Check the names and sizes of the members of a file of `size` bytes."""
+    names = {one.filename for one in members}
+    if len(names) != len(members):
         raise ValueError("a member stands in it twice")
-    if MANIFEST not in members:
+    if MANIFEST not in names:
         raise _foreign(path, f": there is no {MANIFEST} in it")
-    if not _plausible(size, {name: one.file_size for name, one in members.items()}):
-        total = sum(one.file_size for one in every)
+    total = sum(one.file_size for one in members)
+    if total > size or any(one.compress_type != zipfile.ZIP_STORED for one in members):
         raise FileError(
-            f"{path} cannot be read: it unpacks to {total} bytes from a file of {size}, more than any fit "
-            "that spcastat saves."
+            f"{path} cannot be read: it unpacks to {total} bytes from a file of {size}, and the fits that "
+            "spcastat saves are not compressed."
         )
-    return members
 
 
-def _part(archive: zipfile.ZipFile, about: zipfile.ZipInfo) -> bytes:
-    """Return the bytes of a member, which must have their declared size and checksum."""
-    part = bytearray()
-    with archive.open(about) as member:
-        # read at once, a member would be unpacked beyond its declared size
-        while piece := member.read(1 << 20):
-            part += piece
-    if len(part) != about.file_size:
-        raise ValueError(f"{about.filename} does not have its size")
-    return bytes(part)
-
-
-def _manifest(path: Path, text: bytes, form: str, version: int) -> dict[str, Any]:
+def _manifest(path: Path, text: bytes) -> dict[str, Any]:
     """Return the manifest after a check of its format and version."""
-    try:
-        manifest = json.loads(text)
-    except RecursionError:
-        raise ValueError("its values are nested too deep") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != form:
+    manifest = json.loads(text)
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise _foreign(path)
     found, writer = manifest.get("version"), manifest.get("writer")
     if not isinstance(writer, str) or not re.fullmatch(r"[\w.+!-]{0,40}", writer):
         writer = manifest["writer"] = ""
     if type(found) is not int or found < 1:
         raise _foreign(path, ": it does not say the version of its layout")
-    if found != version:
+    if found != VERSION:
         by = f" ({writer})" if writer else ""
         newer = f"a newer spcastat{by}, in layout {found}: upgrade spcastat to read it"
         older = f"an earlier spcastat{by}, in layout {found}, which is no longer read: fit again and save"
-        raise FileError(f"{path} was written by {newer if found > version else older}.")
+        raise FileError(f"{path} was written by {newer if found > VERSION else older}.")
     if not isinstance(manifest.get("content"), dict):
         raise ValueError("there is no content in it")
     return manifest
@@ -234,7 +170,8 @@ def _array(name: str, part: bytes) -> np.ndarray:
         raise ValueError(f"{name} has another type, or not the size of its shape")
     head.seek(0)
     values: np.ndarray = np.lib.format.read_array(head, allow_pickle=False)
-    return values
+    # pandas needs the byte order of the machine
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
 # --- replacement of files -------------------------------------------------------------------------
@@ -271,19 +208,13 @@ def as_path(path: Any) -> Path:
     """Return a user's path as a Path; raise OptionError if it is not a valid path."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise OptionError(f"path={shown(path)} was given; it must be the path of a file, as text or a Path.")
-    if not os.fspath(path) or not _speakable(os.fspath(path)):
+    try:
+        name = os.fsencode(path)
+    except UnicodeEncodeError:
+        name = b""
+    if not name or b"\0" in name or len(name) > 4096:  # a path has at most 4096 bytes
         raise OptionError(f"path={shown(os.fspath(path))} was given, which no file can be called.")
     return Path(path)
-
-
-def _speakable(name: str) -> bool:
-    """Whether a file can have this name: without NUL, not too long, and with encodable characters."""
-    try:
-        encoded = os.fsencode(name)
-        # a path has at most 4096 bytes
-        return b"\0" not in encoded and len(encoded) <= 4096
-    except UnicodeEncodeError:
-        return False
 
 
 def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
@@ -302,7 +233,9 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
     target = file_path(path)
     mode = _mode_of(target)
     target = Path(os.path.realpath(target)) if os.path.islink(target) else target
-    part = _part_of(target)
+    # a unique name of at most 100 bytes of that of the target, to stay below the limit of 255
+    known = os.fsencode(target.name)[:100].decode(errors="ignore")
+    part = target.with_name(f".{known}.{secrets.token_hex(8)}.part")
     try:
         try:
             with open(part, "xb") as file:
@@ -324,15 +257,6 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a new file with this content; see :func:`write_file`."""
     write_file(path, lambda file: file.writelines([content]))
-
-
-def _part_of(target: Path) -> Path:
-    """Return a unique path for a temporary file in the folder of `target`.
-
-    Its name has 64 random bits and at most 100 bytes of the name of `target`, to stay below the limit of 255.
-    """
-    known = os.fsencode(target.name)[:100].decode(errors="ignore")
-    return target.with_name(f".{known}.{secrets.token_hex(8)}.part")
 
 
 def _mode_of(target: Path) -> int | None:

@@ -15,7 +15,7 @@ from spcastat.errors import OptionError
 from spcastat.fit import rows as distances
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested, deep_copy
 from spcastat.fit.state import FitState, Moments
-from spcastat.linalg.scales import deviations
+from spcastat.linalg.standardisation import deviations
 from spcastat.measures import MEASURES, Measure, measures_of
 
 #: Kinds of bootstrap intervals of loadings; those of variances have no "hull".
@@ -362,12 +362,6 @@ def largest_correlation(state: FitState) -> float:
     return float(np.nanmax(off)) if np.isfinite(off).any() else 0.0
 
 
-def measure_if_known(state: FitState, name: str) -> float:
-    """Return a measure of all components; NaN if the file of the fit does not contain it."""
-    known = name in state.moments.known_measures()
-    return float(state.moments.measure(name)[-1]) if known else float("nan")
-
-
 def correlations(state: FitState) -> pd.DataFrame:
     """Correlations of the variables with the scores, p x k; NaN if either is constant."""
     moments = state.moments
@@ -434,8 +428,8 @@ def glance(state: FitState) -> pd.DataFrame:
 
 
 def facts(state: FitState) -> dict[str, Any]:
-    """Return the row of :func:`glance`."""
-    record = state.record
+    """Return the row of :func:`glance`; a measure that the file of the fit does not contain is NaN."""
+    record, known = state.record, state.moments.known_measures()
     return {
         "method": record.method,
         "n": pd.NA if record.n is None else record.n,
@@ -444,7 +438,7 @@ def facts(state: FitState) -> dict[str, Any]:
         "nonzeros": int(np.count_nonzero(state.V)),
         "variables": int(state.V.any(axis=1).sum()),
         "total_variance": state.moments.total,
-        **{name: measure_if_known(state, name) for name in MEASURES},
+        **{name: float(state.moments.measure(name)[-1]) if name in known else np.nan for name in MEASURES},
         "score_correlation": largest_correlation(state),
         "objective": record.objective,
         "converged": record.converged,

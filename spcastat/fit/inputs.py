@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat import errors
 from spcastat.config import (
     GAPS,
     flag,
@@ -23,25 +24,11 @@ from spcastat.config import (
     warn,
     whole_number,
 )
-from spcastat.errors import (
-    ColumnTypeError,
-    ConstantColumnError,
-    ConvergenceWarning,
-    DataError,
-    DataWarning,
-    NoRowsError,
-    OptionError,
-    SpcaError,
-    UnknownOptionError,
-)
 from spcastat.fit.plan import Plan, require_rank
-from spcastat.fit.run import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
-from spcastat.fit.starts import candidates_among
+from spcastat.fit.run import Gaps, candidate_count, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.linalg.accumulate import CrossProducts, Nothing, Sums
-from spcastat.linalg.build import from_products, matrix_in_blocks, prepare, standard_of
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
 from spcastat.linalg.regression import partial_covariance
-from spcastat.linalg.scales import block_length, checksum
 from spcastat.linalg.standardisation import (
     KINDS,
     Blocks,
@@ -51,7 +38,13 @@ from spcastat.linalg.standardisation import (
     Scale,
     ScalingGroups,
     Standardisation,
+    block_length,
+    checksum,
     fits,
+    from_products,
+    matrix_in_blocks,
+    prepare,
+    standard_of,
 )
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import aligned, vector, warn_of_missing_codes, warn_of_row_numbers
@@ -130,13 +123,14 @@ class Source:
     @property
     def center_and_scale(self) -> tuple[bool | np.ndarray, Scale]:
         """The arguments `center` and `scale` that would repeat the standardisation on other rows."""
-        assert self.standard is not None
-        return center_and_scale(self.standard, self.groups)
+        standard = self.standard
+        assert standard is not None
+        return center_and_scale(standard, self.groups)
 
     def require_same(self) -> None:
         """Raise DataError if the caller has changed the rows in memory since the fit."""
         if self.checksum is not None and checksum(self.matrix) != self.checksum:
-            raise DataError(
+            raise errors.DataError(
                 "The data have changed since the fit: their numbers are not those that were fitted. Fit "
                 "again, and leave arrays of more than 64 MB unchanged as long as the fit is in use."
             )
@@ -229,20 +223,17 @@ def require_unchanged(data: Any, source: Source) -> None:
     try:
         matrix, index = replay(source.spec, data, na="drop" if source.dropped else how)
         same = matrix.shape == source.matrix.shape and index.equals(source.index)
-        same = same and checksum(_plain(matrix)) == checksum(_plain(source.measured))
-    except SpcaError as error:
-        raise DataError(f"The data have changed since the fit: {error}") from error
+        same = same and is_sparse(matrix) == is_sparse(source.matrix)
+        if is_sparse(matrix):
+            same = same and checksum(matrix.tocsc()) == checksum(source.measured.tocsc())
+        else:
+            same = same and np.array_equal(matrix, source.measured, equal_nan=True)
+    except errors.SpcaError as error:
+        raise errors.DataError(f"The data have changed since the fit: {error}") from error
     if not same:
-        raise DataError(
+        raise errors.DataError(
             "The data have changed since the fit: their rows are not those that were fitted. Fit again."
         )
-
-
-def _plain(matrix: Any) -> Any:
-    """Return a matrix in canonical form (C order or CSC, one NaN): equal matrices have equal bytes."""
-    if is_sparse(matrix):
-        return matrix.tocsc()
-    return np.where(np.isnan(matrix), np.nan, matrix) + 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,9 +266,14 @@ class Opened:
 
     def with_passes(self, passes: Any) -> Opened:
         """Return the same data, with at most `passes` passes over rows in chunks to compute dense PCA."""
-        most = checked_passes(passes, self)
-        if most is None:
+        if passes is None:
             return self
+        if self.stream is None:
+            raise errors.OptionError(
+                f"passes={shown(passes)} was given with data in memory, which are not passed over; it is for "
+                "rows in chunks. Leave it out."
+            )
+        most = whole_number("passes", passes, 1, 1000)
 
         def source(rows_for: str) -> Source:
             found = self.source(rows_for)
@@ -343,16 +339,20 @@ def open_rows(
     )
     try:
         stream = open_stream(data, reading) if known is None else known.stream
-    except ColumnTypeError as error:
-        raise OptionError(in_chunks) if mixed else error from None
+    except errors.ColumnTypeError as error:
+        raise errors.OptionError(in_chunks) if mixed else error from None
     if stream is not None:
         if mixed:
-            raise OptionError(in_chunks)
+            raise errors.OptionError(in_chunks)
         if known is None and reading.formula is None:
             warn_of_row_numbers(None, stream.spec.columns)
         return replace(open_streamed(stream, center, scale, blocks), data=data)
     if known is None:
-        design = read_data(data, _with_levels(data, reading) if mixed else reading, defer=not mixed)
+        how = reading
+        if mixed and (reading.formula is not None or isinstance(open_table(data).values, pd.DataFrame)):
+            # all columns, of which some may be factors
+            how = replace(reading, formula=reading.formula or "~ .", categorical="dummy")
+        design = read_data(data, how, defer=not mixed)
         if reading.formula is None:
             warn_of_row_numbers(design.matrix, design.columns)
         warn_of_missing_codes(design.matrix, design.columns)
@@ -372,7 +372,7 @@ def open_rows(
         design.rows.require(len(design.index))
     names, partial = design.columns, design.spec.partial
     if partial is not None and center is not True:
-        raise OptionError(
+        raise errors.OptionError(
             f"center={shown(center)} was given with the covariates of formula={shown(reading.formula)}; "
             "regression on them has an intercept, so that what is left has mean zero. Leave center out."
         )
@@ -392,7 +392,7 @@ def open_rows(
                 warn(
                     f"na='em': the EM stopped after {plural(gaps.as_record['iterations'], 'iteration')}, "
                     "before it converged; a smaller k_em= converges sooner.",
-                    ConvergenceWarning,
+                    errors.ConvergenceWarning,
                 )
         else:
             if isinstance(scale, Blocks):  # eigenvalues need finite values
@@ -445,14 +445,14 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
     center = _column_values("center", center, columns)
     scale = _scale(scale, blocks, columns)
     if isinstance(scale, Blocks) and len(columns) > GRAM_ORDER:
-        raise OptionError(
+        raise errors.OptionError(
             f"scale={scale.kind!r} was given for {stream.title}, with {len(columns):,} variables; in chunks "
             f"it takes {GRAM_ORDER:,} or fewer. Fit a sample of the rows in memory."
         )
 
     def source(rows_for: str = "") -> Source:
         if rows_for:
-            raise NoRowsError(
+            raise errors.NoRowsError(
                 f"This method works on the rows, and those of {stream.title} are read in chunks: use a "
                 "method that takes 'data or covariance' (spcastat.methods()), or fit rows that fit into "
                 "memory, such as a sample."
@@ -473,7 +473,7 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
 
     def refuse(plan: Plan, k: int) -> None:
         if len(columns) > GRAM_ORDER and not plan.rows_for:
-            candidates_among(len(columns), plan.solver, plan.aim, must=True)
+            candidate_count(len(columns), plan.solver, plan.aim, must=True)
         require_rank(k, stream.rows, centred=center is True)
         plan.on(stream.spec)  # raises for unknown names of variables
 
@@ -530,11 +530,17 @@ def open_covariance(
 ) -> Opened:
     """Read a covariance matrix; the parameters are those of :func:`spcastat.spca_cov`."""
     by_blocks = isinstance(scale, (str, ScalingGroups)) or blocks is not None
-    correlations = not by_blocks and scale is not None and _scale_of_matrix(scale)
+    if not (by_blocks or scale is None or isinstance(scale, (bool, np.bool_))):
+        raise errors.OptionError(
+            f"scale={shown(scale)} was given for a covariance matrix; give True, False, or 'blocks' or 'raw "
+            "blocks' with blocks=. The standard deviations by which transform() divides rows are sd=, and "
+            "scale=True takes the correlations of the matrix."
+        )
+    correlations = not by_blocks and bool(scale)
     S = labelled_matrix(read_whole(S))
     covariance = read_covariance(S, n_obs=n_obs, mean=mean, sd=sd, nearest=nearest)
     if sd is not None and mean is None:
-        raise OptionError(
+        raise errors.OptionError(
             "sd was given without mean; transform() needs both. Give mean= as well, or leave sd out."
         )
     spec = Spec("frame" if covariance.named else "array", covariance.columns)
@@ -546,7 +552,7 @@ def open_covariance(
     _require_range(op, None, spec.columns)
     op = op.at_unit_size()
     if isinstance(scale, str) and scale == "mixed":
-        raise OptionError(
+        raise errors.OptionError(
             "scale='mixed' was given for a covariance matrix; give rows to spca(data, ..., scale='mixed')."
         )
     found = _scale(scale, blocks, spec.columns) if by_blocks else None
@@ -576,27 +582,12 @@ def open_covariance(
 
     def source(rows_for: str = "") -> Source:
         if rows_for:
-            raise NoRowsError(
+            raise errors.NoRowsError(
                 f"method={rows_for!r} needs more than a covariance matrix; give the rows to spca(data, ...)."
             )
         return made
 
     return Opened(p, source, data=covariance)
-
-
-def _scale_of_matrix(scale: Any) -> bool:
-    """Return `scale` of a covariance matrix as a bool; numbers are refused."""
-    if isinstance(scale, (bool, np.bool_)):
-        return bool(scale)
-    if is_single(scale):
-        raise OptionError(
-            f"scale={shown(scale)} was given for a covariance matrix; give True for its correlations, False, "
-            "or 'blocks' or 'raw blocks' with blocks=."
-        )
-    raise OptionError(
-        "scale was given as numbers for a covariance matrix; the standard deviations by which transform() "
-        "divides rows are sd=, and scale=True takes the correlations of the matrix."
-    )
 
 
 def _correlations(op: Operator, columns: pd.Index) -> tuple[Operator, np.ndarray]:
@@ -610,7 +601,7 @@ def _correlations(op: Operator, columns: pd.Index) -> tuple[Operator, np.ndarray
     deviations = np.sqrt(op.diagonal())
     still = deviations == 0.0
     if still.any():
-        raise ConstantColumnError(
+        raise errors.ConstantColumnError(
             f"scale=True was given, and the variance of {listed(columns[still])} is zero; leave such "
             "variables out of the matrix."
         )
@@ -629,7 +620,8 @@ def warn_of_unequal_variances(source: Source, scale: Any) -> None:
     """Warn of columns in very different units, of which few would make up all components.
 
     The largest variance is compared with the smallest one but for a tenth of the columns, so that with up to
-    ten columns all count. A sparse matrix, whose columns are counts of the same kind, gives no warning.
+    ten columns all count; the warning names the smallest of all. A sparse matrix, whose columns are counts of
+    the same kind, gives no warning.
 
     Parameters
     ----------
@@ -644,16 +636,17 @@ def warn_of_unequal_variances(source: Source, scale: Any) -> None:
     ascending = ascending[variances[ascending] > 0.0]
     if not ascending.size:
         return
-    largest, smallest = ascending[-1], ascending[int(NEARLY_CONSTANT * (ascending.size - 1))]
-    ratio = variances[largest] / variances[smallest]
-    if ratio > MOST_UNEQUAL:
+    largest, smallest = ascending[-1], ascending[0]
+    compared = ascending[int(NEARLY_CONSTANT * (ascending.size - 1))]
+    if variances[largest] > MOST_UNEQUAL * variances[compared]:
+        ratio = variances[largest] / variances[smallest]
         names = source.spec.columns
         warn(
             f"The variances of the columns differ by a factor of {ratio:.2g} (from "
             f"{variances[smallest]:.3g} of {shown(names[smallest])} to {variances[largest]:.3g} of "
             f"{shown(names[largest])}), so that columns of large variance make up the components: give "
             "scale=True if their units differ, or scale=False to keep these variances without a warning.",
-            DataWarning,
+            errors.DataWarning,
         )
 
 
@@ -683,16 +676,16 @@ def table_and_formula(
     if isinstance(first, str) and len(getattr(second, "shape", ())) == 2:
         tilde = first if first.lstrip().startswith("~") else "~ a + b"
         begins = "" if tilde is first else " A formula is text that begins with ~."
-        raise OptionError(
+        raise errors.OptionError(
             f"{shown(first)} was given to {function}() first, and a table second, which is the place of k. "
             f"Give the table by name: {function}({shown(tilde)}, data=df, k=2).{begins}"
         )
     if data is None:
         if first is None:
-            raise DataError(f"{function}() was given no data; give a table first, or data=.")
+            raise errors.DataError(f"{function}() was given no data; give a table first, or data=.")
         home = first.lstrip().startswith(("~/", "~\\")) if isinstance(first, str) else False
         if isinstance(first, str) and first.lstrip().startswith("~") and not home:
-            raise OptionError(
+            raise errors.OptionError(
                 f"The formula {shown(first)} was given to {function}() without data=; give the table by that "
                 f"name: {function}({shown(first)}, data=df, ...)."
             )
@@ -700,30 +693,20 @@ def table_and_formula(
     if first is None:
         return data, formula
     if not isinstance(first, str):
-        raise OptionError(f"The data were given to {function}() twice, first and as data=; give them once.")
+        raise errors.OptionError(
+            f"The data were given to {function}() twice, first and as data=; give them once."
+        )
     if not first.lstrip().startswith("~"):
-        raise OptionError(
+        raise errors.OptionError(
             f"{shown(first)} was given to {function}() before data=, and is no formula, which begins with ~; "
             "give a formula such as '~ a + b', or a file as data= alone."
         )
     if formula is not None:
-        raise OptionError(
+        raise errors.OptionError(
             f"A formula was given to {function}() twice, {shown(first)} first and formula={shown(formula)}; "
             "give one."
         )
     return data, first
-
-
-def checked_passes(passes: Any, rows: Opened) -> int | None:
-    """Return how many passes are allowed for dense PCA; raise OptionError for data that need none."""
-    if passes is None:
-        return None
-    if rows.stream is None:
-        raise OptionError(
-            f"passes={shown(passes)} was given with data in memory, which are not passed over; it is for "
-            "rows in chunks. Leave it out."
-        )
-    return whole_number("passes", passes, 1, 1000)
 
 
 #: Names of arguments: for centre and scale; all that describe rows; all that describe a covariance matrix.
@@ -769,13 +752,13 @@ def opened(
     further = [name for name in options if name not in names]
     for name in further:
         if name in others:
-            raise UnknownOptionError(
+            raise errors.UnknownOptionError(
                 f"{name}= was given with {'a covariance matrix' if covariance else 'rows'}, and it describes "
                 f"{'rows' if covariance else 'a covariance matrix'}; leave it out, or give "
                 f"covariance={not covariance} if the data are {'rows' if covariance else 'one'}."
             )
     if function is not None and further:
-        raise UnknownOptionError(
+        raise errors.UnknownOptionError(
             f"{function.__name__}() has no option {further[0]}; it takes {', '.join(names)}"
             f"{' for a covariance matrix' if covariance else ' for rows'}, in addition to its own options."
             f"{nearest(further[0], names)}"
@@ -792,7 +775,10 @@ def opened(
 
 def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
     """Return the partial covariance matrix given some of the variables, and the spec of the others."""
-    names = list(given) if isinstance(given, list | tuple | pd.Index | np.ndarray) else [given]
+    if isinstance(given, pd.Index | np.ndarray):
+        names = np.ravel(given).tolist()
+    else:
+        names = list(given) if isinstance(given, list | tuple) else [given]
     columns = list(spec.columns)
     found = [isinstance(name, Hashable) and name in columns for name in names]
     unknown = [name for name, is_found in zip(names, found, strict=True) if not is_found]
@@ -800,11 +786,11 @@ def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, 
     places = np.array(sorted(known), dtype=int)
     if unknown or not 0 < len(places) < len(columns):
         hint = nearest(unknown[0], spec.columns) if unknown else ""
-        raise OptionError(
+        raise errors.OptionError(
             f"given={shown(given)} must name some of the variables, not all: {listed(spec.columns)}.{hint}"
         )
     if covariance.mean is not None:
-        raise OptionError(
+        raise errors.OptionError(
             "mean was given with given=. Leave it out, or fit rows: spca(data, k, formula='~ . | ...')."
         )
     left, regression = partial_covariance(covariance.matrix, places, spec.columns)
@@ -819,7 +805,7 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
         total = float(variances.sum())
     small = op.diagonal().any() and variances.max() < np.finfo(float).tiny
     if small or not np.isfinite(total):
-        raise DataError(
+        raise errors.DataError(
             f"The variances of the data are too {'small' if small else 'large'} for floating-point numbers, "
             "2e-308 to 1e308. Divide the columns by a constant first, e.g. data / data.abs().max()."
         )
@@ -827,7 +813,7 @@ def _require_range(op: Operator, standard: Standardisation | None, columns: pd.I
         return
     outside = (standard.scale < LEAST_SCALE) | (standard.scale > 1.0 / LEAST_SCALE)
     if outside.any():
-        raise DataError(
+        raise errors.DataError(
             f"The scale of {listed(columns[outside])} is {standard.scale[outside][0]:.3g}; it can be from "
             f"{LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply such columns by a constant first."
         )
@@ -841,35 +827,24 @@ def _scale(scale: Any, blocks: Any, columns: pd.Index) -> Any:
     if isinstance(scale, str) and scale in KINDS:
         return Blocks.read(scale, blocks, columns)
     if blocks is not None:
-        raise OptionError(
+        raise errors.OptionError(
             f"blocks was given with scale={shown(scale)}; it is for scale='blocks', which divides each "
             "variable by the root of its block's first eigenvalue. Give that, or leave blocks out."
         )
     return _column_values("scale", scale, columns)
 
 
-def _with_levels(data: Any, reading: ReadOptions) -> ReadOptions:
-    """Return the options for reading mixed data: a formula with all columns, which may be factors."""
-    formula = reading.formula
-    if formula is None and isinstance(open_table(data).values, pd.DataFrame):
-        formula = "~ ."
-    return reading if formula is None else replace(reading, formula=formula, categorical="dummy")
-
-
 def _mixed(design: Design, reading: ReadOptions, center: Any) -> Mixed:
     """Return the factors of a design; raise OptionError for options that conflict with scale="mixed"."""
-    refused = {
-        f"na={reading.na!r}, and a missing level has no indicators; na='drop' leaves out such rows": (
-            reading.na in GAPS
-        ),
-        f"center={shown(center)}, and indicators are centred at the shares of the levels; leave center out": (
-            center is not True
-        ),
-        "covariates, which leave no indicators; leave them out": design.spec.partial is not None,
-    }
-    for reason, is_so in refused.items():
-        if is_so:
-            raise OptionError(f"scale='mixed' was given with {reason}.")
+    reason = ""
+    if reading.na in GAPS:
+        reason = f"na={reading.na!r}, and a missing level has no indicators; na='drop' leaves out such rows"
+    elif center is not True:
+        reason = f"center={shown(center)}, and indicators are centred at the shares of levels; leave it out"
+    elif design.spec.partial is not None:
+        reason = "covariates, which leave no indicators; leave them out"
+    if reason:
+        raise errors.OptionError(f"scale='mixed' was given with {reason}.")
     factors, of = factor_columns(design), np.full(len(design.columns), -1)
     for number, places in enumerate(factors.values()):
         of[places] = number
@@ -882,12 +857,12 @@ def _column_values(option: str, value: Any, columns: pd.Index) -> Any:
         return bool(value)
     if is_single(value):
         further = ", or 'mixed', or 'blocks' with blocks=" * (option == "scale")
-        raise OptionError(
+        raise errors.OptionError(
             f"{option}={shown(value)} was given; give True, False, or {len(columns)} numbers{further}."
         )
     if isinstance(value, pd.Series):
         value = aligned(value, columns, option, "columns")
     numbers = vector(value, len(columns), option, "columns")
     if option == "scale" and not (numbers > 0).all():
-        raise OptionError(f"scale holds {numbers.min():g}; divisors of columns must be positive.")
+        raise errors.OptionError(f"scale holds {numbers.min():g}; divisors of columns must be positive.")
     return numbers

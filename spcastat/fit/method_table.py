@@ -13,11 +13,6 @@ from spcastat.solvers.solver import Solver
 #: Options that control how sparse a fit is.
 CONTROLS = ("card", "total", "t", "penalty", "threshold", "variance")
 
-#: Options that are not fields of a solver: how to choose the best of several starts, and whether to search
-#: first among some of many variables.
-AIMED = ("objective",)
-SCREENED = ("screen",)
-
 
 @dataclass(frozen=True)
 class Method:
@@ -36,8 +31,8 @@ class Method:
         Values of the fields that the name implies.
     without : tuple of str
         Fields that are no options under this name.
-    further : tuple of str
-        Options of this method that are not fields of its solver: AIMED, SCREENED.
+    aimed : bool
+        Whether the best of several starts can be that of another measure: option `objective`.
     use : str
         When to use the method, and when not, in a sentence or two.
     """
@@ -48,7 +43,7 @@ class Method:
     home: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
     without: tuple[str, ...] = ()
-    further: tuple[str, ...] = ()
+    aimed: bool = False
     use: str = ""
 
     @property
@@ -62,7 +57,8 @@ class Method:
         """The names of the options of the method."""
         own = [f.name for f in fields(self.solver)]  # type: ignore[arg-type]
         own = [name for name in own if name not in self.fixed and name not in self.without]
-        return tuple(own) + self.further + (("start", "n_init") if self.solver.uses_starts else ())
+        own += ["objective"] * self.aimed
+        return tuple(own) + (("start", "n_init") if self.solver.uses_starts else ())
 
     @cached_property
     def controls(self) -> tuple[str, ...]:
@@ -98,10 +94,9 @@ _ALL = (
         "solvers.bcd.BCD",
         {"norm": "l0"},
         ("t",),
-        AIMED + SCREENED,
+        True,
         use="All components at once, with exactly as many nonzeros as asked for: reconstruction (PEV) of the "
-        "rows from few variables. One descent from PCA's loadings, as published; more starts help. "
-        "accelerate=True saves sweeps where they converge slowly.",
+        "rows from few variables. One descent from PCA's loadings, as published; more starts help.",
     ),
     Method(
         "bcd-l1",
@@ -109,8 +104,7 @@ _ALL = (
         _BCD,
         "solvers.bcd.BCD",
         {"norm": "l1"},
-        ("accelerate",),
-        AIMED,
+        aimed=True,
         use="As bcd-l0, if small changes in the data should hardly change the loadings: supports come from "
         "a soft threshold. With a norm bound t the criterion never increases; with card it may.",
     ),
@@ -232,14 +226,14 @@ _ALL = (
         "empca",
         "EM for sparse PCA",
         "Sigg and Buhmann (2008), ICML",
-        "solvers.empca.EMPCA",
+        "solvers.penalised.EMPCA",
         use="To compare with nsprcomp in R; also nonnegative. Cheap for wide data.",
     ),
     Method(
         "dcpca",
         "DC-PCA, logarithmic penalty",
         "Sriperumbudur et al. (2011)",
-        "solvers.empca.DCPCA",
+        "solvers.penalised.DCPCA",
         use="If a penalty close to the number of nonzeros is wanted rather than a bound on it.",
     ),
     Method(
@@ -326,7 +320,7 @@ _ALL = (
         "bcd-lad",
         "Block coordinate descent, l1 residuals",
         "of this package",
-        "solvers.bcd.BCDLAD",
+        "solvers.robust.BCDLAD",
         use="Gross errors in rows or in single entries: all components at once, with as many nonzeros as "
         "asked for, by absolute residuals of the reconstruction. Slower than rspca-l0, and withstands more.",
     ),

@@ -1,22 +1,409 @@
-"""The plan of a fit: the method, its solver with checked options, and the order of the components."""
+"""The plan of a fit: the method, its solver with checked options, and rules for supports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import LARGEST_SEED, listed, one_of, plural, shown, whole_number
-from spcastat.errors import ComponentsError, MethodError, OptionError, UnknownOptionError
+from spcastat import errors
+from spcastat.config import (
+    LARGEST_SEED,
+    each,
+    elements,
+    flag,
+    is_whole,
+    listed,
+    nearest,
+    one_of,
+    plural,
+    real_number,
+    shown,
+    whole_number,
+)
 from spcastat.fit.method_table import CONTROLS, SOLVERS, Method
-from spcastat.fit.options import CHECKS, MOST_STARTS, RULE, refuse_rule, require_possible, with_positions
-from spcastat.fit.starts import Aim, Start, matched
+from spcastat.labels import full_names
+from spcastat.linalg.deflation import DEFLATIONS
+from spcastat.linalg.standardisation import SCALES
 from spcastat.reading.design import Spec
-from spcastat.search.climbing import PROMISES
+from spcastat.search.climbing import EFFORTS, OBJECTIVES, PROMISES
+from spcastat.search.grouped import GroupRule
+from spcastat.search.joint_method import Joint
 from spcastat.solvers.solver import JointSolver, Solver
+
+# --- starts ---------------------------------------------------------------------------------------
+
+
+#: Names of starts, in the order in which they are used.
+STARTS = ("pca", "column", "ones")
+
+#: A name in STARTS, or loadings of shape (p, k); a frame until its rows are matched with the variables.
+Start = str | np.ndarray | pd.DataFrame
+
+
+def matched(start: Start, columns: pd.Index) -> Start:
+    """Return a start with its rows in the order of the variables, matched by name if they have names."""
+    if not isinstance(start, pd.DataFrame):
+        return start
+    missing = [name for name in columns if name not in start.index]
+    if missing or not start.index.is_unique:
+        raise errors.OptionError(
+            f"start has no row for {listed(missing)}; its rows must be the variables."
+            if missing
+            else "start has rows of the same name; each variable needs one."
+        )
+    return np.asarray(start.loc[columns], dtype=float)
+
+
+# --- rules for supports ---------------------------------------------------------------------------
+
+
+#: Options that restrict the supports.
+RULE = ("include", "exclude", "disjoint", "together")
+#: The largest number of variables for `together`: exchanges of groups use matrices of all variables.
+MOST_GROUPED = 300
+
+
+def names_by_component(option: str, value: Any, k: int, p: int) -> tuple[tuple[Any, ...], ...] | None:
+    """Check names of variables: for every component, or a mapping from components to names."""
+    known = [f"PC{i + 1}" for i in range(k)]
+    given = value if isinstance(value, Mapping) else dict.fromkeys(known, value)
+    found: dict[str, dict[Hashable, None]] = {name: {} for name in known}
+    for key, names in given.items():
+        name = f"PC{int(key)}" if is_whole(key) else key
+        if name not in known:
+            raise errors.OptionError(
+                f"{option} names the component {shown(key)}; with k={k} they are {listed(known, 20)}, or "
+                f"their numbers from 1.{nearest(name, known)}"
+            )
+        several = elements(names, p)
+        try:
+            found[name] |= dict.fromkeys(several)
+            # a consumed iterator would be empty in a refit
+            sound = len(several) <= p and not isinstance(names, Iterator)
+        except Exception:  # labels must be hashable
+            sound = False
+        if not sound:
+            raise errors.OptionError(
+                f"{option}={shown(value)} was given; it takes a list of names of variables, for every "
+                f'component, or a mapping from components to such lists: {option}={{"PC1": ["age"]}}.'
+            )
+    return tuple(map(tuple, found.values())) if any(found.values()) else None
+
+
+def groups_together(value: Any, k: int, p: int) -> tuple[tuple[str, tuple[Any, ...]], ...] | str:
+    """Check `together`: "terms", or a mapping from names of groups to names of their variables."""
+    if isinstance(value, str) and value == "terms":
+        return value
+    if isinstance(value, Mapping) and value:
+        found = tuple((str(name), tuple(elements(members, p))) for name, members in value.items())
+        if all(members and len(members) <= p for _, members in found):
+            return found
+    raise errors.OptionError(
+        f"together={shown(value)} was given; it must be 'terms', for the terms of a formula, or name the "
+        'variables of each group: together={"size": ["topdiam", "length"]}.'
+    )
+
+
+def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
+    """Raise OptionError if a rule is combined with options that do not support it.
+
+    Parameters
+    ----------
+    checked : Mapping
+        The options of the method.
+    order : object
+        As given.
+    p : int
+        Number of variables.
+    """
+    given = [f"{name}=" for name in RULE if checked.get(name)]
+    if not given:
+        return
+    from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL  # as slow to import as a small fit
+
+    what, card = " and ".join(given), checked.get("card")
+    if card is None and checked.get("together"):
+        raise errors.OptionError(
+            f"{what} was given without card=, which counts the groups of together=: give card=, such as "
+            "card=2, or let sp.choose(data, k, together=...) choose it."
+        )
+    if card is None and "variance" not in checked and given != ["disjoint="]:
+        raise errors.OptionError(
+            f"{what} was given without card= and variance=; disjoint=True alone puts every variable into one "
+            "component. Give card=, such as card=5, or variance=, such as variance=0.8."
+        )
+    if p > GRAM_LIMIT:
+        raise errors.OptionError(
+            f"{what} was given with {p} variables; with more than {GRAM_LIMIT} the search runs on some of "
+            f"them and tests the others without a rule. Give at most {GRAM_LIMIT} variables."
+        )
+    if p > MOST_GROUPED and checked.get("together"):
+        raise errors.OptionError(
+            f"together= was given with {p} columns; groups are exchanged among {MOST_GROUPED} at most. Leave "
+            "out factors of many levels, or give card= without together=."
+        )
+    if card is not None and len(card) > SEQUENTIAL:
+        raise errors.OptionError(
+            f"{what} was given with k={len(card)}; more than {SEQUENTIAL} components are found one after "
+            f"another, without a rule. Give k={SEQUENTIAL} or less."
+        )
+    apart = [name for name in RULE[:2] if len(set(map(frozenset, checked.get(name) or ()))) > 1]
+    if apart and order in ("variance", "best"):
+        raise errors.OptionError(
+            f"order={order!r} was given, and {apart[0]}= has different lists for the components, which "
+            "then keep their order. Leave order out."
+        )
+
+
+def with_positions(solver: Solver, spec: Spec, check: bool = True) -> Solver:
+    """Return a solver whose rule, if it has one, refers to variables by position.
+
+    Raises
+    ------
+    OptionError
+        If a name is not one of the columns or groups, or if no supports satisfy the rule.
+    """
+    if not isinstance(solver, Joint) or not solver.ruled:
+        return solver
+    by_position: dict[str, Any] = {}
+    places = {label: [j] for j, label in enumerate(spec.columns.to_flat_index())}
+    if solver.together:
+        groups = by_position["together"] = _groups(solver.together, spec, places)
+        places = {**{name: list(members) for name, members in groups}, **places}
+    for option in RULE[:2]:
+        named = getattr(solver, option)
+        if named is not None:
+            by_position[option] = tuple(tuple(_positions(option, one, places)) for one in named)
+    found = replace(solver, **by_position)
+    if check:
+        require_possible(found, spec.columns)
+    return found
+
+
+def _groups(
+    together: tuple[tuple[str, tuple[Any, ...]], ...] | str, spec: Spec, places: Mapping[Hashable, list[int]]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return a partition of all variables into groups, as positions; a group may have one variable."""
+    if isinstance(together, str):
+        if spec.terms is None:
+            raise errors.OptionError(
+                "together='terms' was given without a formula, which has the terms: give formula='~ .' with "
+                "categorical='dummy', or scale='mixed', or name the variables of each group: "
+                'together={"size": ["topdiam", "length"]}.'
+            )
+        return tuple((name, tuple(members)) for name, members in spec.terms.items())
+    owner: dict[int, str] = {}
+    found = []
+    for name, members in together:
+        own = _positions(f"together[{shown(name)}]", members, places)
+        twice = [j for j in own if owner.setdefault(j, name) != name]
+        if twice:
+            raise errors.OptionError(
+                f"together has {shown(spec.columns[twice[0]])} in {listed([owner[twice[0]], name])}; a "
+                "variable belongs to one group."
+            )
+        found.append((name, tuple(dict.fromkeys(own))))
+    alone = [(full_names(spec.columns[[j]])[0], (j,)) for j in range(len(spec.columns)) if j not in owner]
+    return (*found, *alone)
+
+
+def _positions(option: str, names: tuple[Hashable, ...], places: Mapping[Hashable, list[int]]) -> list[int]:
+    unknown = [name for name in names if name not in places]
+    if unknown:
+        raise errors.OptionError(
+            f"{option} names {listed(unknown)}, which no variable is called; they are "
+            f"{listed(places)}.{nearest(unknown[0], places)}"
+        )
+    return sorted({j for name in names for j in places[name]})
+
+
+def require_possible(solver: Solver, columns: pd.Index) -> None:
+    """Raise OptionError if no supports with the cardinalities satisfy the rule, which is in positions."""
+    if not isinstance(solver, Joint) or not solver.ruled:
+        return
+    asked: tuple[Any, ...] = solver.card or solver.include or solver.exclude or ()
+    rule = solver.rule(len(columns), len(asked))
+    if rule is None or not asked:  # disjoint=True with variance= alone can always be met
+        return
+    cards = solver.card or tuple(max(1, card) for card in rule.nearest(1))
+    wanted = "its card is" if solver.card else "it needs at least"
+
+    noun, what = "variable", "nonzeros"
+    if isinstance(rule, GroupRule):  # from here on groups stand for variables
+        columns = pd.Index([group[0] for group in solver.together or ()])
+        noun, what, rule = "group", "groups", rule.groups
+        if max(cards) > len(columns):
+            raise errors.CardinalityError(
+                f"card={list(cards)} was given with together=, where it counts groups; there are "
+                f"{len(columns)}, {listed(columns)}. Give {len(columns)} at most."
+            )
+
+    def called(some: np.ndarray) -> str:
+        return ", ".join(full_names(columns[some][:8])) + (" and more" if some.sum() > 8 else "")
+
+    for i, (card, may, must) in enumerate(zip(cards, rule.may, rule.must, strict=True)):
+        if (must & ~may).any():
+            raise errors.OptionError(
+                f"include and exclude both name {called(must & ~may)} for PC{i + 1}; take it out of one."
+            )
+        if must.sum() > card:
+            raise errors.OptionError(
+                f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({called(must)}), and "
+                f"{wanted} {card}: give card={int(must.sum())} or more there, or include fewer."
+            )
+        if may.sum() < card:
+            raise errors.OptionError(
+                f"exclude leaves PC{i + 1} {plural(int(may.sum()), noun)} ({called(may)}), and "
+                f"{wanted} {card}: exclude fewer{', or give a smaller card there' * (card > 1)}."
+            )
+    if not rule.disjoint:
+        return
+    twice = rule.must.sum(axis=0) > 1
+    if twice.any():
+        owners = ", ".join(f"PC{i + 1}" for i in np.flatnonzero(rule.must[:, twice].any(axis=1)))
+        raise errors.OptionError(
+            f"include gives {called(twice)} to {owners}, and disjoint=True gives a {noun} to one component "
+            'only: include it by component, include={"PC1": [...]}, or leave disjoint out.'
+        )
+    if sum(cards) > len(columns):
+        raise errors.OptionError(
+            f"card={list(cards)} asks for {sum(cards)} {what}, and disjoint=True shares {len(columns)} "
+            f"{noun}s among the components: give smaller cards, fewer components, or leave disjoint out."
+        )
+    if rule.assigned(np.zeros(rule.may.shape), cards) is None:
+        raise errors.OptionError(
+            f"include and exclude leave no disjoint=True components of card={list(cards)}: some of them "
+            "compete for too few variables. Name fewer, give smaller cards, or leave disjoint out."
+        )
+
+
+# --- checks of options ----------------------------------------------------------------------------
+
+
+#: Largest number of starts of one fit.
+MOST_STARTS = 1_000_000
+
+
+def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
+    """Return the number of nonzeros of each of k components.
+
+    Parameters
+    ----------
+    card : int, sequence of k ints, or mapping
+        A mapping, or a Series with such labels, names components by "PC1", "PC2", ... or by number from 1.
+    k, p : int
+    """
+    names = [f"PC{i + 1}" for i in range(k)]
+    if isinstance(card, pd.Series) and sorted(map(str, card.index)) == sorted(names):
+        card = card.to_dict()
+    if isinstance(card, Mapping):
+        by_name = {f"PC{int(key)}" if is_whole(key) else str(key): value for key, value in card.items()}
+        if set(by_name) != set(names) or len(by_name) != len(card):
+            raise errors.CardinalityError(
+                f"card names the components {listed(card)}; with k={k} it must name each of "
+                f"{listed(names, 20)} (or their numbers, from 1) once."
+            )
+        values = [by_name[name] for name in names]
+    else:
+        values = each("card", card, k, errors.CardinalityError)
+    return tuple([whole_number("card", one, 1, p, errors.CardinalityError) for one in values])
+
+
+def start_loadings(value: Any, k: int, p: int) -> Start:
+    """Check `start`: a name in STARTS, or loadings of shape (p, k)."""
+    if isinstance(value, str) or not isinstance(value, (np.ndarray, pd.DataFrame, list, tuple)):
+        return one_of("start", value, STARTS)
+    allowed = f"it must be one of {listed(STARTS)}, or loadings of shape ({p}, {k}), no column of zeros"
+    try:
+        V = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise errors.OptionError(f"start={shown(value)} was given; {allowed}.") from None
+    if V.shape != (p, k):
+        raise errors.OptionError(f"start was given with shape {V.shape}; {allowed}.")
+    if not np.isfinite(V).all() or not V.any(axis=0).all():
+        raise errors.OptionError(f"start was given with infinite numbers or a column of zeros; {allowed}.")
+    return value if isinstance(value, pd.DataFrame) else V
+
+
+#: Options that are True or False.
+FLAGS = ("orth", "renormalise", "certify", "backward", "nonneg", "exact", "disjoint")
+#: Option -> the names that it takes; those of `rotation` are in `solvers.thresholding`.
+NAMES: dict[str, Iterable[str]] = {
+    "deflation": DEFLATIONS,
+    "spread": SCALES,
+    "loss": ("huber", "l1"),
+    "objective": OBJECTIVES,
+    "effort": EFFORTS,
+    "promise": PROMISES,
+}
+#: Option -> the smallest and the largest whole number that it takes.
+COUNTS: dict[str, tuple[int, int | None]] = {
+    "c": (1, None),
+    "sweeps": (1, None),
+    "max_iter": (1, None),
+    "n_init": (1, MOST_STARTS),
+    "grid": (3, 10_000),
+}
+#: Option -> the smallest and the largest number that it takes.
+NUMBERS = {
+    "tol": (0.0, 1.0),
+    "ridge": (0.0, np.inf),
+    "orthogonal": (0.0, 1.0),
+    "uncorrelated": (0.0, np.inf),
+}
+#: Option -> a number that it exceeds, and the largest that it takes.
+POSITIVE = {"epsilon": (0.0, 1.0), "orthonormality": (0.0, 1e12), "p": (0.0, 1.0)}
+#: Option -> the smallest and the largest of one number for all components, or of k numbers.
+EACH = {"penalty": (0.0, np.inf), "threshold": (0.0, 1.0), "mu": (1e-100, 1e100)}
+#: Option -> function of (value, k, p) that returns the checked value.
+CHECKS: dict[str, Callable[[Any, int, int], Any]] = {
+    "card": cardinalities,
+    "start": start_loadings,
+    "include": partial(names_by_component, "include"),
+    "exclude": partial(names_by_component, "exclude"),
+    "together": groups_together,
+}
+
+
+def checked_option(name: str, value: Any, k: int, p: int) -> Any:
+    """Return the value of an option for the solver of k components of p variables, or raise OptionError."""
+    if name in CHECKS:
+        return CHECKS[name](value, k, p)
+    if name in FLAGS:
+        return flag(name, value)
+    if name in NAMES:
+        return one_of(name, value, NAMES[name])
+    if name in COUNTS:
+        return whole_number(name, value, *COUNTS[name])
+    if name in NUMBERS:
+        return real_number(name, value, *NUMBERS[name])
+    if name in POSITIVE:
+        number = real_number(name, value, *POSITIVE[name], open_low=True)
+        if name == "p" and number == 1.0:
+            raise errors.OptionError(f"p={shown(value)} was given; it must be a number in (0, 1).")
+        return number
+    if name in EACH:
+        return tuple(real_number(name, one, *EACH[name]) for one in each(name, value, k))
+    if name == "t":  # norms of p loadings of unit length; rounding may exceed the largest
+        most = float(np.sqrt(p))
+        values = each(name, value, k)
+        return tuple(min(real_number(name, one, 1.0, most * (1.0 + 1e-12)), most) for one in values)
+    if name == "total":
+        return whole_number(name, value, k, k * p, errors.CardinalityError)
+    if name == "variance":
+        return real_number(name, value, 0.0, 1.0, open_low=True, error=errors.VarianceError)
+    assert name == "rotation"
+    from spcastat.solvers.thresholding import ROTATIONS
+
+    return one_of(name, value, ROTATIONS)
+
+
+# --- the plan -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -54,7 +441,7 @@ class Request:
     further: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole_number("k", self.k, 1, error=ComponentsError))
+        object.__setattr__(self, "k", whole_number("k", self.k, 1, error=errors.ComponentsError))
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -65,14 +452,12 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """The options that were given."""
-        names = ["card", "variance", "tol", "max_iter", "objective", "effort", "promise"]
-        names += ["include", "exclude", "together"]
-        named = {name: getattr(self, name) for name in names}
-        given = {name: value for name, value in {**named, **self.further}.items() if value is not None}
+        others = ("k", "method", "n_init", "rng", "order")
+        given = {name: value for name, value in self.arguments.items() if name not in others}
+        given = {name: value for name, value in given.items() if value is not None}
         for name in ("nonneg", "disjoint"):
-            value = getattr(self, name)
-            if not isinstance(value, (bool, np.bool_)) or value:
-                given[name] = value
+            if isinstance(given.get(name), (bool, np.bool_)) and not given[name]:
+                del given[name]
         if self.n_init is not None and whole_number("n_init", self.n_init, 1, MOST_STARTS) > 1:
             given["n_init"] = self.n_init
         return given
@@ -87,8 +472,6 @@ class Request:
 DEFAULT = "joint"
 #: Options for the length of an iteration, which the default method does not have.
 STEPS = ("n_init", "tol", "max_iter")
-#: Options for the choice between fits from several starts.
-AIM = tuple(one.name for one in fields(Aim))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +485,8 @@ class Plan:
     n_init : int
     order : {None, "variance", "given", "best"}
         As for :func:`spcastat.spca`; see `groups`.
-    aim : Aim or None
-        How to choose between starts, for a method with that choice.
+    aim : {"pev", "adjusted", "least_squares"} or None
+        The measure that is maximised over the starts, for a method with that choice.
     start : str, ndarray of shape (p, k), or DataFrame
         The start of an iteration.
     """
@@ -112,7 +495,7 @@ class Plan:
     solver: Solver
     n_init: int
     order: str | None = None
-    aim: Aim | None = None
+    aim: str | None = None
     start: Start = "pca"
 
     @property
@@ -162,7 +545,7 @@ class Plan:
             try:
                 require_possible(self.with_card(card).solver, columns)
                 found.append((key, card))
-            except OptionError:
+            except errors.OptionError:
                 if check:
                     raise
         if not found:
@@ -191,18 +574,21 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     The default method is "joint", with `card`, with `variance` or with neither. It has no nonnegative form
     and no bound on the l1 norm: without a name, `nonneg` with `card` selects "bcd-l0", and `t` "bcd-l1".
     """
-    controls = [name for name in CONTROLS if name in given]
-    if len(controls) > 1:
-        raise OptionError(
-            f"{' and '.join(controls)} were both given; each sets the sparsity by itself, so give one."
-        )
     if isinstance(method, str) and method == "spco":
-        raise MethodError(
+        raise errors.MethodError(
             "method='spco' was given, and sparse principal coordinates have a function of their own: use "
             "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."
         )
-    if method is not None:
-        return SOLVERS[one_of("method", method, SOLVERS, MethodError)]
+    controls = [name for name in CONTROLS if name in given]
+    named = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]
+    if named is not None and not set(controls) <= set(named.options):
+        return named  # whose plan refuses the option that it does not have
+    if len(controls) > 1:
+        raise errors.OptionError(
+            f"{' and '.join(controls)} were both given; each sets the sparsity by itself, so give one."
+        )
+    if named is not None:
+        return named
     if controls == ["t"]:
         return SOLVERS["bcd-l1"]
     return SOLVERS["bcd-l0" if controls == ["card"] and "nonneg" in given else DEFAULT]
@@ -211,7 +597,7 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
 def require_components(k: int, p: int) -> None:
     """Raise ComponentsError for more components than variables."""
     if k > p:
-        raise ComponentsError(
+        raise errors.ComponentsError(
             f"k={shown(k)} was given, but the data have rank {p} at most, the number of variables; ask for "
             f"at most {plural(p, 'component')}."
         )
@@ -221,7 +607,7 @@ def require_rank(k: int, rows: int | None, centred: bool) -> None:
     """Raise ComponentsError if k exceeds the rank that the number of rows allows, if that is known."""
     most = None if rows is None else max(rows - int(centred), 1)
     if most is not None and k > most:
-        raise ComponentsError(
+        raise errors.ComponentsError(
             f"k={k} was given, but {plural(rows or 0, 'row')} have rank {most} at most; ask for at most "
             f"{plural(most, 'component')}."
         )
@@ -252,14 +638,16 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     require_components(asked.k, p)
     for name in options:
         if name not in chosen.options:
-            raise UnknownOptionError(_no_such_option(name, chosen, asked.method is None, hint))
+            raise errors.UnknownOptionError(_no_such_option(name, chosen, asked.method is None, hint))
     if chosen.controls and not any(name in options for name in (*chosen.controls, "disjoint")):
         if "variance" not in chosen.controls:
             wanted = " or ".join(f"{name}=" for name in chosen.controls)
-            raise OptionError(f"method={chosen.name!r} needs {wanted} to know how sparse the fit should be.")
+            raise errors.OptionError(
+                f"method={chosen.name!r} needs {wanted} to know how sparse the fit should be."
+            )
         # the default, if no control of sparsity is given
         options["variance"] = 0.9
-    checked = {name: CHECKS[name](value, asked.k, p) for name, value in options.items()}
+    checked = {name: checked_option(name, value, asked.k, p) for name, value in options.items()}
     if checked.get("disjoint") and not any(name in checked for name in ("card", "variance")):
         checked.setdefault("objective", "pev")  # adjusted variance would make one general group
     _check_promise(options, checked)
@@ -267,7 +655,7 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     if "variance" in options and "promise" in chosen.options:
         checked.setdefault("promise", PROMISES[0])
     n_init, start = checked.pop("n_init", 0), checked.pop("start", None)
-    aim = _aim(chosen, checked)
+    aim = checked.pop("objective", "pev") if chosen.aimed else None
     solver = chosen.build(checked)
     n_init = n_init or (solver.n_init if asked.n_init is None else 1)
     start = solver.first_start if start is None else start
@@ -281,12 +669,12 @@ def _order(order: Any, method: Method, solver: Solver, options: Mapping[str, Any
         return None
     one_of("order", order, ("variance", "given", "best"))
     if order == "variance" and "variance" in options:
-        raise OptionError(
+        raise errors.OptionError(
             f"order='variance' was given with method={method.name!r}, whose share of variance is kept by the "
             "components in the order in which they were found; leave order out."
         )
     if order == "best" and not ("card" in options and solver.own_order):
-        raise OptionError(
+        raise errors.OptionError(
             f"order='best' was given with method={method.name!r}; it needs card= with method='joint' and "
             "objective='adjusted'. Leave order out."
         )
@@ -296,12 +684,12 @@ def _order(order: Any, method: Method, solver: Solver, options: Mapping[str, Any
 def _check_starts(solver: Solver, k: int, n_init: int, start: Any) -> None:
     """Refuse starts that cannot work, and several starts if their fits cannot be compared."""
     if isinstance(solver, JointSolver) and k > 1 and isinstance(start, str) and start == "ones":
-        raise OptionError(
+        raise errors.OptionError(
             "start='ones' was given with a method that fits all components together, so that all would start "
             "equal; use 'pca' or 'column', or give loadings."
         )
     if n_init > 1 and not solver.compares_penalties and getattr(solver, "penalty", None) is not None:
-        raise OptionError(
+        raise errors.OptionError(
             f"n_init={n_init} was given with penalty=, under which fits from several starts have different "
             "numbers of nonzeros, so that their variances cannot be compared; use card=, or leave n_init out."
         )
@@ -310,42 +698,15 @@ def _check_starts(solver: Solver, k: int, n_init: int, start: Any) -> None:
 def _check_promise(options: Mapping[str, Any], checked: Mapping[str, Any]) -> None:
     """Refuse options that conflict with `variance`, and `promise` without it."""
     if "promise" in options and "variance" not in options:
-        raise OptionError(
+        raise errors.OptionError(
             f"promise={shown(options['promise'])} was given with card=; it says when variance= is kept. Give "
             "variance= instead of card=, or leave promise out."
         )
     if "variance" in options and checked.get("objective", "adjusted") != "adjusted":
-        raise OptionError(
+        raise errors.OptionError(
             f"objective={shown(options['objective'])} was given with variance=, which is a share of the "
             "adjusted variance. Leave objective out, or give card= instead of variance=."
         )
-
-
-def _aim(method: Method, checked: dict[str, Any]) -> Aim | None:
-    """Remove the options for the choice between fits from `checked`, and return them.
-
-    Screening is refused if its tests do not apply, or if it would leave too few variables.
-    """
-    if not method.further:
-        return None
-    aim = Aim(**{name: checked.pop(name) for name in AIM if name in checked})
-    if aim.screen is None or aim.screen is False:
-        return aim
-    for name, value, needed in (
-        ("objective", aim.objective, "pev"),
-        ("nonneg", checked.get("nonneg", False), False),
-    ):
-        if value != needed:
-            raise OptionError(
-                f"screen={shown(aim.screen)} was given with {name}={shown(value)}; variables can be screened "
-                f"with {name}={shown(needed)} only. Leave out one of them."
-            )
-    if aim.screen is not True and int(aim.screen or 0) < max(checked["card"]):
-        raise OptionError(
-            f"screen={aim.screen} was given with card={max(checked['card'])}; a search needs at least as "
-            "many variables as nonzeros. Give a larger number, or screen=True."
-        )
-    return aim
 
 
 def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[str], str]) -> str:

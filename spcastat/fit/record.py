@@ -209,6 +209,9 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
     total, start = source.op.total * source.op.unit**2, plan.start if isinstance(plan.start, str) else "given"
     solver: Any = plan.solver
     options = {one.name: plain_value(getattr(solver, one.name)) for one in dataclasses.fields(solver)}
+    for name, value in options.items():  # those that differ between components have the final order
+        if isinstance(value, list) and len(value) == len(fit.order):
+            options[name] = [value[j] for j in fit.order]
     return Record(
         method=method.name,
         title=method.title,
@@ -216,10 +219,10 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         criterion=solution.criterion or plan.solver.criterion,
         sparse=bool(method.controls),
         options={
-            **_ordered(options, fit.order),
+            **options,
             "n_init": plan.n_init,
             **({"start": start} if plan.solver.uses_starts else {}),
-            **({} if plan.aim is None else dataclasses.asdict(plan.aim)),
+            **({} if plan.aim is None else {"objective": plan.aim}),
         },
         k=solution.V.shape[1],
         status=solution.status,
@@ -264,13 +267,6 @@ def facts_of(source: Source) -> dict[str, Any]:
         "row_design": None if source.design is None else source.design.as_record,
         "versions": versions(),
     }
-
-
-def _ordered(options: dict[str, Any], order: np.ndarray) -> dict[str, Any]:
-    """Reorder the options that differ between components according to the final order."""
-    k = len(order)
-    several = {name: value for name, value in options.items() if isinstance(value, list) and len(value) == k}
-    return {**options, **{name: [value[j] for j in order] for name, value in several.items()}}
 
 
 def versions() -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import combinations
 from math import factorial
 from typing import IO, Any
@@ -18,8 +17,8 @@ from spcastat.fit.archive import file_path, write_file
 from spcastat.fit.inputs import Source
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, Moments
+from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import orthonormalise
-from spcastat.linalg.scales import blocks
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening
@@ -28,8 +27,7 @@ from spcastat.reading.design import ReadOptions, Spec
 from spcastat.reading.frames import in_library_of, open_table, with_columns
 from spcastat.reading.read import replay, spec_for
 from spcastat.streams.arrow import require_pyarrow
-from spcastat.streams.base import Stream
-from spcastat.streams.local import ScoreChunks
+from spcastat.streams.base import ScoreChunks, Stream
 from spcastat.streams.opening import files_of, open_stream, read_whole, require_apart
 
 # --- distances and their limits, of arrays --------------------------------------------------------
@@ -240,42 +238,33 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
     Only the columns with a nonzero loading are read, unless the EM model needs the others to impute.
     """
     require_gaps_rule(na)
-    used = scoring(state, "transform()")
+    spec, standard, V = scoring(state, "transform()")
     new = read_whole(new)
-    stream = open_stream(new, ReadOptions(na=na or "raise"), used.spec)
+    stream = open_stream(new, ReadOptions(na=na or "raise"), spec)
     if stream is not None:
-        return stream.scores(used.standard, used.V, state.components)
+        return stream.scores(standard, V, state.components)
     na = rule_for_gaps(state, na)
-    matrix, index = replay(used.spec, new, na="pairwise" if na == "em" else na)
+    matrix, index = replay(spec, new, na="pairwise" if na == "em" else na)
     if na == "em":
         state.need_model("transform() with na='em'")
         if np.isnan(matrix.data if is_sparse(matrix) else matrix).any():
             matrix, index = replay(state.spec, new, na=na)
             matrix = filled(state, matrix, index, na, "transform()")
-            used = Scoring(state.spec, state.need_centre("transform()"), state.V)
-    values = used.standard.project(matrix, used.V)
+            standard, V = state.need_centre("transform()"), state.V
+    values = standard.project(matrix, V)
     return pd.DataFrame(values, index=deep_copy(index), columns=state.components)
 
 
-@dataclass(frozen=True, eq=False)
-class Scoring:
-    """What the scores of new rows need: how columns are read and standardised, and their loadings."""
+def scoring(state: FitState, what: str) -> tuple[Spec, Standardisation, np.ndarray]:
+    """Return how the columns that scores need are read and standardised, and their loadings.
 
-    spec: Spec
-    standard: Standardisation
-    V: np.ndarray
-
-
-def scoring(state: FitState, what: str) -> Scoring:
-    """Return what scores need, without the columns whose loadings are zero in all components.
-
-    `what` names the operation for messages.
+    Columns whose loadings are zero in all components are left out. `what` names the operation for messages.
     """
     standard = state.need_centre(what)
     spec = spec_for(state.spec, np.flatnonzero(state.V.any(axis=1)))
     if spec.positions is None:
-        return Scoring(spec, standard, state.V)
-    return Scoring(spec, standard.of_columns(spec.positions), state.V[spec.positions])
+        return spec, standard, state.V
+    return spec, standard.of_columns(spec.positions), state.V[spec.positions]
 
 
 def require_gaps_rule(na: str | None) -> None:
@@ -521,20 +510,18 @@ def transform_to(
     require_gaps_rule(na)
     if source is not None:
         source.spare(path)
-    stream = None if source is None else source.stream
-    if new is not None:
-        new = read_whole(new)
-        require_apart(path, files_of(new))
-        used = scoring(state, "transform_to()")
-        stream = open_stream(new, ReadOptions(na=na or "raise"), used.spec)
-    if stream is not None:
-        stream.spare(path)
     if new is None:
         found = scores(state, source)
-    elif stream is None:
-        found = scores_of_new(state, new, na)
     else:
-        found = stream.scores(used.standard, used.V, state.components)
+        new = read_whole(new)
+        require_apart(path, files_of(new))
+        spec, standard, V = scoring(state, "transform_to()")
+        stream = open_stream(new, ReadOptions(na=na or "raise"), spec)
+        if stream is None:
+            found = scores_of_new(state, new, na)
+        else:
+            stream.spare(path)
+            found = stream.scores(standard, V, state.components)
     with listening(progress):
         write_scores(found, path)
 

@@ -1,39 +1,45 @@
-"""One fit: starts, solver, deflation, units of the solver, and moments of rows with missing values."""
+"""One fit: starts, solver, deflation, order and signs, and units; moments of rows with missing values.
+
+Screening of many variables forms the covariance matrix for the candidates only. Other variables become
+candidates as long as an exchange with one of them improves the fit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
 from spcastat.errors import ComponentsError, OptionError
-from spcastat.fit.plan import Plan
-from spcastat.fit.starts import (
-    Start,
-    candidates_to_begin,
-    chosen,
-    first_loadings,
-    of_component,
-    order_and_sign,
-    starting_loadings,
-)
+from spcastat.fit.plan import STARTS, Plan, Start
 from spcastat.linalg.accumulate import CrossProducts
-from spcastat.linalg.build import Removed, deflate, deflate_rows, from_products, prepare
-from spcastat.linalg.eigenvectors import numerical_rank
-from spcastat.linalg.operators import Operator, Rows
-from spcastat.linalg.standardisation import KINDS, Blocks, ColumnUnits, Standardisation, largest_of
-from spcastat.linalg.ties import first_max
-from spcastat.measures import adjusted_variances, best_order
+from spcastat.linalg.deflation import Removed, deflate, deflate_rows
+from spcastat.linalg.eigenvectors import numerical_rank, varimax
+from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator, Rows
+from spcastat.linalg.standardisation import (
+    KINDS,
+    Blocks,
+    ColumnUnits,
+    Standardisation,
+    from_products,
+    largest_of,
+    prepare,
+)
+from spcastat.linalg.ties import first_max, flip_signs, ranked, top, unit
+from spcastat.measures import MEASURES, adjusted_variances, best_order, measure_named
 from spcastat.progress import stage
 from spcastat.reading.missing_values import PpcaModel, em_moments, pairwise_moments
+from spcastat.search.climbing import OBJECTIVES, optima_of
+from spcastat.search.working_set import gram_of, improved
+from spcastat.solvers.bcd import BCD
 from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver
 
-if TYPE_CHECKING:
-    from spcastat.fit.starts import Screening
+# --- the fit --------------------------------------------------------------------------------------
+
 
 #: Orders of the cardinalities that are searched, at most.
 MOST_ORDERS = 6
@@ -93,12 +99,10 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
         return _in_the_best_order(op, plan, k, rng, starts)
     solver = inward(plan.solver, op.unit)
     start, n_init = plan.start, plan.n_init
-    size = candidates_to_begin(op, solver, plan.aim)
-    values, vectors, errors = _pca(op, solver, k)
+    few = op.held is not None or op.p <= GRAM_ORDER
+    size = candidate_count(op.p, solver, plan.aim, must=op.out_of_core, few=few)
+    values, vectors, errors = leading_components(op, k, not solver.measured_by_pca, solver.eigenpairs(op, k))
     if size is not None:
-        from spcastat.fit.starts import screened  # as slow to import as a small fit
-        from spcastat.solvers.bcd import BCD
-
         assert isinstance(solver, BCD)
         first = first_loadings(op, vectors, start)
         solution, optima, report, sub, candidates = screened(
@@ -129,7 +133,8 @@ def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: i
         If the covariance matrix has a rank below k.
     """
     k = len(cards[0])
-    values, _, errors = _pca(op, plan.solver, k)
+    sketched, computed = not plan.solver.measured_by_pca, plan.solver.eigenpairs(op, k)
+    values, _, errors = leading_components(op, k, sketched, computed)
     solutions = cast(Any, plan.solver).path(op, k, cards, seed)
     plans = [plan.with_card(card) for card in cards]
     return [
@@ -138,18 +143,29 @@ def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: i
     ]
 
 
-def _pca(op: Operator, solver: Solver, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return the k leading eigenvalues and eigenvectors, and the errors of the eigenvalues if known."""
+def leading_components(
+    op: Operator, k: int, sketched: bool = False, computed: int | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return the k leading eigenvalues and eigenvectors, and the errors of the eigenvalues if known.
+
+    If the solver needs more eigenpairs later, `computed` is their number: they are computed once and cached.
+
+    Raises
+    ------
+    ComponentsError
+        If the rank of the covariance matrix is below k.
+    """
     if k > op.rank_limit:
-        raise ComponentsError(rank_below(k, op.rank_limit))
+        raise ComponentsError(_rank_below(k, op.rank_limit))
     errors = None
-    if op.out_of_core and not solver.measured_by_pca:
+    if sketched and op.out_of_core:
         values, vectors, errors = op.sketched(k)
     else:
-        values, vectors = op.leading(k)
+        values, vectors = op.leading(computed or k)
+        values, vectors = values[:k], vectors[:, :k]
     rank = numerical_rank(values, op.p)
     if rank < k:
-        raise ComponentsError(rank_below(k, rank))
+        raise ComponentsError(_rank_below(k, rank))
     return values, vectors, errors
 
 
@@ -277,7 +293,7 @@ def _best(
     return replace(found[best], objectives=np.array([one.objective for one in found]))
 
 
-def rank_below(k: int, rank: int) -> str:
+def _rank_below(k: int, rank: int) -> str:
     """Return the message for data whose rank is below the number of components."""
     if rank <= 0:
         return f"k={k} was given, but the data have no variance: every column is constant."
@@ -327,6 +343,325 @@ def _times(value: Any, factor: float) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value)(_times(one, factor) for one in value)
     return value * factor
+
+
+# --- order and signs ------------------------------------------------------------------------------
+
+
+def order_and_sign(op: Operator, V: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the loadings in their final order with their final signs, and the permutation.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+    groups : ndarray of int, shape (k,)
+        Components of one group are sorted by the variance of their scores, the largest first; groups keep
+        their places. Components of equal variance are sorted by their supports.
+
+    Returns
+    -------
+    V : ndarray of shape (p, k)
+        The largest absolute loading of each component is positive.
+    order : ndarray of int, shape (k,)
+        The previous position of each component.
+    """
+    order = np.arange(V.shape[1])
+    if len(set(groups.tolist())) < len(order):
+        variances, supports = np.diag(op.products(V)), -_by_support(V)
+        for group in set(groups.tolist()):
+            places = np.flatnonzero(groups == group)
+            order[places] = places[ranked(variances[places], supports[places])]
+    V = V[:, order]
+    return V * flip_signs(V) + 0.0, order  # turns -0.0 into 0.0
+
+
+def _by_support(V: np.ndarray) -> np.ndarray:
+    """Return the rank of each column by its support, then by its absolute loadings."""
+    used = V[V.any(axis=1)]
+    sizes = -np.abs(used).round(9)  # so that rounding errors do not decide
+    order = np.lexsort([*sizes[::-1], *(used == 0)[::-1]])  # lexsort sorts by its last key first
+    return np.argsort(order).astype(float)
+
+
+# --- starting loadings ----------------------------------------------------------------------------
+
+
+def first_loadings(op: Operator, pca: np.ndarray, start: Start) -> np.ndarray:
+    """Return the first start of all components together.
+
+    Parameters
+    ----------
+    op : Operator
+    pca : ndarray of shape (p, k)
+        PCA's loadings.
+    start : str or ndarray of shape (p, k)
+        "column" starts from single variables: each is the one with the largest variance given the earlier
+        ones.
+
+    Returns
+    -------
+    ndarray of shape (p, k), columns of unit length
+    """
+    if isinstance(start, np.ndarray):
+        return unit(start)
+    if start == "ones":
+        return np.full(pca.shape, op.p**-0.5)
+    return pca if start == "pca" else _longest_columns(op, pca.shape[1])
+
+
+def starting_loadings(
+    op: Operator, pca: np.ndarray, n_init: int, rng: np.random.Generator, first: np.ndarray | None = None
+) -> np.ndarray:
+    """Return `n_init` starts of all components together.
+
+    Parameters
+    ----------
+    op : Operator
+    pca : ndarray of shape (p, k)
+        PCA's loadings: the first start, or the second if `first` is given.
+    n_init : int
+    rng : numpy Generator
+    first : ndarray of shape (p, k), optional
+        The first start, if it is not PCA.
+
+    Returns
+    -------
+    ndarray of shape (n_init, k, p)
+        The first, PCA, its varimax rotations without and with Kaiser's normalisation, then row-seeded and
+        random starts in turn.
+    """
+    starts = [pca] if first is None or first is pca else [first, pca]
+    if n_init > len(starts):
+        starts.append(unit(varimax(pca)))
+    if n_init > len(starts):
+        starts.append(unit(varimax(pca, normalise=True)))
+    for number in range(len(starts), n_init):
+        if number % 2:
+            starts.append(row_seeded(op, pca.shape[1], rng))
+        else:
+            starts.append(np.linalg.qr(rng.standard_normal(pca.shape))[0])
+    return np.ascontiguousarray(np.stack([start.T for start in starts[:n_init]]))
+
+
+def of_component(
+    view: Operator, start: Start, done: int, n_init: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Yield `n_init` starts, each of shape (p,), for the component after `done` others on the deflated data.
+
+    They are the requested start, the other named starts (see STARTS), then random columns of the covariance
+    matrix and random directions.
+    """
+    named = [name for name in STARTS if isinstance(start, np.ndarray) or name != start]
+    for first in [start, *named][:n_init]:
+        if isinstance(first, np.ndarray):
+            yield unit(first[:, [done]])[:, 0]
+        elif first == "pca":
+            yield view.leading(1)[1][:, 0]
+        else:
+            yield first_loadings(view, np.zeros((view.p, 1)), first)[:, 0]
+    for turn in range(n_init - 1 - len(named)):
+        if turn % 2:
+            yield np.linalg.qr(rng.standard_normal((view.p, 1)))[0][:, 0]
+        else:
+            yield row_seeded(view, 1, rng)[:, 0]
+
+
+def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return k different columns of the covariance matrix, drawn at random and scaled to unit length."""
+    varying = np.flatnonzero(op.diagonal() > 0)
+    seeds = rng.choice(varying, size=k, replace=varying.size < k)
+    return unit(op.columns(seeds))
+
+
+def _longest_columns(op: Operator, k: int) -> np.ndarray:
+    """Return loadings with one nonzero each: the pivots of the Cholesky factorisation."""
+    left = np.array(op.diagonal(), dtype=float)
+    factor, V = np.zeros((op.p, k)), np.zeros((op.p, k))
+    for j in range(k):
+        i = first_max(left)
+        column = op.columns(np.array([i]))[:, 0] - factor[:, :j] @ factor[i, :j]
+        factor[:, j] = column / np.sqrt(max(left[i], np.finfo(float).tiny))
+        left = np.maximum(left - factor[:, j] ** 2, 0.0)
+        left[i] = 0.0
+        V[i, j] = 1.0
+    return V
+
+
+# --- the choice between starts --------------------------------------------------------------------
+
+
+def chosen(
+    op: Operator, solution: Solution, aim: str, groups: np.ndarray
+) -> tuple[Solution, list[tuple[float, int]]]:
+    """Choose between the starts of a joint solver by the measure `aim`.
+
+    Returns
+    -------
+    solution : Solution
+    optima : list of (float, int)
+        Every distinct value of the objective, as a share of the total variance, and the number of starts
+        that reached it.
+    """
+    found = solution.candidates
+    if aim == "pev" or found is None:  # the solver's own criterion, at its best U
+        return solution, optima_of(1.0 - value / op.total for value in solution.objectives)
+    measure = measure_named(aim)
+    values = [float(measure(order_and_sign(op, V.T, groups)[0], op)[-1]) for V in found]
+    best = int(np.argmax(values))
+    better = replace(
+        solution,
+        V=found[best].T,
+        objective=values[best] * op.total,
+        objectives=np.array(values) * op.total,
+        criterion=f"{OBJECTIVES[aim]}, best of the starts",
+    )
+    return better, optima_of(values)
+
+
+#: With more nonzeros than this in all, variables in memory are not screened.
+NONZEROS = GRAM_ORDER // 3
+
+
+def candidate_count(p: int, solver: Solver, aim: str | None, *, must: bool, few: bool = False) -> int | None:
+    """Return the number of candidates to start with; None if the search should run on all variables.
+
+    Parameters
+    ----------
+    p : int
+        Number of variables.
+    solver : Solver
+    aim : str or None
+        As in `Plan`.
+    must : bool
+        Whether neither the rows nor their covariance matrix fit into memory.
+    few : bool
+        Whether the covariance matrix is in memory, or can be.
+
+    Raises
+    ------
+    OptionError
+        If the data require screening, and the method does not allow it.
+    """
+    if aim != "pev" or not solver.screenable:
+        if must and not solver.out_of_core:
+            raise OptionError(
+                f"With {p} variables (more than {GRAM_ORDER}) that are not in memory this fit needs hundreds "
+                "of passes over the rows: use method='joint', or method='bcd-l0' with card= and "
+                "objective='pev'."
+            )
+        return None
+    cards: tuple[int, ...] = solver.card  # type: ignore[attr-defined]  # screenable solvers have one
+    if not must and (few or sum(cards) > NONZEROS):
+        return None
+    if max(cards) > GRAM_ORDER:
+        raise OptionError(
+            f"A component of {max(cards)} nonzeros was asked for, of {p} variables that are not in memory; "
+            f"it can have {GRAM_ORDER} at most. Give a smaller card."
+        )
+    # two candidates for each nonzero loading, and at least 200
+    return min(max(min(max(200, 2 * sum(cards)), GRAM_ORDER), *cards), p)
+
+
+# --- screening ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Screening:
+    """How a fit was screened, and what was verified.
+
+    Attributes
+    ----------
+    searched, variables : int
+        Number of variables searched, and of all variables.
+    rounds : int
+        Number of searches.
+    unexcluded : int
+        Number of variables outside the search that would improve the fit by a swap, but for which the search
+        had no room. A swap replaces a variable in the support of one component by another and refits the
+        loadings of that component only. An improvement raises the explained variance (PEV) by more than a
+        share of 1e-9.
+    """
+
+    searched: int
+    variables: int
+    rounds: int
+    unexcluded: int
+
+
+def screened(
+    op: Operator,
+    solver: BCD,
+    vectors: np.ndarray,
+    size: int,
+    *,
+    n_init: int,
+    rng: np.random.Generator,
+    starts: np.ndarray | None,
+) -> tuple[Solution, list[tuple[float, int]], Screening, Gram, np.ndarray]:
+    """Fit on the variables of largest variance, those with large PCA loadings, and those added by the tests.
+
+    Parameters
+    ----------
+    op : Operator
+    solver : BCD
+    vectors : ndarray of shape (p, k)
+        PCA's loadings. Restricted to the candidates, they are the first start. The variables with the largest
+        loadings of each component, as many as its cardinality, are always candidates.
+    size : int
+        Number of variables of largest variance among the first candidates.
+    n_init, rng, starts
+        As for :func:`spcastat.fit.run`.
+
+    Returns
+    -------
+    solution : Solution
+        Its loadings have a row per candidate, shape (m, k).
+    optima : list of (float, int)
+    screening : Screening
+    sub : Gram
+        The covariance matrix of the candidates.
+    candidates : ndarray of int, shape (m,)
+        Ascending.
+
+    Notes
+    -----
+    The solver runs on the first candidates; all later steps start from the loadings that it finds.
+    """
+    assert solver.card is not None
+    inside = top(op.diagonal(), size)
+    for v, card in zip(vectors.T, solver.card, strict=True):
+        inside |= top(np.abs(v), card)
+    if starts is not None:
+        inside |= starts.any(axis=(0, 1))
+    candidates = np.flatnonzero(inside)
+    sub = gram_of(op, candidates)
+    with stage("screening", unit="rounds") as advance:
+        first = unit(vectors[candidates])
+        if not first.any(axis=0).all():  # a component of PCA is zero on all candidates
+            first = sub.leading(first.shape[1])[1]
+        tried = starting_loadings(sub, first, n_init, rng)
+        tried = tried if starts is None else np.concatenate([tried, starts[:, :, candidates]])
+        # Tolerance of the sweeps (or that of the call, if larger); swaps then improve the fit further
+        coarse = replace(solver, tol=max(solver.tol, 1e-5))
+        solution = coarse.solve(sub, first.shape[1], tried, rng)
+        objectives = solution.objectives + (op.total - sub.total)
+        ends = [solution.V] if solution.candidates is None else [V.T for V in solution.candidates]
+        found = improved(op, candidates, ends, solver.card, advance)
+    V, sub = found.V, found.sub
+    explained = float(MEASURES["pev"](V, sub)[-1]) * sub.total
+    value = op.total - explained
+    best = objectives <= objectives.min() + solver.tol * op.total
+    objectives = np.where(best, value, objectives)  # V comes from the best starts
+    optima = optima_of(1.0 - float(one) / op.total for one in objectives)
+    solution = replace(
+        solution, V=V, status="converged", objective=value, objectives=objectives, candidates=None
+    )
+    screening = Screening(len(found.variables), op.p, found.rounds, found.left)
+    return solution, optima, screening, sub, found.variables
+
+
+# --- missing values -------------------------------------------------------------------------------
 
 
 #: Largest number of variables for which a dense covariance matrix is formed.
@@ -394,7 +729,7 @@ def prepare_with_gaps(
     X : ndarray of shape (n, p)
         NaN for missing values.
     weights, center, scale, names
-        As for :func:`spcastat.linalg.build.prepare`. The EM model is fitted to scaled columns: with
+        As for :func:`spcastat.linalg.standardisation.prepare`. The EM model is fitted to scaled columns: with
         ``scale=True`` they are divided by the standard deviations of their measured values, with an array by
         its values, and with blocks as blocks define. The final scale is the standard deviations from the EM.
     how : {"em", "pairwise"}
@@ -427,7 +762,9 @@ def prepare_with_gaps(
         "cells": int(missing.sum()),
         "rows": int(missing.any(axis=1).sum()),
     }
-    units = _units(X, scale)
+    # powers of two that scale all columns, or each column, to about one; 1 for empty columns
+    units = ColumnUnits.of(largest_of(np.where(missing, 0.0, X)), scale)
+    assert units is not None  # the values are finite
     Y, divisor = np.ldexp(X, -units.exponents), units.divisor(scale)
     model, filling, matrix = None, None, X
     if how == "em":
@@ -470,11 +807,3 @@ def _model_in_units(model: PpcaModel, exponents: np.ndarray) -> PpcaModel:
     """Return the model for columns multiplied by powers of two."""
     mean, scale = np.ldexp(model.mean, exponents), np.ldexp(model.scale, exponents)
     return replace(model, mean=mean, scale=scale)
-
-
-def _units(X: np.ndarray, scale: Any) -> ColumnUnits:
-    """Return powers of two that scale all columns, or each column, to about one; 1 for empty columns."""
-    largest = largest_of(np.where(np.isnan(X), 0.0, X))
-    units = ColumnUnits.of(largest, scale)
-    assert units is not None  # the values are finite
-    return units

@@ -1,370 +1,198 @@
-"""Saving and loading fits: the parts of a file and their checks, specs, and the states of formulas.
+"""Saving and loading fits: what a file holds, and the checks of files that were not written by this package.
+
+A file has arrays, and JSON for everything else. The values of a part are those of the fields of its dataclass
+or TypedDict, whose annotations are the types that a file may hold; `ARRAYS` has the shapes and ranges of the
+arrays. Whether the numbers are right cannot be checked without the data.
 
 Formulas are code, and so are their functions. Therefore only formulas of names, numbers and known functions
-are written and read; see :mod:`spcastat.reading.terms`. The states of transforms and factors are
-checked: their types must be those that fitting produces, and their sizes are limited
-(:data:`spcastat.reading.terms.LARGEST_ROOT` columns for each call).
+are written and read; see :mod:`spcastat.reading.formula`.
 
-The checksums of the archive detect damage. The checks here detect files that were not written by this
-package: parts of another type, shape or size, and missing parts. Whether the numbers are right cannot be
-checked without the data.
-
-A file states the version of its layout, `VERSION`. Within a layout, parts that older versions of the package
-did not write get defaults, and parts that newer versions added are ignored. A layout that older versions
-would misread gets a new number.
+Fields that older versions of the package did not write get their defaults, and fields that newer versions
+added are ignored. A layout that older versions would misread gets a new number, `VERSION` of
+:mod:`spcastat.fit.archive`.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, Union, get_args, get_origin
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag
-from spcastat.errors import FileError, OptionError
-from spcastat.fit import rows
-from spcastat.fit.archive import Archive, as_path, file_path, read_archive, write_archive, write_file
+from spcastat.config import flag, warn
+from spcastat.errors import DataWarning, FileError, OptionError
+from spcastat.fit import archive, rows
+from spcastat.fit import record as records
 from spcastat.fit.inputs import Source
-from spcastat.fit.record import (
-    CENTRING,
-    JOINT,
-    SCALING,
-    SCOPES,
-    SPARSE_LOADINGS,
-    Bootstrapped,
-    HalfSamples,
-    LastResults,
-    Proven,
-    Record,
-    Split,
-    Tested,
-)
-from spcastat.fit.saved_values import (
-    Array,
-    has_type,
-    pack_index,
-    pack_label,
-    require_array,
-    require_fields,
-    unpack_index,
-    unpack_label,
-)
-from spcastat.fit.starts import Screening
+from spcastat.fit.run import Screening
 from spcastat.fit.state import FitState, Moments, rule_of
 from spcastat.linalg.regression import Regression
 from spcastat.linalg.standardisation import NAMED, Standardisation
 from spcastat.measures import MEASURES
+from spcastat.reading import formula as formulas
 from spcastat.reading.design import Partial, RowDesign, Spec, order_mark
 from spcastat.reading.missing_values import PpcaModel
-from spcastat.reading.terms import (
-    LARGEST_ROOT,
-    NUMPY,
-    Closed,
-    Model,
-    Part,
-    called_name,
-    formula_name,
-    problem_of,
-    read_expression,
-    safe_context,
-    shortened,
-)
 from spcastat.solvers.solver import ADVICE, Grouping, Searched, Sparser
 from spcastat.version import __version__
 
-#: Largest number of factors of a term, and of values of the context.
-MOST_FACTORS = 100
-
-# --- saving ---------------------------------------------------------------------------------------
+# --- labels ---------------------------------------------------------------------------------------
 
 
-def pack_spec(spec: Spec, arrays: dict[str, np.ndarray], name: str = "columns") -> dict[str, Any]:
-    """Return a spec as JSON; arrays are added to `arrays`, under names that begin with `name`.
+def pack_label(label: Any) -> Any:
+    """Return a label as JSON: text, a number, a bool, a list for a tuple, or None if it is missing.
 
-    Raises
-    ------
-    FileError
-        For a formula that calls a user's function, or whose state cannot be stored.
+    Labels of other types, such as periods and intervals, become text.
     """
-    packed: dict[str, Any] = {
-        "kind": spec.kind,
-        "columns": pack_index(spec.columns, name, arrays, "names of columns"),
-        "formula": spec.formula,
-        "model": None if spec.model_spec is None else _pack_model(spec),
-    }
-    if spec.partial is not None:
-        found = spec.partial.regression
-        parts = {"mean": found.mean, "coefficients": found.coefficients, "shares": found.shares}
-        arrays |= {f"regression.{one}": values for one, values in parts.items()}
-        packed["given"] = pack_spec(spec.partial.spec, arrays, "covariates")
-        packed["rank"] = int(found.rank)
-    return packed
+    if isinstance(label, tuple):
+        return [pack_label(one) for one in label]
+    if isinstance(label, np.generic) and label.dtype.kind in "biuf":
+        label = label.item()
+    if label is None or label is pd.NA or label is pd.NaT:
+        return None
+    return label if isinstance(label, bool | int | float | str) else str(label)
 
 
-def _pack_model(spec: Spec) -> dict[str, Any]:
-    """Return the terms of a formula, their states, and the names that they use."""
-    model, context, formula = spec.model_spec, dict(spec.context or {}), str(spec.formula)
-    values = {name: one for name, one in context.items() if not callable(one) and one is not np}
-    names = {*(formula_name(label) for label in spec.inputs or {}), *values}
-    for part in {part for term in model.terms for part in term}:
-        _require_writable(part, names, context, formula)
-    known = {text: state["categories"] for text, (_, state) in model.encodings.items()}
-    return {
-        "terms": [[list(part) for part in term] for term in model.terms],
-        "widths": list(model.widths),
-        "states": {text: _plain(state, formula) for text, state in sorted(model.states.items())},
-        "levels": {text: _plain(list(levels), formula) for text, levels in sorted(known.items())},
-        "context": {name: _plain(one, formula) for name, one in sorted(values.items())},
-        "inputs": [
-            [pack_label(label), None if levels is None else _plain(list(levels), formula)]
-            for label, levels in (spec.inputs or {}).items()
-        ],
-    }
+def unpack_label(packed: Any) -> Any:
+    """Return the label; raise FileError if a file cannot hold it."""
+    if isinstance(packed, list):
+        return tuple(unpack_label(one) for one in packed)
+    if packed is None or isinstance(packed, bool | int | float | str):
+        return packed
+    raise FileError("it holds a label that is not text or a number.")
 
 
-def _plain(value: Any, formula: str) -> Any:
-    """Return a value of a formula as JSON: an array becomes a list, and a missing value None."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one, formula) for name, one in sorted(value.items())}
-    if isinstance(value, list | tuple):
-        return [_plain(one, formula) for one in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise FileError(
-        f"The fit cannot be saved: its formula={formula!r} uses {value!r} of type "
-        f"{type(value).__qualname__}, which a file cannot hold. Make that column in the data frame first, of "
-        "numbers or text."
-    )
+def pack_index(index: pd.Index, name: str, arrays: dict[str, np.ndarray], what: str) -> dict[str, Any]:
+    """Return an index as JSON; numbers and dates are added to `arrays`, under `name`.
 
-
-def _require_writable(part: Part, names: set[str], context: Mapping[str, Any], formula: str) -> None:
-    if part.method != "python":
-        return
-    for name, value in context.items():
-        own = callable(value) and not (name in NUMPY and value is getattr(np, name))
-        if own and re.search(rf"(?<![\w.]){re.escape(name)}\b", part.text):
-            raise FileError(
-                f"The fit cannot be saved: its formula={formula!r} uses {name!r}, a function of your own, "
-                "which a file without pickle cannot hold. Make that column in the data frame first, or use "
-                "functions of NumPy by their names (np.log1p)."
-            )
-    problem = problem_of(part.text, names, strings=True)
-    if problem is not None:
-        raise FileError(
-            f"The fit cannot be saved: its formula={formula!r} holds {problem}, which a file could only keep "
-            "as code. Make that column in the data frame first."
+    Warns if labels, described by `what`, become text.
+    """
+    if isinstance(index, pd.MultiIndex):
+        levels = [index.get_level_values(i) for i in range(index.nlevels)]
+        return {"levels": [pack_index(one, f"{name}.{i}", arrays, what) for i, one in enumerate(levels)]}
+    packed = {"name": pack_label(index.name)}
+    if isinstance(index, pd.RangeIndex):
+        return {**packed, "range": [index.start, index.stop, index.step]}
+    if isinstance(index.dtype, np.dtype) and index.dtype.kind in "biufmM":
+        arrays[name] = index.to_numpy()
+        return {**packed, "array": name, "freq": getattr(index, "freqstr", None)}
+    labels = [pack_label(label) for label in index]
+    odd = [a for a, b in zip(index, labels, strict=True) if isinstance(b, str) and not isinstance(a, str)]
+    if odd:
+        warn(
+            f"The file holds {what} of type {type(odd[0]).__name__} as text, such as {str(odd[0])!r}.",
+            DataWarning,
         )
+    return {**packed, "labels": labels, "mixed": index.dtype == object}
 
 
-# --- loading --------------------------------------------------------------------------------------
-
-
-def unpack_spec(packed: Mapping[str, Any], arrays: Mapping[str, np.ndarray], p: int) -> Spec:
-    """Return the spec of a fit with `p` columns from its stored form.
+def unpack_index(packed: Mapping[str, Any], arrays: Mapping[str, np.ndarray], size: int) -> pd.Index:
+    """Return the index, which must have `size` labels.
 
     Raises
     ------
     FileError
-        For a formula with anything but names, numbers and known functions, and for an invalid state.
+        For another size.
+    Exception
+        If pandas refuses the labels.
     """
-    kind, formula, model = packed["kind"], packed["formula"], packed["model"]
-    if kind not in ("array", "frame", "formula") or not has_type(formula, str | None):
-        raise FileError("its kind of columns is unknown.")
-    columns = unpack_index(packed["columns"], arrays, p)
-    if not columns.is_unique:
-        raise FileError("two of its columns have one name.")
-    spec = Spec(kind, columns, formula)
-    if model is not None:
-        spec = _with_model(spec, model)
-    if "given" not in packed:
-        return spec
-    sizes = {"p": p}
-    found = {name: arrays[f"regression.{name}"] for name in ("mean", "coefficients", "shares")}
-    for name, array in {
-        "mean": Array("f", ("q",)),
-        "coefficients": Array("f", ("q", "p")),
-        "shares": Array("f", ("p",), 0, 1),
-    }.items():
-        require_array(array, found[name], sizes, f"regression on covariates: {name}")
-    if not has_type(packed["rank"], int) or not 0 <= packed["rank"] <= sizes["q"]:
-        raise FileError("its regression on covariates has no rank.")
-    given = unpack_spec(packed["given"], arrays, sizes["q"])
-    return replace(spec, partial=Partial(given, Regression(**found, rank=packed["rank"])))
+    if "levels" in packed:
+        return pd.MultiIndex.from_arrays([unpack_index(one, arrays, size) for one in packed["levels"]])
+    name = unpack_label(packed["name"])
+    index: Any
+    if "range" in packed:
+        index = range(*packed["range"])
+    elif "array" in packed:
+        index = pd.Index(arrays[packed["array"]], name=name)
+        if packed.get("freq") is not None:  # raises if the dates have another one
+            index = type(index)(index, freq=str(packed["freq"]), name=name)
+        str(index[:1]), str(index[-1:])  # raises if dates cannot be printed
+    else:
+        labels = [unpack_label(one) for one in packed["labels"]]
+        text = not packed["mixed"] and all(one is None or isinstance(one, str) for one in labels)
+        index = pd.Index(labels, dtype=None if text else object, name=name, tupleize_cols=False)
+    if len(index) != size:
+        raise FileError(f"it has {len(index)} labels for {size} rows or columns.")
+    return pd.RangeIndex(index, name=name) if isinstance(index, range) else index
 
 
-def _with_model(spec: Spec, model: Mapping[str, Any]) -> Spec:
-    """Return the spec with the stored terms of its formula."""
-    inputs = {unpack_label(label): None if one is None else tuple(one) for label, one in model["inputs"]}
-    context, levels, widths = model["context"], model["levels"], model["widths"]
-    few = len(context) <= MOST_FACTORS and all(np.size(one) <= LARGEST_ROOT for one in context.values())
-    if not few or not has_type(context, dict[str, bool | int | float | str | list[Any] | None]):
-        raise FileError("its formula uses values that are not numbers or text.")
-    for known in [*levels.values(), *(one for one in inputs.values() if one is not None)]:
-        if not known or not has_type(list(known), list[bool | int | float | str]):
-            raise FileError("the levels of its factors are not numbers or text.")
-    names = {*(formula_name(label) for label in inputs), *context}
-    terms = tuple(tuple(Part(*part) for part in term) for term in model["terms"])
-    if not has_type(widths, list[int]) or len(widths) != len(terms) or sum(widths) != len(spec.columns):
-        raise FileError("the widths of the terms of its formula do not add up.")
-    if max(map(len, terms)) > MOST_FACTORS:
-        raise FileError(f"its formula has a term of more than {MOST_FACTORS} factors.")
-    parts = dict.fromkeys(part for term in terms for part in term)
-    for part in parts:
-        if problem := _problem_of(part, names):
-            raise FileError(f"The formula in the file holds {problem}; it is not run.")
-    if len({part.text for part in parts}) < len(parts):
-        raise FileError("The formula in the file takes a part in two ways.")
-    factors = {formula_name(label) for label, known in inputs.items() if known is not None}
-    for part in parts:  # a factor without stored levels would get its levels from new data
-        factor = part.text in factors if part.method == "lookup" else has_levels(part)
-        if factor and part.text not in levels:
-            raise FileError(f"The file does not hold the levels of {shortened(part.text)}.")
-    states = states_of(parts, model["states"])
-    made = Model(terms, str(spec.formula), {}, states, _encodings(levels), tuple(widths))
-    return replace(spec, model_spec=made, context=Closed({**safe_context(), **context}), inputs=inputs)
+# --- types ----------------------------------------------------------------------------------------
 
 
-def _problem_of(part: Part, names: set[str]) -> str | None:
-    """Return what is not allowed in a part of a term: all but names, numbers and the safe language."""
-    if part.method == "python":
-        return problem_of(part.text, names, strings=True)
-    if part.method == "lookup":
-        return None if part.text in names else f"the name {shortened(str(part.text))}"
-    number = part.method == "literal" and re.fullmatch(r"[0-9.]{1,20}", part.text)
-    return None if number else f"the value {shortened(str(part.text))}"
+#: Largest whole number in a file.
+LARGEST = 1 << 62
 
 
-def has_levels(part: Part) -> bool:
-    """Return whether an expression marks its values as levels of a factor."""
-    if part.method != "python":
-        return False
-    expression = read_expression(part.text)
-    return isinstance(expression.tree, ast.Call) and called_name(expression, expression.tree.func) == "C"
+def restored(kind: Any, value: Any, what: str) -> Any:
+    """Return a value of a file as one of a type; `what` is its name in messages.
 
-
-def _encodings(levels: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return the levels of factors in formulaic's form."""
-    from formulaic.parser.types import Factor
-
-    return {text: (Factor.Kind.CATEGORICAL, {"categories": list(known)}) for text, known in levels.items()}
-
-
-# --- states of transforms -------------------------------------------------------------------------
-
-
-def states_of(parts: Iterable[Part], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the states of the transforms in parts of terms, with checked expressions.
+    Numbers must be finite. Lists become tuples, and dicts dataclasses, where the type says so; fields with
+    defaults may be missing, and others are ignored. ``Any`` stands for whatever JSON holds.
 
     Raises
     ------
     FileError
-        If a state is missing, not valid, or belongs to no transform.
+        If the value is not of the type.
     """
-    states, waiting = {}, dict(stored)
-    for part in parts:
-        if part.method != "python":
-            continue
-        expression = read_expression(part.text)
-        for node in ast.walk(expression.tree):
-            name = called_name(expression, node.func) if isinstance(node, ast.Call) else None
-            if name not in LEARNED or not isinstance(node, ast.Call):
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        for one in inner:
+            try:
+                return restored(one, value, what)
+            except FileError:
                 continue
-            text = expression.show(node)
-            if text in waiting:
-                states[text] = _state(text, LEARNED[name], waiting.pop(text))
-            if not states.get(text) and not _raw(node):
-                raise FileError(f"The file does not hold what {shortened(text)} has learned.")
-    if waiting:
-        raise FileError(f"The file holds the state of {shortened(min(waiting))}, not a call in its formula.")
-    return states
+    elif origin is Literal:
+        if isinstance(value, str) and value in inner:
+            return value
+    elif origin is tuple:
+        if isinstance(value, list | tuple) and len(value) == len(inner):
+            return tuple(restored(one, part, what) for one, part in zip(inner, value, strict=True))
+    elif origin is list:
+        if isinstance(value, list | tuple):
+            return [restored(inner[0], one, what) for one in value]
+    elif origin in (dict, Mapping):
+        if isinstance(value, dict):
+            return {name: restored(inner[1], one, what) for name, one in value.items()}
+    elif dataclasses.is_dataclass(kind) or typing.is_typeddict(kind):
+        return _of_fields(kind, value, what)
+    elif kind is float:
+        if type(value) in (int, float) and abs(value) <= 1e300:  # NaN is not
+            return value
+    elif kind is int:
+        if type(value) is int and abs(value) <= LARGEST:
+            return value
+    elif kind is str:
+        if isinstance(value, str) and value.encode(errors="replace").decode() == value:
+            return value  # pandas cannot hold half a character in a column of text
+    elif kind is Any or type(value) is (type(None) if kind is None else kind):
+        return value
+    raise FileError(f"its {what} is not of its type.")
 
 
-def _raw(node: ast.Call) -> bool:
-    """Return whether a call is ``poly(..., raw=True)``: powers of the values, which have no state."""
-    given = [*node.args[2:3], *(word.value for word in node.keywords if word.arg == "raw")]
-    raw = bool(given) and isinstance(given[0], ast.Constant) and given[0].value is True
-    return raw and isinstance(node.func, ast.Name) and node.func.id == "poly"
-
-
-def _state(text: str, restored: Callable[[dict[str, Any]], dict[Any, Any]], stored: Any) -> dict[Any, Any]:
-    """Return the state of a call, or the states of its parts if it transforms the columns of another call."""
-    try:
-        if stored and all(isinstance(one, dict) for one in stored.values()) and "alpha" not in stored:
-            return {int(key) if key.isdigit() else key: restored(one) for key, one in stored.items()}
-        return restored(stored) if stored else {}
-    except Exception as error:
-        raise FileError(f"its state of {shortened(text)} is not that of such a call.") from error
-
-
-def _numbers(stored: Any) -> np.ndarray:
-    """Return an array of finite numbers; raise ValueError for anything else."""
-    values = np.array(stored, dtype=float)
-    if values.size > 3 * LARGEST_ROOT or not np.isfinite(values).all():
-        raise ValueError("too many numbers, or numbers that are not finite")
-    return values
-
-
-def _number(stored: Any) -> float:
-    return float(_numbers(stored).reshape(()))
-
-
-def _moments(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of ``scale``, ``center`` or ``standardize``."""
-    center, scale = (None if stored[name] is None else _numbers(stored[name]) for name in ("center", "scale"))
-    _number(stored["ddof"])
-    return {"ddof": stored["ddof"], "center": center, "scale": scale}
-
-
-def _recurrence(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of ``poly``."""
-    return {
-        name: {int(degree): _number(one) for degree, one in stored[name].items()}
-        for name in ("alpha", "norms2")
-    }
-
-
-def _spline(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of ``bs``."""
-    low, high = _number(stored["lower_bound"]), _number(stored["upper_bound"])
-    return {"lower_bound": low, "upper_bound": high, "knots": _numbers(stored["knots"]).tolist()}
-
-
-def _cubic_spline(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of ``cr``, ``cs`` or ``cc``."""
-    constraints = None if stored["constraints"] is None else _numbers(stored["constraints"])
-    if not has_type(stored["cyclic"], bool):
-        raise ValueError("it does not say whether the spline is cyclic")
-    return {**_spline(stored), "cyclic": stored["cyclic"], "constraints": constraints}
-
-
-#: Transform -> the function that returns its state from the file.
-LEARNED: dict[str | None, Callable[[dict[str, Any]], dict[Any, Any]]] = {
-    "poly": _recurrence,
-    **dict.fromkeys(("center", "scale", "standardize"), _moments),
-    "bs": _spline,
-    **dict.fromkeys(("cs", "cr", "cc"), _cubic_spline),
-}
-
-
-# --- what a file holds ----------------------------------------------------------------------------
-
-
-FORMAT = "spcastat fit"
-#: Version of the layout. 1 and 2 are those of versions before the first release, and are not read.
-VERSION = 3
-#: Tolerance for unit lengths and correlations.
-CLOSE = 1e-6
+def _of_fields(kind: Any, value: Any, what: str) -> Any:
+    """Return a dataclass or the dict of a TypedDict, made of the values of its fields."""
+    if not isinstance(value, dict):
+        raise FileError(f"its {what} has no parts.")
+    if typing.is_typeddict(kind):
+        required = list(kind.__required_keys__)
+    else:
+        bare = [one for one in dataclasses.fields(kind) if one.default is dataclasses.MISSING]
+        required = [one.name for one in bare if one.default_factory is dataclasses.MISSING]
+    hints = typing.get_type_hints(kind)
+    for name in required:
+        if name not in value:
+            raise FileError(f"its {what} lacks {name}.")
+    found = {name: restored(hints[name], value[name], f"{what}: {name}") for name in hints if name in value}
+    return {**value, **found} if typing.is_typeddict(kind) else kind(**found)
 
 
 class _Missing(TypedDict):
@@ -413,7 +241,7 @@ class _Options(TypedDict, total=False):
     together: list[tuple[str, list[int]]] | None
 
 
-class _Record(TypedDict, total=False):
+class _Facts(TypedDict, total=False):
     """Types of the fields of a record that are dicts or nested lists."""
 
     options: _Options
@@ -423,13 +251,6 @@ class _Record(TypedDict, total=False):
     matrix: _Matrix | None
     groups: _Groups | None
     evidence: Searched | Sparser | Grouping | None
-
-
-class _Proof(TypedDict):
-    scope: str
-    measure: str
-    orthogonal: bool
-    rows: list[dict[str, Any]]
 
 
 class _Row(TypedDict):
@@ -451,30 +272,89 @@ class _ComponentRow(_Row):
 
 
 class _JointRow(_Row):
-    measure: str
+    measure: Literal["pev", "adjusted", "least_squares"]
     cardinalities: list[int]
     pca_bound: float
     open: int
     supports: list[list[int]]
 
 
-_SIMILARITY = Array("f", ("draws", "k"), 0, 1 + CLOSE)
-_PLACES = Array("i", ("m",), 0, "places")
+class _Moments(TypedDict):
+    total: float
+    unit: float
+    variances: np.ndarray
+    explained: np.ndarray
+    adjusted: np.ndarray
+    pca: np.ndarray
+    coupling: np.ndarray
+    scores: np.ndarray
+    residual_traces: np.ndarray | None
+
+
+Level = bool | int | float | str
+
+
+class _Model(TypedDict):
+    terms: list[list[tuple[str, Literal["lookup", "python", "literal"]]]]
+    widths: list[int]
+    states: dict[str, dict[str, Any]]
+    levels: dict[str, list[Level]]
+    context: dict[str, Level | list[Any] | None]
+    inputs: list[tuple[Any, list[Level] | None]]
+
+
+class _Spec(TypedDict):
+    kind: Literal["array", "frame", "formula"]
+    columns: dict[str, Any]
+    formula: str | None
+    model: _Model | None
+    given: dict[str, Any] | None
+    rank: int | None
+
+
+# --- arrays ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of one kind of numbers ("f", "i" or "b"), of a shape, within a range; NaN only if `nan`.
+
+    A size may have a name. A name without a size gets that of the first array with that name.
+    """
+
+    kind: str
+    shape: tuple[int | str, ...]
+    low: float = -math.inf
+    high: float | str = math.inf
+    nan: bool = False
+
+
+#: Tolerance for unit lengths and correlations.
+CLOSE = 1e-6
 _POSITIVE = float(np.finfo(float).tiny)
-_MEAN_AND_SCALE = {"mean": Array("f", ("p",)), "scale": Array("f", ("p",), _POSITIVE)}
+_P, _K, _P_BY_K = Array("f", ("p",)), Array("f", ("k",)), Array("f", ("p", "k"))
+_PLACES = Array("i", ("m",), 0, "places")
+_SIMILARITY = Array("f", ("draws", "k"), 0, 1 + CLOSE)
+_P_VALUES = Array("f", ("p", "k"), 0, 1, nan=True)
+_MEAN_AND_SCALE = {"mean": _P, "scale": Array("f", ("p",), _POSITIVE)}
 #: Part of a file -> its arrays.
-_ARRAYS: dict[str, dict[str, Array]] = {
+ARRAYS: dict[str, dict[str, Array]] = {
     "standard": _MEAN_AND_SCALE,
     "model": {**_MEAN_AND_SCALE, "loadings": Array("f", ("p", "rank"))},
     "moments": {
-        **dict.fromkeys(("variances", "explained"), Array("f", ("p",))),
-        **dict.fromkeys(("adjusted", "pca"), Array("f", ("k",))),
-        "coupling": Array("f", ("p", "k")),
+        **dict.fromkeys(("variances", "explained"), _P),
+        **dict.fromkeys(("adjusted", "pca"), _K),
+        "coupling": _P_BY_K,
         "scores": Array("f", ("k", "k")),
         "residual_traces": Array("f", (3,), -1e60, 1e60),  # sums of powers of variances near 1
     },
-    "measures": dict.fromkeys(MEASURES, Array("f", ("k",))),
+    "measures": dict.fromkeys(MEASURES, _K),
     "design": dict.fromkeys(("clusters", "strata"), Array("i", ("n",), 0, "n")),
+    "regression": {
+        "mean": Array("f", ("q",)),
+        "coefficients": Array("f", ("q", "p")),
+        "shares": Array("f", ("p",), 0, 1),
+    },
     "bootstrap": {
         "places": _PLACES,
         "values": Array("f", ("draws", "m")),
@@ -494,38 +374,244 @@ _ARRAYS: dict[str, dict[str, Array]] = {
         "loadings": Array("f", ("m",), -1 - CLOSE, 1 + CLOSE),
         "correlation": Array("f", ("m",), -1 - CLOSE, 1 + CLOSE, nan=True),
         "std_error": Array("f", ("m",), 0, nan=True),
-        "p_value": Array("f", ("p", "k"), 0, 1, nan=True),
+        "p_value": _P_VALUES,
         **dict.fromkeys(("variances", "variance_errors"), Array("f", ("k",), 0)),
         "similarity": Array("f", ("k",), 0, 1 + CLOSE),
     },
     "tests": {
         "statistic": Array("f", ("p", "k"), -1 - CLOSE, 1 + CLOSE),
-        **dict.fromkeys(("p_value", "q_value"), Array("f", ("p", "k"), 0, 1, nan=True)),
+        **dict.fromkeys(("p_value", "q_value"), _P_VALUES),
     },
-}
-#: Arrays that may be missing.
-_OPTIONAL = {
-    "moments: residual_traces",
-    "bootstrap: of_fit",
-    "bootstrap: factors",
-    "design: clusters",
-    "design: strata",
-    *(f"measures: {name}" for name in MEASURES if name not in ("pev", "least_squares")),
 }
 #: Name of a resampling method in a file -> class of its results.
 RESAMPLED: dict[str, Any] = {
-    "bootstrap": Bootstrapped,
-    "stability": HalfSamples,
-    "split": Split,
-    "tests": Tested,
+    "bootstrap": records.Bootstrapped,
+    "stability": records.HalfSamples,
+    "split": records.Split,
+    "tests": records.Tested,
 }
-#: Ranges of the numbers of resampling.
-_RANGES = {
-    **dict.fromkeys(("asked", "draws", "repeats"), (1, np.inf)),
-    "again": (0, np.inf),
-    "threshold": (0.5, 1),
-    "groups": (0, 1),
+
+
+def require_array(kind: Array, value: Any, sizes: dict[str, int], what: str) -> np.ndarray:
+    """Return `value` if it is such an array, or raise FileError; `what` is its name in the message."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != kind.kind:
+        raise FileError(f"its {what}: it is not an array of such numbers.")
+    if value.ndim != len(kind.shape):
+        raise FileError(f"its {what}: it has shape {value.shape}, with {value.ndim} dimensions.")
+    shape = tuple(
+        sizes.setdefault(name, size) if isinstance(name, str) else name
+        for name, size in zip(kind.shape, value.shape, strict=True)
+    )
+    if value.shape != shape:
+        raise FileError(f"its {what}: it has shape {value.shape}, not {shape}.")
+    if kind.kind == "f" and not (np.isfinite(value) | (kind.nan & np.isnan(value))).all():
+        raise FileError(f"its {what}: it holds numbers that are not finite.")
+    high = sizes[kind.high] if isinstance(kind.high, str) else kind.high
+    if value.size and kind.kind != "b" and (np.nanmin(value) < kind.low or np.nanmax(value) > high):
+        raise FileError(f"its {what}: it holds numbers outside {kind.low:g} to {high:g}.")
+    return value
+
+
+def pack(part: str, values: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
+    """Return the values of a dict or dataclass as JSON, without its arrays, which are added to `arrays`."""
+    if values is None:
+        return None
+    named = values if isinstance(values, dict) else vars(values)
+    arrays |= {f"{part}.{name}": one for name, one in named.items() if isinstance(one, np.ndarray)}
+    return {name: one for name, one in named.items() if not isinstance(one, np.ndarray)}
+
+
+def unpack(kind: Any, part: str, packed: Any, arrays: Mapping[str, np.ndarray], sizes: dict[str, int]) -> Any:
+    """Return the values of a part of a file as a dataclass or dict, with its arrays; None for None."""
+    if packed is None:
+        return None
+    found = {
+        name: require_array(one, arrays[f"{part}.{name}"], sizes, f"{part}: {name}")
+        for name, one in ARRAYS[part].items()
+        if f"{part}.{name}" in arrays
+    }
+    return restored(kind, {**packed, **found}, part)
+
+
+# --- formulas -------------------------------------------------------------------------------------
+
+
+#: Largest number of factors of a term, and of values of the context.
+MOST_FACTORS = 100
+_MOMENTS, _SPLINE = ("ddof", "center", "scale"), ("lower_bound", "upper_bound", "knots")
+#: Transform -> the names of what it learns from the rows.
+LEARNED: dict[str | None, tuple[str, ...]] = {
+    "poly": ("alpha", "norms2"),
+    **dict.fromkeys(("center", "scale", "standardize"), _MOMENTS),
+    "bs": _SPLINE,
+    **dict.fromkeys(("cs", "cr", "cc"), (*_SPLINE, "cyclic", "constraints")),
 }
+
+
+def pack_spec(spec: Spec, arrays: dict[str, np.ndarray], name: str = "columns") -> dict[str, Any]:
+    """Return a spec as JSON; arrays are added to `arrays`, under names that begin with `name`.
+
+    Raises
+    ------
+    FileError
+        For a formula that calls a user's function, or whose state cannot be stored.
+    """
+    partial = spec.partial
+    if partial is not None:
+        pack("regression", partial.regression, arrays)
+    return {
+        "kind": spec.kind,
+        "columns": pack_index(spec.columns, name, arrays, "names of columns"),
+        "formula": spec.formula,
+        "model": None if spec.model_spec is None else _pack_model(spec),
+        "given": None if partial is None else pack_spec(partial.spec, arrays, "covariates"),
+        "rank": None if partial is None else int(partial.regression.rank),
+    }
+
+
+def _pack_model(spec: Spec) -> dict[str, Any]:
+    """Return the terms of a formula, their states, and the names that they use."""
+    model, context, formula = spec.model_spec, dict(spec.context or {}), str(spec.formula)
+    values = {name: one for name, one in context.items() if not callable(one) and one is not np}
+    inputs = spec.inputs or {}
+    names = {*(formulas.formula_name(label) for label in inputs), *values}
+    for part in {part for term in model.terms for part in term if part.method == "python"}:
+        problem = formulas.problem_of(part.text, names, strings=True)
+        for name in formulas.read_expression(part.text).calls & set(context):
+            if context[name] is not getattr(np, name, None):
+                problem = f"a call of {name!r}, a function of your own"
+        if problem is not None:
+            raise FileError(
+                f"The fit cannot be saved: its formula={formula!r} holds {problem}, which a file without "
+                "pickle cannot keep. Make that column in the data frame first, or use functions of NumPy by "
+                "their names (np.log1p)."
+            )
+    return {
+        "terms": [[list(part) for part in term] for term in model.terms],
+        "widths": list(model.widths),
+        "states": {text: _plain(state, formula) for text, state in sorted(model.states.items())},
+        "levels": {
+            text: _plain(list(state["categories"]), formula)
+            for text, (_, state) in sorted(model.encodings.items())
+        },
+        "context": {name: _plain(one, formula) for name, one in sorted(values.items())},
+        "inputs": [[pack_label(label), _plain(levels, formula)] for label, levels in inputs.items()],
+    }
+
+
+def _plain(value: Any, formula: str) -> Any:
+    """Return a value of a formula as JSON: an array becomes a list, and a missing value None."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one, formula) for name, one in sorted(value.items())}
+    if isinstance(value, list | tuple):
+        return [_plain(one, formula) for one in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise FileError(
+        f"The fit cannot be saved: its formula={formula!r} uses {value!r} of type "
+        f"{type(value).__qualname__}, which a file cannot hold. Make that column in the data frame first, of "
+        "numbers or text."
+    )
+
+
+def unpack_spec(given: Any, arrays: Mapping[str, np.ndarray], p: int) -> Spec:
+    """Return the spec of a fit with `p` columns from its stored form.
+
+    Raises
+    ------
+    FileError
+        For a formula with anything but names, numbers and known functions, and for an invalid state.
+    """
+    packed = restored(_Spec, given, "columns")
+    columns = unpack_index(packed["columns"], arrays, p)
+    if not columns.is_unique:
+        raise FileError("two of its columns have one name.")
+    spec = Spec(packed["kind"], columns, packed["formula"])
+    if packed["model"] is not None:
+        spec = _with_model(spec, packed["model"])
+    if packed["given"] is None:
+        return spec
+    sizes = {"p": p}
+    regression = unpack(Regression, "regression", {"rank": packed["rank"]}, arrays, sizes)
+    partial = Partial(unpack_spec(packed["given"], arrays, sizes["q"]), regression)
+    return dataclasses.replace(spec, partial=partial)
+
+
+def _with_model(spec: Spec, model: _Model) -> Spec:
+    """Return the spec with the stored terms of its formula."""
+    from formulaic.parser.types import Factor
+
+    inputs = {unpack_label(label): None if one is None else tuple(one) for label, one in model["inputs"]}
+    context, levels, widths = model["context"], model["levels"], model["widths"]
+    if len(context) > MOST_FACTORS or any(
+        np.size(np.asarray(one)) > formulas.LARGEST_ROOT for one in context.values()
+    ):
+        raise FileError("its formula uses too many values.")
+    every = tuple(tuple(formulas.Part(*part) for part in term) for term in model["terms"])
+    if len(widths) != len(every) or sum(widths) != len(spec.columns):
+        raise FileError("the widths of the terms of its formula do not add up.")
+    if max(map(len, every)) > MOST_FACTORS:
+        raise FileError(f"its formula has a term of more than {MOST_FACTORS} factors.")
+    names = {*(formulas.formula_name(label) for label in inputs), *context}
+    factors = {formulas.formula_name(label) for label, known in inputs.items() if known is not None}
+    states: dict[str, Any] = {}
+    for part in dict.fromkeys(part for term in every for part in term):
+        if problem := _problem_of(part, names):
+            raise FileError(f"The formula in the file holds {problem}; it is not run.")
+        factor = part.method == "lookup" and part.text in factors
+        if part.method == "python":
+            expression = formulas.read_expression(part.text)
+            factor = isinstance(expression.tree, ast.Call) and ast.unparse(expression.tree.func) == "C"
+            states |= _states_of(expression, model["states"])
+        if factor and part.text not in levels:  # it would get its levels from new data
+            raise FileError(f"The file does not hold the levels of {formulas.shortened(part.text)}.")
+    known = {text: (Factor.Kind.CATEGORICAL, {"categories": list(one)}) for text, one in levels.items()}
+    made = formulas.Model(every, str(spec.formula), {}, states, known, tuple(widths))
+    used = formulas.Closed({**formulas.safe_context(), **context})
+    return dataclasses.replace(spec, model_spec=made, context=used, inputs=inputs)
+
+
+def _problem_of(part: formulas.Part, names: set[str]) -> str | None:
+    """Return what is not allowed in a part of a term: all but names, numbers and the safe language."""
+    if part.method == "python":
+        return formulas.problem_of(part.text, names, strings=True)
+    if part.method == "lookup":
+        return None if part.text in names else f"the name {formulas.shortened(part.text)}"
+    number = re.fullmatch(r"[0-9.]{1,20}", part.text)
+    return None if number else f"the value {formulas.shortened(part.text)}"
+
+
+def _states_of(expression: formulas.Expression, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the states of the transforms in an expression, which would learn from new data without them."""
+    states = {}
+    for node in ast.walk(expression.tree):
+        name = formulas.called_name(expression, node.func) if isinstance(node, ast.Call) else None
+        if name not in LEARNED:
+            continue
+        text = expression.show(node)
+        state = stored.get(text) or {}
+        nothing = name == "poly" and not state and "True" in text  # raw=True: powers
+        every = [state] if set(state) == {*LEARNED[name]} else list(state.values())  # or of several columns
+        right = every and all(isinstance(one, dict) and set(one) == {*LEARNED[name]} for one in every)
+        if not right and not nothing:
+            raise FileError(f"The file does not hold what {formulas.shortened(text)} has learned.")
+        states[text] = _learned(state)
+    return states
+
+
+def _learned(stored: Any) -> Any:
+    """Return a part of the state of a transform: an array for a list, and whole numbers for their text."""
+    if isinstance(stored, dict):
+        return {int(name) if name.isdigit() else name: _learned(one) for name, one in stored.items()}
+    if not isinstance(stored, list):
+        return stored
+    values = np.array(stored, dtype=float)
+    if values.size > 3 * formulas.LARGEST_ROOT:
+        raise FileError("its formula has learned too many numbers.")
+    return values
+
 
 # --- saving ---------------------------------------------------------------------------------------
 
@@ -546,45 +632,29 @@ def save(
     with_rows = state.record.from_rows and (source is not None or state.scores is not None)
     if demanded and not with_rows:
         raise OptionError("scores=True was given, and this fit has neither rows nor scores; leave it out.")
-    target = file_path(path)
+    target = archive.file_path(path)
     if source is not None:
         source.spare(target)
-    if state.pattern is None:
-        arrays = {"loadings": state.V}
-    else:
+    arrays = {"loadings": state.V}
+    if state.pattern is not None:
         arrays = {"weights": state.V, "loadings": state.pattern}
     moments, measures = state.moments.kept()
     content: dict[str, Any] = {
         "record": dataclasses.asdict(state.record.written()),
-        "standard": _packed("standard", state.standard, arrays),
-        "model": _packed("model", state.model, arrays),
-        "moments": _packed("moments", moments, arrays),
-        "measures": _packed("measures", measures, arrays),
-        "design": _packed("design", _with_mark(state, source), arrays),
+        "standard": pack("standard", state.standard, arrays),
+        "model": pack("model", state.model, arrays),
+        "moments": pack("moments", moments, arrays),
+        "measures": pack("measures", measures, arrays),
+        "design": pack("design", _with_mark(state, source), arrays),
         "spec": pack_spec(state.spec, arrays),
         "proofs": [dataclasses.asdict(one) for one in state.proofs],
-        "resampled": {name: _packed(name, getattr(state.resampled, name), arrays) for name in RESAMPLED},
+        **{name: pack(name, getattr(state.resampled, name), arrays) for name in RESAMPLED},
     }
     if scores and with_rows:
         frame = rows.scores(state, source)
         arrays["scores"] = frame.to_numpy()
         content["rows"] = pack_index(frame.index, "rows", arrays, "labels of rows")
-    about: dict[str, Any] = {"form": FORMAT, "version": VERSION, "writer": __version__}
-    write_file(target, partial(write_archive, **about, content=content, arrays=arrays))
-
-
-def _packed(part: str, values: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
-    """Return the values of a dict or dataclass as JSON, without its arrays, which are added to `arrays`."""
-    if values is None:
-        return None
-    names = list(values) if isinstance(values, dict) else [one.name for one in dataclasses.fields(values)]
-    named = {name: values[name] if isinstance(values, dict) else getattr(values, name) for name in names}
-    arrays |= {f"{part}.{name}": one for name, one in named.items() if isinstance(one, np.ndarray)}
-    plain = {name: one for name, one in named.items() if not isinstance(one, np.ndarray)}
-    return {name: float(one) if isinstance(one, float) else one for name, one in plain.items()}
-
-
-# --- loading --------------------------------------------------------------------------------------
+    archive.write_file(target, partial(archive.write_archive, content=content, arrays=arrays))
 
 
 def _with_mark(state: FitState, source: Source | None) -> RowDesign | None:
@@ -596,90 +666,99 @@ def _with_mark(state: FitState, source: Source | None) -> RowDesign | None:
     return dataclasses.replace(design, mark=order_mark(np.nan_to_num(scores)))
 
 
+# --- loading --------------------------------------------------------------------------------------
+
+
 def read_state(path: str | os.PathLike[str]) -> FitState:
     """Read the state of a fit from a file that `save` wrote; see :func:`spcastat.load`."""
-    where = as_path(path)
-    archive = read_archive(where, FORMAT, VERSION)
+    where = archive.as_path(path)
+    writer, content, arrays = archive.read_archive(where)
     try:
-        return _restore(archive.content, archive.arrays)
-    except FileError as error:
-        raise _unusable(where, archive, str(error)) from None
+        return _state_of(content, arrays)
     except MemoryError:
         raise FileError(f"{where} cannot be read: it takes more memory than there is.") from None
     except Exception as error:  # not damaged, but not written by this package
         reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise _unusable(where, archive, f"it lacks a part, or has one of another type ({reason})") from error
+        if not isinstance(error, FileError):
+            reason = f"it lacks a part, or has one of another type ({reason})"
+        record = content.get("record")
+        call = record.get("call") if isinstance(record, dict) else None
+        advice = "fit again and save"
+        if isinstance(call, str) and 0 < len(call) <= 1000:
+            advice += f" ({call})"
+        if writer and writer != __version__:
+            advice = f"read it with spcastat {writer}, which wrote it, or {advice}"
+        raise FileError(
+            f"{where} cannot be used: {reason.rstrip('.')}. This is spcastat {__version__}; {advice}."
+        ) from error
 
 
-def _unusable(path: Path, archive: Archive, reason: str) -> FileError:
-    """Return the error for an undamaged file with invalid contents."""
-    record = archive.content.get("record")
-    call = record.get("call") if isinstance(record, dict) else None
-    advice = "fit again and save" + (f" ({call})" if isinstance(call, str) and 0 < len(call) <= 1000 else "")
-    if archive.writer and archive.writer != __version__:
-        advice = f"read it with spcastat {archive.writer}, which wrote it, or {advice}"
-    reason = reason.rstrip(".")
-    return FileError(f"{path} cannot be used: {reason}. This is spcastat {__version__}; {advice}.")
-
-
-def _restore(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitState:
+def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitState:
     record = record_of(content["record"])
-    sizes = sizes_of(record)
-    parts = {
-        name: _part(name, content.get(name), arrays)
-        for name in ("standard", "model", "moments", "measures", "design")
-    }
-    for name, found in parts.items():
-        if found is not None:
-            _require_arrays(name, found, sizes)
-    if parts["design"] is not None:
-        require_fields(RowDesign, parts["design"], "design")
-    trust = {name: _part(name, content["resampled"].get(name), arrays) for name in RESAMPLED}
-    require_resampled(trust, sizes)
-    if trust["split"] is not None:
-        trust["split"]["rows"] = tuple(trust["split"]["rows"])
-    require_proofs(content["proofs"], sizes)
-    _require_agreement(record, parts, sizes)
-    V, pattern = _loadings(arrays, parts["moments"] or {}, record, sizes)
+    sizes = {"p": record.p, "k": record.k, "last": record.p - 1, "places": record.p * record.k - 1}
+    if record.n is not None:
+        sizes["n"] = record.n
+
+    def part(kind: Any, name: str) -> Any:
+        return unpack(kind, name, content.get(name), arrays, sizes)
+
+    standard, model = part(Standardisation, "standard"), part(PpcaModel, "model")
+    moments = part(_Moments, "moments")
+    measures = part(dict[str, np.ndarray], "measures")
+    if moments["total"] < _POSITIVE or not 1e-154 < moments["unit"] < 1e154:
+        raise FileError("its variances are out of range.")
+    said = (None, None) if standard is None else (standard.centring, standard.scaling)
+    if said != (record.centring, record.scaling) or (standard is None and record.from_rows):
+        raise FileError("it contradicts itself about centre and scale.")
+    rank = (record.missing or {}).get("rank")
+    if rank != sizes.get("rank") or (model is not None and model.sigma2 <= 0):
+        raise FileError("its missing values do not go with their model.")
+    design = part(RowDesign, "design")
+    block = None if design is None else design.block_length
+    if block is not None and (type(block) is not int or block < 1):
+        raise FileError("its block length is not a number of rows.")
+    V, pattern = _loadings(arrays, moments, record, sizes)
     state = FitState(
         V,
         record,
-        Moments.stored(V, parts["moments"] or {}, parts["measures"] or {}),
+        Moments.stored(V, moments, measures),
         unpack_spec(content["spec"], arrays, record.p),
-        _made(Standardisation, parts["standard"]),
-        model=_made(PpcaModel, parts["model"]),
-        proofs=tuple(_made(Proven, one) for one in content["proofs"]),
-        resampled=LastResults(**{name: _made(RESAMPLED[name], one) for name, one in trust.items()}),
-        design=_made(RowDesign, parts["design"]),
+        standard,
+        model=model,
+        proofs=proofs_of(content["proofs"], record),
+        resampled=resampled_of(content, arrays, sizes),
+        design=design,
         pattern=pattern,
     )
     if pattern is None:
         rule_of(record)  # raises for options that make no rule
     if "rows" not in content:
         return state
-    scores = arrays["scores"]
-    require_array(Array("f", ("n", "k"), nan=True), scores, sizes, "scores")
+    scores = require_array(Array("f", ("n", "k"), nan=True), arrays["scores"], sizes, "scores")
     index = unpack_index(content["rows"], arrays, len(scores))
     return dataclasses.replace(state, scores=pd.DataFrame(scores, index, state.components))
 
 
 def _loadings(
-    arrays: Mapping[str, np.ndarray], moments: Mapping[str, Any], record: Record, sizes: dict[str, int]
+    arrays: Mapping[str, np.ndarray],
+    moments: Mapping[str, Any],
+    record: records.Record,
+    sizes: dict[str, int],
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return unit loadings and None; for a fit of sparse loadings its weights, and these loadings.
 
     Weights give scores of unit variance without correlations, and loadings are their covariances with the
     variables, or zero.
     """
-    loadings = arrays["loadings"]
-    if ("weights" in arrays) != (record.method == SPARSE_LOADINGS):
+    if ("weights" in arrays) != (record.method == records.SPARSE_LOADINGS):
         raise FileError("its method does not go with its arrays.")
-    if record.method != SPARSE_LOADINGS:
-        require_array(Array("f", ("p", "k"), -1 - CLOSE, 1 + CLOSE), loadings, sizes, "loadings")
-        return loadings, None
-    weights, coupling = arrays["weights"], moments["coupling"]
-    for name, found in {"loadings": loadings, "weights": weights}.items():
-        require_array(Array("f", ("p", "k")), found, sizes, name)
+    if record.method != records.SPARSE_LOADINGS:
+        unit = Array("f", ("p", "k"), -1 - CLOSE, 1 + CLOSE)
+        return require_array(unit, arrays["loadings"], sizes, "loadings"), None
+    loadings, weights = (
+        require_array(_P_BY_K, arrays[name], sizes, name) for name in ("loadings", "weights")
+    )
+    coupling = moments["coupling"]
     with np.errstate(all="ignore"):  # the numbers of a file may be of any size
         allowed = CLOSE * np.sqrt(moments["variances"].clip(min=0.0))[:, None]
         differing = (loadings != 0) & ~(np.abs(loadings - coupling) <= allowed)
@@ -689,38 +768,7 @@ def _loadings(
     return weights, loadings
 
 
-def _part(part: str, given: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any] | None:
-    """Return the values of a part with its arrays; None for None."""
-    if given is None:
-        return None
-    names = [name for name in _ARRAYS[part] if f"{part}.{name}" in arrays]
-    return {**given, **{name: arrays[f"{part}.{name}"] for name in names}}
-
-
-def _require_arrays(part: str, found: Mapping[str, Any], sizes: dict[str, int]) -> None:
-    """Check the arrays of a part."""
-    for name, kind in _ARRAYS[part].items():
-        what = f"{part}: {name}"
-        if found.get(name) is not None or what not in _OPTIONAL:
-            require_array(kind, found.get(name), sizes, what)
-
-
-def _made(kind: Any, parts: Mapping[str, Any] | None) -> Any:
-    """Return a dataclass, made from the parts that have the names of its fields; None for None."""
-    names = {one.name for one in dataclasses.fields(kind)}
-    return None if parts is None else kind(**{name: one for name, one in parts.items() if name in names})
-
-
-# --- checks ---------------------------------------------------------------------------------------
-
-
-def sizes_of(record: Record) -> dict[str, int]:
-    """Return the sizes that a record states."""
-    sizes = {"p": record.p, "k": record.k, "last": record.p - 1, "places": record.p * record.k - 1}
-    return sizes if record.n is None else {**sizes, "n": record.n}
-
-
-def record_of(given: Any) -> Record:
+def record_of(given: Any) -> records.Record:
     """Return the record in a file: unknown fields are ignored, missing fields get their defaults.
 
     Raises
@@ -728,113 +776,77 @@ def record_of(given: Any) -> Record:
     FileError
         If a field without a default is missing, or a value is not valid.
     """
-    require_fields(Record, given, "record")
-    require_fields(_Record, given, "record")
-    record = Record(**{one.name: given[one.name] for one in dataclasses.fields(Record) if one.name in given})
-    p, k, names, groups, evidence = record.p, record.k, record.names, record.groups, record.evidence
-    together = record.options.get("together")
+    record: records.Record = restored(records.Record, given, "record")
+    restored(_Facts, given, "record")
+    p, k, names, groups = record.p, record.k, record.names, record.groups
+    together, evidence = record.options.get("together"), record.evidence or {}
+    grouped = [j for _, members in together or [] for j in members]
     for what, right in {
         "it has more components than variables": 1 <= k <= p,
         "it has rows, and not how many": not record.from_rows or (record.n and record.effective_n),
         "its numbers of rows are negative": min(record.n or 1, record.dropped, record.n_iter) >= 0,
         "it has no rows, and says how many values are missing": record.from_rows or record.missing is None,
         "its status is unknown": record.status in ADVICE,
-        "its centre is unknown": record.centring in {None, *CENTRING},
-        "its scale is unknown": record.scaling in {None, *SCALING},
+        "its centre is unknown": record.centring in {None, *records.CENTRING},
+        "its scale is unknown": record.scaling in {None, *records.SCALING},
         "its components have no names": names is None or len({*names}) == len(names) == k,
         "its details are not those of its components": all(len(one) == k for one in record.details.values()),
-        "its groups of variables do not share them out": (together is None or _partition(together, p))
-        and (groups is None or _numbered(groups, p)),
-        "its evidence is impossible": evidence is None or _possible(evidence, p),
+        "its groups of variables do not share them out": together is None or sorted(grouped) == [*range(p)],
+        "its evidence is impossible": min(evidence.get(name, 1) for name in ("starts", "nonzeros")) >= 1
+        and 0 <= evidence.get("unseen", 0) <= 1
+        and (evidence.get("variables") or 0) <= p,
+        "its blocks of variables are unknown": groups is None
+        or (
+            groups["kind"] in NAMED
+            and len(groups["of"]) == p
+            and -1 <= min(groups["of"]) <= max(groups["of"]) < len(groups["names"])
+        ),
     }.items():
         if not right:
             raise FileError(f"its record: {what}.")
     return record
 
 
-def _possible(evidence: Mapping[str, Any], p: int) -> bool:
-    """Return whether the numbers of a report on a search lie in their ranges."""
-    counts = [evidence.get(name, 1) for name in ("starts", "chains", "groups", "fitted", "nonzeros")]
-    searched = evidence.get("variables")
-    return (
-        min(counts) >= 1
-        and min(evidence.get("hits", 0), evidence.get("agreeing", 0)) >= 0
-        and 0 <= evidence.get("unseen", 0) <= 1
-        and (searched is None or 1 <= searched <= p)
-    )
-
-
-def _partition(groups: list[Any], p: int) -> bool:
-    """Return whether groups, a list of (name, positions of the variables), have each variable once."""
-    return sorted(j for _, members in groups for j in members) == list(range(p))
-
-
-def _numbered(groups: Mapping[str, Any], p: int) -> bool:
-    """Return whether groups that share a scale name the group of each variable, -1 for none."""
-    of = groups["of"]
-    return groups["kind"] in NAMED and len(of) == p and min(of) >= -1 and max(of) < len(groups["names"])
-
-
-def _require_agreement(record: Record, parts: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-    """Raise FileError if parts of a file contradict each other."""
-    standard, missing, moments = parts["standard"], record.missing, parts["moments"]
-    said = (None, None) if standard is None else (standard["centring"], standard["scaling"])
-    rank = missing["rank"] if missing is not None and missing["how"] == "em" else None
-    block = None if parts["design"] is None else parts["design"].get("block_length")
-    for what, right in {
-        "it contradicts itself about centre and scale": said == (record.centring, record.scaling),
-        "it has no means and scales": standard is not None or not record.from_rows,
-        "its missing values do not go with their model": rank == sizes.get("rank"),
-        "its model has no noise": parts["model"] is None
-        or (has_type(parts["model"]["sigma2"], float) and parts["model"]["sigma2"] > 0),
-        "its total variance is not positive": all(
-            has_type(moments[name], float) and moments[name] >= _POSITIVE for name in ("total", "unit")
-        ),
-        "its unit is out of range": 1e-154 < moments["unit"] < 1e154,
-        "its block length is not a number of rows": block is None or (has_type(block, int) and block >= 1),
-    }.items():
-        if not right:
-            raise FileError(f"{what}.")
-
-
-def require_proofs(proofs: Any, sizes: Mapping[str, int]) -> None:
-    """Check proofs and their rows; there may be at most one of each kind."""
-    p, k = sizes["p"], sizes["k"]
+def proofs_of(given: Any, record: records.Record) -> tuple[records.Proven, ...]:
+    """Return the proofs in a file; there may be at most one of each kind."""
+    p, k = record.p, record.k
+    proofs: list[records.Proven] = restored(list[records.Proven], given, "proofs")
     for proof in proofs:
-        require_fields(_Proof, proof, "proof")
-        joint, rows_ = proof["scope"] == "joint", proof["rows"]
-        for row in rows_:
-            require_fields(_JointRow if joint else _ComponentRow, row, "proof")
-        supports = [one for row in rows_ for one in (row["supports"] if joint else [row["support"]])]
+        joint = proof.scope == "joint"
+        found = [restored(_JointRow if joint else _ComponentRow, row, "proof") for row in proof.rows]
+        supports = [one for row in found for one in (row["supports"] if joint else [row["support"]])]
         right = (
-            proof["scope"] in SCOPES
-            and {proof["measure"], *(row.get("measure", JOINT[0]) for row in rows_)} <= {*JOINT}
-            and len(rows_) == (1 if joint else k)
+            proof.scope in records.SCOPES
+            and proof.measure in records.JOINT
+            and len(found) == (1 if joint else k)
             and len(supports) == k
-            and all(len(row["cardinalities"]) == k for row in rows_ if joint)
-            and all(0 <= one <= p for row in rows_ for one in row.get("cardinalities", [0]))
-            and all(row["nodes"] >= 0 for row in rows_)
+            and all(
+                len(row["cardinalities"]) == k and max(row["cardinalities"]) <= p for row in found if joint
+            )
             and all(len({*one}) == len(one) and all(0 <= j < p for j in one) for one in supports)
-            and all(type(row["gap"]) in (int, float) for row in rows_)
+            and all(row["nodes"] >= 0 for row in found)
+            and all(type(row["gap"]) in (int, float) for row in found)
         )
         if not right:
             raise FileError("its proof does not go with the fit.")
-    kinds = {(proof["scope"], proof["measure"], proof["orthogonal"]) for proof in proofs}
-    if len(kinds) < len(proofs):
+    if len({proof.kind for proof in proofs}) < len(proofs):
         raise FileError("it has two proofs of one kind.")
+    return tuple(proofs)
 
 
-def require_resampled(found: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
-    """Check the results of resampling by name, None for those that are missing."""
-    for name, parts in found.items():
-        if parts is None:
-            continue
-        _require_arrays(name, parts, dict(sizes))
-        require_fields(RESAMPLED[name], parts, name)
-        for one, (low, high) in _RANGES.items():
-            if one in parts and not low <= parts[one] <= high:
-                raise FileError(f"its {name}: {one} is not from {low} to {high}.")
-        if "places" in parts and not (np.diff(parts["places"]) > 0).all():
+def resampled_of(
+    content: Mapping[str, Any], arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]
+) -> records.LastResults:
+    """Return the results of resampling in a file."""
+    found = {
+        name: unpack(kind, name, content.get(name), arrays, dict(sizes)) for name, kind in RESAMPLED.items()
+    }
+    for name, one in found.items():
+        places = getattr(one, "places", np.zeros(0))
+        if not (np.diff(places) > 0).all():
             raise FileError(f"its {name}: the places of its loadings do not ascend.")
-        if parts.get("fdr") not in (None, "fdr_bh", "fdr_by"):
-            raise FileError(f"its {name}: its method is unknown.")
+    if found["stability"] is not None and not 0.5 <= found["stability"].threshold <= 1:
+        raise FileError("its stability: threshold is not from 0.5 to 1.")
+    if found["tests"] is not None and found["tests"].fdr not in ("fdr_bh", "fdr_by"):
+        raise FileError("its tests: its method is unknown.")
+    return records.LastResults(**found)

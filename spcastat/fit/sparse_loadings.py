@@ -15,11 +15,10 @@ import pandas as pd
 from spcastat.config import generator, plural, real_number, whole_number
 from spcastat.errors import CardinalityError, ComponentsError, OptionError
 from spcastat.fit.inputs import Source
-from spcastat.fit.options import MOST_STARTS, cardinalities
+from spcastat.fit.plan import MOST_STARTS, cardinalities, require_components
 from spcastat.fit.record import SPARSE_LOADINGS, Record, deep_copy, facts_of
-from spcastat.fit.run import rank_below
+from spcastat.fit.run import leading_components
 from spcastat.fit.state import FitState
-from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.ties import flip_signs, ranked
 from spcastat.search.loading_patterns import STARTS, Nonzeros, Pattern, search, sparsest
@@ -60,10 +59,7 @@ def requested(
             f"{function}() was given no k, the number of components: {function}(data, k=3, card=5)."
         )
     k = whole_number("k", k, 1, error=ComponentsError)
-    if k > p:
-        raise ComponentsError(
-            f"k={k} was given, but there are {plural(p, 'variable')}; ask for at most {p} components."
-        )
+    require_components(k, p)
     controls = {"card": card, "total": total, "variance": variance}
     given = [name for name, value in controls.items() if value is not None]
     if len(given) > 1:
@@ -106,7 +102,7 @@ def fitted(source: Source, asked: PatternRequest, call: str) -> FitState:
             f"{GRAM_ORDER:,} or fewer; give rows that fit into memory."
         )
     op = with_matrix(op)
-    pca = require_rank(op, k)
+    pca = leading_components(op, k)[0]
     rng = generator(asked.rng)
     if asked.nonzeros is None:
         assert asked.variance is not None
@@ -130,15 +126,6 @@ def with_matrix(op: Operator) -> Operator:
     whole = op.take(np.arange(op.p))
     whole.unit = op.unit
     return whole
-
-
-def require_rank(op: Operator, k: int) -> np.ndarray:
-    """Return the k largest eigenvalues; raise ComponentsError if the rank is below k."""
-    values = op.leading(min(k, op.rank_limit))[0]
-    rank = numerical_rank(values, op.p)
-    if rank < k:
-        raise ComponentsError(rank_below(k, rank))
-    return values
 
 
 def require_independent(found: Pattern, op: Operator) -> None:
@@ -173,9 +160,9 @@ def _record(source: Source, found: Pattern, options: dict[str, Any], call: str) 
     unit = source.op.unit
     tried = "no exchange" if found.complete else "none of the most promising exchanges"
     advice = (
-        f"best of {plural(found.n_init, 'start')}, reached by {found.reached} of them directly, and by "
-        f"exchanges from {found.agreed} of {plural(found.refined, 'local optimum', 'local optima')}; {tried} "
-        "of a nonzero with a zero improves it"
+        f"best of {plural(found.n_init, 'start')}; exchanges from {found.agreed} of "
+        f"{plural(found.refined, 'local optimum', 'local optima')} lead to it; {tried} of a nonzero with a "
+        "zero improves it"
     )
     return Record(
         method=SPARSE_LOADINGS,

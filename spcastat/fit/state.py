@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
 
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.inputs import Source
-from spcastat.fit.options import RULE
-from spcastat.fit.plan import Plan
+from spcastat.fit.plan import RULE, Plan
 from spcastat.fit.record import PARTITIONS, UNRULED, LastResults, Proven, Record, deep_copy, make_record
 from spcastat.fit.run import Fit
 from spcastat.labels import full_names, some_of
@@ -324,18 +322,9 @@ NEXT_TO_NOTHING = 0.01
 EVERY = "every variable is in one component"
 
 
-#: The rules of records, which are asked for many times when a fit is printed.
-_RULES: WeakKeyDictionary[Record, SupportRule | None] = WeakKeyDictionary()
-
-
+@lru_cache(maxsize=8)  # a fit asks many times for its rule when it is printed
 def rule_of(record: Record) -> SupportRule | None:
     """Return the rule of a fit, in positions of variables; None without a rule."""
-    if record not in _RULES:
-        _RULES[record] = _rule_of(record)
-    return _RULES[record]
-
-
-def _rule_of(record: Record) -> SupportRule | None:
     if not any(record.options.get(name) for name in RULE):
         return None
     names = ("card", "variance", "include", "exclude", "together")

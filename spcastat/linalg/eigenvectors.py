@@ -108,7 +108,9 @@ def top_lanczos(
         values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, max(2 * k + 1, basis)))
     except ArpackNoConvergence:
         values, vectors = eigsh(operator, k=k, v0=start, which="LA", ncv=min(p, 6 * k + 60), maxiter=100 * p)
-    return _tidy(values, vectors)
+    order = np.argsort(values)[::-1]
+    vectors = vectors[:, order]
+    return values[order], vectors * flip_signs(vectors)
 
 
 def top_dense(S: np.ndarray, k: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -173,12 +175,6 @@ def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -
 def symmetric(S: np.ndarray) -> np.ndarray:
     """Return the mean of a matrix and its transpose."""
     return 0.5 * (S + S.T)
-
-
-def _tidy(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    order = np.argsort(values)[::-1]
-    vectors = vectors[:, order]
-    return values[order], vectors * flip_signs(vectors)
 
 
 def bordered_lower(values: np.ndarray, squares: np.ndarray, corner: np.ndarray, steps: int = 4) -> np.ndarray:
@@ -266,36 +262,41 @@ def straightened(vectors: np.ndarray) -> np.ndarray:
 
 
 def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.ndarray:
-    """Rotate the columns of `A` to maximise the varimax criterion.
+    """Rotate the columns of matrices to maximise the varimax criterion.
 
     Parameters
     ----------
-    A : ndarray of shape (p, k)
+    A : ndarray of shape (..., p, k)
     normalise : bool
         Give every variable the same weight (Kaiser's normalisation).
     max_iter : int
 
     Returns
     -------
-    ndarray of shape (p, k)
+    ndarray of shape (..., p, k)
 
     Notes
     -----
     Kaiser (1958). Each step takes the orthogonal matrix closest to the gradient.
     """
-    size = np.linalg.norm(A, axis=1, keepdims=True) if normalise else np.ones((len(A), 1))
-    B = quotients(A, size)
-    rotation = np.eye(A.shape[1])
-    reached = 0.0
+    p, k = A.shape[-2:]
+    every = quotients(A, np.linalg.norm(A, axis=-1, keepdims=True)) if normalise else A
+    B = every = every.reshape(-1, p, k)
+    rotation = np.tile(np.eye(k), (len(every), 1, 1))
+    going, reached = np.arange(len(every)), np.zeros(len(every))
     for _ in range(max_iter):
-        L = B @ rotation
+        L = B @ rotation[going]
         squares = L**2
-        left, values, right = np.linalg.svd(B.T @ (L * (squares - squares.mean(axis=0))))
-        rotation = left @ right
-        if values.sum() <= reached * (1.0 + 1e-10):
-            break
-        reached = float(values.sum())
-    return np.asarray(A @ rotation)
+        gradient = B.mT @ (L * (squares - squares.mean(axis=-2, keepdims=True)))
+        left, values, right = np.linalg.svd(gradient)
+        rotation[going] = left @ right
+        better = values.sum(axis=-1) > reached * (1.0 + 1e-10)
+        reached = values.sum(axis=-1)
+        if not better.all():
+            going, reached, B = going[better], reached[better], B[better]
+            if not len(going):
+                break
+    return np.asarray(A @ rotation.reshape(*A.shape[:-2], k, k))
 
 
 # --- the largest rows of a matrix -----------------------------------------------------------------

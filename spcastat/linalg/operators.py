@@ -17,6 +17,7 @@ from spcastat.linalg.accumulate import (
     CrossProducts,
     add_outer,
     add_outers,
+    blocks,
     product,
     scale_outer,
     sparse_squares,
@@ -29,7 +30,6 @@ from spcastat.linalg.eigenvectors import (
     top_lanczos,
     whole_groups,
 )
-from spcastat.linalg.scales import blocks, unit_of
 from spcastat.linalg.ties import canonical_eigenvectors
 
 # --- the interface, and a covariance matrix in memory ---------------------------------------------
@@ -40,6 +40,19 @@ GRAM_ORDER = 3000
 #: A score depends on earlier scores if its residual on them is shorter than this share of its length: the
 #: square root of the rounding errors in products with S.
 DEPENDENT = 2e-7
+
+
+#: The largest exponent of a unit: its square does not overflow.
+LIMIT = np.finfo(float).maxexp // 2 - 2
+
+
+def unit_of(variance: float) -> float:
+    """Return the power of two such that data divided by it have a largest variance in [0.5, 2).
+
+    `variance` is the largest variance of the data as they are; for 0 and values that are not finite, 1.
+    """
+    exponent = int(np.frexp(variance)[1]) if np.isfinite(variance) else 0
+    return float(np.ldexp(1.0, min(max(exponent // 2, -LIMIT), LIMIT)))
 
 
 class Operator(ABC):
@@ -70,7 +83,7 @@ class Operator(ABC):
     unit: float = 1.0
     held: np.ndarray | None = None
     stored: int = 0
-    lanczos_basis: int = 20
+    lanczos_basis: int = 30
     #: Whether every product needs a pass over rows that are not in memory.
     out_of_core: ClassVar[bool] = False
     #: The largest number of passes over such rows for dense PCA, if the caller gave one.
@@ -263,6 +276,8 @@ FAR_MEAN = 100.0
 FEW_ZEROS = 0.08
 #: Fewer columns of S than this are products of sparse rows with dense vectors.
 MANY_COLUMNS = 20
+#: Up to this many stored entries (24 MB), sparse rows by columns are also stored by rows.
+STORED_TWICE = 2_000_000
 
 
 class Rows(Operator):
@@ -278,8 +293,8 @@ class Rows(Operator):
 
     n: int
     root_weights: np.ndarray
-    #: Cache of the eigenpairs that were computed last: (number, seed), values and vectors.
-    _last: tuple[tuple[int, int], np.ndarray, np.ndarray] | None = None
+    #: Cache of the eigenpairs that were computed last: seed, number, values and vectors.
+    _last: tuple[int, int, np.ndarray, np.ndarray] | None = None
     #: Leading eigenpairs come from the smaller of Y'Y and Y Y' if its order is at most this.
     small_side: ClassVar[int] = 3 * DENSE_ORDER
 
@@ -306,7 +321,8 @@ class Rows(Operator):
         """Return the smaller of Y'Y and Y Y' as a dense array."""
 
     def forms(self, V: np.ndarray) -> np.ndarray:
-        return (self.forward(V) ** 2).sum(axis=0)
+        F = self.forward(V)
+        return np.einsum("i...,i...->...", F, F)
 
     def residual(self, Q: np.ndarray) -> np.ndarray | None:
         if min(self.n, self.p) > GRAM_ORDER:
@@ -321,10 +337,10 @@ class Rows(Operator):
         return self.adjoint(self.forward(V))
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        if self._last is None or self._last[0] != (k, seed):
-            self._last = (k, seed), *self._leading(k, seed)
-        _, values, vectors = self._last
-        return values.copy(), vectors.copy()
+        if self._last is None or self._last[0] != seed or self._last[1] < k:
+            self._last = seed, k, *self._leading(k, seed)
+        values, vectors = self._last[2:]
+        return values[:k].copy(), vectors[:, :k].copy()
 
     def _leading(self, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if min(self.n, self.p) > self.small_side:
@@ -448,20 +464,41 @@ class SparseRows(Rows):
         weights, share = self._row_weights
         return sparse_squares(self.X, weights, self.mean) * share * self.multiplier**2
 
+    @cached_property
+    def _by_rows(self) -> Any:
+        """The raw rows in CSR format."""
+        return self.X.tocsr()
+
+    @cached_property
+    def _column_sums(self) -> np.ndarray:
+        """The weighted sums of the raw columns, shape (p,)."""
+        weights, _ = self._row_weights
+        return product(self.X.T, np.ones(self.n) if weights is None else weights)
+
+    @cached_property
+    def _total_weight(self) -> float:
+        weights, _ = self._row_weights
+        return float(self.n) if weights is None else float(weights.sum())
+
     def forward(self, V: np.ndarray) -> np.ndarray:
-        scaled = (self.multiplier * V.T).T
         used = np.flatnonzero(V.any(axis=1) if V.ndim == 2 else V)
         if self.X.format == "csc" and 8 * used.size < self.p:
-            raw = product(self.X[:, used], scaled[used])
+            scaled = (self.multiplier[used] * V[used].T).T
+            raw = product(self.X[:, used], scaled)
+            raw -= self.mean[used] @ scaled
         else:
+            scaled = (self.multiplier * V.T).T
             raw = product(self.X, scaled)
-        raw -= self.mean @ scaled
-        return (self.root_weights * raw.T).T
+            raw -= self.mean @ scaled
+        raw.T[...] *= self.root_weights
+        return raw
 
     def adjoint(self, U: np.ndarray) -> np.ndarray:
         weighted = (self.root_weights * U.T).T
         raw = product(self.X.T, weighted)
-        return (self.multiplier * (raw.T - np.multiply.outer(weighted.sum(axis=0), self.mean))).T
+        raw.T[...] -= np.multiply.outer(weighted.sum(axis=0), self.mean)
+        raw.T[...] *= self.multiplier
+        return raw
 
     def values(self, J: np.ndarray) -> np.ndarray:
         whole = self.X[:, J].toarray().astype(float, copy=False)
@@ -473,7 +510,37 @@ class SparseRows(Rows):
     def dot(self, V: np.ndarray) -> np.ndarray:
         if V.ndim == 1:
             return super().dot(V)
-        return np.hstack([super(SparseRows, self).dot(V[:, some]) for some in self._some_columns(V)])
+        found = np.empty((self.p, V.shape[1]))
+        for some in self._some_columns(V):
+            part = V[:, some]
+            used = np.flatnonzero(part.any(axis=1))
+            few = self._few_rows(used)
+            found[:, some] = self._dot_of_few(part, used) if few else super().dot(part)
+        return found
+
+    def _few_rows(self, used: np.ndarray) -> bool:
+        """Whether the columns `used` have entries in few rows, so that S V is cheap from these rows alone."""
+        X = self.X
+        if X.format != "csc" or X.dtype != np.float64 or X.nnz > STORED_TWICE or self._far_from_zero():
+            return False
+        return 2 * int(np.diff(X.indptr)[used].sum()) < self.n
+
+    def _dot_of_few(self, V: np.ndarray, used: np.ndarray) -> np.ndarray:
+        """Return S V for columns V that are zero outside the variables `used`, from the rows with entries."""
+        # S V = D (X'W U - l s' - m (1'W U - w s')) with U = X D V, s' = m'D V, l = X'W 1 and w = 1'W 1
+        weights, share = self._row_weights
+        scaled = self.multiplier[used, None] * V[used]
+        U = product(self.X[:, used], scaled)
+        if weights is not None:
+            U *= weights[:, None]
+        shift = self.mean[used] @ scaled
+        rows = np.flatnonzero(U.any(axis=1))
+        left = self._by_rows[rows].T @ U[rows]
+        left -= np.column_stack([self._column_sums, self.mean]) @ np.stack(
+            [shift, U.sum(axis=0) - self._total_weight * shift]
+        )
+        left *= (share * self.multiplier)[:, None]
+        return np.asarray(left)
 
     def forms(self, V: np.ndarray) -> np.ndarray:
         if V.ndim == 1:
@@ -491,14 +558,13 @@ class SparseRows(Rows):
             return super().columns(J)
         # S[J] = D_J (X_J' W X - m_J l' - (l_J - w m_J) m') D, with l = X'W1, w = 1'W1 and m the means
         weights, share = self._row_weights
-        heavy = self.X.tocsr()
+        heavy = self._by_rows if self.stored <= STORED_TWICE else self.X.tocsr()
         if weights is not None:
             heavy = heavy.multiply(weights[:, None]).tocsr()
-        linear = product(heavy.T, np.ones(self.n))
-        total = self.n if weights is None else float(weights.sum())
+        linear, total = self._column_sums, self._total_weight
         S = (self.X[:, J].T.tocsr() @ heavy).toarray()
-        S -= np.outer(self.mean[J], linear)
-        S -= np.outer(linear[J] - total * self.mean[J], self.mean)
+        mean = self.mean[J]
+        S -= np.column_stack([mean, linear[J] - total * mean]) @ np.stack([linear, self.mean])
         S *= (share * self.multiplier[J])[:, None]
         S *= self.multiplier
         return S.T
@@ -559,12 +625,11 @@ class SparseRows(Rows):
             heavy = self.X[:, J].tocsr()
             if weights is not None:
                 heavy = heavy.multiply(weights[:, None]).tocsr()
-            linear = product(heavy.T, np.ones(self.n))
             S = np.empty((len(J), len(J)))
             for some in blocks(len(J), len(J), BLOCK_CELLS):
                 S[some] = (self.X[:, J[some]].T @ heavy).toarray()
-            add_outers(S, linear, mean, -1.0)
-            add_outer(S, mean, self.n if weights is None else float(weights.sum()))
+            add_outers(S, self._column_sums[J], mean, -1.0)
+            add_outer(S, mean, self._total_weight)
         scale_outer(S, self.multiplier[J] * np.sqrt(share))
         return S
 

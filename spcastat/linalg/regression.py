@@ -19,8 +19,8 @@ import numpy as np
 
 from spcastat.config import listed
 from spcastat.errors import ConstantColumnError
+from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import symmetric
-from spcastat.linalg.scales import blocks
 from spcastat.linalg.ties import RELATIVE, ROUNDING, first_max, levelled, tie_width
 
 # --- least squares on covariates ------------------------------------------------------------------

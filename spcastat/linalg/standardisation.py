@@ -1,9 +1,11 @@
-"""Centres and scales of the columns, and groups of columns that share a scale.
+"""Centres and scales of the columns, the operator of raw rows, robust scales, and the order of rows.
 
 Blocks have weights as in multiple factor analysis: Escofier and Pagès (1994), "Multiple factor analysis
 (AFMULT package)", Computational Statistics and Data Analysis, 18, 121-140. Numbers and factors are scaled as
 in factor analysis of mixed data: Pagès (2004), "Analyse factorielle de données mixtes", Revue de Statistique
-Appliquée, 52 (4), 93-111.
+Appliquée, 52 (4), 93-111. Neighbouring rows: Politis and White (2004), "Automatic block-length selection for
+the dependent bootstrap", Econometric Reviews 23, with the correction of Patton, Politis and White (2009),
+Econometric Reviews 28.
 
 Columns whose squares would over- or underflow are divided by a power of two before they are squared. This is
 exact, so that data in units that differ by powers of two have the same loadings to the last bit. Other sums
@@ -13,18 +15,25 @@ are computed from the data as they are, and only the result is brought to unit s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+import math
+import zlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import lru_cache, partial
+from statistics import NormalDist
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, nearest, shown
+from spcastat.config import listed, nearest, plural, shown
 from spcastat.errors import ConstantColumnError, OptionError
-from spcastat.linalg.operators import Operator
-from spcastat.linalg.scales import blocks
+from spcastat.linalg.accumulate import CrossProducts, Sums, blocks, centred, scale_outer
+from spcastat.linalg.operators import GRAM_ORDER, DenseRows, Gram, Operator, SparseRows
 from spcastat.linalg.ties import is_sparse
+
+Given = bool | np.ndarray
+Op = TypeVar("Op", bound=Operator)
 
 # --- groups of columns that share a scale ---------------------------------------------------------
 
@@ -365,3 +374,363 @@ class ColumnUnits:
         return Standardisation(
             np.ldexp(standard.mean, self.exponents), scale, standard.centring, standard.scaling
         )
+
+
+# --- operators of raw rows -------------------------------------------------------------------------
+
+
+def prepare(
+    X: Any,
+    weights: np.ndarray | None,
+    center: Given,
+    scale: Scale,
+    names: Sequence[object] | pd.Index,
+    keep_rows: bool = False,
+) -> tuple[Standardisation, Operator]:
+    """Compute the centre and scale of raw rows, and their operator, in one pass if possible.
+
+    Parameters
+    ----------
+    X : ndarray or scipy.sparse CSC or CSR array of shape (n, p)
+    weights : ndarray of shape (n,) or None
+        Weights of the rows; None if all are one.
+    center : bool or ndarray of shape (p,)
+        Whether the mean is subtracted, or the values to subtract.
+    scale : bool, ndarray of shape (p,) or ScalingGroups
+        See :data:`spcastat.linalg.standardisation.Scale`.
+    names : sequence
+        Names of the columns, for messages.
+    keep_rows : bool
+        Keep the rows in the operator, instead of the covariance matrix.
+
+    Raises
+    ------
+    ConstantColumnError
+        If a column that is to be divided by its standard deviation does not vary.
+
+    Notes
+    -----
+    If squares of the values would overflow or underflow, the operator is built from a copy of the rows
+    divided by powers of two, and its `unit` says by what.
+    """
+    if isinstance(scale, Blocks):
+        return _in_blocks(scale, lambda divisor: prepare(X, weights, center, divisor, names, keep_rows))
+    found = _prepared(X, weights, center, scale, names, keep_rows, partial(largest_of, X))
+    if found is None:
+        largest = largest_of(X)
+        units = ColumnUnits.of(largest, scale)
+        if units is not None:
+            X, center = divided(X, units.exponents), units.centre(center)
+        divisor = scale if units is None else units.divisor(scale)
+        found = _prepared(X, weights, center, divisor, names, keep_rows)
+        assert found is not None
+        if units is not None:
+            found[1].unit = units.unit
+            return units.restored(found[0]), found[1]
+    return found
+
+
+def _prepared(
+    X: Any,
+    weights: np.ndarray | None,
+    center: Given,
+    scale: Scale,
+    names: Sequence[object] | pd.Index,
+    keep_rows: bool,
+    largest: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> tuple[Standardisation, Operator] | None:
+    """Return what :func:`prepare` returns; with `largest`, None if the sums of squares over- or underflow."""
+    positive = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+    if is_sparse(X):
+        sums = Sums(X.shape[1])
+        sums.add(X, weights)
+        if largest is not None and not fits(sums.mean, sums.squares, largest):
+            return None
+        standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, names)
+        squares = sums.squares + sums.weight * (sums.mean - standard.mean) ** 2
+        return standard, _sparse_rows(X, weights, standard, keep_rows, squares / (sums.weight - 1.0))
+    if not _forms_gram(X, keep_rows):
+        weight, mean, Y = centred(X, weights)
+        squares = np.einsum("ij,ij->j", Y, Y)
+        if largest is not None and not fits(mean, squares, largest):
+            return None
+        standard = standard_of(mean, squares, weight, center, scale, names)
+        w = np.ones(X.shape[0]) if weights is None else weights
+        if center is not True:
+            Y = X - standard.mean
+            if weights is not None:
+                Y *= np.sqrt(w)[:, None]
+        return standard, _dense_rows(Y, w, standard)
+    products = CrossProducts(X.shape[1])
+    products.add(X, weights)
+    if largest is not None and not fits(products.mean, products.squares, largest):
+        return None
+    return from_products(products, positive, center, scale, names)
+
+
+def from_products(
+    products: CrossProducts, positive: int, center: Given, scale: Scale, names: Sequence[object] | pd.Index
+) -> tuple[Standardisation, Gram]:
+    """Return centre, scale and covariance matrix from accumulated cross-products.
+
+    Parameters
+    ----------
+    products : CrossProducts
+    positive : int
+        Number of rows whose weight is not zero.
+    center, scale, names
+        As for :func:`prepare`; `scale` may be `ScalingGroups`.
+    """
+    if isinstance(scale, Blocks):
+        return _in_blocks(scale, lambda divisor: from_products(products, positive, center, divisor, names))
+    standard = standard_of(products.mean, products.squares, products.weight, center, scale, names)
+    return standard, _gram(products, positive, standard)
+
+
+def _in_blocks(
+    blocks: Blocks, find: Callable[[Any], tuple[Standardisation, Op]]
+) -> tuple[Standardisation, Op]:
+    """Return centre, scale and operator for scaling by blocks; `find` returns them for a given `scale`."""
+    standard, op = find(KINDS[blocks.kind])
+    standard, op = find(standard.scale * blocks.divisors(op) * op.unit)
+    return replace(standard, scaling=blocks.kind), op
+
+
+def matrix_in_blocks(
+    S: np.ndarray, blocks: Blocks, names: Sequence[object] | pd.Index
+) -> tuple[Standardisation, Gram]:
+    """Return the divisors of the variables of a covariance matrix, shape (p, p), and the scaled matrix."""
+    products = CrossProducts(len(S))
+    products.weight, products.products = 2.0, S
+    return from_products(products, len(S) + 1, True, blocks, names)
+
+
+def standard_of(
+    mean: np.ndarray,
+    squares: np.ndarray,
+    weight: float,
+    center: Given,
+    scale: Scale,
+    names: Sequence[object] | pd.Index,
+) -> Standardisation:
+    """Return the centre and scale, from means and sums of squares about them.
+
+    Parameters
+    ----------
+    mean, squares : ndarray of shape (p,)
+    weight : float
+        The sum of the weights of the rows.
+    center, scale, names
+        As for :func:`prepare`.
+    """
+    p = len(mean)
+    centre = mean if center is True else np.zeros(p) if center is False else np.asarray(center, dtype=float)
+    mixed = isinstance(scale, Mixed)
+    if scale is True or isinstance(scale, Mixed):
+        about = squares if center is True else squares + weight * (mean - centre) ** 2
+        variance = about / (weight - 1.0)
+        constant = np.flatnonzero(is_constant(centre, variance))
+        if constant.size:
+            raise ConstantColumnError(
+                f"{constant.size} of {plural(p, 'column')} {'does' if constant.size == 1 else 'do'} not "
+                "vary: "
+                f"{listed([names[int(j)] for j in constant])}; with scale=True or 'blocks', a "
+                "column is divided by its standard deviation. Drop these columns or use scale=False."
+            )
+        divisor = np.sqrt(variance) if scale is True else scale.divisors(mean, variance, weight)
+    else:
+        divisor = np.ones(p) if scale is False else np.asarray(scale, dtype=float)
+    centring = "mean" if center is True else "none" if center is False else "given"
+    scaling = "mixed" if mixed else "sd" if scale is True else "none" if scale is False else "given"
+    return Standardisation(centre, divisor, centring, scaling)
+
+
+def _forms_gram(X: Any, keep_rows: bool) -> bool:
+    n, p = X.shape
+    return not keep_rows and (p <= 400 or (n >= p and p <= GRAM_ORDER))
+
+
+def _sparse_rows(
+    X: Any, weights: np.ndarray | None, standard: Standardisation, keep_rows: bool, variances: np.ndarray
+) -> Operator:
+    """Return the operator of sparse rows; `variances`, shape (p,), are those of the unscaled columns."""
+    w = np.ones(X.shape[0]) if weights is None else weights
+    multiplier = np.where(is_constant(standard.mean, variances), 0.0, 1.0 / standard.scale)
+    root = np.sqrt(w / (w.sum() - 1.0))
+    rank_limit = int(np.count_nonzero(w)) - int(standard.centring == "mean")
+    rows = SparseRows(X, standard.mean, multiplier, root, rank_limit, variances * multiplier**2)
+    return Gram(rows.gram(), rank_limit) if _forms_gram(X, keep_rows) else rows
+
+
+def _dense_rows(Y: np.ndarray, w: np.ndarray, standard: Standardisation) -> DenseRows:
+    """Return the operator of centred rows times the roots of their weights; Y is overwritten."""
+    divisor = w.sum() - 1.0
+    Y /= np.sqrt(divisor) if standard.scaling == "none" else standard.scale * np.sqrt(divisor)
+    rank_limit = int(np.count_nonzero(w)) - int(standard.centring == "mean")
+    rows = DenseRows(Y, np.sqrt(w / divisor), rank_limit)
+    still = is_constant(standard.mean, rows.diagonal() * standard.scale**2)
+    if still.any():
+        Y[:, still] = 0.0
+        rows = DenseRows(Y, rows.root_weights, rows.rank_limit)
+    return rows
+
+
+def _gram(products: CrossProducts, positive: int, standard: Standardisation) -> Gram:
+    S = products.products.copy() if standard.centring == "mean" else products.about(standard.mean)
+    S /= products.weight - 1.0
+    still = is_constant(standard.mean, np.diag(S))
+    if standard.scaling != "none":
+        scale_outer(S, 1.0 / standard.scale)
+    if still.any():
+        S[still], S[:, still] = 0.0, 0.0
+    return Gram(S, positive - int(standard.centring == "mean"))
+
+
+# --- robust scales, and deviations of values of any size -------------------------------------------
+
+
+#: The factor that makes Qn consistent.
+_QN = 1.0 / (math.sqrt(2.0) * NormalDist().inv_cdf(5.0 / 8.0))
+
+
+def mad(Z: np.ndarray) -> np.ndarray:
+    """Return the median absolute deviation from the median, times 1.4826."""
+    away = np.abs(Z - _median(Z)[..., None])
+    # 1 / Phi^-1(3/4)
+    return 1.482602218505602 * _median(away)
+
+
+def qn(Z: np.ndarray) -> np.ndarray:
+    """Return Qn of Rousseeuw and Croux (1993): roughly the first quartile of all pairwise distances.
+
+    With h = n // 2 + 1 it is 2.2191 times the h (h - 1) / 2-th smallest distance, without a correction for
+    small n.
+    """
+    n = Z.shape[-1]
+    h = n // 2 + 1
+    below = h * (h - 1) // 2 - 1
+    if n > 400:  # too many pairs to store their distances
+        return _QN * np.apply_along_axis(_distance, -1, np.sort(Z, axis=-1), below)
+    first, second = _pairs(n)
+    away = np.abs(Z[..., first] - Z[..., second])
+    return _QN * np.partition(away, below, axis=-1)[..., below]
+
+
+@lru_cache(maxsize=4)
+def _pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
+    first, second = np.triu_indices(n, 1)
+    return first, second
+
+
+def _distance(ordered: np.ndarray, below: int) -> float:
+    """Return the pairwise distance of rank `below` (from 0) among sorted values, by bisection."""
+    low, high = 0.0, float(np.ptp(ordered))
+    place = len(ordered) * (len(ordered) + 1) // 2
+    while high - low > 1e-15 * high:
+        middle = 0.5 * (low + high)
+        if int(np.searchsorted(ordered, ordered + middle, side="right").sum()) - place <= below:
+            low = middle
+        else:
+            high = middle
+        if middle in (low, high) and 0.5 * (low + high) == middle:
+            break
+    return high
+
+
+def _median(Z: np.ndarray) -> np.ndarray:
+    n = Z.shape[-1]
+    parted = np.partition(Z, n // 2, axis=-1)
+    upper = parted[..., n // 2]
+    return upper if n % 2 else 0.5 * (parted[..., : n // 2].max(axis=-1) + upper)
+
+
+#: Name -> function from shape (..., n) to (...).
+SCALES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "mad": mad,
+    "sd": lambda Z: np.std(Z, axis=-1, ddof=1),
+    "qn": qn,
+}
+
+
+def deviations(values: np.ndarray) -> np.ndarray:
+    """Return the standard deviation (divisor: rows minus one) of each column, for values of any size.
+
+    Columns are divided by powers of two before they are squared, which is exact.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, m)
+        At least two rows.
+    """
+    exponents = np.frexp(np.abs(values).max(axis=0))[1]
+    return np.asarray(np.ldexp(np.ldexp(values, -exponents).std(axis=0, ddof=1), exponents))
+
+
+# --- a checksum, and the dependence of neighbouring rows -------------------------------------------
+
+
+def checksum(matrix: Any) -> int:
+    """Return the CRC-32 of a dense array of shape (n, p), or of the arrays of a CSC or CSR array."""
+    parts: Iterable[Any]
+    if is_sparse(matrix):
+        parts = [matrix.data, matrix.indices, matrix.indptr]
+    elif matrix.flags.c_contiguous:
+        parts = [matrix]
+    elif matrix.flags.f_contiguous:
+        parts = [matrix.T]
+    else:
+        step = 4096  # rows to copy at a time
+        parts = (np.ascontiguousarray(matrix[i : i + step]) for i in range(0, len(matrix), step))
+    found = 0
+    for part in parts:
+        found = zlib.crc32(part, found)
+    return found
+
+
+def neighbour_correlation(x: np.ndarray) -> float:
+    """Return the correlation of a sequence, shape (n,), at lag 1; 0 if it does not vary."""
+    covariances = _autocovariances(x, 1)
+    return float(covariances[1] / covariances[0]) if covariances[0] > 0 else 0.0
+
+
+def block_length(x: np.ndarray) -> int:
+    """Return the length of blocks with the least mean squared error of the variance of a mean, from 1 to n /
+    3.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        Values in the order of time.
+
+    Notes
+    -----
+    (2 G^2 / D)^(1/3) n^(1/3) with G = sum lambda(k / M) |k| R(k) and D = 4/3 (sum lambda(k / M) R(k))^2,
+    where R are autocovariances, lambda is the flat-top window, and M is twice the lag after which K_n =
+    max(5, sqrt(log10 n)) successive autocorrelations are below 2 sqrt(log10(n) / n).
+    """
+    n = len(x)
+    run = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
+    most = min(int(np.ceil(np.sqrt(n))) + run, n - 1)
+    covariances = _autocovariances(x, most)
+    if not covariances[0] > 0:
+        return 1
+    small = np.abs(covariances[1:] / covariances[0]) < 2.0 * np.sqrt(np.log10(n) / n)
+    starts = [lag for lag in range(len(small) - run + 1) if small[lag : lag + run].all()]
+    large = np.flatnonzero(~small)
+    last = starts[0] if starts else int(large[-1]) + 1 if large.size else 0
+    M = min(2 * max(last, 1), most)
+    lags = np.arange(1, M + 1)
+    window = np.minimum(1.0, 2.0 * (1.0 - lags / M))
+    G = 2.0 * float(window * lags @ covariances[1 : M + 1])
+    D = 4.0 / 3.0 * float(covariances[0] + 2.0 * window @ covariances[1 : M + 1]) ** 2
+    longest = max(1, n // 3)
+    if not D > 0:
+        return longest
+    return int(np.clip(np.ceil((2.0 * G**2 / D * n) ** (1.0 / 3.0)), 1, longest))
+
+
+def _autocovariances(x: np.ndarray, most: int) -> np.ndarray:
+    """Return the autocovariances at lags 0 to `most`, divisor n, over the square of the largest deviation."""
+    z = x - x.mean()
+    z = z / max(np.abs(z).max(), np.finfo(float).tiny)  # squares neither overflow nor vanish
+    return np.array([z[: len(z) - lag] @ z[lag:] for lag in range(most + 1)]) / len(z)

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from spcastat.plots.arrows import plot_correlations as plot_correlations
 from spcastat.plots.arrows import plot_correlations_data as plot_correlations_data
-from spcastat.plots.bar_plots import plot_contributions as plot_contributions
-from spcastat.plots.bar_plots import plot_contributions_data as plot_contributions_data
-from spcastat.plots.bar_plots import plot_frequency as plot_frequency
-from spcastat.plots.bar_plots import plot_frequency_data as plot_frequency_data
-from spcastat.plots.bar_plots import plot_slopes as plot_slopes
-from spcastat.plots.bar_plots import plot_slopes_data as plot_slopes_data
 from spcastat.plots.biplot import BiplotData as BiplotData
 from spcastat.plots.biplot import biplot as biplot
 from spcastat.plots.biplot import biplot_data as biplot_data
+from spcastat.plots.loadings_plot import plot_contributions as plot_contributions
+from spcastat.plots.loadings_plot import plot_contributions_data as plot_contributions_data
+from spcastat.plots.loadings_plot import plot_frequency as plot_frequency
+from spcastat.plots.loadings_plot import plot_frequency_data as plot_frequency_data
 from spcastat.plots.loadings_plot import plot_loadings as plot_loadings
 from spcastat.plots.loadings_plot import plot_loadings_data as plot_loadings_data
+from spcastat.plots.loadings_plot import plot_slopes as plot_slopes
+from spcastat.plots.loadings_plot import plot_slopes_data as plot_slopes_data
 from spcastat.plots.measure_plots import plot_choice as plot_choice
 from spcastat.plots.measure_plots import plot_choice_data as plot_choice_data
 from spcastat.plots.measure_plots import plot_compare as plot_compare

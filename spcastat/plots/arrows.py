@@ -35,7 +35,7 @@ def longest(arrows: pd.DataFrame, max_arrows: int | None, least: int) -> np.ndar
     Parameters
     ----------
     arrows : DataFrame
-        With columns "x", "y", "length", "nonzero" and "supplementary". Arrows that are neither nonzero nor
+        With columns "x", "y", "nonzero" and "supplementary". Arrows that are neither nonzero nor
         supplementary are faint.
     max_arrows : int or None
         How many to draw; None for all.
@@ -43,7 +43,8 @@ def longest(arrows: pd.DataFrame, max_arrows: int | None, least: int) -> np.ndar
         The smallest number allowed.
     """
     strong = (arrows["nonzero"] | arrows["supplementary"]).to_numpy()
-    order = np.lexsort([np.arange(len(arrows)), -arrows["length"].to_numpy(dtype=float), ~strong])
+    length = np.hypot(*arrows[["x", "y"]].to_numpy(dtype=float).T)
+    order = np.lexsort([np.arange(len(arrows)), -length, ~strong])
     if max_arrows is None:
         return order
     count = whole_number("max_arrows", max_arrows, least)
@@ -70,11 +71,8 @@ def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
         drawn[here[np.argmax(np.hypot(*tips[here].T))]] = True
         if len(here) > 1:
             across = "|" if side in ("right", "left") else "_"
-            style: dict[str, Any] = {
-                "marker": across,
-                "markersize": 6 * line(1.0),
-                "markeredgewidth": line(1.1),
-            }
+            style: dict[str, Any] = {"marker": across, "markersize": 6 * line(1.0)}
+            style["markeredgewidth"] = line(1.1)
             ax.plot(*tips[here].T, linestyle="none", color=ink(ax), zorder=4, gid="ticks", **style)
     many = int(drawn.sum()) > 25
     for kind, width, order in ((~strong, 0.008, 3.5), (strong, 0.010 if many else 0.014, 4.0)):
@@ -388,7 +386,12 @@ def plot_correlations(
     )
     names = list(correlations.columns)
     pair = _circle_pair(components, names)
-    r = 0.0 if score_correlations is None else _score_correlation(score_correlations, names, pair)
+    r = 0.0
+    if score_correlations is not None:
+        together = helpers.frame_of(score_correlations, "correlations of scores")
+        if any(list(labels) != names for labels in score_correlations.axes):
+            raise ShapeError("score_correlations must have the components as rows and as columns.")
+        r = float(together[pair[0], pair[1]])
     x_name, y_name = helpers.axis_names([names[i] for i in pair], shares)
     ax = helpers.axes_for(ax, 6.2, 6.2)
     ax.set_xlabel(x_name, parse_math=False)
@@ -420,14 +423,6 @@ def plot_correlations(
 def _circle_pair(components: Pair, names: list[Any]) -> list[int]:
     """Return the positions of the two components of a circle of correlations."""
     return helpers.pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
-
-
-def _score_correlation(table: pd.DataFrame, names: list[Any], pair: list[int]) -> float:
-    """Return the correlation of two scores from a k x k table of all."""
-    together = helpers.frame_of(table, "correlations of scores")
-    if any(list(labels) != names for labels in table.axes):
-        raise ShapeError("score_correlations must have the components as rows and as columns.")
-    return float(together[pair[0], pair[1]])
 
 
 def plot_correlations_data(

@@ -135,11 +135,9 @@ def _known(palette: Any) -> Any:
         return None
     if isinstance(palette, str) or hasattr(palette, "resampled"):
         return colour_map(palette)
-    named = isinstance(palette, Mapping)
-    given = [colour(one) for one in (palette.values() if named else elements(palette, 1000))]
-    if not given:
-        raise OptionError("palette holds no colour; give one for each group, or a colour map.")
-    return dict(zip(palette, given, strict=True)) if named else given
+    if isinstance(palette, Mapping):
+        return {group: colour(one) for group, one in palette.items()}
+    return [colour(one) for one in elements(palette, 1000)]
 
 
 def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:

@@ -15,20 +15,10 @@ from spcastat.config import checked_level, flag, one_of, plural, real_number
 from spcastat.errors import DataError, OptionError
 from spcastat.labels import short_name, short_names
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots import score_plots as plotted_rows
+from spcastat.plots import placement
+from spcastat.plots import score_plots as rows_drawn
 from spcastat.plots.arrows import draw_arrows, longest, markers_of, name_arrows, same_components
 from spcastat.plots.axes_and_names import FURTHER, ink, line, need_coloured, shade, visible
-from spcastat.plots.placement import (
-    FILLED,
-    LONGEST_NAME,
-    Content,
-    lay_out,
-    resize,
-    room_for,
-    scene_of,
-    sides_with_room,
-    write_names,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +136,7 @@ def biplot(
         If the scores of a component are constant, unless ``scale=0``.
     """
     if outline is not None:
-        one_of("outline", outline, plotted_rows.OUTLINES)
+        one_of("outline", outline, rows_drawn.OUTLINES)
     level = checked_level(level)
     centroids = flag("centroids", centroids)
     note = flag("note", note)
@@ -170,17 +160,52 @@ def biplot(
     axis_labels = helpers.axis_names([names[i] for i in _biplot_pair(components, names)], shares)
     own = ax is None
     ax = helpers.axes_for(ax, 6.0, 6.0, bar=color is not None)
+    ax.set_xlabel(axis_labels[0], parse_math=False)
+    ax.set_ylabel(axis_labels[1], parse_math=False)
+    helpers.cross(ax)
+    clouds = _clouds(ax, data, palette)
+    corners = [] if outline is None else _outlines(ax, data, clouds, outline, level)
     title = helpers.title_of(groups if groups is not None else color)
-    share = percentages(shares)
-    draw_biplot(
-        ax, data, axis_labels, title, palette, outline, level, centroids, own=own, with_note=note, share=share
-    )
+    write_legend = _points(ax, data, title, palette, own)
+    _further(ax, data)
+    draw_arrows(ax, data.arrows)
+    clouds = clouds if centroids else []
+    for cloud in clouds:
+        rows_drawn.draw_centroid(ax, _middle(data, cloud), cloud.colour, cloud.marker)
+    dots = pd.concat([data.points, data.new, data.levels])[["x", "y"]].to_numpy(dtype=float)
+    everything = np.vstack([dots, *corners])
+    content = placement.Content(everything[np.isfinite(everything).all(axis=1)], data.arrows, data.components)
+    share = "adjusted variance" if shares is None else shares.attrs.get("share", "adjusted variance")
+    explanations = [f"%: {share}." * ("%" in "".join(axis_labels)), "Ticks: the listed loadings."]
+    said = _sentences(data, outline, level)
+    arranged = Arranged(ax, data, content, said, explanations, dots, clouds, write_legend, own, note)
+    arranged.arrange_all()
     return ax
 
 
-def percentages(shares: pd.Series | None) -> str:
-    """Return what the shares of a biplot are."""
-    return "adjusted variance" if shares is None else str(shares.attrs.get("share", "adjusted variance"))
+def _clouds(ax: Axes, data: BiplotData, palette: Palette | None) -> list[rows_drawn.Group]:
+    """Return the groups of points that have outlines and centroids; all points if there are no groups."""
+    groups = data.points["group"].array if "group" in data.points else None
+    found = rows_drawn.groups_of(ax, groups, len(data.points), palette)
+    return [one for one in found if one.name != rows_drawn.MISSING]
+
+
+def _outlines(
+    ax: Axes, data: BiplotData, clouds: list[rows_drawn.Group], kind: str, level: float
+) -> list[NDArray[np.float64]]:
+    """Draw an outline around each group of points that spans an area, and return their vertices."""
+    drawn = []
+    for cloud in clouds:
+        xy = data.points.loc[cloud.rows, ["x", "y"]].to_numpy()
+        if (corners := rows_drawn.outline_of(xy, kind, level)) is not None:
+            rows_drawn.draw_outline(ax, corners, cloud.colour)
+            drawn.append(corners)
+    return drawn
+
+
+def _middle(data: BiplotData, cloud: rows_drawn.Group) -> NDArray[np.float64]:
+    """Return the mean of the points of a group."""
+    return np.asarray(data.points.loc[cloud.rows, ["x", "y"]].mean())
 
 
 def biplot_data(
@@ -214,10 +239,10 @@ def biplot_data(
     xy = values[:, pair] / spread
     points = pd.DataFrame({"x": xy[:, 0], "y": xy[:, 1]}, index=scores.index)
     if groups is not None:
-        points["group"] = plotted_rows.group_rows(groups, scores.index)
+        points["group"] = rows_drawn.group_rows(groups, scores.index)
     if color is not None:
-        points["color"] = plotted_rows.row_numbers(color, scores.index)
-    points["label"] = plotted_rows.row_labels(labels, scores.index, np.hypot(*xy.T))
+        points["color"] = rows_drawn.row_numbers(color, scores.index)
+    points["label"] = rows_drawn.row_labels(labels, scores.index, np.hypot(*xy.T))
     markers = markers_of(loadings, correlations, arrows, pair, spread, supplementary, scores)
     stretch = stretch_of(xy, markers[["x", "y"]].to_numpy())
     drawn, undrawn = arrows_of(markers, max_arrows, stretch)
@@ -349,8 +374,7 @@ def points_of(
 
 def arrows_of(markers: pd.DataFrame, max_arrows: int | None, stretch: float) -> tuple[pd.DataFrame, int]:
     """Return the arrows to draw, the longest first, and how many with a nonzero loading are not drawn."""
-    length = np.hypot(markers["x"], markers["y"])
-    drawn = markers.iloc[longest(markers.assign(length=length), max_arrows, 0)].copy()
+    drawn = markers.iloc[longest(markers, max_arrows, 0)].copy()
     drawn[["x", "y"]] *= stretch
     drawn.insert(2, "length", np.hypot(drawn["x"], drawn["y"]))
     drawn.insert(5, "label", short_names(list(drawn.index), 40, drawn["position"].tolist()))
@@ -358,72 +382,6 @@ def arrows_of(markers: pd.DataFrame, max_arrows: int | None, stretch: float) -> 
 
 
 # --- the drawing ----------------------------------------------------------------------------------
-
-
-def draw_biplot(
-    ax: Axes,
-    data: BiplotData,
-    axis_labels: list[str],
-    title: str | None,
-    palette: Any,
-    outline: str | None,
-    level: float,
-    centroids: bool,
-    *,
-    own: bool,
-    with_note: bool,
-    share: str = "adjusted variance",
-) -> None:
-    """Draw the biplot on the user's axes, or on those of a new figure (`own`), and set the size of that.
-
-    Labels and lists are positioned for the current axes size. Further axes change the size of the earlier
-    ones, so the labels and lists of the other biplots of the figure are placed again. `share` is what the
-    percentages of the axis labels are.
-    """
-    ax.set_xlabel(axis_labels[0], parse_math=False)
-    ax.set_ylabel(axis_labels[1], parse_math=False)
-    xy = data.points[["x", "y"]].to_numpy()
-    helpers.cross(ax)
-    grouped = data.points["group"].array if "group" in data.points else None
-    clouds = [
-        one
-        for one in plotted_rows.groups_of(ax, grouped, len(xy), palette)
-        if one.name != plotted_rows.MISSING
-    ]
-    corners = (
-        []
-        if outline is None
-        else [plotted_rows.outline_of(xy[cloud.rows], outline, level) for cloud in clouds]
-    )
-    for cloud, found in zip(clouds, corners, strict=False):
-        plotted_rows.draw_outline(ax, found, cloud.colour)
-    further = [data.new[["x", "y"]].to_numpy(dtype=float), data.levels[["x", "y"]].to_numpy(dtype=float)]
-    write = _points(ax, data, title, palette, own)
-    _further(ax, data)
-    draw_arrows(ax, data.arrows)
-    for cloud in clouds if centroids else []:
-        plotted_rows.draw_centroid(ax, np.nanmean(xy[cloud.rows], axis=0), cloud.colour, cloud.marker)
-    everything = np.vstack([xy, *(one for one in corners if one is not None), *further])
-    content = Content(everything[np.isfinite(everything).all(axis=1)], data.arrows, data.components)
-    arranged = Arranged(
-        ax,
-        data,
-        content,
-        _sentences(data, outline, level),
-        [f"%: {share}." * ("%" in "".join(axis_labels)), "Ticks: the listed loadings."],
-        np.vstack([xy, *further]),
-        clouds if centroids else [],
-        write,
-        own,
-        with_note,
-    )
-    if own:
-        resize(ax, room_for(ax, content, own))
-    arranged.arrange()
-    others = [getattr(one, ARRANGED) for one in helpers.figure_of(ax).axes if hasattr(one, ARRANGED)]
-    for one in [*others, arranged] if others else []:
-        one.arrange()
-    setattr(ax, ARRANGED, arranged)
 
 
 #: The attribute of axes with a biplot that keeps its names and lists; it lives as long as the axes do.
@@ -458,15 +416,26 @@ class Arranged:
 
     ax: Axes
     data: BiplotData
-    content: Content
+    content: placement.Content
     said: list[str]
     explanations: list[str]
     dots: NDArray[np.float64]
-    centroids: list[plotted_rows.Group]
+    centroids: list[rows_drawn.Group]
     write_legend: Callable[[int], Legend] | None
     own: bool
     with_note: bool
     texts: list[Any] = field(default_factory=list)
+
+    def arrange_all(self) -> None:
+        """Place everything; further axes change the size of the earlier ones, so the other biplots too."""
+        if self.own:
+            placement.resize(self.ax, placement.room_for(self.ax, self.content, self.own))
+        self.arrange()
+        every = helpers.figure_of(self.ax).axes
+        others = [getattr(one, ARRANGED) for one in every if hasattr(one, ARRANGED)]
+        for one in [*others, self] if others else []:
+            one.arrange()
+        setattr(self.ax, ARRANGED, self)
 
     def arrange(self) -> None:
         """Place lists, names and note; remove those that were placed before."""
@@ -474,16 +443,17 @@ class Arranged:
         self._clear()
         note = helpers.write_note(ax, self._note_text(content)) if self.with_note else None
         tips = self.data.arrows[["x", "y"]].to_numpy(dtype=float)
-        content = replace(content, at_ticks=sides_with_room(content, room_for(ax, content, self.own)))
+        room = placement.room_for(ax, content, self.own)
+        content = replace(content, at_ticks=placement.sides_with_room(content, room))
         while True:
-            layout, lists, unplaced = lay_out(ax, content, self.own, self.write_legend)
-            if content.at_tick.any() and layout.labels != content.labels(LONGEST_NAME):
+            layout, lists, unplaced = placement.lay_out(ax, content, self.own, self.write_legend)
+            if content.at_tick.any() and layout.labels != content.labels(placement.LONGEST_NAME):
                 # names at ticks are not shortened: lists have more room
                 content = replace(content, at_ticks=frozenset())
                 self.texts = list(lists)
                 self._clear()
                 continue
-            scene = scene_of(ax, tips, self.dots, around=lists)
+            scene = placement.scene_of(ax, tips, self.dots, around=lists)
             labelled = self.data.arrows.assign(label=layout.labels)
             letters = self.data.points["label"].str.strip().str.isdigit().any()
             written, key, lost, missed = name_arrows(
@@ -510,7 +480,7 @@ class Arranged:
             unnamed = f"{plural(unnamed_rows, 'name')} of points had no room." * bool(unnamed_rows)
             most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
             # lists are shortened if the data would be too small, or if the note has no room for their names
-            crowded = layout.rank[1] + 1 < int(20 * FILLED[self.own])
+            crowded = layout.rank[1] + 1 < int(20 * placement.FILLED[self.own])
             if unplaced:
                 crowded = bool(lost) or not helpers.note_has_room(ax, [*self.said, key], 3)
             if crowded and most > 2:
@@ -521,7 +491,7 @@ class Arranged:
             self._clear()
         self.texts += [note] if note is not None else []
 
-    def _note_text(self, content: Content, *further: str) -> list[str]:
+    def _note_text(self, content: placement.Content, *further: str) -> list[str]:
         """Return the sentences of the note, without explanations that would need more than two lines."""
         sentences = self.said
         for words in self.explanations if content.lists else self.explanations[:1]:
@@ -564,13 +534,13 @@ def _points(
     from matplotlib.lines import Line2D
 
     xy = data.points[["x", "y"]].to_numpy()
-    how = {**plotted_rows.dots(len(xy)), "zorder": 2}
+    how = {**rows_drawn.dots(len(xy)), "zorder": 2}
     how["s"] *= float(np.clip(helpers.size_of(ax).min() / 300.0, 0.4, 1.0))  # smaller points on small axes
     if "color" in data.points:
-        plotted_rows.scatter_numbers(ax, xy, data.points["color"].to_numpy(), title, palette=palette, **how)
+        rows_drawn.scatter_numbers(ax, xy, data.points["color"].to_numpy(), title, palette=palette, **how)
         return None
     groups = data.points["group"].array if "group" in data.points else None
-    artists, names = plotted_rows.scatter_groups(ax, xy, groups, palette=palette, **how)
+    artists, names = rows_drawn.scatter_groups(ax, xy, groups, palette=palette, **how)
     if not names:
         return None
     if own:
@@ -586,9 +556,8 @@ def _points(
         if title is None or columns < len(names):
             return helpers.write_legend(ax, artists, names, title=title, **how)
         how["ncols"] += 1  # the title is on the same line as the groups
-        return helpers.write_legend(
-            ax, [Line2D([], [], linestyle="none"), *artists], [f"{title}:", *names], **how
-        )
+        first = Line2D([], [], linestyle="none")
+        return helpers.write_legend(ax, [first, *artists], [f"{title}:", *names], **how)
 
     return write
 
@@ -597,27 +566,23 @@ def _further(ax: Axes, data: BiplotData) -> None:
     """Draw new rows as crosses and means of levels as diamonds."""
     for frame, marker, name in ((data.new, "x", "new rows"), (data.levels, "D", "levels")):
         colour = ink(ax) if marker == "x" else visible(ax, FURTHER)
-        style: dict[str, Any] = {
-            "s": plotted_rows.dots(len(frame), 30.0)["s"],
-            "linewidths": line(1.1),
-            "zorder": 4.5,
-        }
+        size = rows_drawn.dots(len(frame), 30.0)["s"]
+        style: dict[str, Any] = {"s": size, "linewidths": line(1.1), "zorder": 4.5}
         if len(frame):
             ax.scatter(frame["x"], frame["y"], color=[colour], marker=marker, gid=name, **style)
 
 
 def _name_points(
-    ax: Axes, scene: Any, data: BiplotData, clouds: list[plotted_rows.Group], fontsize: str
+    ax: Axes, scene: Any, data: BiplotData, clouds: list[rows_drawn.Group], fontsize: str
 ) -> tuple[list[Any], int]:
     """Name centroids, levels, rows and new rows, in this order; return the names and how many had no room.
 
     Names of rows are not larger than `fontsize`, that of the variables, and cover no point.
     """
-    xy = data.points[["x", "y"]].to_numpy()
     wanted: list[tuple[np.ndarray, list[str], dict[str, Any]]] = []
     for cloud in clouds if "group" in data.points else []:
         style: dict[str, Any] = {"color": cloud.colour, "fontweight": "bold"}
-        wanted.append((np.nanmean(xy[cloud.rows], axis=0)[None], [cloud.name], style))
+        wanted.append((_middle(data, cloud)[None], [cloud.name], style))
     # more than 30 new rows have no names
     new = data.new if len(data.new) <= 30 else data.new.iloc[:0]
     small: dict[str, Any] = {"color": shade(ax, 0.75), "clear": True}
@@ -627,5 +592,5 @@ def _name_points(
         wanted.append((named[["x", "y"]].to_numpy(dtype=float), named["label"].astype(str).tolist(), style))
     written = []
     for anchors, names, style in wanted:
-        written += write_names(ax, scene, anchors, names, outwards=False, gid="row", **style)
+        written += placement.write_names(ax, scene, anchors, names, outwards=False, gid="row", **style)
     return [label for label in written if label is not None], sum(label is None for label in written)

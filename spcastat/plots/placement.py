@@ -25,19 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spcastat.labels import NAME_WIDTH, short_names
-from spcastat.plots.axes_and_names import (
-    figure_of,
-    in_points,
-    ink,
-    line,
-    paper,
-    run_layout,
-    shade,
-    size_of,
-    size_of_text,
-    value_text,
-    write,
-)
+from spcastat.plots import axes_and_names as helpers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -288,7 +276,7 @@ class FreeSpace:
 
 def to_points(ax: Axes, xy: Array) -> Array:
     """Convert positions in data units, (n, 2), to points (1/72 inch) on the figure."""
-    return in_points(ax, ax.transData.transform(np.asarray(xy, dtype=float).reshape(-1, 2)))
+    return helpers.in_points(ax, ax.transData.transform(np.asarray(xy, dtype=float).reshape(-1, 2)))
 
 
 def scene_of(ax: Axes, tips: Array, dots: Array, shafts: bool = True, around: Sequence[Any] = ()) -> Scene:
@@ -308,10 +296,10 @@ def scene_of(ax: Axes, tips: Array, dots: Array, shafts: bool = True, around: Se
     ends, dots = to_points(ax, tips), to_points(ax, dots[np.isfinite(dots).all(axis=1)])
     start = np.broadcast_to(to_points(ax, np.zeros((1, 2))), ends.shape)
     segments = np.stack([start, ends], axis=1) if shafts else np.empty((0, 2, 2))
-    frame = grown(in_points(ax, ax.get_window_extent().extents), -INSIDE)
+    frame = grown(helpers.in_points(ax, ax.get_window_extent().extents), -INSIDE)
     scene = Scene(frame, ends, segments, dots)
     for artist in filter(None, (ax.get_legend(), *around)):
-        scene.taken.append(grown(in_points(ax, artist.get_window_extent().extents)))
+        scene.taken.append(grown(helpers.in_points(ax, artist.get_window_extent().extents)))
     return scene
 
 
@@ -354,7 +342,7 @@ def write_names(
     origin = to_points(ax, np.zeros((1, 2)))[0]
     wanted = []
     for i, label in enumerate(labels):
-        size = size_of(ax, label) + 1.0  # half a point around each name
+        size = helpers.size_of(ax, label) + 1.0  # half a point around each name
         direction = ends[i] - origin if outwards else np.array([1.0, 0.2])
         own, near = () if owners is None else owners[i], close is not None and close[i]
         wanted.append(Name(ends[i], direction, size, own, clear, near))
@@ -375,10 +363,12 @@ def write_names(
 def _label(ax: Axes, anchor: Array, name: str, style: dict[str, Any]) -> Annotation:
     from matplotlib.patheffects import withStroke
 
-    leader = {"arrowstyle": "-", "linewidth": line(0.5), "color": shade(ax, 0.5), "shrinkA": 1, "shrinkB": 0}
-    around = [withStroke(linewidth=2, foreground=tuple(paper(ax)), alpha=0.8)]
-    style = {"fontsize": "small", "color": ink(ax), "zorder": 6, "ha": "center", "va": "center", **style}
-    label = write(ax, name, anchor.tolist(), arrowprops=leader, path_effects=around, **style)
+    leader = {"arrowstyle": "-", "linewidth": helpers.line(0.5), "color": helpers.shade(ax, 0.5)}
+    leader |= {"shrinkA": 1, "shrinkB": 0}
+    around = [withStroke(linewidth=2, foreground=tuple(helpers.paper(ax)), alpha=0.8)]
+    style = {"fontsize": "small", "color": helpers.ink(ax), "zorder": 6, **style}
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "arrowprops": leader, "path_effects": around}
+    label = helpers.write(ax, name, anchor.tolist(), **middle, **style)
     label.set_in_layout(False)
     if label.arrow_patch is not None:
         label.arrow_patch.set_visible(False)
@@ -523,7 +513,7 @@ class Content:
         """Return the lines of a list: the component, then names with or without weights, at most `most`."""
         sign, component = SIDES[side]
         weights = self.arrows["weight"].to_numpy(dtype=float)
-        texts = [("+" if weight > 0 else "") + value_text(weight) for weight in weights.tolist()]
+        texts = [("+" if weight > 0 else "") + helpers.value_text(weight) for weight in weights.tolist()]
         here = self.lists[side].tolist()
         entries = [f"{texts[i]}  {labels[i]}" if weighted else labels[i] for i in here]
         shown = entries if self.most is None else entries[: self.most]
@@ -585,14 +575,14 @@ def lay_out(
     probe = ax.text(0, 0, "", parse_math=False)
     legend = None if write_legend is None else write_legend(0)
     room = room_for(ax, content, own)
-    best = _best(content, room, probe, FILLED[own], None if legend is None else size_of(ax, legend))
+    best = _best(content, room, probe, FILLED[own], None if legend is None else helpers.size_of(ax, legend))
     if write_legend is not None and legend is not None:
         if best.rank[:2] == (0, int(20 * FILLED[own])):
             legend.set_loc(tuple(best.boxes["legend"][:2].tolist()))
         else:
-            width = 72 * figure_of(ax).get_size_inches()[0]
-            columns = max(int(1.2 * width / size_of(ax, legend)[0]), 1)
-            while size_of(ax, write_legend(columns))[0] > width and columns > 1:
+            width = 72 * helpers.figure_of(ax).get_size_inches()[0]
+            columns = max(int(1.2 * width / helpers.size_of(ax, legend)[0]), 1)
+            while helpers.size_of(ax, write_legend(columns))[0] > width and columns > 1:
                 columns = (columns + 1) // 2
             best = _best(content, room_for(ax, content, own), probe, FILLED[own], None)
     probe.remove()
@@ -620,10 +610,10 @@ def room_for(ax: Axes, content: Content, own: bool) -> Array:
     extent = np.where(high > low, high - low, 1.0)
     wide = np.maximum(extent, 0.55 * extent.max())
     if own:
-        return np.asarray(wide * (size_of_text() * SIDE / wide.max()) + 2 * GAP)
+        return np.asarray(wide * (helpers.size_of_text() * SIDE / wide.max()) + 2 * GAP)
     ax.set_aspect("auto")
-    run_layout(ax)
-    room = size_of(ax)
+    helpers.run_layout(ax)
+    room = helpers.size_of(ax)
     unit = float(((room - 2 * GAP) / extent).min())
     return np.minimum(room, np.maximum(extent / FILLED[own], 0.7 * extent.max()) * unit + 2 * GAP)
 
@@ -711,7 +701,7 @@ def _layouts(
 def _measured(probe: Text, text: str, fontsize: str) -> Array:
     """Return width and height of a text in points."""
     probe.set(text=text, fontsize=fontsize)
-    return size_of(cast("Axes", probe.axes), probe)
+    return helpers.size_of(cast("Axes", probe.axes), probe)
 
 
 def _ends(origin: Array, first: Array, last: Array) -> dict[str, Array]:
@@ -727,16 +717,16 @@ def _apply(ax: Axes, layout: Layout, own: bool) -> None:
         resize(ax, layout.size)
     ax.set(xlim=(layout.low[0], layout.high[0]), ylim=(layout.low[1], layout.high[1]))
     ax.set_aspect("equal", adjustable="box")
-    run_layout(ax)
+    helpers.run_layout(ax)
 
 
 def resize(ax: Axes, size: Array) -> None:
     """Set the size of the figure so that the axes have this size."""
-    figure = figure_of(ax)
+    figure = helpers.figure_of(ax)
     for _ in range(2):
         ax.set_aspect("auto")
-        run_layout(ax)
-        missing = size - size_of(ax)
+        helpers.run_layout(ax)
+        missing = size - helpers.size_of(ax)
         if np.abs(missing).max() < 1.0:
             break
         figure.set_size_inches(*np.maximum(figure.get_size_inches() + missing / 72, 2.0).tolist())
@@ -747,7 +737,7 @@ def _write_list(ax: Axes, text: str, box: Array, fontsize: str) -> Text:
     right, top = (box[:2] + box[2:]) / 2 > 0.5
     style: dict[str, Any] = {"transform": ax.transAxes, "parse_math": False, "zorder": 6, "gid": "stack"}
     style |= {"ha": "right" if right else "left", "va": "top" if top else "bottom"}
-    style |= {"multialignment": "left", "fontsize": fontsize, "color": ink(ax)}
+    style |= {"multialignment": "left", "fontsize": fontsize, "color": helpers.ink(ax)}
     written = ax.text(box[2] if right else box[0], box[3] if top else box[1], text, **style)
     written.set_in_layout(False)
     return written

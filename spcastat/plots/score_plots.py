@@ -85,13 +85,26 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     OptionError
         If there are more than 20 groups.
     """
-    values = groups
+    values, n = groups, len(index)
     if isinstance(groups, pd.Series):
         values = aligned(groups, index, "groups", "rows", part=True, error=ShapeError).array
+    if not isinstance(values, pd.api.extensions.ExtensionArray):
+        values = elements(values, n)
+        if len(values) == 1 and values[0] is groups:
+            raise OptionError(
+                f"groups={shown(groups)} was given; give the values themselves, one for each row."
+            )
+    if len(values) != n:
+        many = f"more than {n} values" if len(values) > n else plural(len(values), "value")
+        raise ShapeError(f"groups has {many}; the scores have {n} rows.")
     if not isinstance(values, pd.Categorical):
-        values = _categories(values, len(index))
-    if len(values) != len(index):
-        raise ShapeError(f"groups has {plural(len(values), 'value')}; the scores have {len(index)} rows.")
+        try:
+            values = pd.Categorical(pd.array(list(values), dtype=object))
+        except Exception as error:  # values without hash or order, such as lists
+            raise OptionError(
+                f"groups={shown(groups)} was given, whose values cannot be told apart; give one text, number "
+                "or category for each row."
+            ) from error
     values = values.remove_unused_categories()
     if len(values.categories) > MOST_GROUPS:
         raise OptionError(
@@ -101,26 +114,6 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     if all(isinstance(one, float) and one.is_integer() for one in values.categories):
         return values.rename_categories(int)  # 1, not 1.0
     return values
-
-
-def _categories(groups: Any, n: int) -> pd.Categorical:
-    """Return n values as a categorical; raise OptionError if they cannot be group names."""
-    values = groups
-    if not isinstance(values, pd.api.extensions.ExtensionArray):
-        values = elements(values, n)
-        if len(values) == 1 and values[0] is groups:
-            raise OptionError(
-                f"groups={shown(groups)} was given; give the values themselves, one for each row."
-            )
-        if len(values) > n:
-            raise ShapeError(f"groups has more than {n} values; the scores have {n} rows.")
-    try:
-        return pd.Categorical(pd.array(list(values), dtype=object))
-    except Exception as error:  # values without hash or order, such as lists
-        raise OptionError(
-            f"groups={shown(groups)} was given, whose values cannot be told apart; give one text, number or "
-            "category for each row."
-        ) from error
 
 
 def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
@@ -239,12 +232,10 @@ def fit_t(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return centre, scatter
 
 
-def draw_outline(ax: Axes, corners: np.ndarray | None, colour: Any) -> None:
-    """Draw a polygon, if there is one, faintly filled."""
+def draw_outline(ax: Axes, corners: np.ndarray, colour: Any) -> None:
+    """Draw a polygon, faintly filled."""
     from matplotlib.patches import Polygon
 
-    if corners is None:
-        return
     style: dict[str, Any] = {"closed": True, "zorder": 1.5}
     ax.add_patch(Polygon(corners, facecolor=colour, edgecolor="none", alpha=0.10, **style))
     ax.add_patch(Polygon(corners, fill=False, edgecolor=colour, linewidth=line(1.1), alpha=0.85, **style))
@@ -288,13 +279,15 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     """
     n = len(index)
     if labels is None:
-        labels = NAMED if _has_names(index) else False
+        texts = all(isinstance(one, str) and not one.strip().isdigit() for one in index)
+        labels = NAMED if texts and index.is_unique else 0
     if isinstance(labels, (bool, np.bool_)):
-        return short_names(list(index), WIDTH) if labels else [""] * n
+        labels = n if labels else 0
     if is_whole(labels):
         most = min(whole_number("labels", labels, 0), n)
+        names = short_names(list(index), WIDTH) if most else []
         chosen = set(np.argsort(-np.nan_to_num(distance), kind="stable")[:most].tolist())
-        return [name if i in chosen else "" for i, name in enumerate(short_names(list(index), WIDTH))]
+        return [names[i] if i in chosen else "" for i in range(n)]
     if isinstance(labels, pd.Series) and not labels.index.equals(index):
         if not labels.index.is_unique or not labels.index.isin(index).any():
             raise ShapeError(
@@ -314,11 +307,6 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
             "e.g. pd.Series({'row': 'name'})."
         )
     return [_text(value) for value in given]
-
-
-def _has_names(index: pd.Index) -> bool:
-    """Return whether the labels of the rows are different texts."""
-    return index.is_unique and all(isinstance(one, str) and not one.strip().isdigit() for one in index)
 
 
 def _text(value: Any) -> str:
@@ -376,10 +364,7 @@ def plot_scores(
     """
     need_coloured(palette, groups is not None)
     densities = flag("densities", densities)
-    data = plot_scores_data(scores, components=components, groups=groups)
-    every = list(scores.columns)
-    found = None if groups is None else group_rows(groups, scores.index)
-    values = data if found is None else data.iloc[:, :-1]
+    values, found = _with_groups(plot_scores_data(scores, components=components, groups=groups), groups)
     names = helpers.axis_names(list(values.columns), shares)
     xy, k = values.to_numpy(dtype=float), values.shape[1]
     densities = densities or k == 1
@@ -418,11 +403,10 @@ def plot_scores(
         helpers.write_legend(
             ax, artists, labels, title=helpers.title_of(groups), loc=corner, bbox_to_anchor=(1.0, 1.0)
         )
-    if components is None and len(every) > k:
-        shown_names = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
-        note = helpers.write_note(
-            ax, [f"{shown_names} of {len(every)} components are shown; components= chooses others."]
-        )
+    if components is None and scores.shape[1] > k:
+        first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
+        of_all = f"{first_and_last} of {scores.shape[1]} components are shown; components= chooses others."
+        note = helpers.write_note(ax, [of_all])
         if note is not None:  # below the labels of the last panels
             note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
             note.set_position((0, -38))
@@ -446,6 +430,11 @@ def plot_scores_data(
         )
     values = scores.iloc[:, chosen].copy()
     return values if groups is None else values.assign(group=group_rows(groups, scores.index))
+
+
+def _with_groups(data: pd.DataFrame, groups: Any) -> tuple[pd.DataFrame, pd.Categorical | None]:
+    """Return the values of a table that a plot draws, and the groups in its last column if there are any."""
+    return (data, None) if groups is None else (data.iloc[:, :-1], data["group"].array)
 
 
 def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any) -> tuple[list[Any], list[str]]:
@@ -484,19 +473,20 @@ def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) ->
 
 def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """Return a Gaussian kernel density estimate at `grid`; bandwidth 0.9 min(sd, IQR / 1.34) n^(-1/5)."""
+    from scipy.stats import gaussian_kde  # slow to import
+
     values = values[np.isfinite(values)]
     if len(values) < 2 or not np.ptp(values) > 0:
         return np.zeros(len(grid))
     low, high = np.quantile(values, [0.25, 0.75])
-    spread = min(float(values.std(ddof=1)), (high - low) / 1.34) or float(values.std(ddof=1))
-    width = 0.9 * spread * len(values) ** -0.2
+    sd = float(values.std(ddof=1))
+    width = 0.9 * (min(sd, (high - low) / 1.34) or sd) * len(values) ** -0.2
+    weights = None
     if len(values) > 5000:  # a histogram of 512 cells is accurate to less than the width of a line
-        counts, edges = np.histogram(values, 512)
-        values, weights = (edges[:-1] + edges[1:]) / 2, counts / counts.sum()
-    else:
-        weights = np.full(len(values), 1 / len(values))
-    kernel = np.exp(-0.5 * ((grid[:, None] - values) / width) ** 2) / (width * np.sqrt(2 * np.pi))
-    return np.asarray(kernel @ weights)
+        weights, edges = np.histogram(values, 512)
+        values = (edges[:-1] + edges[1:]) / 2
+    spread = np.sqrt(np.cov(values, aweights=weights))
+    return np.asarray(gaussian_kde(values, width / spread, weights)(grid))
 
 
 # --- distances ------------------------------------------------------------------------------------
@@ -584,14 +574,7 @@ def plot_diagnostics_data(
     "T2" and "Q" of each row, whether it lies "beyond" a limit ("", "T2", "Q" or "both"), whether it is
     "labelled", and its "group" if groups were given.
     """
-    points = _points(diagnostics, limits, whole_number("labels", labels, 0))
-    if groups is not None:
-        points["group"] = group_rows(groups, diagnostics.index)
-    return points
-
-
-def _points(diagnostics: pd.DataFrame, limits: pd.Series, labels: int) -> pd.DataFrame:
-    """Return T2 and Q of each row, the limits that it exceeds, and whether it is labelled."""
+    labels = whole_number("labels", labels, 0)
     if not isinstance(limits, pd.Series):
         raise ShapeError(
             f"limits of type {type(limits).__name__} was given; it must be a Series with 'T2' and 'Q', such "
@@ -616,7 +599,7 @@ def _points(diagnostics: pd.DataFrame, limits: pd.Series, labels: int) -> pd.Dat
         excess = np.where(out, values / bounds, 0.0).max(axis=1)
     ranks = np.argsort(np.argsort(-excess, kind="stable"), kind="stable")
     points["labelled"] = (ranks < labels) & (excess > 0)
-    return points
+    return points if groups is None else points.assign(group=group_rows(groups, diagnostics.index))
 
 
 def _scales(ax: Axes, xy: np.ndarray, limits: pd.Series) -> None:
@@ -634,28 +617,20 @@ def _scales(ax: Axes, xy: np.ndarray, limits: pd.Series) -> None:
 
 
 def _limit_lines(ax: Axes, limits: pd.Series) -> None:
+    """Draw the limits that are known, and write their level, such as "95 %", next to them."""
     grey = shade(ax, 0.7)
     style: dict[str, Any] = {"color": grey, "linewidth": line(0.9), "linestyle": (0, (5, 3)), "zorder": 1.5}
     text: dict[str, Any] = {"fontsize": "x-small", "color": grey}
-    level = _level_text(limits.name)
-    if np.isfinite(limits["T2"]):
-        ax.axvline(limits["T2"], **style)
-        helpers.write(
-            ax, level, (limits["T2"], 1), (2, -2), xycoords=("data", "axes fraction"), va="top", **text
-        )
-    if np.isfinite(limits["Q"]):
-        ax.axhline(limits["Q"], **style)
-        helpers.write(
-            ax, level, (1, limits["Q"]), (-2, 2), xycoords=("axes fraction", "data"), ha="right", **text
-        )
-
-
-def _level_text(level: Any) -> str:
-    """Return the level 0.95, a number or text, as "95 %"; "limit" if it is not a number."""
     try:
-        return f"{100 * float(level):g} %"
-    except (TypeError, ValueError):
-        return "limit"
+        level = f"{100 * float(limits.name):g} %"  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # a Series without a level as its name
+        level = "limit"
+    if np.isfinite(x := limits["T2"]):
+        ax.axvline(x, **style)
+        helpers.write(ax, level, (x, 1), (2, -2), xycoords=("data", "axes fraction"), va="top", **text)
+    if np.isfinite(y := limits["Q"]):
+        ax.axhline(y, **style)
+        helpers.write(ax, level, (1, y), (-2, 2), xycoords=("axes fraction", "data"), ha="right", **text)
 
 
 # --- sparse coordinates ----------------------------------------------------------------------------
@@ -695,8 +670,7 @@ def plot_coordinates(
         If a component does not exist, groups do not match the rows, or `ax` is not an Axes.
     """
     data = plot_coordinates_data(coordinates, components=components, groups=groups, palette=palette)
-    found = None if groups is None else group_rows(groups, coordinates.index)
-    values = data if found is None else data.iloc[:, :-1]
+    values, found = _with_groups(data, groups)
     n, k = values.shape
     ax = helpers.axes_for(ax, 7.0, 0.7 + 1.5 * k)
     kinds = list(groups_of(ax, found, n, palette))
@@ -735,6 +709,5 @@ def plot_coordinates_data(
     need_coloured(palette, groups is not None)
     helpers.frame_of(coordinates, "coordinates")
     chosen = helpers.positions(components, list(coordinates.columns))
-    values = coordinates.iloc[:, chosen]
-    found = None if groups is None else group_rows(groups, coordinates.index)
-    return values.copy() if found is None else values.assign(group=found)
+    values = coordinates.iloc[:, chosen].copy()
+    return values if groups is None else values.assign(group=group_rows(groups, coordinates.index))

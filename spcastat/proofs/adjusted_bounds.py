@@ -33,18 +33,32 @@ m_2 and m_12 the dual bound is
 where x'Hx has the chords without their constants, x'I_1 x = q_1'q_1, x'I_2 x = y'y and x'Kx = q_1'y. M(a) is
 concave in a, and so at most its tangent in the middle of the interval. The largest eigenvalue of the tangent
 is convex in a, and so largest at an end.
+
+**Two components, for each support of the first.** In the order with the larger adjusted variance the first
+component has a variance t of at least half of the sum. For a unit vector s, z >= 0 and theta > 0 with N_T <=
+theta I + z s s' for all supports T of the second component, the sum is at most t + z + theta - z (s'q_1)^2,
+and so at most b, for t in an interval from l to h, if with a = F's
+
+    (b - z - theta - l - h) S + l h I + z a a'
+
+is positive semidefinite on T1. The condition on N_T is that no eigenvalue of S - kappa a a' on T exceeds
+theta, where kappa = z / (z + theta). So each s needs one sparse eigenvalue, and closes many supports T1: s is
+the mean score of leading eigenvectors on supports that are still open. If it closes few of them, they are
+divided by the first principal component of these scores.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement, permutations
 from math import comb
 
 import numpy as np
 
-from spcastat.linalg.scales import blocks
+from spcastat.linalg.accumulate import blocks
 from spcastat.proofs import duals
 from spcastat.proofs.duals import (
     ADDED,
@@ -73,19 +87,19 @@ from spcastat.proofs.relaxed import (
     Root,
     Sums,
     SupportBounds,
+    bounds_alone,
     least_squares_frame,
-    support_bounds,
 )
-from spcastat.search.matrices import SMALLEST
+from spcastat.search.matrices import SMALLEST, TINY
 
 # --- the first component --------------------------------------------------------------------------
 
 
 #: The largest number of times that an interval is halved.
 HALVINGS = 6
-#: Smaller eigenvalues of N_T1 are raised to a floor, since their inverses slow the dual method down. These
-#: floors, as shares of the largest eigenvalue, are tried in turn; each gives a valid bound.
-FLOORS = (0.15, 0.02, 1e-4)
+#: Eigenvalues of N_T1 below this share of the largest are raised to it, since their inverses slow the dual
+#: method down; the bound remains valid.
+FLOOR = 0.02
 
 
 def first_component_bounds(
@@ -138,13 +152,8 @@ def _with_first(
     which = np.flatnonzero(low < high)
     ends = np.sqrt(np.stack([low[which], high[which]], axis=1))
     for halving in range(HALVINGS + 1):
-        found = np.full(len(which), np.inf)
-        for floor in FLOORS:
-            at = np.flatnonzero(found > threshold[which])
-            problems = which[at]
-            held = values[problems], D[problems], [N[problems] for N in rest]
-            relaxation = interval_relaxation(ends[at] ** 2, *held, floor)
-            found[at] = np.minimum(found[at], relaxation.bounds(threshold[problems], steps, running)[0])
+        relaxation = interval_relaxation(ends**2, values[which], D[which], [N[which] for N in rest])
+        found = relaxation.bounds(threshold[which], steps, running)[0]
         open_ = found > threshold[which]
         which, ends, found = which[open_], ends[open_], found[open_]
         if not len(which) or halving == HALVINGS or not running():
@@ -157,7 +166,7 @@ def _with_first(
 
 
 def interval_relaxation(
-    ends: np.ndarray, values: np.ndarray, D: np.ndarray, rest: list[np.ndarray], floor: float
+    ends: np.ndarray, values: np.ndarray, D: np.ndarray, rest: list[np.ndarray]
 ) -> Relaxation:
     """Return relaxations in which the variance of the first component is in an interval [l, u].
 
@@ -172,10 +181,8 @@ def interval_relaxation(
     D : ndarray of shape (B, d, c)
     rest : list of ndarrays of shape (B, d, d)
         N_Tj of the other components.
-    floor : float
-        Smaller eigenvalues are raised to this share of the largest.
     """
-    t = 1.0 / np.maximum(values, floor * values[:, :1])
+    t = 1.0 / np.maximum(values, FLOOR * values[:, :1])
     low, high = ends.T
     chord = (low + high)[:, None] - (low * high)[:, None] * t
     groups = [chord[:, :, None] * np.eye(t.shape[1]), *rest]
@@ -439,7 +446,7 @@ class Sequence(Relaxed):
         for c in dict.fromkeys(self.cards):
             A = self.factor[:, self.kept[c]].transpose(1, 0, 2)
             some = blocks(len(A), self.factor.shape[0] ** 2, BATCH)
-            parts = [support_bounds(A[part] @ A[part].mT - self.multiplier.Z) for part in some]
+            parts = [bounds_alone(A[part] @ A[part].mT - self.multiplier.Z) for part in some]
             held = zip(*(vars(one).values() for one in parts), strict=True)
             found[c] = SupportBounds(*(np.concatenate(one) for one in held))
         return tuple(found[c] for c in self.cards)
@@ -449,7 +456,7 @@ class Sequence(Relaxed):
         """Bounds, shape (p,), on q'(ff' - Z)q over unit q, with f the column of F of each variable."""
         assert self.multiplier is not None
         columns = self.factor.T[:, :, None]
-        return np.asarray(support_bounds(columns @ columns.mT - self.multiplier.Z).first)
+        return np.asarray(bounds_alone(columns @ columns.mT - self.multiplier.Z).first)
 
     def alike(
         self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
@@ -569,3 +576,334 @@ def norms(G: np.ndarray, places: np.ndarray) -> np.ndarray:
 def largest_eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the largest eigenvalue of G_TT for each support T, shape (n,)."""
     return np.asarray(np.linalg.eigvalsh(G[places[:, :, None], places[:, None, :]])[:, -1])
+
+
+# --- two components, for each support of the first -------------------------------------------------
+
+
+#: The shares kappa that are tried for every direction.
+SHARES = (0.5, 0.8, 0.9, 0.95, 0.97, 0.985, 0.993, 0.999, 0.9999, 0.99999)
+#: How often intervals of the variance of the first component are halved.
+SCORE_HALVINGS = 4
+#: How many eigenvalues are computed of the blocks with the largest norms, and the steps of an ascent.
+EXACT, ASCENTS = 512, 30
+#: The mean score is taken again if it closes at least this share of open supports; else they are divided.
+ENOUGH = 0.1
+#: The search ends if more supports of the first component are left for the last step.
+MOST_FAILED = 100
+#: Multipliers that are tried for a larger bound if the search stops early.
+RECENT = 20
+
+#: Takes a list of pairs of supports and returns the adjusted variance to be proven.
+Climb = Callable[[list[list[np.ndarray]]], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Supports:
+    """All supports of one cardinality, with the eigenvalues, descending, and eigenvectors of S on each.
+
+    Attributes
+    ----------
+    places : ndarray of int, shape (n, c)
+    values : ndarray of shape (n, c)
+    vectors : ndarray of shape (n, c, c)
+    """
+
+    places: np.ndarray
+    values: np.ndarray
+    vectors: np.ndarray
+
+    @classmethod
+    def of(cls, S: np.ndarray, places: np.ndarray) -> Supports:
+        values, vectors = np.linalg.eigh(S[places[:, :, None], places[:, None, :]])
+        return cls(places, values[:, ::-1].clip(min=0.0), vectors[:, :, ::-1])
+
+    @property
+    def largest(self) -> np.ndarray:
+        """Bounds on the variance of a component on each support, shape (n,)."""
+        return self.values[:, 0] + 10.0 * ROUNDING
+
+    def leading(self, rows: np.ndarray, p: int) -> np.ndarray:
+        """Return loadings of components with variance one on some supports, with positive sums, (m, p)."""
+        x = np.zeros((len(rows), p))
+        np.put_along_axis(x, self.places[rows], self.vectors[rows, :, 0], 1)
+        return x * (np.where(x.sum(axis=1) < 0, -1.0, 1.0) / np.sqrt(self.values[rows, 0] + TINY))[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMultiplier:
+    """A multiplier z s s', where s is the unit vector of scores.
+
+    Attributes
+    ----------
+    low, high : float
+        The interval of the variance of the first component.
+    loadings : ndarray of shape (p,)
+        The loadings of the scores s.
+    a : ndarray of shape (p,)
+        F's.
+    weight, theta : float
+        z and theta.
+    """
+
+    low: float
+    high: float
+    loadings: np.ndarray
+    a: np.ndarray
+    weight: float
+    theta: float
+
+    def closes(self, first: Supports, rows: np.ndarray, bound: float) -> np.ndarray:
+        """Return whether `bound` holds if the first component has these supports, shape (m,)."""
+        values = first.values[rows] + ROUNDING
+        high = np.minimum(self.high, first.largest[rows])[:, None]
+        e = (first.vectors[rows].mT @ self.a[first.places[rows]][:, :, None])[:, :, 0]
+        # diag(m) + z ee' is positive semidefinite if m has no negative entry, or has one and the sum of
+        # z e^2 / m is at most -1
+        m = self.low * high - (self.low + high - bound + self.weight + self.theta) * values - 0.1 * ROUNDING
+        negative = (m < 0.0).sum(axis=1)
+        total = self.weight * (e * e / np.where(m == 0.0, TINY, m)).sum(axis=1)
+        return np.asarray((negative == 0) | ((negative == 1) & (total <= -1.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Two orthonormal scores q_1 = F x and q_2 = F y, where q_2 is best given q_1.
+
+    Attributes
+    ----------
+    x, y : ndarray of shape (p,)
+    slope, variance : float
+        q_1'N q_2 and q_2'N q_2, where N = N_T of the second component.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    slope: float
+    variance: float
+
+    def tilted(self, share: float) -> np.ndarray:
+        """Return the loadings of s in this plane, for a multiplier z s s' with z (s'q_1) (s'q_2) = slope.
+
+        With this s, q_2 is an eigenvector of N - z s s' within the plane.
+        """
+        weight = share / (1.0 - share) * self.variance
+        sine = 2.0 * self.slope / weight if weight > 0.0 else 0.0
+        angle = 0.5 * np.arcsin(min(max(sine, -1.0), 1.0))
+        return np.asarray(np.cos(angle) * self.x + np.sin(angle) * self.y)
+
+
+class Cover:
+    """Multipliers for all supports of the first component.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix of total variance one.
+    factor : ndarray of shape (d, p)
+        F with S = F'F.
+    first, second : Supports
+        The supports of both components, in their order.
+    target : float
+        The adjusted variance to be proven.
+
+    Attributes
+    ----------
+    multipliers : list of ScoreMultiplier
+    """
+
+    def __init__(
+        self,
+        S: np.ndarray,
+        factor: np.ndarray,
+        first: Supports,
+        second: Supports,
+        target: float,
+    ):
+        self.S, self.factor, self.first, self.second, self.target = S, factor, first, second, target
+        self.multipliers: list[ScoreMultiplier] = []
+        self._open = np.arange(len(first.places))
+
+    def run(self, check: Callable[[], None], climb: Climb) -> bool:
+        """Find multipliers until no support of the first component is left.
+
+        Return False if one is left, or too many are to be closed one by one, so that other bounds are needed.
+
+        Parameters
+        ----------
+        check : callable
+            Called before each direction; it may raise an error.
+        climb : callable
+            Takes pairs of supports, optimises loadings on them, and returns the adjusted variance to be
+            proven, which is larger if a better fit was found.
+        """
+        while True:
+            low, high = 0.5 * self.target, float(self.first.largest.max())
+            self._open = self._interval(low, high, self._open[self.first.largest[self._open] >= low], check)
+            before = self.target
+            if len(self._open):
+                self.target = max(before, climb(self._likely(self._open[:50])))
+            if self.target == before:
+                break
+        if len(self._open) > MOST_FAILED:
+            return False
+        while len(self._open):
+            if not self._single(low, int(self._open[-1]), check):
+                return False
+            self._open = self._open[:-1]
+        return True
+
+    def _interval(self, low: float, high: float, rows: np.ndarray, check: Callable[[], None]) -> np.ndarray:
+        """Close supports if the variance of the first component is in an interval; return those left."""
+        failed, groups = [], [rows]
+        while groups:
+            rows = groups.pop()
+            if not len(rows):
+                continue
+            check()
+            loadings = self.first.leading(rows, len(self.S))
+            closed = self._closed(low, high, loadings.mean(axis=0), rows)
+            rows, loadings = rows[~closed], loadings[~closed]
+            if closed.sum() > ENOUGH * len(rows):
+                groups.append(rows)
+            elif len(rows) == 1:
+                failed.append(int(rows[0]))
+            elif len(rows):
+                groups += divided(rows, loadings @ self.factor.T)
+        return np.array(failed, dtype=int)
+
+    def _likely(self, rows: np.ndarray) -> list[list[np.ndarray]]:
+        """Return supports of the first component, each with a good one of the second."""
+        found = []
+        for row, x in zip(rows, self.first.leading(rows, len(self.S)), strict=True):
+            a = self.S @ x
+            best = np.argmax(norms(self.S - np.outer(a, a), self.second.places))
+            found.append([self.first.places[row], self.second.places[best]])
+        return found
+
+    def _closed(self, low: float, high: float, loadings: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Store the multiplier of the scores with these loadings that closes most supports; return which."""
+        best, closed = None, np.zeros(len(rows), dtype=bool)
+        x, a = self._scores(loadings)
+        for share in SHARES:
+            theta = sparse_eigenvalue(self.S - share * np.outer(a, a), self.second.places) + ROUNDING
+            one = ScoreMultiplier(low, high, x, a, theta * share / (1.0 - share), theta)
+            found = one.closes(self.first, rows, self.target)
+            if found.sum() > closed.sum():
+                best, closed = one, found
+        if best is not None:
+            self.multipliers.append(best)
+        return closed
+
+    def _scores(self, loadings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return loadings rounded to the six digits of a proof in a file, and F's for their scores s."""
+        x = np.array([float(f"{one:.6g}") for one in loadings.tolist()])
+        product = self.S @ x
+        return x, product / np.sqrt(max(float(x @ product), TINY))
+
+    def _single(self, low: float, row: int, check: Callable[[], None]) -> bool:
+        """Close a support of the first component with all of the second; return whether that is possible."""
+        every = np.arange(len(self.second.places))
+        todo = [(low, float(self.first.largest[row]), every, 0)]
+        while todo:
+            check()
+            low, high, seconds, halved = todo.pop()
+            left = self._except_few(low, high, row, seconds)
+            if 0 < len(left) < len(seconds):
+                todo.append((low, high, left, halved))
+            elif len(left) and halved < SCORE_HALVINGS:
+                middle = (0.5 * (np.sqrt(low) + np.sqrt(high))) ** 2
+                todo += [(low, middle, left, halved + 1), (middle, high, left, halved + 1)]
+            elif len(left):
+                return False
+        return True
+
+    def _except_few(self, low: float, high: float, row: int, seconds: np.ndarray) -> np.ndarray:
+        """Store the multiplier that closes a support of the first component with most of the second.
+
+        Return those of the supports `seconds` of the second component that are left.
+        """
+        best, left = None, seconds
+        places, at = self.second.places[seconds], np.array([row])
+        plane = self._plane(row, places)
+        for share in SHARES:
+            x, a = self._scores(plane.tilted(share))
+            M = self.S - share * np.outer(a, a)
+            sizes = norms(M, places)
+            some = np.argsort(-sizes)[:EXACT]
+            sizes[some] = largest_eigenvalues(M, places[some])
+            order = np.argsort(-sizes)
+            count = 0
+            while count < len(left):
+                theta = float(sizes[order[count]]) + ROUNDING
+                one = ScoreMultiplier(low, high, x, a, theta * share / (1.0 - share), theta)
+                if one.closes(self.first, at, self.target)[0]:
+                    best, left = one, seconds[order[:count]]
+                    break
+                count = max(1, 2 * count)
+        if best is not None:
+            self.multipliers.append(best)
+        return left
+
+    def _plane(self, row: int, places: np.ndarray) -> Plane:
+        """Return a fit with large adjusted variance on a support of the first component."""
+        S, T = self.S, self.first.places[row]
+        x = self.first.leading(np.array([row]), len(S))[0]
+        for _ in range(ASCENTS):
+            a = S @ x  # x has variance one
+            M = S - np.outer(a, a)
+            U = places[np.argmax(norms(M, places))]
+            vectors = np.linalg.eigh(M[np.ix_(U, U)])[1]
+            y = np.zeros(len(S))
+            y[U] = vectors[:, -1]
+            slope = float(a @ y)
+            # the gradient of the sum with respect to the loadings x / |x| of the first component
+            unit = np.zeros(len(S))
+            size = float(np.linalg.norm(x))
+            unit[T] = S[T] @ ((1.0 + (slope * size) ** 2) * x / size - slope * size * y)
+            x = unit / np.sqrt(max(float(unit @ S @ unit), TINY))
+        a = S @ x
+        slope = float(a @ y)
+        rest = y - slope * x
+        rest = rest / np.sqrt(max(float(rest @ S @ rest), TINY))
+        b = S @ rest
+        return Plane(x, rest, float(a[U] @ b[U]), float(b[U] @ b[U]))
+
+    @property
+    def bound(self) -> float:
+        """A bound for all supports that are not closed."""
+        rows, bound = self._open, self.target
+        while len(rows) and bound < 1.0:
+            bound *= 1.0025
+            for one in self.multipliers[-RECENT:]:
+                wide = replace(one, low=0.5 * bound, high=1.0)
+                rows = rows[~wide.closes(self.first, rows, bound)]
+                rows = rows[self.first.largest[rows] >= 0.5 * bound]
+        return bound
+
+
+def divided(rows: np.ndarray, scores: np.ndarray) -> list[np.ndarray]:
+    """Divide supports in two by the first principal component of their scores, (m, d), or in halves."""
+    centred = scores - scores.mean(axis=0)
+    direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    place = centred @ direction
+    upper = place > np.median(place)
+    if upper.all() or not upper.any():
+        upper = np.arange(len(rows)) < len(rows) // 2
+    return [rows[upper], rows[~upper]]
+
+
+def sparse_eigenvalue(M: np.ndarray, places: np.ndarray) -> float:
+    """Return the largest eigenvalue of M on all supports, at least zero.
+
+    It is computed in the order of the Frobenius norms, which bound the eigenvalues.
+    """
+    sizes = norms(M, places)
+    order = np.argsort(-sizes)
+    best = 0.0
+    for begin in range(0, len(order), 64):
+        some = order[begin : begin + 64]
+        if sizes[some[0]] <= best:
+            break
+        best = max(best, float(largest_eigenvalues(M, places[some]).max()))
+    return best

@@ -19,28 +19,23 @@ from math import comb
 import numpy as np
 
 from spcastat.fit.record import PARTITIONS, UNRULED
+from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import EPS
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.scales import blocks
 from spcastat.linalg.ties import RELATIVE
 from spcastat.measures import best_order, measure_named
-from spcastat.proofs.adjusted_bounds import Sequence
+from spcastat.proofs.adjusted_bounds import Cover, Sequence, Supports
 from spcastat.proofs.duals import ordered_bounds, union_basis
 from spcastat.proofs.eigenvalue_bounds import (
     LANCZOS,
-    PASS_COST,
     Clock,
-    Projection,
     enlarged,
     formed,
-    gershgorin_bound,
-    spanned_bounds,
     trace_bound,
 )
-from spcastat.proofs.first_supports import Cover, Supports
-from spcastat.proofs.one_component import Callback, Incumbent, Proof, Steps, Stopped, prove, run_search
+from spcastat.proofs.one_component import Incumbent, Proof, Steps, Stopped, prove, run_search
 from spcastat.proofs.orthogonal import Orthogonal, OrthogonalLeaves
-from spcastat.proofs.relaxed import INNER, LEAF, Relaxed, Root
+from spcastat.proofs.relaxed import INNER, LEAF, Projection, Relaxed, Root, spanned_bounds
 from spcastat.search.criteria import SupportRule
 from spcastat.search.partition import MOST, Partitions, first_eigenvalues, partition
 
@@ -376,24 +371,7 @@ class Tuples:
 # --- the bound at the root ------------------------------------------------------------------------
 
 
-#: The largest number of variables for which sparse eigenvalues are searched for.
-SEARCHED = 200
-
-
-@dataclass
-class RootBound(Proof):
-    """The best bound so far for a fit.
-
-    Attributes
-    ----------
-    pca : float
-        The bound from dense PCA with the same number of components. The reported bound never exceeds it.
-    """
-
-    pca: float = 1.0
-
-
-def root_bound(op: Operator, cards: tuple[int, ...], measure: str, eigenvalues: np.ndarray) -> RootBound:
+def root_bound(op: Operator, cards: tuple[int, ...], measure: str, leading: np.ndarray) -> Proof:
     """Bound a fit by dense PCA and by variances.
 
     Parameters
@@ -401,20 +379,17 @@ def root_bound(op: Operator, cards: tuple[int, ...], measure: str, eigenvalues: 
     op : Operator
     cards : tuple of k ints
     measure : {"pev", "adjusted", "least_squares"}
-    eigenvalues : ndarray of shape (k,)
-        The largest eigenvalues of the covariance matrix, descending.
+    leading : ndarray of shape (k,)
+        Bounds on the largest eigenvalues of the covariance matrix, as shares of the total variance.
 
     Notes
     -----
     For PEV and adjusted variance, m one-variable components explain at most the m largest variances, and the
     others at most as much as k - m dense components of the remaining variables.
     """
-    total = op.total
-    leading = eigenvalues.clip(min=0.0) / total * (1.0 + LANCZOS)
-    pca = min(float(leading.sum()), 1.0)
-    root = RootBound(bound=pca, argument="dense PCA", pca=pca)
+    root = Proof(bound=min(float(leading.sum()), 1.0), argument="dense PCA")
     if measure != "least_squares":
-        variances = op.diagonal() / total
+        variances = op.diagonal() / op.total
         root.lower(trace_bound(variances, min(sum(cards), op.p)), "sum of the largest variances")
         single = sum(c == 1 for c in cards)
         if 0 < single < len(cards):
@@ -437,22 +412,15 @@ def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> f
     cards : tuple of int
     clock : Clock
     """
-    p, different = len(S), sorted(set(cards))
-    ends = clock.left * 0.1 / len(different)
-    found = {}
-    for c in different:
-        if c == 1 or p <= SEARCHED:
-            found[c] = prove(S, c, time_limit=ends, max_nodes=200).bound
-            continue
-        found[c] = trace_bound(S, c)
-        if clock.affords(10.0 * PASS_COST * p**2, 4):
-            found[c] = min(found[c], gershgorin_bound(S, c))
-    return enlarged(sum(found[c] for c in cards), p)
+    ends = clock.left * 0.1 / len(set(cards))
+    found = {c: prove(S, c, time_limit=ends, max_nodes=200).bound for c in set(cards)}
+    return enlarged(sum(found[c] for c in cards), len(S))
 
 
 #: The largest number of supports of a component for which the proof for two components is used.
 MOST_FIRST = 100_000
-#: The source of its bound.
+#: The share of the time that it takes, and the source of its bound.
+SHARE = 0.8
 COVERED = "multipliers for the first component"
 
 #: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for TARGET.
@@ -500,18 +468,14 @@ class JointCertificate:
     value: float
     upper_bound: float
     pca_bound: float
-    gap: float = field(init=False)
-    optimal: bool = field(init=False)
+    gap: float
+    optimal: bool
     proof: str
     nodes: int
     open: int
     seconds: float
     best_known: float
     V: np.ndarray
-
-    def __post_init__(self) -> None:
-        for name, found in zip(("gap", "optimal"), verdict(self.value, self.upper_bound), strict=True):
-            object.__setattr__(self, name, found)
 
 
 def certify_joint(
@@ -523,7 +487,6 @@ def certify_joint(
     pca: np.ndarray | None = None,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
-    callback: Callback | None = None,
     rule: SupportRule | None = None,
 ) -> JointCertificate:
     """Bound what k components with the cardinalities of these loadings can explain together.
@@ -543,8 +506,6 @@ def certify_joint(
         In seconds.
     max_nodes : int or None
         The largest number of nodes of the search.
-    callback : callable or None
-        Called with the number of nodes between steps.
     rule : SupportRule, optional
         The supports with which the loadings are compared. If the bound does not use the rule, `proof` says
         so.
@@ -558,23 +519,26 @@ def certify_joint(
     cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
     value = float(measure_named(measure)(V, op)[-1])
     eigenvalues = op.leading(min(len(cards), op.p))[0] if pca is None else pca
-    root = root_bound(op, cards, measure, eigenvalues)
+    leading = eigenvalues.clip(min=0.0) / op.total * (1.0 + LANCZOS)
+    root = root_bound(op, cards, measure, leading)
+    most = min(float(leading.sum()), 1.0)
     search = _Search(op, V, measure, orthogonal, value, root, rule, ruled=rule is None, best=value)
     if measure == "adjusted" and rule is None:
         search.reorder()
     if root.bound > value * (1.0 + TARGET):
         left = begun + time_limit - time.perf_counter()
-        run_search(root, search.run, left, max_nodes, callback, "joint proof")
+        run_search(root, search.run, left, max_nodes, "joint proof")
     tuples = search.tuples
     search.finish()
     best = search.best
-    bound = min(max(root.bound, best), max(root.pca, best))
+    bound = max(min(root.bound, most), best)
     return JointCertificate(
         measure,
         cards,
         value,
         bound,
-        max(root.pca, bound),
+        max(most, bound),
+        *verdict(value, bound),
         root.description if search.ruled else f"{root.description}, {UNRULED}",
         root.nodes,
         0 if tuples is None or tuples.open is None else len(tuples.open),
@@ -593,7 +557,7 @@ class _Search:
     measure: str
     orthogonal: bool
     value: float
-    root: RootBound
+    root: Proof
     rule: SupportRule | None
     ruled: bool
     best: float
@@ -639,11 +603,6 @@ class _Search:
         if not (problem.m or problem.cards):
             raise Stopped("free components" if problem.free else "too many supports")
 
-        def step(count: int) -> None:
-            steps.count(count)
-            if steps.callback is not None:
-                steps.callback(self.root.nodes)
-
         self.leaves = (OrthogonalLeaves if self.orthogonal else Incumbent)(S, self.V, self.measure)
         self.tuples = Tuples(
             problem,
@@ -652,7 +611,7 @@ class _Search:
             clock.runs,
             self.leaves.climb,
             steps.max_nodes,
-            step,
+            steps.count,
         )
         self.tuples.begin()
         self.tuples.closed = max(self.tuples.closed, left_out)
@@ -664,7 +623,8 @@ class _Search:
     def _cover(self, problem: Sequence, cards: tuple[int, ...], steps: Steps) -> bool:
         """Bound two components by multipliers for supports of the first; return whether that is a proof."""
         S, clock = problem.S, steps.clock
-        supports = {c: Supports.of(S, problem.allowed(all_supports(len(S), c))) for c in set(cards)}
+        every = {c: np.array(list(combinations(range(len(S)), c))) for c in set(cards)}
+        supports = {c: Supports.of(S, problem.allowed(places)) for c, places in every.items()}
         known = []
         for order in [[0, 1], [1, 0]][: len(set(cards))]:
             found = Incumbent(S, self.V[:, order], self.measure)
@@ -676,6 +636,13 @@ class _Search:
         def level() -> float:
             return max(self.best, *(one.value for one in known)) * (1.0 + TARGET)
 
+        part = clock.until(time.perf_counter() + SHARE * clock.left)
+
+        def node() -> None:
+            if not part.runs():
+                raise Stopped("time limit")
+            steps.node()
+
         covers = [
             Cover(S, problem.factor, supports[one.cards[0]], supports[one.cards[1]], level()) for one in known
         ]
@@ -686,24 +653,18 @@ class _Search:
                     one.climb(pairs)
                     return level()
 
-                if not cover.run(steps.node, climb):
+                if not cover.run(node, climb):
                     return False
-        except (Stopped, KeyboardInterrupt):
+        except (Stopped, KeyboardInterrupt) as stop:
             self.root.lower(max(cover.bound for cover in covers), COVERED)
+            if isinstance(stop, Stopped) and not part.runs() and clock.runs():
+                return False
             raise
         finally:
             for one in known:
                 self._adopt(one.V)
-        bounds = [level()]
-        for one, cover in zip(known, covers, strict=True):
-            each, pairs = cover.pair_bounds(level(), clock.runs)
-            bounds.append(min(float(each.max(initial=0.0)), cover.bound))
-            open_ = np.flatnonzero(each > level())
-            if len(open_):
-                one.climb([pairs[i] for i in open_[np.argsort(-each[open_])][:50]])
-                self._adopt(one.V)
-        self.root.lower(max(bounds), COVERED)
-        return max(bounds) <= level()
+        self.root.lower(level(), COVERED)
+        return True
 
     def _adopt(self, V: np.ndarray) -> None:
         """Store a fit if it is better than the best known one."""
@@ -760,6 +721,7 @@ def certify_partition(
         value,
         bound,
         max(most, bound),
+        *verdict(value, bound),
         ", ".join([PARTITIONS, how] if how else [PARTITIONS]),
         0,
         0,
@@ -769,13 +731,8 @@ def certify_partition(
     )
 
 
-def all_supports(p: int, c: int) -> np.ndarray:
-    """Return all sets of c of p variables as indices, shape (n, c)."""
-    return np.array(list(combinations(range(p), c)), dtype=int)
-
-
 def coverable(problem: Sequence, cards: tuple[int, ...], clock: Clock) -> bool:
-    """Return whether the proof for two components is possible: see `first_supports`."""
+    """Return whether the proof for two components is possible: see `adjusted_bounds`."""
     if problem.k != 2 or problem.m == 2 or problem.free or problem.apart:
         return False
     counts = [comb(problem.p, c) for c in cards]

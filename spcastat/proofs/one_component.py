@@ -11,13 +11,12 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from spcastat.linalg.build import Removed, deflate
+from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.eigenvectors import EPS, largest_pairs, symmetric
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.measures import adjusted_variances, measure_named
 from spcastat.progress import Advance, stage
 from spcastat.proofs.eigenvalue_bounds import (
-    LONGEST_STEP,
     PASS_COST,
     SHARES,
     SPLIT_ORDER,
@@ -27,7 +26,6 @@ from spcastat.proofs.eigenvalue_bounds import (
     enlarged,
     examine,
     formed,
-    gershgorin_bound,
     lanczos_bound,
     shift_to_definite,
     split_bound,
@@ -45,11 +43,8 @@ from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve
 
 #: The relative tolerance that the search aims for, slightly smaller.
 TARGET = 8e-10
-#: A heuristic search for a good support always runs with up to SMALL variables; with more, only if there is
-#: time for FEW starts.
-SMALL, FEW = 1000, 10
-
-Callback = Callable[[int], None]
+#: A heuristic search for a good support always runs with up to SMALL variables; with more, if there is time.
+SMALL = 1000
 
 
 class Stopped(Exception):
@@ -70,7 +65,6 @@ class Proof:
     argument : str
         The kind of proof of the bound.
     nodes : int
-    seconds : float
     stopped : str
         The reason if the search ended before the proof was complete, else empty.
     """
@@ -80,7 +74,6 @@ class Proof:
     bound: float = np.inf
     argument: str = ""
     nodes: int = 0
-    seconds: float = 0.0
     stopped: str = ""
 
     @property
@@ -111,7 +104,6 @@ def prove(
     support: np.ndarray | None = None,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
-    callback: Callback | None = None,
     known: float = np.inf,
     must: np.ndarray | None = None,
 ) -> Proof:
@@ -129,8 +121,6 @@ def prove(
         In seconds, zero or more. Steps that would take longer are skipped.
     max_nodes : int or None
         The largest number of nodes of the branch and bound.
-    callback : callable or None
-        Called with the number of nodes before each node.
     known : float
         A bound already proven, such as that of the matrix before deflation.
     must : ndarray of int or None
@@ -141,16 +131,13 @@ def prove(
     Proof
         If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bounds proven until then.
     """
-
     must = np.arange(0) if must is None else must
+
+    def search(steps: Steps) -> None:
+        _Search(S, min(c, len(S)), steps, must).run(support)
+
     proof = Proof(bound=known, argument="leading eigenvalue")
-    return run_search(
-        proof,
-        lambda steps: _Search(S, min(c, len(S)), steps, must).run(support),
-        time_limit,
-        max_nodes,
-        callback,
-    )
+    return run_search(proof, search, time_limit, max_nodes)
 
 
 @dataclass
@@ -160,7 +147,6 @@ class Steps:
     proof: Proof
     clock: Clock
     max_nodes: float
-    callback: Callback | None
     advance: Advance
 
     def check(self) -> None:
@@ -169,8 +155,6 @@ class Steps:
 
     def node(self) -> None:
         """Count a node, unless a limit is reached."""
-        if self.callback is not None:
-            self.callback(self.proof.nodes)
         if self.proof.nodes >= self.max_nodes:
             raise Stopped("node limit")
         self.check()
@@ -186,23 +170,21 @@ def run_search(
     search: Callable[[Steps], None],
     time_limit: float,
     max_nodes: int | None,
-    callback: Callback | None,
     name: str = "branch and bound",
 ) -> Proof:
     """Run a search until it ends, or a limit or Ctrl-C stops it; return `proof`, which the search updates.
 
-    `name` is the name of the stage in progress reports; `prove` describes the limits and `callback`.
+    `name` is the name of the stage in progress reports; `prove` describes the limits.
     """
-    begun = time.perf_counter()
+    clock = Clock(time.perf_counter() + time_limit)
     most = np.inf if max_nodes is None else max_nodes
     with stage(name, unit="nodes") as advance:
         try:
-            search(Steps(proof, Clock(begun + time_limit), most, callback, advance))
+            search(Steps(proof, clock, most, advance))
         except Stopped as stop:
             proof.stopped = str(stop)
         except KeyboardInterrupt:
             proof.stopped = "interrupted"
-    proof.seconds = time.perf_counter() - begun
     return proof
 
 
@@ -231,7 +213,6 @@ class _Search:
         if c == 1:
             proof.lower(self.scale * (1.0 + 4.0 * EPS), "largest variance")
             return
-        proof.lower(c * float(np.abs(S).max()) * (1.0 + 4.0 * EPS) * self.scale, "largest entry")
         if support is not None and support.size:
             self._take(support)
         if c == p:
@@ -241,19 +222,14 @@ class _Search:
             return
         definite = self.clock.affords(2.0 * p**3)
         shift = shift_to_definite(S) if definite else 4.0 * (p + 2) * EPS * float(np.diag(S).sum())
-        highest = trace_bound(variances / self.scale + shift, c)
-        proof.lower(highest * self.scale, "sum of the largest variances")
+        sums = trace_bound(variances / self.scale + shift, c)
+        proof.lower(sums * self.scale, "sum of the largest variances")
         self.steps.check()
-        if self.clock.affords(10.0 * PASS_COST * p**2, 4):
-            proof.lower(gershgorin_bound(S, c) * self.scale, "Gershgorin")
-            self.steps.check()
         self._leading()
         self.steps.check()
-        seeds = SEEDS if p <= SMALL else int(min(SEEDS, LONGEST_STEP / 2 * self.clock.rate / (4.0 * p**2)))
-        cost = 4.0 * p**2 * seeds * SWEEPS
-        affordable = p <= SMALL or (seeds >= FEW and self.clock.affords(cost, 2 * SWEEPS))
+        affordable = p <= SMALL or self.clock.affords(4.0 * p**2 * SEEDS * SWEEPS, 2 * SWEEPS)
         if affordable and not self.must.size:  # `best_support` has no option for required variables
-            self._take(best_support(S, c, running=self.clock.runs, seeds=seeds)[1])
+            self._take(best_support(S, c, running=self.clock.runs)[1])
         if proof.closed:
             return
         self.steps.check()
@@ -336,7 +312,6 @@ def prove_groups(
     must: np.ndarray,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
-    callback: Callback | None = None,
     known: float = np.inf,
 ) -> Proof:
     """Maximise the largest eigenvalue of S[J, J] over unions J of at most `count` groups, with a bound.
@@ -352,7 +327,7 @@ def prove_groups(
     count : int
     support, must : ndarray of int
         The variables of a known union, and of the groups that every union must contain.
-    time_limit, max_nodes, callback, known
+    time_limit, max_nodes, known
         As for :func:`spcastat.proofs.one_component.prove`.
 
     Returns
@@ -375,7 +350,7 @@ def prove_groups(
             steps.node()
 
     proof = Proof(bound=known, argument="leading eigenvalue")
-    return run_search(proof, search, time_limit, max_nodes, callback)
+    return run_search(proof, search, time_limit, max_nodes)
 
 
 class _GroupSearch:
@@ -499,7 +474,6 @@ def certify(
     *,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
-    callback: Callback | None = None,
     rule: SupportRule | None = None,
 ) -> tuple[Certificate, ...]:
     """Compute a proven upper bound for each component, given its number of nonzeros.
@@ -516,8 +490,6 @@ def certify(
         take longer, or that Ctrl-C could not interrupt soon, are skipped.
     max_nodes : int or None
         The largest number of nodes of the branch and bound for each component.
-    callback : callable or None
-        Called before each node with the number of nodes of the current component.
     rule : SupportRule, optional
         The supports with which each component is compared. A forced loading may be zero. If components are
         disjoint, variables that earlier components use or later ones must use are excluded.
@@ -534,7 +506,7 @@ def certify(
     the covariance matrix, there are only cheap bounds: the sum of the largest variances, and the leading
     eigenvalue, which is computed once.
     """
-    run = _Run(op, V, Clock(time.perf_counter() + time_limit), max_nodes, callback, rule)
+    run = _Run(op, V, Clock(time.perf_counter() + time_limit), max_nodes, rule)
     with stage("certificates", V.shape[1], "components") as advance:
         while len(run.certificates) < V.shape[1]:
             try:
@@ -554,7 +526,6 @@ class _Run:
     V: np.ndarray
     clock: Clock
     max_nodes: int | None
-    callback: Callback | None
     rule: SupportRule | None
     certificates: list[Certificate] = field(default_factory=list)
     dense: bool | None = None
@@ -636,7 +607,6 @@ class _Run:
             must=np.searchsorted(allowed, must),
             time_limit=time_limit,
             max_nodes=self.max_nodes,
-            callback=self.callback,
             known=self.known,
         )
         if not np.isfinite(proof.bound):  # Ctrl-C came before the first bound: use cheap ones

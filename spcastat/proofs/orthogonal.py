@@ -15,9 +15,8 @@ import numpy as np
 from spcastat.linalg.operators import Operator
 from spcastat.proofs import duals
 from spcastat.proofs.duals import ROUNDING, Bases, Running, ky_fan
-from spcastat.proofs.eigenvalue_bounds import Projection
 from spcastat.proofs.one_component import Incumbent
-from spcastat.proofs.relaxed import Relaxed, Root, Sums, support_bounds
+from spcastat.proofs.relaxed import Projection, Relaxed, Root, Sums, bounds_alone
 from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint
 from spcastat.search.matrices import SMALLEST
@@ -193,14 +192,14 @@ class Orthogonal(Projection):
         super().__init__(S, cards, "pev")
         self.free = all(c >= self.p for c in cards)
 
-    search_orthogonal = Relaxed.searched  # unlike for PEV in general, any c < p is a constraint
+    searched = Relaxed.searched  # unlike for PEV in general, any c < p is a constraint
 
     def root(self, singles: np.ndarray) -> Root:
         root = super().root(singles)
         M = root.frame.M
         own = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + ROUNDING
         bases = {c: root.frame.bases(places)[0] for c, places in self.kept.items()}
-        held = {c: support_bounds(D.mT @ M @ D, D) for c, D in bases.items()}
+        held = {c: bounds_alone(D.mT @ M @ D, D) for c, D in bases.items()}
         return replace(root, taken=0, sums=Sums(own, tuple(held[c] for c in self.cards)))
 
     def within(

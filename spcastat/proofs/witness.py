@@ -1,10 +1,6 @@
 """What a proof in a file claims, and the numbers by which a checker confirms it.
 
-A proof is written for the numbers that a CSV file of the data contains. Those of columns in single precision
-differ from the numbers that were fitted: 0.1 is written as "0.1", whatever its nearest number in single
-precision is.
-
-`checker` asks for a witness wherever its proof has a choice. While a proof is written, `Witnesses` answers:
+`check` asks for a witness wherever its proof has a choice. While a proof is written, `Witnesses` answers:
 it finds the multipliers, by the methods of the search, and stores them by key for the file.
 """
 
@@ -19,29 +15,33 @@ import pandas as pd
 from scipy.linalg import eigh
 
 from spcastat.config import listed
-from spcastat.errors import SpcaError
-from spcastat.fit.inputs import Fitted, Source
+from spcastat.fit.inputs import Source
 from spcastat.fit.record import Proven
 from spcastat.fit.state import FitState, rule_of
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.ties import is_sparse
-from spcastat.proofs.adjusted_bounds import FLOORS, interval_relaxation, largest
-from spcastat.proofs.checker import EPS, Ball, RefusedError, check, sparse
+from spcastat.proofs.adjusted_bounds import Cover, Supports, interval_relaxation, largest
 from spcastat.proofs.duals import ROUNDING, multiplier, supports_relaxation
 from spcastat.proofs.eigenvalue_bounds import (
     Clock,
-    branching_variable,
     closed_by_split,
     first_split,
     largest_others,
 )
-from spcastat.proofs.first_supports import Cover, Supports
 from spcastat.proofs.relaxed import LAST, LEAF, least_squares_frame
-from spcastat.proofs.verify import covariance, header_and_rows, places
-from spcastat.reading.frames import open_table
+from spcastat.proofs.verify import (
+    EPS,
+    Ball,
+    RefusedError,
+    check,
+    covariance,
+    header_and_rows,
+    places,
+    sparse,
+)
 
-#: Largest numbers of variables, of values, and of values in single precision, for which a proof is written.
-MOST_VARIABLES, MOST_VALUES, MOST_SHORT = 200, 5e7, 2e6
+#: Largest numbers of variables and of values for which a proof is written.
+MOST_VARIABLES, MOST_VALUES = 200, 5e7
 #: To allow for rounding, the bound of a component in a file exceeds that of the certificate by ROOM times the
 #: component's value. The bound of a joint proof exceeds the best known fit by at least JOINT_ROOM, the
 #: tolerance within which a fit is called optimal.
@@ -51,15 +51,11 @@ ROUNDING_ROOM, JOINT_ROOM = 2e-9, 1e-4
 # --- what a proof claims --------------------------------------------------------------------------
 
 
-#: Both allow for the difference of the data as they are read, which may be this large.
-MOST_CHANGED = 1e-4
-
-
-def claim_of(proven: Proven, state: FitState, source: Source, data: Any) -> dict[str, Any] | str:
+def claim_of(proven: Proven, state: FitState, source: Source) -> dict[str, Any] | str:
     """Return the claim of a proof as it is written to a file, or the reason why it cannot be written.
 
     The claim also has two arrays: "S", the covariance matrix as `verify` will compute it, scaled to total
-    variance one and with a bound on its rounding, and the loadings "V". `data` are those of the fit's call.
+    variance one and with a bound on its rounding, and the loadings "V".
     """
     if reason := reason_against(proven, state, source):
         return reason
@@ -70,22 +66,17 @@ def claim_of(proven: Proven, state: FitState, source: Source, data: Any) -> dict
     else:
         X = source.matrix.toarray() if is_sparse(source.matrix) else np.asarray(source.matrix, dtype=float)
         centre, scale = standard.mean, standard.scale
-        if short := short_columns(data, state.spec.columns):
-            if len(short) * len(X) > MOST_SHORT:
-                return f"more than {MOST_SHORT:.0e} values in single precision"
-            X = as_written(X, short)
-            if standard.centring == "mean":
-                centre = X.mean(axis=0)
-            if standard.scaling == "sd":
-                scale = X.std(axis=0, ddof=1)
+    if in_single_precision(X if standard is not None else X * op.unit * op.unit):
+        return (
+            "data in single precision, whose numbers in a text file are rounded: write the file, read it "
+            "again, and fit what is read"
+        )
     kind = "covariance" if standard is None else "rows"
     try:
         S = covariance(X, kind, centre, scale)
     except RefusedError as error:
         return f"these data: {error}"
     changed = float(np.linalg.norm(S.mid - op.block(np.arange(p)) / op.total))
-    if not changed <= MOST_CHANGED:
-        return "columns in single precision, whose numbers differ too much from those in a text file"
     rows = proven.rows
     if proven.scope == "joint":
         bounds = [max(rows[0]["upper_bound"], rows[0]["best_known"] * (1.0 + JOINT_ROOM))]
@@ -133,11 +124,6 @@ def reason_against(proven: Proven, state: FitState, source: Source) -> str | Non
     }
     if reason := next((reason for reason, holds in reasons.items() if holds), None):
         return reason
-    if matrix and in_single_precision(source.op.block(np.arange(p)) * source.op.unit * source.op.unit):
-        return (
-            "a covariance matrix in single precision, whose numbers in a text file may be rounded: write the "
-            "file, read it again, and fit what is read"
-        )
     return unreadable_names(state.spec.columns)
 
 
@@ -154,39 +140,15 @@ def unreadable_names(columns: pd.Index) -> str | None:
     return f"the names {listed(names, 3)}, by which columns of a CSV file cannot be found"
 
 
-def short_columns(data: Any, columns: pd.Index) -> dict[int, type[np.floating]]:
-    """Return the positions of the columns whose numbers are in single or half precision, with that type."""
-    while isinstance(data, Fitted):
-        data = data.data
-    try:
-        values = data if isinstance(data, np.ndarray) else open_table(data).values
-    except (SpcaError, TypeError):  # a path, whose numbers were read as text
-        return {}
-    if isinstance(values, pd.DataFrame):
-        of = dict(zip(values.columns, values.dtypes, strict=True))
-        dtypes = [of.get(name) for name in columns]
-    else:
-        dtypes = [values.dtype] * len(columns)
-    kinds: dict[str, type[np.floating]] = {"float32": np.float32, "float16": np.float16}
-    named = [next((kind for kind in kinds if kind in str(dtype).lower()), "") for dtype in dtypes]
-    return {j: kinds[kind] for j, kind in enumerate(named) if kind}
-
-
-def as_written(X: np.ndarray, short: dict[int, type[np.floating]]) -> np.ndarray:
-    """Return rows with the numbers that a text file has for those in single or half precision."""
-    X = X.copy()
-    for j, kind in short.items():
-        X[:, j] = X[:, j].astype(kind).astype(str).astype(float)
-    return X
-
-
-def in_single_precision(S: np.ndarray) -> bool:
-    """Return whether all numbers are in single precision, and would be written with fewer digits there."""
-    with np.errstate(over="ignore"):
-        short = S.astype(np.float32)
-    if not (short == S).all():
-        return False
-    return bool((short.astype(str).astype(float) != S).any())
+def in_single_precision(X: np.ndarray) -> bool:
+    """Return whether a column has only numbers in single precision, and these have fewer digits there."""
+    for column in X.T:
+        with np.errstate(over="ignore"):
+            short = column.astype(np.float32)
+        broken = column != np.rint(column)
+        if (short == column).all() and (short[broken].astype(str).astype(float) != column[broken]).any():
+            return True
+    return False
 
 
 #: Allowance for rounding, as a share of the total variance, and the relative size of the eigenvalues of a
@@ -220,7 +182,6 @@ class Witnesses:
         self.bound = bound
         self.clock = clock
         self.found: dict[str, Any] = {}
-        self._started: dict[tuple[int, ...], np.ndarray] = {}
 
     def __call__(self, key: str, asked: dict[str, Any]) -> Any:
         if not self.clock.runs():
@@ -253,11 +214,13 @@ class Witnesses:
             U = closed_by_split(T, first_split(T, r), r, level)[1]
         # six digits: any multiplier gives a valid bound, and rounding makes it hardly larger
         values = [float(f"{x:.6g}") for x in U[np.tril_indices(len(free), -1)].tolist()]
-        if len(free) == 1 or leaf_proven(Q, c, taken, free, values):
+        try:
+            if len(free) > 1:
+                sparse(Q, c, lambda key, asked: {"U": values}, "", taken, free)
             return {"U": values}
-        if 2 <= r < len(free):
-            return {"split": free[branching_variable(T, largest_others(T, r - 1), U, r)]}
-        return {"split": free[int(np.argmax(np.diag(T)))]}
+        except RefusedError:
+            pass
+        return {"split": free[int(np.argmax(np.diag(T) + largest_others(T, r - 1).sum(axis=1)))]}
 
     def _root(self, R: np.ndarray, places: dict[int, np.ndarray], cards: list[int]) -> list[list[float]]:
         """Return the rows of X, where Z = XX' is a multiplier for all supports; see `multiplier`."""
@@ -272,9 +235,7 @@ class Witnesses:
         )
         return factor(found.Z)
 
-    def _first(
-        self, S: np.ndarray, places: dict[int, np.ndarray], cards: list[int]
-    ) -> list[dict[str, Any]]:
+    def _first(self, S: np.ndarray, places: dict[int, np.ndarray], cards: list[int]) -> list[dict[str, Any]]:
         """Return multipliers for the first of two components, or an empty list if they close too little."""
 
         def check() -> None:
@@ -335,17 +296,14 @@ class Witnesses:
         """
         D, sizes, _ = np.linalg.svd(A, full_matrices=False)
         ends, others = np.array([[low, high]]), [N[None] for N in rest]
-        for floor in FLOORS:
-            problem = interval_relaxation(ends, sizes[None] ** 2, D[None], others, floor)
-            X = factor(problem.bounds(self.bound - ROOM, LEAF, self.clock.runs)[1][0, 0])
-            Z = np.array(X) @ np.array(X).T
-            chord = A.T @ Z @ A + low * high * np.eye(A.shape[1])
-            theta = [low + high - float(eigh(chord, A.T @ A, eigvals_only=True)[0])]
-            theta += [float(np.linalg.eigvalsh(N - Z)[-1]) for N in rest]
-            theta = [one + ROUNDING for one in theta]
-            if np.trace(Z) + sum(theta) <= self.bound - ROUNDING:
-                return X, theta
-        return None
+        problem = interval_relaxation(ends, sizes[None] ** 2, D[None], others)
+        X = factor(problem.bounds(self.bound - ROOM, LEAF, self.clock.runs)[1][0, 0])
+        Z = np.array(X) @ np.array(X).T
+        chord = A.T @ Z @ A + low * high * np.eye(A.shape[1])
+        theta = [low + high - float(eigh(chord, A.T @ A, eigvals_only=True)[0])]
+        theta += [float(np.linalg.eigvalsh(N - Z)[-1]) for N in rest]
+        theta = [one + ROUNDING for one in theta]
+        return (X, theta) if np.trace(Z) + sum(theta) <= self.bound - ROUNDING else None
 
     def _projected(self, M: np.ndarray, at: list[np.ndarray]) -> list[dict[str, Any]]:
         """Return, for each component, the rows of X, and a lower bound on v'XX'v for v on its support."""
@@ -365,7 +323,7 @@ class Witnesses:
 def witnesses(
     S: np.ndarray | Ball, V: np.ndarray, measure: str, bounds: list[float], time_limit: float
 ) -> dict[str, Any]:
-    """Return the witnesses with which `checker` proves the bounds.
+    """Return the witnesses with which `verify` proves the bounds.
 
     Parameters
     ----------
@@ -389,15 +347,6 @@ def witnesses(
     except (RefusedError, np.linalg.LinAlgError) as error:
         raise UnwrittenError(str(error)) from error
     return found.found
-
-
-def leaf_proven(Q: Ball, c: int, taken: list[int], free: list[int], values: list[float]) -> bool:
-    """Return whether the matrix U with these `values` below its diagonal proves the bound of a node."""
-    try:
-        sparse(Q, c, lambda key, asked: {"U": values}, "", taken, free)
-    except RefusedError:
-        return False
-    return True
 
 
 def factor(Z: np.ndarray) -> list[list[float]]:

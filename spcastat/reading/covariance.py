@@ -9,11 +9,11 @@ import pandas as pd
 
 from spcastat.config import flag, listed, shown, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, DataError, OptionError, WeightsError
-from spcastat.linalg.scales import unit_of
+from spcastat.linalg.operators import unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import aligned, require_numbers, vector
 from spcastat.reading.design import Covariance
-from spcastat.reading.frames import array_labels, require_sound_columns, require_unique
+from spcastat.reading.frames import array_labels, require_unique
 from spcastat.reading.missing_values import nearest_correlation
 
 #: Allowed asymmetry, as a share of the largest entry, and allowed size of a negative eigenvalue, as a share
@@ -139,19 +139,38 @@ def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndar
     return made
 
 
-def looks_like_covariance(data: Any) -> bool:
-    """Whether `data` are a square DataFrame with equal row and column labels, symmetric in its numbers."""
+def looks_like_covariance(data: Any, unlabelled: bool = False) -> bool:
+    """Whether data are square and symmetric, as a covariance matrix of two or more variables is.
+
+    A data frame must have equal row and column labels. Without labels, entries must be covariances that the
+    variances allow.
+
+    Parameters
+    ----------
+    data : object
+        Anything but a data frame, or an array if `unlabelled`, gives False.
+    unlabelled : bool
+        Whether to look at an array, or at a data frame whose rows have no labels of their own.
+    """
+    framed = isinstance(data, pd.DataFrame)
     try:
-        if not isinstance(data, pd.DataFrame) or data.shape[0] != data.shape[1] or data.empty:
+        if not (framed or (unlabelled and isinstance(data, np.ndarray))) or data.ndim != 2:
             return False
-        if not data.index.equals(data.columns):
+        if data.shape[0] != data.shape[1] or not data.size:
             return False
-        require_numbers(data)
-        values = data.to_numpy(dtype=np.float64, na_value=np.nan)
-        largest = np.abs(values).max()
-        # NaN and infinity make the comparison false.
-        return bool(np.isfinite(largest) and np.abs(values - values.T).max() <= TOLERANCE * largest)
-    except Exception:
+        labelled = framed and data.index.equals(data.columns)
+        if framed:
+            require_numbers(data)
+        elif np.abs(data[0] - data[:, 0]).max() > TOLERANCE * np.abs(data[0]).max():
+            return False  # before all of a large array in a file is read
+        S = data.to_numpy(dtype=np.float64, na_value=np.nan) if framed else np.asarray(data, dtype=np.float64)
+        # NaN and infinity make the comparisons false.
+        symmetric = np.isfinite(S).all() and np.abs(S - S.T).max() <= TOLERANCE * np.abs(S).max()
+        if labelled or not (symmetric and unlabelled and len(S) > 1):
+            return bool(symmetric and labelled)
+        spread = np.sqrt(np.diag(S))
+        return bool((spread > 0).all() and (np.abs(S) <= np.outer(spread, spread) * (1 + TOLERANCE)).all())
+    except Exception:  # of a user's class
         return False
 
 
@@ -165,7 +184,7 @@ def refuse_covariance(data: Any, from_file: bool = False) -> None:
         Whether a data frame comes from a file, so that rows without labels do not have names of their own.
     """
     plain = from_file and isinstance(data.index, pd.RangeIndex)
-    if not (looks_like_covariance(data) or is_matrix_of_variances(data, plain)):
+    if not looks_like_covariance(data, plain or isinstance(data, np.ndarray)):
         return
     how = "a DataFrame with labels of the rows"
     if isinstance(data, np.ndarray):
@@ -179,43 +198,12 @@ def refuse_covariance(data: Any, from_file: bool = False) -> None:
     )
 
 
-def is_matrix_of_variances(data: Any, unlabelled: bool = False) -> bool:
-    """Whether an array holds a covariance matrix: symmetric, and covariances that its variances allow.
-
-    Parameters
-    ----------
-    data : object
-        Anything but an array of real numbers gives False, and so does a single variable.
-    unlabelled : bool
-        Whether a data frame is looked at, too.
-    """
-    try:
-        if unlabelled and isinstance(data, pd.DataFrame):
-            require_numbers(data)
-            data = data.to_numpy(dtype=np.float64, na_value=np.nan)
-        if not isinstance(data, np.ndarray) or data.ndim != 2 or data.shape[0] != data.shape[1]:
-            return False
-        largest = np.abs(np.asarray(data[0], dtype=np.float64)).max()
-        if len(data) < 2 or np.abs(data[0] - data[:, 0]).max() > TOLERANCE * largest:
-            return False  # before all of a large array in a file is read
-        S = np.asarray(data, dtype=np.float64)
-        spread = np.sqrt(np.diag(S))
-        allowed = np.outer(spread, spread) * (1.0 + TOLERANCE)
-        # NaN and infinity make the comparisons false.
-        symmetric = np.abs(S - S.T).max() <= TOLERANCE * np.abs(S).max()
-        bounded = (spread > 0).all() and (np.abs(S) <= allowed).all() and np.isfinite(S).all()
-        return bool(symmetric and bounded)
-    except Exception:
-        return False
-
-
 def _open(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
     """Return the entries, the labels, whether these are the user's, and the tolerance."""
     if isinstance(S, pd.DataFrame):
         _require_square(S.shape)
         require_unique(S.columns)
         _require_labels(S)
-        require_sound_columns(S)
         require_numbers(S)
         single = any(str(dtype).lower() in ("float32", "float16") for dtype in S.dtypes)
         raw = S.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import MISSING, is_whole, listed, nearest, one_of, plural, shown, whole_number
-from spcastat.errors import ConstantColumnError, OptionError, RowGroupsError, ShapeError
+from spcastat.config import MISSING, is_whole, listed, one_of, plural, shown, whole_number
+from spcastat.errors import ConstantColumnError, OptionError, RowGroupsError
 from spcastat.linalg.regression import Regression
 from spcastat.reading.checks import aligned, real_array, rows_to_keep
-from spcastat.reading.frames import Table
+from spcastat.reading.frames import Table, take_column
 
 #: What weights may be.
 WEIGHTS = ("frequency", "sampling")
@@ -272,18 +272,7 @@ def take_labels(
             f"{option}={shown(values)} was given, the name of a column, and the columns of these data "
             "have no names; give one label for each row, or a data frame with that column."
         )
-    if values not in labels:
-        raise RowGroupsError(
-            f"{option}={shown(values)} was given, the name of no column, nor one label for each row; the "
-            f"columns are {listed(labels)}.{nearest(values, labels)}"
-        )
-    place = labels.index(values)
-    column = table.values.iloc[:, place]
-    if not used:
-        if len(labels) == 1:
-            raise ShapeError(f"The data have one column, {option}={shown(values)}, and no variables.")
-        left = table.values.drop(columns=table.values.columns[place])
-        table = replace(table, values=left, columns=table.columns.delete(place))
+    table, column = take_column(table, values, option, RowGroupsError, used)
     return table, _labels(column, option, len(table.index))
 
 
@@ -427,7 +416,7 @@ class Spec:
         The p labels of the design's columns: the user's, if there are any.
     formula : str or None
         The formula as the user wrote it.
-    model_spec : spcastat.reading.terms.Model or None
+    model_spec : spcastat.reading.formula.Model or None
         The terms of the formula with the states of its transforms and factors, for use on new data with the
         names in `context`. None without a formula, and for a formula that only selects columns.
     context : Mapping or None
@@ -512,7 +501,7 @@ class Design:
     dropped : int
         Number of rows dropped because of missing values.
     shared : bool
-        Whether `matrix` shares memory with the caller's data.
+        Whether `matrix` may share memory with the caller's data.
     covariates : ndarray of shape (n, q) or None
         The covariates that `matrix` was adjusted for.
     kept : ndarray of bool or None

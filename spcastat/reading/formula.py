@@ -1,26 +1,398 @@
-"""One-sided formulas: parsing, known names, and the columns of a data frame that they read.
+"""Formulas: their expressions and terms, the columns that they read, and the safe language for expressions.
 
-A formula given in Python is code: ``"~ f(a)"`` calls ``f``. Do not evaluate formulas from people whose
-programs you would not run, unless the context is :class:`spcastat.reading.terms.Closed`. Names are
-looked up in the data, then in the given context, then among formulaic's transforms.
+An expression is read once into a syntax tree, which is checked and evaluated. formulaic expands the terms: it
+gets generated words in place of names and expressions, so that it never parses, rewrites or runs their text.
+The number of terms is computed before the formula is expanded. Names are looked up in the data, then in the
+given context, then among formulaic's transforms.
+
+Formulas given in Python run as code: ``"~ f(a)"`` calls ``f``. Formulas from a command line or a file may
+only contain names of columns, numbers, operators and the functions listed here: their syntax trees are
+checked by this white list before formulaic evaluates the same trees.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
-from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, replace
+import keyword
+import math
+import re
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import listed, nearest, plural, shown
+from spcastat.config import LARGEST as LARGEST_NUMBER
+from spcastat.config import listed, nearest, one_line, plural, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
 from spcastat.reading import checks
 from spcastat.reading.frames import frame_numbers
-from spcastat.reading.terms import Closed, Model, Piece, expand, formula_name, pieces_of, require_safe
+
+# --- expressions ----------------------------------------------------------------------------------
+
+
+#: Largest number of characters of an expression.
+LONGEST = 100_000
+
+_NUMERAL = re.compile(r"[0-9.]+")
+#: A name in backticks, a text in quotes, or code.
+_PIECE = re.compile(
+    r"""`(?P<name>[^`]+)` | '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" | [^'"`#]+""", re.DOTALL | re.VERBOSE
+)
+
+
+class ExpressionError(Exception):
+    """Raised for text that is not an expression; the message says why, without a full stop at its end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """A parsed expression.
+
+    Attributes
+    ----------
+    text : str
+        The expression in a standard form, generated from the tree, so that equal expressions have equal
+        texts. Names that are not Python identifiers are in backticks.
+    tree : ast.expr
+        The syntax tree; names in backticks are replaced by generated identifiers.
+    quoted : mapping from str to str
+        Generated identifier -> name in backticks.
+    values, calls : frozenset of str
+        The names whose values the expression reads, and the names that it only calls as functions.
+    """
+
+    text: str
+    tree: ast.expr
+    quoted: Mapping[str, str]
+    values: frozenset[str]
+    calls: frozenset[str]
+
+    def name(self, node: ast.Name) -> str:
+        """Return the name of a node as the user wrote it."""
+        return self.quoted.get(node.id, node.id)
+
+    def show(self, node: ast.AST) -> str:
+        """Return the text of a part of the tree, in the form of `text`."""
+        text = ast.unparse(node).replace("\n", " ")
+        if not self.quoted:
+            return text
+        words = re.compile("|".join(re.escape(word) for word in self.quoted))
+        return words.sub(lambda match: f"`{self.quoted[match[0]]}`", text)
+
+
+def formula_name(label: Any) -> str:
+    """Return the name of a column inside a formula: its label as text.
+
+    Numerals get the prefix "column ", because formulaic would read a column called 1 as the intercept and one
+    called "." as all columns.
+    """
+    name = str(label)
+    return f"column {name}" if _NUMERAL.fullmatch(name) else name
+
+
+def read_expression(text: str) -> Expression:
+    """Parse one Python expression in which text in backticks is a name.
+
+    Quotes and backticks are read from left to right; a backtick in quotes is part of the text, and a quote in
+    backticks is part of the name. Comments are refused, since line breaks would decide where they end.
+
+    Raises
+    ------
+    ExpressionError
+        If it is not a single expression, too long, or nested too deeply.
+    """
+    if len(text) > LONGEST:
+        raise ExpressionError(f"it has {len(text)} characters; allowed are {LONGEST}")
+    stem = "_name"
+    while stem in text:
+        stem += "_"
+    parts: list[str] = []
+    quoted: dict[str, str] = {}
+    at = 0
+    while at < len(text):
+        found = _PIECE.match(text, at)
+        if found is None:
+            sign = text[at]
+            raise ExpressionError("it holds a comment, '#'" if sign == "#" else f"the {sign} is not closed")
+        word = name = found["name"]
+        if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
+            word = f"{stem}{len(quoted)}_"
+            quoted[word] = formula_name(name)
+        parts.append(found[0] if name is None else f" {word} ")
+        at = found.end()
+    try:
+        tree = ast.parse("".join(parts).strip(), mode="eval").body
+        if any(isinstance(node, ast.Constant) and stem in str(node.value) for node in ast.walk(tree)):
+            raise ExpressionError("it spells a name by its codes")
+        made = Expression("", tree, quoted, *_names_in(tree, quoted))
+        return replace(made, text=made.show(tree))
+    except SyntaxError as error:
+        raise ExpressionError(error.msg) from None
+    except (RecursionError, MemoryError):
+        raise ExpressionError("it is nested too deeply") from None
+    except ValueError as error:  # a null character, or a number with thousands of digits
+        raise ExpressionError(str(error)) from None
+
+
+def _names_in(tree: ast.expr, quoted: Mapping[str, str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names whose values an expression reads, and the names that it only calls."""
+    bound: set[str] = set()
+    called: set[ast.Name] = set()
+    values: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(node.func)
+            first = node.args[0] if node.args else None
+            if node.func.id == "Q" and isinstance(first, ast.Constant) and isinstance(first.value, str):
+                values.add(first.value)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node not in called and node.id not in bound:
+            values.add(quoted.get(node.id, node.id))
+    calls = {quoted.get(node.id, node.id) for node in called} - bound - values
+    return frozenset(values), frozenset(calls)
+
+
+def shortened(text: str, length: int = 300) -> str:
+    """Return text in quotes, with the middle of long text left out."""
+    return repr(cut(text, length))
+
+
+def cut(text: str, length: int = 100) -> str:
+    """Return text without its middle if it is longer than `length`."""
+    return text if len(text) <= length else f"{text[: length - 40]} ... {text[-30:]}"
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+#: NumPy functions that transform each row by itself -> smallest and largest number of arguments.
+NUMPY = {
+    **dict.fromkeys(
+        (
+            "abs", "absolute", "arcsin", "arcsinh", "arctan", "cbrt", "ceil", "cos", "cosh", "exp", "exp2",
+            "expm1", "floor", "log", "log10", "log1p", "log2", "sign", "sin", "sinh", "sqrt", "square", "tan",
+            "tanh",
+        ),
+        (1, 1),
+    ),
+    **dict.fromkeys(("maximum", "minimum", "power"), (2, 2)),
+    "clip": (3, 3),
+    "round": (1, 2),
+}  # fmt: skip
+#: Polynomials and splines.
+SMOOTH = ("poly", "bs", "cs", "cr", "cc")
+#: Transforms of formulaic that learn from the rows.
+LEARNING = (*SMOOTH, "center", "scale", "standardize")
+#: Functions of formulaic that do not.
+PLAIN = ("C", "I")
+#: Names of formulaic for contrasts of factors, of which formulas here have none.
+CONTRASTS = ("contr", "Treatment", "Poly", "Sum", "Helmert", "Diff")
+#: Largest number of entries of a list, of columns of a state in a file, and of characters of a text.
+LARGEST_ROOT = 1000
+#: Largest degree and df of a polynomial or spline.
+LARGEST_DEGREE = 100
+#: Largest number of terms, including repeated ones, and of columns, in addition to those of the data.
+MOST_TERMS = 100_000
+#: Largest exponent of numbers, and of sets of terms as in ``(a + b)**2``: larger powers take too long.
+LARGEST_EXPONENT = 100
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_NUMBER = re.compile(r"[0-9.]{1,20}")
+_WORD = re.compile(r"_[ne]([0-9]+)_")
+#: A numeral in backticks, which formulaic would read as the intercept; see `formula_name`.
+_QUOTED_NUMERAL = re.compile(r"`([0-9.]+)`")
+
+
+class Part(NamedTuple):
+    """A factor of a term: its text, and how it is evaluated (``lookup``, ``python`` or ``literal``)."""
+
+    text: str
+    method: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A token of a formula; `kind` is formulaic's name for its type."""
+
+    text: str
+    kind: str
+    expression: Expression | None = None
+
+    @property
+    def values(self) -> frozenset[str]:
+        """The names whose values it reads."""
+        if self.expression is not None:
+            return self.expression.values
+        return frozenset([self.text] if self.kind == "name" else [])
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The terms of a formula, with the states of their transforms and factors.
+
+    Attributes
+    ----------
+    terms : tuple of tuples of Part
+        In the user's order, without the intercept.
+    text : str
+        The formula as the user wrote it.
+    context : Mapping
+        The names that the terms use in addition to columns. If it is
+        :class:`Closed`, only expressions in the safe language are evaluated.
+    states : dict
+        The learned state of each transform; the key is the text of its call.
+    encodings : dict
+        The kind and the state, in formulaic, of each factor with levels; the key is the text of the factor.
+    widths : tuple of int
+        The number of columns of each term; empty until the columns are computed.
+    """
+
+    terms: tuple[tuple[Part, ...], ...]
+    text: str
+    context: Mapping[str, Any]
+    states: Mapping[str, Any] = field(default_factory=dict)
+    encodings: Mapping[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
+    widths: tuple[int, ...] = ()
+
+
+def pieces_of(formula: str) -> list[Piece]:
+    """Split a formula into names, numbers, operators, brackets and Python expressions.
+
+    Raises
+    ------
+    FormulaError
+        If it cannot be read.
+    """
+    from formulaic.parser.algos.tokenize import tokenize
+
+    pieces = []
+    try:
+        for token in tokenize(_QUOTED_NUMERAL.sub(r"`column \1`", formula)):
+            text, kind = token.token, token.kind.value if token.kind is not None else ""
+            expression = read_expression(text) if kind == "python" else None
+            if expression is None:
+                pieces.append(Piece(text, "operator" if text == "." else kind))
+            elif isinstance(expression.tree, ast.Name):
+                pieces.append(Piece(expression.name(expression.tree), "name"))
+            else:
+                pieces.append(Piece(expression.text, kind, expression))
+    except Exception as error:
+        raise unreadable(formula, str(error)) from None
+    return pieces
+
+
+def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[tuple[Part, ...]]:
+    """Return the terms of a formula in the user's order, without the intercept.
+
+    Parameters
+    ----------
+    formula : str
+        For messages.
+    pieces : list of Piece
+    columns : collection of str
+        The columns that ``.`` stands for.
+
+    Raises
+    ------
+    FormulaError
+        If it cannot be parsed, has two sides or several parts, has too many terms, or none.
+    """
+    from formulaic import Formula, SimpleFormula
+
+    words = {(name, "lookup"): f"_n{place}_" for place, name in enumerate(columns)}
+    text = []
+    for piece in pieces:
+        if piece.kind in ("name", "python"):
+            key = (piece.text, "lookup" if piece.kind == "name" else "python")
+            text.append(words.setdefault(key, f"_e{len(words)}_"))
+        elif piece.kind == "value" and not _NUMBER.fullmatch(piece.text):
+            raise unreadable(formula, f"the text {piece.text} is not a term")
+        else:
+            text.append(f"%{piece.text}%" if piece.text[:1].isalpha() else piece.text)
+    plain = " ".join(text)
+    parts = {word: Part(*key) for key, word in words.items()}
+    available = [words[name, "lookup"] for name in columns]
+    context = {"__formulaic_variables_available__": available}
+
+    def failed(error: Exception) -> FormulaError:
+        known = _WORD.sub(lambda match: parts[match[0]].text if match[0] in parts else match[0], str(error))
+        return unreadable(formula, known)
+
+    try:
+        _require_few(formula, plain, context, len(available))
+        parsed: Any = Formula(plain, _ordering="none", _context=context)
+    except FormulaError:
+        raise
+    except Exception as error:
+        raise failed(error) from None
+    if not isinstance(parsed, SimpleFormula):
+        raise FormulaError(
+            f"formula={formula!r} has two sides or several parts; give one, such as '~ a + b + log(c)'."
+        )
+    made = [
+        tuple(parts.get(factor.expr, Part(factor.expr, "literal")) for factor in term.factors)
+        for term in parsed
+    ]
+    terms = [term for term in made if set(term) != {Part("1", "literal")}]
+    if not terms:
+        raise FormulaError(f"formula={formula!r} has no term that makes a column; the intercept is not one.")
+    return terms
+
+
+def unreadable(formula: str, reason: str) -> FormulaError:
+    """Return the error for a formula that cannot be read."""
+    why = one_line(" ".join(_ANSI.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split()), 300)
+    return FormulaError(
+        f"formula={shortened(formula)} cannot be read: {why.rstrip('.')}. A formula looks like "
+        "'~ a + b + log(c)' or '~ . - id'."
+    )
+
+
+def _require_few(formula: str, plain: str, context: Mapping[str, Any], columns: int) -> None:
+    """Raise FormulaError, before a formula is expanded, if it would have too many terms."""
+    from formulaic.parser import DefaultFormulaParser
+
+    allowed = MOST_TERMS + columns
+    nodes: list[Any] = [DefaultFormulaParser().get_ast(plain, context=dict(context))]
+    for node in nodes:  # operators before what they join
+        nodes += getattr(node, "args", ())
+    counts: dict[int, int] = {}
+    for node in reversed(nodes):
+        counts[id(node)] = count = _count(node, counts, columns)
+        if count > allowed:
+            raise FormulaError(
+                f"formula={shortened(formula)} makes more than {allowed} terms, or has an exponent above "
+                f"{LARGEST_EXPONENT} behind a bracket. Write out the terms that are wanted."
+            )
+
+
+def _count(node: Any, counts: Mapping[int, int], columns: int) -> int:
+    """Return the number of terms, including repeated ones, that a part of a formula makes."""
+    if not hasattr(node, "args"):
+        return 1
+    symbol, below = node.operator.symbol, [counts[id(part)] for part in node.args]
+    if symbol == ".":
+        return columns
+    if symbol in ("**", "^"):
+        exponent = str(node.args[1])
+        if not exponent.isdigit():  # an error will be raised when the formula is expanded
+            return below[0]
+        small = len(exponent) < 10 and int(exponent) <= LARGEST_EXPONENT
+        return below[0] ** int(exponent) if small else 10 * (MOST_TERMS + columns)
+    if symbol in (":", "*") and len(below) == 2:
+        return below[0] * below[1] + (sum(below) if symbol == "*" else 0)
+    return sum(below)
+
+
+# --- names --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +447,9 @@ def parse(
         texts = pd.Index([formula_name(label) for label in columns])
         alike = columns[texts.duplicated(keep=False)]
         raise DuplicateNamesError(f"Columns look alike in a formula: {listed(alike)}. Rename them.")
-    if isinstance(context, Closed):
-        require_safe(formula, names)
     pieces = pieces_of(formula)
+    if isinstance(context, Closed):
+        require_safe(formula, pieces, names)
     if isinstance(weights, str) and any(formula_name(weights) in piece.values for piece in pieces):
         raise FormulaError(
             f"formula={shown(formula)} has {shown(weights)}, and weights={shown(weights)} takes that column "
@@ -101,10 +473,13 @@ def parse(
 
 def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str, Any]) -> None:
     """Raise FormulaError if a piece of a formula uses a name that is unknown."""
-    from formulaic.transforms import TRANSFORMS
+    import formulaic.transforms
 
+    if piece.expression is not None and "C" not in context:
+        _refuse_contrasts(piece.expression)
+    of_formulaic = set(formulaic.transforms.TRANSFORMS) - set(CONTRASTS)
     plain = piece.kind == "name"
-    if piece.values | piece.calls and piece.text in columns and not plain:
+    if piece.expression is not None and piece.text in columns:
         raise DuplicateNamesError(
             f"{piece.text!r} is both a column of the data and an expression of the formula. Write "
             f"`{piece.text}` in backticks for the column, or rename it."
@@ -112,7 +487,7 @@ def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str,
     for name in sorted(piece.values):
         if name in columns or name in context:
             continue
-        if not plain and (name in TRANSFORMS or hasattr(builtins, name)):
+        if not plain and (name in of_formulaic or hasattr(builtins, name)):
             continue
         inside = "" if plain else f" in {shown(piece.text)}"
         dotted = next((c for c in columns if c.startswith(name + ".") and c in piece.text), None)
@@ -126,14 +501,30 @@ def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str,
             f"The formula uses {shown(name)}{inside}, which is not a column of the data. The columns are "
             f"{listed(columns, 12)}.{hint}"
         )
-    for name in sorted(piece.calls):
-        if not (callable(context.get(name)) or name in TRANSFORMS or hasattr(builtins, name)):
+    for name in sorted(piece.expression.calls if piece.expression else ()):
+        if not (callable(context.get(name)) or name in of_formulaic or hasattr(builtins, name)):
             known = [*TRANSFORMS, *(one for one in context if callable(context[one]))]
             given = f"a variable of type {type(context.get(name)).__name__} and"
             what = given if name in context else "which is"
             raise FormulaError(
                 f"The formula calls {shown(name)}, {what} not a known function.{nearest(name, known)} "
-                f"Known are {listed(TRANSFORMS, 40)}, and what context={{...}} holds."
+                f"Known are {listed(TRANSFORMS, 40)}, NumPy functions such as np.log1p, and what "
+                "context={...} holds."
+            )
+
+
+def _refuse_contrasts(expression: Expression) -> None:
+    """Raise FormulaError for a call of C with contrasts, which would change nothing."""
+    for node in ast.walk(expression.tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "C"):
+            continue
+        contrasts = [*node.args[1:], *(word.value for word in node.keywords if word.arg == "contrasts")]
+        if contrasts:
+            plain = expression.show(node.args[0]) if node.args else "x"
+            raise FormulaError(
+                f"{shortened(expression.show(node), 120)} was given with the contrasts "
+                f"{shortened(expression.show(contrasts[0]), 120)}, but every level of a factor gets a column "
+                f"here, so that contrasts would change nothing: write C({cut(plain)})."
             )
 
 
@@ -164,23 +555,26 @@ def _resolve(
     kept: dict[str, Any] = Closed() if isinstance(context, Closed) else {}
     plain = True
     terms = expand(formula, pieces, columns)
-    held = {piece.text: piece for piece in pieces}
     for term in terms:
         for part in term:
             plain = plain and part.method == "lookup" and len(term) == 1 and part.text in names
-            values, calls = frozenset([part.text]), frozenset[str]()
-            if part.method == "literal":
-                continue
-            if part.method == "python":
-                values, calls = held[part.text].values, held[part.text].calls
-            elif part.text in names:
+            if part.method == "lookup" and part.text in names:
                 lookups[part.text] = names[part.text]
+            values = names_read(part)
+            calls = read_expression(part.text).calls if part.method == "python" else frozenset[str]()
             used.update({name: names[name] for name in sorted(values) if name in names})
             reads = [name for name in values if name not in names and name in context]
             # as in R, a variable that is not callable does not hide a function of the same name
             reads += [name for name in calls if callable(context.get(name))]
             kept.update({name: context[name] for name in sorted(reads)})
     return Parsed(Model(tuple(terms), formula, kept), lookups, used, plain)
+
+
+def names_read(part: Part) -> frozenset[str]:
+    """Return the names whose values a part of a term reads; a number reads none."""
+    if part.method == "literal":
+        return frozenset()
+    return frozenset([part.text]) if part.method == "lookup" else read_expression(part.text).values
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -224,7 +618,7 @@ class Inputs:
         missing = {}
         for name, position in self.used.items():
             if self.kinds[name] == "number":
-                values, _ = frame_numbers(self.frame, [position])
+                values = frame_numbers(self.frame, [position])
                 checks.require_finite(values, self.frame.columns[[position]])
                 missing[name] = np.isnan(values[:, 0])
             else:
@@ -280,3 +674,199 @@ def _text_categories(series: pd.Series) -> pd.Series:
     levels = series.cat.categories
     plain = all(isinstance(one, str | bool | int | float | np.number | np.bool_) for one in levels)
     return series if plain else series.cat.rename_categories([str(one) for one in levels])
+
+
+# --- the safe language ----------------------------------------------------------------------------
+
+
+#: Functions of formulaic that are allowed.
+TRANSFORMS = ("log", "log2", "log10", "exp", "exp2", *LEARNING, *PLAIN)
+#: Operators that are allowed.
+OPERATORS = (
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr,
+    ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.UAdd, ast.USub, ast.Invert,
+)  # fmt: skip
+#: Names of all functions that are allowed.
+FUNCTIONS = frozenset({*TRANSFORMS, *NUMPY})
+#: Functions of formulaic that are not allowed, and why.
+REASONS = {
+    "lag": ", which takes values from other rows",
+    "exp10": ", which is x**10 in formulaic; write np.power(10.0, x) for ten to the power of x",
+}
+
+
+class Closed(dict[str, Any]):
+    """The context of a formula from a command line or a file.
+
+    With this context only expressions in the language of this module are evaluated.
+    """
+
+    def __bool__(self) -> bool:
+        return True  # so that ``context or {}`` does not replace an empty one by an open context
+
+
+def safe_context() -> Closed:
+    """Return the context of safe formulas: the NumPy functions that they may call."""
+    return Closed({name: getattr(np, name) for name in NUMPY if name not in TRANSFORMS})
+
+
+def require_safe(formula: str, pieces: list[Piece], columns: Collection[str]) -> None:
+    """Raise FormulaError unless the expressions in a formula are in the safe language.
+
+    Parameters
+    ----------
+    formula : str
+        For the message.
+    pieces : list of Piece
+    columns : collection of str
+        The names of the columns in a formula.
+    """
+    for piece in pieces:
+        problem = None if piece.expression is None else problem_of(piece.expression, columns)
+        if problem is not None:
+            raise FormulaError(
+                f"formula={shortened(formula)} holds {problem}. Allowed are names of columns, "
+                f"numbers, operators, {listed(TRANSFORMS, 40)} and NumPy functions such as np.log1p; "
+                "names with signs or spaces go in backticks. Use Python for others."
+            )
+
+
+def problem_of(
+    expression: str | Expression,
+    columns: Collection[str],
+    *,
+    strings: bool = False,
+    context: Mapping[str, Any] | None = None,
+) -> str | None:
+    """Return, as text for a message, what is not allowed in a Python expression; None if all is allowed.
+
+    Parameters
+    ----------
+    expression : str or Expression
+    columns : collection of str
+        Names of values.
+    strings : bool
+        Whether text is allowed, for names of levels and options.
+    context : mapping, optional
+        The user's names. If one of them hides an allowed function, calls of it are not allowed.
+    """
+    if isinstance(expression, str):
+        text = expression
+        try:
+            expression = read_expression(text)
+        except ExpressionError as error:
+            return f"{shortened(text, 120)}, which cannot be read: {one_line(str(error), 300)}"
+    return next(_problems(expression, columns, strings, context or {}), None)
+
+
+def _is_moderate(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= LARGEST_ROOT
+    return value is None or (abs(value) <= LARGEST_NUMBER if isinstance(value, int) else math.isfinite(value))
+
+
+def _problems(
+    expression: Expression, columns: Collection[str], strings: bool, context: Mapping[str, Any]
+) -> Iterator[str]:
+    waiting: list[tuple[ast.AST, bool]] = [(expression.tree, False)]  # nodes, and whether they may be lists
+    while waiting:
+        node, listed_here = waiting.pop()
+        below: list[tuple[ast.AST, bool]] = []
+        if isinstance(node, ast.Call):
+            yield from _call_problems(expression, node, context)
+            below = [(one, True) for one in (*node.args, *(word.value for word in node.keywords))]
+        elif isinstance(node, ast.Attribute):
+            yield f"{_shown(expression, node)}, which looks into an object"
+        elif isinstance(node, ast.Name):
+            name = expression.name(node)
+            if name not in columns:
+                near = nearest(name, sorted(columns))
+                yield f"the name {shortened(name, 120)}, which is not a column{near}"
+        elif isinstance(node, ast.Constant):
+            allowed = (int, float, str, type(None)) if strings else (int, float, type(None))
+            if not isinstance(node.value, allowed) or "`" in str(node.value):
+                yield f"the text or value {cut(ast.unparse(node))}"
+            elif not _is_moderate(node.value):
+                yield f"the value {cut(ast.unparse(node))}, which is too large"
+        elif isinstance(node, (ast.List, ast.Tuple)) and listed_here:
+            if len(node.elts) > LARGEST_ROOT:
+                yield f"a list of {len(node.elts)} values; at most {LARGEST_ROOT} are allowed"
+            below = [(one, False) for one in node.elts]
+        elif isinstance(node, (ast.BinOp, ast.UnaryOp)) and isinstance(node.op, OPERATORS):
+            sides = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _small_power(node):
+                powers = f"exponents are numbers up to {LARGEST_EXPONENT}"
+                yield f"the power {_shown(expression, node)}; {powers}"
+            below = [(side, False) for side in sides]
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], OPERATORS):
+            below = [(node.left, False), (node.comparators[0], False)]
+        elif isinstance(node, (ast.Compare, ast.BoolOp)):
+            yield f"{_shown(expression, node)}; write (1 < a) & (a < 2)"
+        else:
+            yield f"{_shown(expression, node)}"
+        waiting += reversed(below)
+
+
+def _call_problems(expression: Expression, node: ast.Call, context: Mapping[str, Any]) -> Iterator[str]:
+    name = called_name(expression, node.func)
+    root = (name or "").partition(".")[0]
+    meant = np if root == "np" else getattr(np, root, None)
+    fewest, most = NUMPY.get((name or "").removeprefix("np."), (0, math.inf))
+    if name is None or context.get(root, meant) is not meant:  # the user may give the name another meaning
+        text = cut(expression.show(node.func))
+        why = REASONS.get(text) or nearest(text, sorted(FUNCTIONS)) or ", which is not a known function"
+        yield f"a call of {text!r}{why}"
+    elif any(word.arg is None for word in node.keywords):
+        yield "'**' before an argument"
+    elif most < math.inf and (node.keywords or not fewest <= len(node.args) <= most):
+        count = str(fewest) if fewest == most else f"{fewest} or {most}"
+        yield f"{_shown(expression, node)}; {name} takes {count} argument{'s' * (most > 1)} without names"
+    elif name in {*PLAIN, *LEARNING} and not node.args:
+        yield f"{_shown(expression, node)} without values"
+    elif name in SMOOTH and not all(isinstance(size, ast.Constant) for size in sizes_of(node)):
+        yield f"{_shown(expression, node)}, whose degree or df is not a number"
+
+
+def sizes_of(node: ast.Call) -> list[ast.expr]:
+    """Return the arguments of a call of a polynomial or spline that are its degree or its df."""
+    return [*node.args[1::2], *(word.value for word in node.keywords if word.arg in ("degree", "df"))]
+
+
+def require_moderate(expression: Expression) -> None:
+    """Raise FormulaError for a polynomial or spline whose degree or df is so large that it takes too long."""
+    for node in ast.walk(expression.tree):
+        if not isinstance(node, ast.Call) or called_name(expression, node.func) not in SMOOTH:
+            continue
+        for size in sizes_of(node):
+            value = size.value if isinstance(size, ast.Constant) else None
+            if isinstance(size, ast.BinOp) or (isinstance(value, int) and value > LARGEST_DEGREE):
+                raise FormulaError(
+                    f"{_shown(expression, node)} has the degree or df {expression.show(size)}; give a number "
+                    f"up to {LARGEST_DEGREE}."
+                )
+
+
+def called_name(expression: Expression, function: ast.expr) -> str | None:
+    """Return the name of an allowed function, such as ``bs`` or ``np.log``, or None."""
+    if isinstance(function, ast.Name):
+        name = expression.name(function)
+        return name if name in FUNCTIONS else None
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return None
+    is_known = expression.name(function.value) == "np" and function.attr in NUMPY
+    return f"np.{function.attr}" if is_known else None
+
+
+def _shown(expression: Expression, node: ast.AST) -> str:
+    return shortened(expression.show(node), 120)
+
+
+def _small_power(node: ast.BinOp) -> bool:
+    """Whether the exponent is at most LARGEST_EXPONENT, and the base is a number or contains a name."""
+    power = node.right
+    if isinstance(power, ast.UnaryOp) and isinstance(power.op, (ast.USub, ast.UAdd)):
+        power = power.operand
+    is_number = isinstance(power, ast.Constant) and isinstance(power.value, (int, float))
+    moderate = is_number and abs(power.value) <= LARGEST_EXPONENT  # type: ignore[attr-defined]
+    plain = isinstance(node.left, ast.Constant)
+    return moderate and (plain or any(isinstance(part, ast.Name) for part in ast.walk(node.left)))

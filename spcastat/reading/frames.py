@@ -10,7 +10,6 @@ import copy
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,11 +48,9 @@ def checked_sparse(data: Any) -> Any:
                 raise ValueError("its lists of indices and of values differ in length")
             return _compressed(data.tocsr())
         if data.format == "dia":
-            inside = (data.offsets > -data.shape[0]) & (data.offsets < data.shape[1])
             _require_integers(offsets=data.offsets)
-            checked = type(data)((data.data, data.offsets), shape=data.shape)  # the constructor checks
-            return type(data)((checked.data[inside], data.offsets[inside]), shape=data.shape)
-        found = data.tocoo()  # of COO and DOK
+            data = type(data)((data.data, data.offsets), shape=data.shape)  # the constructor checks
+        found = data.tocoo()  # of COO, DIA and DOK
         _require_integers(rows=found.coords[0], columns=found.coords[1])
         return type(found)((found.data, found.coords), shape=data.shape)
     except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
@@ -84,27 +81,6 @@ def _require_integers(**arrays: Any) -> None:
             raise TypeError(f"{name} must be integers along one axis")
 
 
-def require_sound_columns(frame: pd.DataFrame) -> None:
-    """Raise SparseStructureError if a sparse column of a data frame is damaged."""
-    for place, dtype in enumerate(frame.dtypes):
-        if not isinstance(dtype, pd.SparseDtype):
-            continue
-        held = frame.iloc[:, place].array
-        index, values = held.sp_index, held.sp_values
-        arrays = (index.blocs, index.blengths) if hasattr(index, "blocs") else (index.indices,)
-        try:
-            made = type(index)(index.length, *arrays)  # the constructor checks; it lets starts below 0 pass
-            right = made.length == len(frame) and made.npoints == len(values)
-            right = right and all((np.asarray(one) >= 0).all() for one in arrays)
-        except ValueError:
-            right = False
-        if not right:
-            raise SparseStructureError(
-                f"The sparse column {frame.columns[place]!r} is damaged: positions contradict its length, "
-                f"{len(frame)}. Make it again from a dense column: pd.arrays.SparseArray(values)."
-            )
-
-
 # --- tables ---------------------------------------------------------------------------------------
 
 
@@ -133,8 +109,6 @@ class Table:
         p and n labels; copies, so that later changes by the caller have no effect.
     named, labelled : bool
         Whether the columns, and the rows, have labels from the user.
-    shared : bool
-        Whether `values` share memory with the caller's data.
     """
 
     values: Any
@@ -142,17 +116,10 @@ class Table:
     index: pd.Index
     named: bool
     labelled: bool
-    shared: bool = True
 
 
 def array_labels(p: int) -> pd.Index:
     """Return the labels x1, ..., xp of columns without names."""
-    return _numbered(p).copy()
-
-
-@lru_cache(maxsize=1)
-def _numbered(p: int) -> pd.Index:
-    """Return the labels x1, ..., xp; cached, because every chunk of a stream needs the same ones."""
     return pd.Index([f"x{j}" for j in range(1, p + 1)])
 
 
@@ -179,14 +146,11 @@ def open_table(data: Any) -> Table:
 
         data = nw.to_native(data, pass_through=True)
     if isinstance(data, pd.DataFrame):
-        require_sound_columns(data)
         table = Table(data, data.columns.copy(), data.index.copy(), named=True, labelled=True)
     elif is_sparse(data):
-        values = _open_sparse(data)
-        table = _unnamed(values, data.format == values.format and _overlap(values, data))
+        table = _unnamed(_open_sparse(data))
     elif isinstance(data, np.ndarray):
-        values = _open_array(data)
-        table = _unnamed(values, bool(np.may_share_memory(values, data)))
+        table = _unnamed(_open_array(data))
     elif library_of(data) == "xarray":
         return open_table(table_of(data))
     else:
@@ -208,20 +172,11 @@ def require_unique(columns: pd.Index) -> None:
         )
 
 
-def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -> tuple[np.ndarray, bool]:
-    """Return the columns of `frame` at `positions`, by default all, as one array.
+def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -> np.ndarray:
+    """Return the columns of `frame` at `positions`, by default all, as one array of shape (n, p).
 
-    Raises
-    ------
-    ColumnTypeError
-        If one of them does not hold real numbers.
-
-    Returns
-    -------
-    matrix : ndarray of shape (n, p)
-        float32 if every column is, float64 otherwise; missing values are NaN.
-    shared : bool
-        Whether the array shares memory with `frame`.
+    It is float32 if every column is, and float64 otherwise; missing values are NaN. It may share the memory
+    of the frame. Raises ColumnTypeError if a column does not hold real numbers.
     """
     chosen = frame
     if positions is not None and list(positions) != list(range(frame.shape[1])):
@@ -231,35 +186,24 @@ def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -
     dtypes = set(chosen.dtypes)
     dtype = np.float32 if {str(d).lower() for d in dtypes} == {"float32"} else np.float64
     if all(isinstance(d, np.dtype) for d in dtypes):
-        matrix = chosen.to_numpy(dtype=dtype)
-    else:
-        matrix = chosen.to_numpy(dtype=dtype, na_value=np.nan)
-    first = frame.iloc[:, positions[0] if positions else 0]
-    # A conversion allocates new memory; a view shares memory with its first column.
-    shared = np.may_share_memory(matrix, first.to_numpy()) or not matrix.flags.writeable
-    return matrix, bool(shared)
+        return chosen.to_numpy(dtype=dtype)
+    return chosen.to_numpy(dtype=dtype, na_value=np.nan)
 
 
-def numbers(table: Table) -> tuple[Any, bool]:
-    """Return the matrix of a table and whether it shares the caller's memory.
-
-    Raises
-    ------
-    ColumnTypeError
-        If a column of a frame does not hold real numbers.
-    """
+def numbers(table: Table) -> Any:
+    """Return the matrix of a table; raise ColumnTypeError if a column does not hold real numbers."""
     if not isinstance(table.values, pd.DataFrame):
-        return table.values, table.shared
+        return table.values
     frame: Any = table.values
     if all(isinstance(dtype, pd.SparseDtype) and dtype.fill_value == 0 for dtype in frame.dtypes):
         require_numbers(frame)
         require_exact(frame)
-        return _open_sparse(frame.sparse.to_coo()), False
+        return _open_sparse(frame.sparse.to_coo())
     return frame_numbers(frame)
 
 
 def unshared(matrix: Any, shared: bool) -> Any:
-    """Return a copy of `matrix` if it is `shared` and not above COPY_LIMIT, else `matrix` itself.
+    """Return a copy of `matrix` if it may be `shared` and is not above COPY_LIMIT, else `matrix` itself.
 
     A dense matrix is returned as a read-only view.
     """
@@ -280,15 +224,9 @@ def size_of(matrix: Any) -> int:
     return int(matrix.nbytes)
 
 
-def _unnamed(values: Any, shared: bool) -> Table:
+def _unnamed(values: Any) -> Table:
     n, p = values.shape
-    return Table(values, array_labels(p), pd.RangeIndex(n), named=False, labelled=False, shared=shared)
-
-
-def _overlap(a: Any, b: Any) -> bool:
-    """Whether two sparse matrices of the same format share memory."""
-    pairs = ((a.data, b.data), (a.indices, b.indices), (a.indptr, b.indptr))
-    return any(np.may_share_memory(x, y) for x, y in pairs)
+    return Table(values, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
 
 
 def _refuse_dtype(dtype: np.dtype, what: str) -> None:
@@ -446,22 +384,38 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
     """
     if not isinstance(weights, str) or not isinstance(table.values, pd.DataFrame):
         return table, weights
-    labels = list(table.columns)
-    if weights not in labels:
-        raise errors.WeightsError(
-            f"weights={shown(weights)} was given; the data have no such column; they have {listed(labels)}."
-            f"{nearest(weights, labels)} Give the name of a column, or one number for each row."
-        )
-    place = labels.index(weights)
-    column = table.values.iloc[:, place]
+    left, column = take_column(table, weights, "weights", errors.WeightsError)
     if kind_of(column) != "number":
         raise errors.WeightsError(
             f"weights={shown(weights)} was given, a column that does not hold real numbers ({column.dtype})."
         )
-    if len(table.columns) == 1:
-        raise errors.ShapeError(f"The data have one column, the weights {shown(weights)}, and no variables.")
+    return left, column.array
+
+
+def take_column(
+    table: Table, name: str, option: str, error: type[DataError], keep: bool = False
+) -> tuple[Table, pd.Series]:
+    """Return a table of a data frame without one of its columns, unless it is to `keep` it, and this column.
+
+    Raises
+    ------
+    DataError
+        Of type `error` if there is no such column; ShapeError if there is no other column.
+    """
+    labels = list(table.columns)
+    if name not in labels:
+        raise error(
+            f"{option}={shown(name)} was given, the name of no column; the columns are {listed(labels)}."
+            f"{nearest(name, labels)} Give the name of a column, or one value for each row."
+        )
+    place = labels.index(name)
+    column = table.values.iloc[:, place]
+    if keep:
+        return table, column
+    if len(labels) == 1:
+        raise ShapeError(f"The data have one column, {option}={shown(name)}, and no variables.")
     left = table.values.drop(columns=table.values.columns[place])  # a view if possible
-    return replace(table, values=left, columns=table.columns.delete(place)), column.array
+    return replace(table, values=left, columns=table.columns.delete(place)), column
 
 
 #: Names that pandas gives to the levels of an index without names.
@@ -571,19 +525,14 @@ def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
 def _named_groups(values: Any, p: int) -> pd.Categorical:
     """Return the groups of a sequence of p names; raise ShapeError for anything else."""
     try:
-        names = [None if _missing(one) else one for one in elements(values, p)]
-        known = list(dict.fromkeys(one for one in names if one is not None))
+        names = pd.Series(elements(values, p), dtype=object)
+        known = list(dict.fromkeys(names.dropna()))
         return pd.Categorical(names, categories=pd.Index(known, dtype=object, tupleize_cols=False))
     except Exception:  # values that cannot be hashed or compared, or text that is not valid
         raise ShapeError(
             f"sections={shown(values)} was given; give {p} names or None, or a mapping from variables to "
             "names."
         ) from None
-
-
-def _missing(value: Any) -> bool:
-    nan = isinstance(value, (float, np.floating)) and bool(np.isnan(value))
-    return nan or value is None or value is pd.NA or value is pd.NaT
 
 
 # --- tables of other libraries --------------------------------------------------------------------

@@ -290,11 +290,8 @@ def em_moments(
     if start is None:
         state = _begin(Z, patterns, w, k_em)
     else:
-        state = _State(
-            (start.mean - model.mean) / model.scale,
-            start.loadings * (start.scale / model.scale)[:, None],
-            start.sigma2,
-        )
+        W = start.loadings * (start.scale / model.scale)[:, None]
+        state = _standard((start.mean - model.mean) / model.scale, W, start.sigma2)
     heights: list[float] = []
     cells = float(w @ (~missing).sum(axis=1))
     converged = False
@@ -310,7 +307,7 @@ def em_moments(
     found = _Moments(filled, w, patterns, state, expected)
     units = model.scale
     total = w.sum()
-    fitted = replace(model, mean=model.mean + units * state.mean, loadings=state.W, sigma2=state.sigma2)
+    fitted = PpcaModel(model.mean + units * state.mean, units, state.loadings, state.sigma2)
     return EmMoments(
         mean=model.mean + units * found.mean,
         covariance=found.dense() * (total / (total - 1.0)) * units * units[:, None],
@@ -324,13 +321,9 @@ def em_moments(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
-    """Parameters for standardised rows: mean (p,), loadings (p, q) and noise variance."""
-
-    mean: np.ndarray
-    W: np.ndarray
-    sigma2: float
+def _standard(mean: np.ndarray, W: np.ndarray, sigma2: float) -> PpcaModel:
+    """Return a model of standardised rows."""
+    return PpcaModel(mean, np.ones(len(mean)), W, sigma2)
 
 
 class _Moments:
@@ -342,7 +335,7 @@ class _Moments:
     """
 
     def __init__(
-        self, filled: np.ndarray, w: np.ndarray, patterns: Patterns, state: _State, expected: Expected
+        self, filled: np.ndarray, w: np.ndarray, patterns: Patterns, state: PpcaModel, expected: Expected
     ):
         self.total = w.sum()
         self.mean = w @ filled / self.total
@@ -352,7 +345,7 @@ class _Moments:
         share = patterns.weight[gaps] / self.total * state.sigma2
         self.inverses = expected.inverses[gaps] * share[:, None, None]
         self.noise = share @ self.missing
-        self.W = state.W
+        self.W = state.loadings
 
     def dot(self, V: np.ndarray) -> np.ndarray:
         """Return S V for V of shape (p, m)."""
@@ -400,7 +393,7 @@ def _in_units(
     return PpcaModel(mean, divisor * size, np.zeros((X.shape[1], q)), 1.0)
 
 
-def _begin(Z: np.ndarray, patterns: Patterns, w: np.ndarray, q: int) -> _State:
+def _begin(Z: np.ndarray, patterns: Patterns, w: np.ndarray, q: int) -> PpcaModel:
     """Return the starting parameters: PCA of standardised rows with zeros for missing values."""
     rows = np.sqrt(w / w.sum())[:, None] * Z
     n, p = rows.shape
@@ -412,14 +405,14 @@ def _begin(Z: np.ndarray, patterns: Patterns, w: np.ndarray, q: int) -> _State:
     return _from_pairs(np.zeros(p), U, values[::-1][:q], float(np.einsum("ij,ij->", rows, rows)))
 
 
-def _expectation(Z: np.ndarray, patterns: Patterns, state: _State) -> tuple[np.ndarray, Expected]:
+def _expectation(Z: np.ndarray, patterns: Patterns, state: PpcaModel) -> tuple[np.ndarray, Expected]:
     """E step: return standardised rows with missing values imputed, and the expectations."""
     gaps = patterns.missing[patterns.of_row]
-    expected = expect(np.where(gaps, 0.0, Z - state.mean), patterns, state.W, state.sigma2)
-    return np.where(gaps, state.mean + expected.scores @ state.W.T, Z), expected
+    expected = expect(np.where(gaps, 0.0, Z - state.mean), patterns, state.loadings, state.sigma2)
+    return np.where(gaps, state.mean + expected.scores @ state.loadings.T, Z), expected
 
 
-def _maximisation(moments: _Moments, q: int, state: _State) -> _State:
+def _maximisation(moments: _Moments, q: int, state: PpcaModel) -> PpcaModel:
     """M step: return the parameters that maximise the expected likelihood.
 
     The leading eigenvectors of S are sought in the span of U, SU and S^2 U, where U are the eigenvectors of
@@ -431,7 +424,7 @@ def _maximisation(moments: _Moments, q: int, state: _State) -> _State:
     if 3 * q >= p:
         values, vectors = np.linalg.eigh(moments.dense())
         return _from_pairs(moments.mean, vectors[:, ::-1][:, :q], values[::-1][:q], total)
-    U = np.linalg.qr(state.W)[0]
+    U = np.linalg.qr(state.loadings)[0]
     SU = moments.dot(U)
     basis = np.linalg.qr(np.hstack([U, SU, moments.dot(SU)]))[0]
     inner = basis.T @ moments.dot(basis)
@@ -439,11 +432,11 @@ def _maximisation(moments: _Moments, q: int, state: _State) -> _State:
     return _from_pairs(moments.mean, basis @ vectors[:, ::-1][:, :q], values[::-1][:q], total)
 
 
-def _from_pairs(mean: np.ndarray, U: np.ndarray, values: np.ndarray, total: float) -> _State:
+def _from_pairs(mean: np.ndarray, U: np.ndarray, values: np.ndarray, total: float) -> PpcaModel:
     """Return Tipping and Bishop's closed solution W = U (L - sigma2 I)^1/2; `total` is the trace of S."""
     p, q = U.shape
     sigma2 = max((total - float(values.sum())) / (p - q), 1e-8 * total / p)  # positive for data of exact rank
-    return _State(mean, U * np.sqrt((values - sigma2).clip(min=0.0)), sigma2)
+    return _standard(mean, U * np.sqrt((values - sigma2).clip(min=0.0)), sigma2)
 
 
 def _settled(heights: list[float], left: float) -> bool:
@@ -655,6 +648,8 @@ def _direction(part: PositivePart, gradient: np.ndarray) -> np.ndarray:
     The generalised Hessian maps h to the diagonal of P (W * (P' Diag(h) P)) P', where P are all eigenvectors
     and W is 1 for two positive eigenvalues, `quotients` for a positive and another one, and 0 for two others.
     """
+    from scipy.sparse.linalg import LinearOperator, cg
+
     quotients = part.quotients()
     above, below = part.above, part.below
 
@@ -666,21 +661,15 @@ def _direction(part: PositivePart, gradient: np.ndarray) -> np.ndarray:
 
     a, b = above**2, below**2
     diagonal = np.maximum((a.sum(axis=1)) ** 2 + 2.0 * ((a @ quotients) * b).sum(axis=1), 1e-12)
-    size = float(np.linalg.norm(gradient))
-    accuracy = min(0.05, size) * size
-    step, left = np.zeros_like(gradient), -gradient
-    solved = left / diagonal
-    along, product = solved, float(left @ solved)
-    for _ in range(GRADIENTS):
-        image = hessian(along)
-        length = product / float(along @ image)
-        step, left = step + length * along, left - length * image
-        if np.linalg.norm(left) <= accuracy:
-            break
-        solved = left / diagonal
-        last, product = product, float(left @ solved)
-        along = solved + (product / last) * along
-    return step
+    shape = (len(gradient), len(gradient))
+    step, _ = cg(
+        LinearOperator(shape, hessian, dtype=float),
+        -gradient,
+        rtol=min(0.05, float(np.linalg.norm(gradient))),
+        maxiter=GRADIENTS,
+        M=LinearOperator(shape, lambda v: v / diagonal, dtype=float),
+    )
+    return np.asarray(step)
 
 
 # --- available cases ------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 A test shows whether terms transform each row by itself, as chunks of rows require.
 
 formulaic evaluates expressions as Python code, with the states of their transforms. With a
-:class:`spcastat.reading.terms.Closed` context, only expressions whose syntax tree is in the safe
+:class:`spcastat.reading.formula.Closed` context, only expressions whose syntax tree is in the safe
 language of that module get there.
 
 The transforms are formulaic's. With weights, a row of weight 2 counts as two rows in the means and standard
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -25,33 +24,13 @@ import pandas as pd
 
 from spcastat.config import listed, plural, shown
 from spcastat.errors import FormulaError, MissingValuesError, SpcaError
+from spcastat.reading import formula
 from spcastat.reading.design import Spec
-from spcastat.reading.formula import Inputs, Parsed
+from spcastat.reading.formula import Expression, Inputs, Model, Parsed, Part, cut, read_expression, shortened
 from spcastat.reading.frames import require_unique
-from spcastat.reading.terms import (
-    LARGEST_ROOT,
-    MOST_TERMS,
-    REASONS,
-    Closed,
-    Expression,
-    Model,
-    Part,
-    cut,
-    problem_of,
-    read_expression,
-    shortened,
-)
 
 #: Transforms with states from weighted rows.
 WEIGHTED = ("center", "scale", "standardize")
-#: Transform -> its degree and number of columns, by position after the values.
-COLUMNS = {
-    "poly": ("degree",),
-    "bs": ("df", "knots", "degree"),
-    **dict.fromkeys(("cs", "cr", "cc"), ("df", "knots")),
-}
-#: Largest degrees of polynomials and of splines.
-HIGHEST = {"poly": 100, "bs": 20}
 
 
 class UnknownLevels(Exception):
@@ -85,8 +64,8 @@ def value_of(expression: Expression, given: Given) -> Any:
     Raises
     ------
     FormulaError
-        If the context is closed and the expression is not in the safe language, if a transform would make too
-        many columns, or if it learns from the rows in a way that is not defined for weights.
+        If the context is closed and the expression is not in the safe language, if a degree is too large, or
+        if a transform learns from the rows in a way that is not defined for weights.
     Exception
         Any error of the functions that it calls.
     """
@@ -148,15 +127,16 @@ def _calls(tree: ast.expr) -> list[ast.Call]:
 
 def _require_allowed(expression: Expression, given: Given) -> None:
     """Raise FormulaError for an expression that a closed context does not allow, or for a misleading name."""
-    if isinstance(given.context, Closed):
+    if isinstance(given.context, formula.Closed):
         values = {name for name, value in given.context.items() if not callable(value)}
         names = {*given.data.columns, *values}
-        problem = problem_of(expression, names, strings=True, context=given.context)
+        problem = formula.problem_of(expression, names, strings=True, context=given.context)
         if problem is not None:
             raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
     for name in expression.calls:
-        if name in REASONS and name not in given.context:
-            raise FormulaError(f"{shortened(expression.text, 120)} calls {name!r}{REASONS[name]}.")
+        if name in formula.REASONS and name not in given.context:
+            raise FormulaError(f"{shortened(expression.text, 120)} calls {name!r}{formula.REASONS[name]}.")
+    formula.require_moderate(expression)
 
 
 def _used_names(expression: Expression, given: Given) -> dict[str, Any]:
@@ -164,8 +144,12 @@ def _used_names(expression: Expression, given: Given) -> dict[str, Any]:
 
     As in R, a column does not hide a function of the same name.
     """
+    from formulaic.transforms import TRANSFORMS
+
+    weighted = {} if given.weights is None else _weighted(given.weights)
+    own = {**weighted, "C": factor, "Q": given.data.__getitem__}
+    functions = {**TRANSFORMS, **own, **given.context}
     words = {name: word for word, name in expression.quoted.items()}
-    functions = {**_functions(given), **given.context}
     named = {name: functions[name] for name in expression.calls if name in functions}
     for name in expression.values:
         if name in given.data:
@@ -175,17 +159,8 @@ def _used_names(expression: Expression, given: Given) -> dict[str, Any]:
     return {words.get(name, name): value for name, value in named.items()}
 
 
-def _functions(given: Given) -> dict[str, Any]:
-    """Return formulaic's functions, of which some have limits, or learn from weighted rows."""
-    from formulaic.transforms import TRANSFORMS
-
-    limited = {name: _limited(name, TRANSFORMS[name]) for name in COLUMNS}
-    own = {} if given.weights is None else _weighted(given.weights)
-    return {**TRANSFORMS, **limited, **own, "C": factor, "Q": given.data.__getitem__}
-
-
-def factor(data: Any, contrasts: Any = None, *, levels: Any = None, spans_intercept: bool = True) -> Any:
-    """Mark values as levels of a factor: formulaic's ``C`` with an error for unknown levels.
+def factor(data: Any, *, levels: Any = None, spans_intercept: bool = True) -> Any:
+    """Mark values as levels of a factor: formulaic's ``C``, with an error for unknown levels.
 
     Whole numbers are levels without a decimal point: year[2020], not year[2020.0].
 
@@ -201,7 +176,7 @@ def factor(data: Any, contrasts: Any = None, *, levels: Any = None, spans_interc
         data = data.astype(np.int64)
     if levels is not None:
         require_levels(data, levels)
-    return C(data, contrasts, levels=levels, spans_intercept=spans_intercept)
+    return C(data, levels=levels, spans_intercept=spans_intercept)
 
 
 def require_levels(data: Any, levels: Any) -> None:
@@ -209,58 +184,6 @@ def require_levels(data: Any, levels: Any) -> None:
     unknown = set(pd.unique(pd.Series(getattr(data, "__wrapped__", data)))).difference(levels)
     if unknown:
         raise UnknownLevels(str(unknown))
-
-
-# --- limits ---------------------------------------------------------------------------------------
-
-
-def _limited(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a transform with limits on its degree and its number of columns."""
-
-    @functools.wraps(function)
-    def call(values: Any, *given: Any, **named: Any) -> Any:
-        options = {**dict(zip(COLUMNS[name], given, strict=False)), **named}
-        columns = _columns_of(name, options)
-        if not isinstance(values, dict):
-            require_size(name, len(values), columns, int(np.size(values)))
-        return function(values, *given, **named)
-
-    return call
-
-
-def _columns_of(name: str, options: Mapping[str, Any]) -> int:
-    """Return about how many columns a transform makes; raise FormulaError for too many."""
-    counts = {option: options[option] for option in ("degree", "df") if options.get(option) is not None}
-    for option, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-            raise FormulaError(f"{name}() has {option}={value!r}; it must be a whole number of 0 or more.")
-        most = HIGHEST.get(name, LARGEST_ROOT) if option == "degree" else LARGEST_ROOT
-        if value > most:
-            raise FormulaError(f"{name}() has {option}={value}; at most {most} is allowed.")
-    knots = 0 if options.get("knots") is None else int(np.size(options["knots"]))
-    if knots > LARGEST_ROOT:
-        raise FormulaError(f"{name}() has {knots} knots; at most {LARGEST_ROOT} are allowed.")
-    return max(sum(counts.values()) + knots, 1)
-
-
-def require_size(what: str, rows: int, columns: int, read: int) -> None:
-    """Raise FormulaError if a term would need too much memory.
-
-    Parameters
-    ----------
-    what : str
-        Its function or its text, for the message.
-    rows, columns : int
-        Shape of its values.
-    read : int
-        Number of values of the data that it reads.
-    """
-    # a term may make 5e8 numbers (4 GB), or 100 times as many as it reads if that is more
-    allowed = max(5 * 10**8, 100 * read)
-    if rows * columns > allowed:
-        raise FormulaError(
-            f"{shortened(what, 120)} makes {columns} columns of {rows} rows; {allowed} numbers are allowed."
-        )
 
 
 # --- weights --------------------------------------------------------------------------------------
@@ -484,16 +407,17 @@ def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataF
     widths = {name: _width(value) for name, value in values.items()}
     total = 0
     for term in model.terms:
-        columns = 1
-        for part in term:
-            columns *= widths.get(part.text, 1)
+        columns = int(np.prod([widths.get(part.text, 1) for part in term], dtype=object))
         total += columns
-        if total > MOST_TERMS + len(model.terms):
+        if total > formula.MOST_TERMS + len(model.terms):
             raise FormulaError(
-                f"it makes more than {MOST_TERMS} columns, {columns} of them from "
+                f"it makes more than {formula.MOST_TERMS} columns, {columns} of them from "
                 f"{shortened(':'.join(part.text for part in term), 80)}; use fewer levels or terms."
             )
-    require_size(model.text, len(data), total, data.size)
+    # terms may make 5e8 numbers (4 GB), or 100 times as many as the data have if that is more
+    allowed = max(5 * 10**8, 100 * data.size)
+    if len(data) * total > allowed:
+        raise FormulaError(f"it makes {total} columns of {len(data)} rows; {allowed} numbers are allowed.")
 
 
 def _width(value: Any) -> int:
@@ -552,7 +476,7 @@ def require_rowwise(
 
     The values of such a term, e.g. ranks, depend on the other rows, so that scores of new rows would not be
     comparable with those of the fit. Transforms that store what they have learned pass the test. Terms within
-    the safe language of :mod:`~spcastat.reading.terms` transform each row alone and are not tested.
+    the safe language of :mod:`~spcastat.reading.formula` transform each row alone and are not tested.
 
     Parameters
     ----------
@@ -566,27 +490,32 @@ def require_rowwise(
     index : pandas.Index
         The n labels of the rows.
     """
-    tried, text = replace(model, terms=_unproven(model, data)), model.text
-    if not tried.terms or not matrix.size:
+    text = model.text
+    proven = {part: _is_rowwise(part, model, data) for part in _parts_of(model.terms)}
+    tested = [not all(proven.get(part, True) for part in term) for term in model.terms]
+    columns = np.flatnonzero(np.repeat(tested, model.widths))
+    if not columns.size or not len(matrix):
         return
-    place = {name: j for j, name in enumerate(names)}
+    model = replace(model, terms=tuple(term for term, one in zip(model.terms, tested, strict=True) if one))
+    matrix, names = matrix[:, columns], [names[j] for j in columns]
     largest = np.maximum(matrix.max(axis=0), -matrix.min(axis=0))
     for rows in _parts(len(data)):
         part = data.iloc[rows].reset_index(drop=True)
         try:
-            alone, found, _ = evaluate(tried, part, index[rows])
+            alone, found, _ = evaluate(model, part, index[rows])
+            if found != names:
+                raise FormulaError(f"it makes the columns {listed(found)} in place of {listed(names)}.")
         except SpcaError as error:
             raise FormulaError(
                 f"formula={shortened(text)}: on {len(rows)} of its {len(data)} rows alone it fails, so that "
                 f"new rows could not be transformed: {error}"
             ) from None
-        columns = [place[name] for name in found]
-        expected = matrix[rows][:, columns]
+        expected = matrix[rows]
         # Rounding errors depend on the number of rows, and are relative to the largest value.
-        slack = 1e-9 * np.abs(expected) + 1e-12 * largest[columns]
+        slack = 1e-9 * np.abs(expected) + 1e-12 * largest
         differ = ~(np.abs(alone - expected) <= slack).all(axis=0)
         if differ.any():
-            bad = listed([found[j] for j in np.flatnonzero(differ)])
+            bad = listed([names[j] for j in np.flatnonzero(differ)])
             raise FormulaError(
                 f"In formula={shortened(text)} the values of {bad} depend on the other rows: {len(rows)} of "
                 f"the {len(data)} rows alone give other values. Use terms of single rows, such as log(a), or "
@@ -594,15 +523,11 @@ def require_rowwise(
             )
 
 
-def _unproven(model: Model, data: pd.DataFrame) -> tuple[tuple[Part, ...], ...]:
-    """Return the terms with a part that is not in the safe language, and so must be tested."""
-    proven = {
-        part: part.text in data
-        if part.method == "lookup"
-        else problem_of(part.text, data.columns, strings=True, context=model.context) is None
-        for part in _parts_of(model.terms)
-    }
-    return tuple(term for term in model.terms if not all(proven.get(part, True) for part in term))
+def _is_rowwise(part: Part, model: Model, data: pd.DataFrame) -> bool:
+    """Whether a part is a column, or in the safe language, so that it transforms each row by itself."""
+    if part.method == "lookup":
+        return part.text in data
+    return formula.problem_of(part.text, data.columns, strings=True, context=model.context) is None
 
 
 def _parts(n: int) -> list[np.ndarray]:
@@ -664,7 +589,7 @@ def evaluate_with_gaps(
     n = len(inputs.frame)
 
     def rows_of(parts: tuple[Part, ...]) -> tuple[np.ndarray, pd.DataFrame]:
-        read = [name for name in inputs.used if any(name in names_read(part) for part in parts)]
+        read = [name for name in inputs.used if any(name in formula.names_read(part) for part in parts)]
         keep = ~np.any([np.zeros(n, dtype=bool), *(missing[name] for name in read)], axis=0)
         if not keep.any() and (known is None or not model.widths):  # earlier files have no widths
             raise MissingValuesError(
@@ -689,7 +614,7 @@ def evaluate_with_gaps(
             blocks.append(np.full((n, model.widths[place]), np.nan))
             continue
         alone = replace(model, terms=(term,), states=states, encodings=encodings)
-        values, made, _ = evaluate(alone, data, index[rows], error)
+        values, made, alone = evaluate(alone, data, index[rows], error)
         if known is None:
             require_rowwise(alone, values, made, data, index[rows])
         blocks.append(np.full((n, len(made)), np.nan))
@@ -698,13 +623,6 @@ def evaluate_with_gaps(
     widths = tuple(block.shape[1] for block in blocks)
     learnt = replace(model, states=states, encodings=encodings, widths=widths)
     return np.asfortranarray(np.hstack(blocks)), names, learnt
-
-
-def names_read(part: Part) -> frozenset[str]:
-    """Return the names that a part of a term reads; a number reads none."""
-    if part.method == "literal":
-        return frozenset()
-    return frozenset([part.text]) if part.method == "lookup" else read_expression(part.text).values
 
 
 def dependent_columns(model: Model | None) -> np.ndarray | None:
@@ -717,7 +635,7 @@ def dependent_columns(model: Model | None) -> np.ndarray | None:
         return None
     sets: list[tuple[set[str], list[int]]] = []
     for place, term in enumerate(model.terms):
-        names, places = set().union(*map(names_read, term)), [place]
+        names, places = set().union(*map(formula.names_read, term)), [place]
         for one in [one for one in sets if one[0] & names]:
             names, places = names | one[0], one[1] + places
             sets.remove(one)

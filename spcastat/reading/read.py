@@ -37,8 +37,7 @@ from spcastat.reading.design import (
     take_labels,
 )
 from spcastat.reading.frames import Table, numbers, open_table
-from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt, names_read
-from spcastat.reading.terms import formula_name
+from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
 
 # --- new rows, read as those of the fit -----------------------------------------------------------
 
@@ -166,8 +165,9 @@ def spec_for(spec: Spec, wanted: np.ndarray) -> Spec:
         kept = np.unique(of_column[wanted])
         wanted = np.flatnonzero(np.isin(of_column, kept))
         terms = tuple(model.terms[i] for i in kept)
-        read = {name for term in terms for part in term for name in names_read(part)}
-        inputs = {label: levels for label, levels in (inputs or {}).items() if formula_name(label) in read}
+        read = {name for term in terms for part in term for name in formulas.names_read(part)}
+        known = (inputs or {}).items()
+        inputs = {label: levels for label, levels in known if formulas.formula_name(label) in read}
         model = replace(model, terms=terms, widths=tuple(model.widths[i] for i in kept))
     if len(wanted) == len(spec.columns):
         return spec
@@ -189,7 +189,7 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
         _require_rows(table)
         if positions != list(range(len(table.columns))):
             table = _of_columns(table, positions)
-        return numbers(table)[0], spec.columns
+        return numbers(table), spec.columns
     if len(table.columns) != p:
         names = f" ({listed(every, 4)})" if spec.kind == "frame" else ""
         raise NewDataError(
@@ -214,7 +214,7 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
         )
     if spec.positions is not None:
         table = _of_columns(table, spec.positions)
-    return numbers(table)[0], table.columns
+    return numbers(table), table.columns
 
 
 def _of_columns(table: Table, positions: Any) -> Table:
@@ -272,7 +272,7 @@ def _formula_columns(spec: Spec, table: Table) -> tuple[formulas.Inputs, dict[An
     frame = table.values
     positions = _find(spec.inputs or {}, table.columns, spec)
     _require_rows(table)
-    known = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
+    known = {formulas.formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
     used = dict(zip(known, positions, strict=True))
     found = kinds_of(frame, [used[name] for name in known if known[name] is None])
     refuse(frame, {position: kind for position, kind in found.items() if kind not in ("number", "other")})
@@ -440,21 +440,21 @@ def _read_columns(
     if parsed is None:
         columns = table.columns
         spec = Spec("frame" if table.named else "array", columns)
-        matrix, shared = frames.numbers(table)
+        matrix = frames.numbers(table)
     else:
         positions = [parsed.lookups[term[0].text] for term in parsed.model.terms]
         columns = table.columns[positions]
         spec = Spec("formula", columns, formula=parsed.model.text)
-        matrix, shared = frames.frame_numbers(table.values, positions)
+        matrix = frames.frame_numbers(table.values, positions)
     if na in GAPS and is_sparse(matrix):
         raise OptionError(f"na={na!r} was given with sparse data; give X.toarray(), or use na='drop'.")
     defer = defer and na == "raise" and isinstance(matrix, np.ndarray) and matrix.nbytes > frames.COPY_LIMIT
     keep = None if defer else rows_to_keep(matrix, columns, na)
     if keep is not None:
-        matrix, shared = matrix[np.flatnonzero(keep)], False
+        matrix = matrix[np.flatnonzero(keep)]
     index, w, dropped = _rows(table.index, w, keep)
-    held = frames.unshared(matrix, shared)
-    shared = shared and frames.size_of(held) > frames.COPY_LIMIT
+    held = frames.unshared(matrix, keep is None)
+    shared = keep is None and frames.size_of(held) > frames.COPY_LIMIT
     return Design(held, index, spec, w, dropped, shared=shared, kept=keep)
 
 

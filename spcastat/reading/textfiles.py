@@ -19,7 +19,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -47,18 +47,18 @@ _MARKS = {
 _CONTROLS = {*range(0x01, 0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20)}
 
 
-def _open_zst(path: Path) -> Any:
+def _open_zst(path: Path, mode: str) -> Any:
     try:
         import zstandard
     except ImportError:
         raise FileError(
             f"{path} is packed by Zstandard, which needs zstandard: pip install zstandard, or unpack it."
         ) from None
-    return io.BufferedReader(zstandard.open(path, "rb"))
+    return io.BufferedReader(zstandard.open(path, mode))
 
 
 #: Last suffix of a compressed file -> function that opens it.
-PACKED: dict[str, Callable[[Path], Any]] = {
+PACKED: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
     ".bz2": bz2.open,
     ".xz": lzma.open,
@@ -81,21 +81,13 @@ def holds_at_most(path: str | os.PathLike[str], most: int) -> bool:
 
     It is decompressed block by block, and no further than that. A damaged file counts by what can be read.
     """
-    opener = PACKED.get(Path(path).suffix.lower())
-    if opener is None:
+    opener, size = PACKED.get(Path(path).suffix.lower(), Path.open), 0
+    if opener is Path.open or os.path.getsize(path) > most:
         return os.path.getsize(path) <= most
-    if os.path.getsize(path) > most:
-        return False
-    size = 0
-    try:
-        with opener(Path(path)) as file:
-            while block := file.read(2**20):
-                size += len(block)
-                if size > most:
-                    return False
-    except Exception:  # reported with its reason when the table is read
-        return True
-    return True
+    with suppress(Exception), opener(Path(path), "rb") as file:  # reported when the table is read
+        while size <= most and (block := file.read(2**20)):
+            size += len(block)
+    return size <= most
 
 
 # --- options --------------------------------------------------------------------------------------
@@ -203,11 +195,6 @@ class TextTable:
         self._rounded: set[str] = set()  # columns of whole numbers that float64 would round
         self.columns, self.rows = self._checked()
         self._labels = "" if self.columns[0] == "" else labels if labels in self.columns else None
-
-    @property
-    def is_square(self) -> bool:
-        """Whether there are as many rows as columns, with or without row labels."""
-        return _is_square(self.rows, len(self.columns))
 
     def read(self) -> pd.DataFrame:
         """Return the whole table."""
@@ -421,8 +408,7 @@ class TextTable:
     def _bytes(self) -> Any:
         if self._content is not None:
             return io.BytesIO(self._content)
-        opener = PACKED.get(self._path.suffix.lower())
-        return self._path.open("rb") if opener is None else opener(self._path)
+        return PACKED.get(self._path.suffix.lower(), Path.open)(self._path, "rb")
 
     def _unreadable(self, error: Exception) -> FileError:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
@@ -461,12 +447,7 @@ def may_be_matrix(path: str | os.PathLike[str]) -> bool:
             text.detach()
     except Exception:  # reported when the table is read
         return False
-    return _is_square(rows, width)
-
-
-def _is_square(rows: int, columns: int) -> bool:
-    """Whether a table may be a matrix of two or more variables; with row labels it has one column more."""
-    return rows > 1 and rows in (columns, columns - 1)
+    return rows > 1 and rows in (width, width - 1)  # with row labels there is one column more
 
 
 def column_names(name: str, first: Sequence[str], say: Callable[..., str]) -> list[str]:
@@ -565,17 +546,14 @@ def read_codes(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, Labels]:
     except Exception as error:  # the readers raise errors of many types
         kind = "Stata" if read is _read_stata else "SPSS"
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        about = "it is empty" if _is_empty(path) else f"is it a complete file of {kind}? ({reason[:200]})"
+        is_empty = os.path.isfile(path) and os.path.getsize(path) == 0
+        about = "it is empty" if is_empty else f"is it a complete file of {kind}? ({reason[:200]})"
         raise FileError(f"{path} cannot be read: {about}.") from error
     if frame.empty:
         raise FileError(f"{path} cannot be read: it has {len(frame.columns)} columns and no rows.")
     text = [name for name in frame.columns if frame[name].dtype.kind not in "biufcM"]
     frame[text] = frame[text].replace("", None)
     return frame, labels
-
-
-def _is_empty(path: str | os.PathLike[str]) -> bool:
-    return os.path.isfile(path) and os.path.getsize(path) == 0
 
 
 def _read_spss(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, Labels]:
@@ -631,9 +609,10 @@ def with_labels(
         if len(bare) == len(values):
             continue
         if bare:
+            codes = listed([int(one) if isinstance(one, float) and one.is_integer() else one for one in bare])
             raise ColumnTypeError(
-                f"In {path}, some values of {shown(name)} have labels, and {_numbers(bare)} have none: label "
-                f"all or none, declare these missing, or read numbers in place of labels with {otherwise}."
+                f"In {path}, some values of {shown(name)} have labels, and {codes} have none: label all or "
+                f"none, declare these missing, or read numbers in place of labels with {otherwise}."
             )
         texts = [labels[name][value] for value in values]
         twice = sorted({text for text in texts if texts.count(text) > 1})
@@ -645,9 +624,3 @@ def with_labels(
         found = frame[name].map(labels[name])
         frame[name] = found.astype(pd.CategoricalDtype(texts, ordered=True))
     return frame
-
-
-def _numbers(values: Sequence[Any]) -> str:
-    """Return values for messages, whole numbers without a decimal point."""
-    whole = [isinstance(value, float) and value.is_integer() for value in values]
-    return listed([int(value) if is_whole else value for value, is_whole in zip(values, whole, strict=True)])

@@ -33,8 +33,7 @@ from spcastat.fit.method_table import CONTROLS, SOLVERS
 from spcastat.fit.plan import choose_method
 from spcastat.fit.run import prepare_with_gaps
 from spcastat.fit.state import FitState
-from spcastat.linalg.build import prepare
-from spcastat.linalg.standardisation import groups_from_record
+from spcastat.linalg.standardisation import groups_from_record, prepare
 from spcastat.reading.design import Covariance, ReadOptions, Spec, order_mark
 from spcastat.reading.frames import COPY_LIMIT, open_table
 from spcastat.reading.read import formula_inputs, replay, replay_both, replay_table
@@ -138,7 +137,7 @@ LONGEST = 30
 #: Options for reading data.
 READING = tuple(one.name for one in fields(ReadOptions))
 #: Options that control the computation.
-ITERATION = ("n_init", "tol", "max_iter", "objective", "screen", "effort", "promise")
+ITERATION = ("n_init", "tol", "max_iter", "objective", "effort", "promise")
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,10 +22,9 @@ from spcastat.fit.state import FitState, rule_of
 from spcastat.labels import full_names
 from spcastat.results.fit import SpcaResult
 from spcastat.search.default import GRAM_LIMIT
-from spcastat.show.fit_tables import Arrangement
-from spcastat.show.grid import Document, Row, Table, alike, fixed, percent
+from spcastat.show.grid import Arrangement, Chapter, Document, Row, Table, alike, fixed, percent
 from spcastat.show.renderings import Summary
-from spcastat.show.report import Chapter, chapter_of, write_report
+from spcastat.show.report import chapter_of, write_report
 from spcastat.show.summary import describe_data, unequal_variances
 
 if TYPE_CHECKING:
@@ -129,7 +128,11 @@ class ComponentChoice(Summary):
     def _levels(self) -> str:
         """The level of each test."""
         level = percent(self._found.draws.level, 1 - (self._found.draws.level >= 0.01))
-        return f"Levels of the tests: p {percent(self.alpha, 0)} %, deflated p and sparse p {level} %."
+        most = self._found.draws.most
+        return (
+            f"Levels of the tests: p {percent(self.alpha, 0)} %, deflated p and sparse p {level} %; "
+            f"near them up to {most} sign flips."
+        )
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -184,7 +187,7 @@ class ComponentChoice(Summary):
 
     @property
     def n_draws(self) -> int:
-        """The number of draws of noise for each test."""
+        """The number of draws of noise for each test; more are made if a p-value is near its level."""
         return self._found.draws.n_draws
 
     @property
@@ -224,7 +227,8 @@ class ComponentChoice(Summary):
         level = percent(draws.level, 1 - (draws.level >= 0.01))
         return (
             "The number of components was chosen by comparison with noise, simulated by flipping the signs "
-            f"of the centred values at random (Hong, Sheng and Dobriban, 2020; {self.n_draws} draws): by "
+            f"of the centred values at random (Hong, Sheng and Dobriban, 2020; {self.n_draws} draws, "
+            "and up to four times as many for p-values near the level): by "
             f"parallel analysis at the level {percent(self.alpha, 0)} %, and by tests of dense and of sparse "
             f"components after removing the earlier ones, at the level {level} %. "
             + " ".join([next(self._reasons()), *self._of_large_rows(), *self._untested()])
@@ -304,10 +308,14 @@ class ComponentChoice(Summary):
         if found.minor:
             first, last = k + 1, k + found.minor
             names = f"PC{first} exceeds" if first == last else f"PC{first} to PC{last} exceed"
+            if found.major:
+                enough = f"only {found.major} of {min(P, D)} components explain"
+            else:
+                enough = "no component explains"
             yield (
                 f"{names} noise but {'is' if first == last else 'are'} minor and not chosen: after rotation, "
-                f"only {found.major} of {min(P, D)} components explain a mean correlation of "
-                f"{fixed(LEAST_CORRELATION, 1)} or more among their variables."
+                f"{enough} a mean correlation of {fixed(LEAST_CORRELATION, 1)} or more among "
+                f"{'their' if found.major else 'its'} variables."
             )
         if m not in (P, Q) and m > P:
             line = table.iloc[P]
@@ -533,7 +541,7 @@ class Chosen:
         """Return the full document for a report: all candidates, criteria and reasons."""
         columns = self._columns(False)
         notes = [*self.reasons(), self._key(columns)]
-        return self._document([], [self._grid(columns, self.table.index)], notes)
+        return self._document([], self._tables(columns, self.table.index), notes)
 
     def screen(self, components: ComponentChoice | None) -> Document:
         """Return the printout: the choice, the fits with which it is compared, and warnings.
@@ -557,10 +565,11 @@ class Chosen:
             ends.append("The tests of k: choice.k_choice.")
             notes.insert(0, components._levels())
         notes.append(" ".join([self._key(columns), *ends]))
-        tables.append(self._grid(columns, shown))
+        tables += self._tables(columns, shown)
         return self._document(facts, tables, notes)
 
     def _document(self, facts: list[tuple[str, str]], tables: list[Table], notes: list[str]) -> Document:
+        """Return the title, the header with further `facts`, the tables and the notes."""
         kind = "Cardinalities" if isinstance(self.card, (tuple, list)) else "Cardinality"
         title = f"{kind} of {plural(self.state.record.k, 'component')} by {NAMES[self.by]}"
         return Document(title, tuple(self._facts(*facts)), tuple(tables), tuple(notes))
@@ -656,9 +665,7 @@ class Chosen:
         numbers = "numbers of groups" if self.groups else "numbers of nonzero loadings"
         yield f"The {numbers} were chosen by {NAMES[by]}: {self._rule_text()}{cells}."
         if self.worth:
-            yield (
-                f"The fit explains {percent(self._line['kept'], 0)} % of what the best prediction explains."
-            )
+            yield f"The fit explains {self._share_of_best()}."
             yield self._unworthy()
         if isinstance(self.card, list):
             yield "The number may differ between components: one at a time was changed until none changed."
@@ -676,15 +683,22 @@ class Chosen:
             f"per {self.unit} of this fit."
         )
 
+    def _share_of_best(self) -> str:
+        """Return the share that the fit explains of what the candidate that explains most does, in words."""
+        share = percent(self._line["kept"], 0)
+        if self.by == "ebic":  # nothing is held out
+            return f"{share} % of the most that a candidate explains in these data"
+        return f"{share} % of what the best prediction explains"
+
     def _compared(self) -> str:
         """Return a comparison of the choice with the best value of another candidate."""
         rule, line, best = self.rule, self._line, self._best
         at = card_text(best["card"])
         if rule == "worth":
             return (
-                f"with {line[self._counted]} {self.unit}s, this fit explains {percent(line['kept'], 0)} % of "
-                f"what the best prediction explains; the best candidate (card={at}) has "
-                f"{best[self._counted]}"
+                f"with {line[self._counted]} {self.unit}s, this fit explains {self._share_of_best()}; the "
+                f"candidate with the smallest {'EBIC' if self.by == 'ebic' else 'error'} (card={at}) has "
+                f"{plural(best[self._counted], self.unit)}"
             )
         if self.by == "ebic":
             return f"the sparsest whose EBIC exceeds the smallest (at {at}) by less than 2"
@@ -716,8 +730,8 @@ class Chosen:
         cards = sorted(set(self.selected.by_division))
         if len(cards) > 1:
             yield (
-                f"Errors are means over {self.repeats} divisions into folds, from which an equal cardinality "
-                f"of {card_text(self.selected.keys[self.selected.equal])} is chosen; other folds choose "
+                f"Errors are means over {self.repeats} divisions into folds. Of equal cardinalities, they "
+                f"choose {card_text(self.selected.keys[self.selected.equal])}; single divisions choose "
                 f"{card_text(cards[0])} to {card_text(cards[-1])}."
             )
 
@@ -726,19 +740,26 @@ class Chosen:
         record, best = self.state.record, self._best
         everything = record.p * record.k
         predicts = self.by == "ebic" or (self.by == "cv" and best["error"] < 1.0)
-        # data whose best prediction needs more than 60 % of the loadings are not sparse
+        # data whose best fit needs more than 60 % of the loadings are not sparse
         if predicts and best["nonzeros"] > 0.6 * everything:
             pca = "This fit is not sparse: it is PCA. " if self._line["nonzeros"] == everything else ""
+            if self.by == "ebic":
+                lead, cost = "EBIC is smallest", "describe the data less well"
+            else:
+                lead, cost = "Prediction is best", "predict less well"
             yield (
-                f"{pca}Prediction is best with {fixed(best['nonzeros'] / record.k, 0)} of {record.p} "
-                "variables in each component, so the data do not determine how many loadings are zero: fewer "
-                "loadings are easier to interpret but predict less well."
+                f"{pca}{lead} with {fixed(best['nonzeros'] / record.k, 0)} of {record.p} variables in each "
+                "component, so the data do not determine how many loadings are zero: fewer loadings are "
+                f"easier to interpret but {cost}."
             )
 
     # --- tables -------------------------------------------------------------------------------------
 
-    def _grid(self, columns: tuple[str, ...], shown: pd.Index) -> Table:
-        """Return the table of the candidates `shown`, with marks for the choice and the best values."""
+    def _tables(self, columns: tuple[str, ...], shown: pd.Index) -> list[Table]:
+        """Return the candidates `shown`, with marks for the choice and the best values.
+
+        If cardinalities are unequal, the marks are long and have a table of their own.
+        """
         cells = {
             "error": lambda line: fixed(line["error"], 3),
             "se": lambda line: fixed(line["se"], 3),
@@ -749,19 +770,19 @@ class Chosen:
             "PEV": lambda line: percent(line["pev"], 1),
             "of PCA's": lambda line: percent(line["relative_adjusted"], 1),
         }
-        rows = [
-            Row(card_text(line["card"]), (*(cells[name](line) for name in columns), self._mark(line)))
-            for _, line in self.table.loc[shown].iterrows()
-        ]
-        return Table("card", (*columns, ""), tuple(rows), "r" * len(columns) + "l")
+        numbers, marks = [], []
+        for _, line in self.table.loc[shown].iterrows():
+            numbers.append(Row(card_text(line["card"]), tuple(cells[name](line) for name in columns)))
+            marks.append(Row(numbers[-1].label, (self._mark(line),)))
+        if isinstance(self.card, (tuple, list)):
+            marked = tuple(row for row in marks if row.cells != ("",))
+            return [Table("card", columns, tuple(numbers)), Table("card", ("role",), marked, "l")]
+        both = (Row(row.label, row.cells + mark.cells) for row, mark in zip(numbers, marks, strict=True))
+        return [Table("card", (*columns, "role"), tuple(both), "r" * len(columns) + "l")]
 
     def _mark(self, line: pd.Series) -> str:
         """Return the mark of a candidate: the criteria by which it is best, and whether it is chosen."""
-        best_by = {
-            **CRITERIA,
-            "cv": "prediction",
-            "is": "IS",
-        }
+        best_by = {**CRITERIA, "cv": "prediction", "is": "IS"}
         best_by.pop("variance")
         readings = self.selected.readings
         best = [best_by[by] for by, card in readings.items() if card == line["card"] and by in best_by]
@@ -810,8 +831,9 @@ class Chosen:
                 f"row (column means 1{dense}); se: standard error over folds"
             ),
             "of best %": (
-                f"of best %: the explained share, 1 - error{'' if 'error' in columns else ' in these data'}, "
-                "relative to the largest of all candidates and PCA"
+                "of best %: the explained share, 1 - error, relative to the largest of all candidates and PCA"
+                if "error" in columns
+                else "of best %: the share explained in these data, relative to the largest of all candidates"
             ),
             "EBIC": "EBIC: difference from the smallest",
             "PEV": "PEV: % of the total variance",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,10 @@ import pandas as pd
 from scipy.linalg import subspace_angles
 
 from spcastat import plots
-from spcastat.assess.draws import seed_of, workers
-from spcastat.assess.folds import Errors, divided, held_out
-from spcastat.assess.refit import plan_of, refit_of
-from spcastat.assess.subsets import rows_in_memory
+from spcastat.assess.candidates import Errors, held_out
+from spcastat.assess.draws import rows_in_memory, seed_of, workers
+from spcastat.assess.folds import divided
+from spcastat.assess.samples import plan_of, refit_of
 from spcastat.config import flag, listed, plural, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
 from spcastat.fit.frames import facts
@@ -27,7 +26,6 @@ from spcastat.labels import full_names, name_text
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.measures import MEASURES, measures_of
 from spcastat.progress import listening
-from spcastat.reading.design import ReadOptions
 from spcastat.results.call import Call, Picklable, source_for
 from spcastat.results.fit import SpcaResult
 from spcastat.search.climbing import OBJECTIVES
@@ -43,10 +41,16 @@ if TYPE_CHECKING:
     from spcastat.results.fit import SpcaResult
     from spcastat.show.grid import Document
 
+
 #: Largest number of folds and of repeats.
 MOST_FOLDS = 1000
-#: Labels of the held-out errors.
-HELD_OUT = ("Error", "Standard error", "Above the smallest", "Its standard error")
+#: Columns of the held-out errors in the table of measures, and their labels.
+HELD_OUT = {
+    "held_out": "Error",
+    "held_out_se": "Standard error",
+    "held_out_excess": "Above the smallest",
+    "held_out_excess_se": "Its standard error",
+}
 
 
 class Comparison(Summary):
@@ -313,13 +317,10 @@ def _document(
     ]
     rows.append(Row("Largest score |r|", each(measures["score_correlation"], 2)))
     if "held_out" in measures:
-        rows += [
-            Row(label, each(measures[name], 4), "Held-out error")
-            for label, name in zip(HELD_OUT, COLUMNS, strict=True)
-        ]
+        rows += [Row(label, each(measures[name], 4), "Held-out error") for name, label in HELD_OUT.items()]
     notes = [
         "Agreement: mean Jaccard index of the supports, components matched without regard to order and "
-        "sign. Angle: the largest principal angle between the spans of the loadings.",
+        "sign. Angle: the largest principal angle between the spans of the loadings."
     ]
     if "held_out" in measures:
         notes.append(
@@ -343,14 +344,10 @@ def _document(
 # --- held-out errors -----------------------------------------------------------------------------
 
 
-#: Columns of the table of measures.
-COLUMNS = ("held_out", "held_out_se", "held_out_excess", "held_out_excess_se")
-
-
 def held_out_errors(
     fits: Mapping[str, SpcaResult], data: Any, folds: int, repeats: int, seed: int, n_jobs: int
 ) -> pd.DataFrame:
-    """Return a table with COLUMNS and one row per fit; errors are relative to those of the column means.
+    """Return the columns HELD_OUT, one row per fit; errors are relative to those of the column means.
 
     Parameters
     ----------
@@ -386,7 +383,7 @@ def held_out_errors(
     joint = Errors(relative * weight[:, :, None], weight, weight)  # relative to the error of the column means
     excess, spread = joint.excess(int(np.argmin(joint.error)))
     values = np.column_stack([joint.error, joint.spread(joint.relative), excess, spread])
-    return pd.DataFrame(values, index=list(fits), columns=list(COLUMNS))
+    return pd.DataFrame(values, index=list(fits), columns=list(HELD_OUT))
 
 
 def _opened(name: str, fit: SpcaResult, data: Any) -> tuple[Source, Call | None]:
@@ -465,8 +462,7 @@ def _errors(
             f"The terms and covariates of formula={shown(source.spec.formula)} are estimated from rows, and "
             "a fit from a file cannot estimate them again without a fold; fit again."
         )
-    names = [one.name for one in fields(ReadOptions)]
-    described = {} if call is None else {one: call.arguments[one] for one in names if one in call.arguments}
+    described = {} if call is None else dict(call.arguments)
     if source.gaps is not None:
         described["k_em"] = source.gaps.as_record.get("rank")
     rows = None if call is None else call.data

@@ -14,6 +14,7 @@ from spcastat import plots
 from spcastat.config import one_of
 from spcastat.fit import frames, rows
 from spcastat.fit import supplementary as unit_weights
+from spcastat.fit.archive import file_path
 from spcastat.fit.frames import last_intervals
 from spcastat.fit.frames import variance as variance_table
 from spcastat.fit.record import deep_copy
@@ -29,52 +30,25 @@ from spcastat.results.interpretation import Scales, Supplement
 from spcastat.results.loadings import SparseLoadings
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, Resampled, SplitInference, Stability
-from spcastat.show.fit_tables import Arrangement
+from spcastat.show.grid import Arrangement
 from spcastat.show.methods_text import Description
 from spcastat.show.methods_text import describe as described
 from spcastat.show.methods_text import equations as written_equations
 from spcastat.show.renderings import Shown, Summary
-from spcastat.show.report import to_excel, write_report
+from spcastat.show.report import write_report
 from spcastat.show.summary import NOTEBOOK, SCREEN, Extras, summarise
+from spcastat.show.workbook import write_workbook
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from spcastat.argument_types import (
-        ArrowTable,
-        ByRow,
-        Changes,
-        Chunks,
-        DescribedChoice,
-        EagerT,
-        Matrix,
-        MeasureName,
-        MethodName,
-        Missing,
-        Objective,
-        Of,
-        Outline,
-        OwnT,
-        Pair,
-        Palette,
-        ParallelAnalysis,
-        Path,
-        Progress,
-        Rng,
-        RowLabels,
-        Rows,
-        Sections,
-        Several,
-        Status,
-        Table,
-        Vector,
-    )
+    from spcastat import argument_types as types
     from spcastat.fit.inputs import Source
     from spcastat.fit.plan import Plan
     from spcastat.fit.run import Fit
     from spcastat.plots.biplot import BiplotData
-    from spcastat.streams.local import ScoreChunks
+    from spcastat.streams.base import ScoreChunks
 
 
 class SpcaResult(Picklable, Shown):
@@ -144,7 +118,7 @@ class SpcaResult(Picklable, Shown):
 
         With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` a score is
         missing if one of its variables is. For rows in chunks they are
-        :class:`~spcastat.streams.local.ScoreChunks`, which yield a frame for each chunk, and for dask
+        :class:`~spcastat.streams.base.ScoreChunks`, which yield a frame for each chunk, and for dask
         collections a dask collection.
 
         Raises
@@ -201,7 +175,7 @@ class SpcaResult(Picklable, Shown):
         """
         return frames.component_shares(self._state)
 
-    def measure(self, name: MeasureName) -> float:
+    def measure(self, name: types.MeasureName) -> float:
         """Return one measure of all components together, as a fraction.
 
         Parameters
@@ -240,7 +214,7 @@ class SpcaResult(Picklable, Shown):
         """
         return frames.score_correlation(self._state)
 
-    def contributions(self, of: Of = "variables") -> pd.DataFrame:
+    def contributions(self, of: types.Of = "variables") -> pd.DataFrame:
         """Return the contribution of each variable, or row, to each component; contributions sum to 1.
 
         Parameters
@@ -258,7 +232,7 @@ class SpcaResult(Picklable, Shown):
         source = rows.need_rows(self._state, self._source, "contributions('rows')")
         return frames.row_contributions(deep_copy(self._scores), source.weights)
 
-    def cos2(self, of: Of = "variables") -> pd.DataFrame:
+    def cos2(self, of: types.Of = "variables") -> pd.DataFrame:
         """Return the squared cosines: how well each component represents each variable, or row.
 
         Parameters
@@ -280,7 +254,7 @@ class SpcaResult(Picklable, Shown):
 
     def describe_components(
         self,
-        variables: pd.DataFrame | pd.Series | ArrowTable | Supplement | None = None,
+        variables: pd.DataFrame | pd.Series | types.ArrowTable | Supplement | None = None,
         *,
         alpha: float = 0.05,
     ) -> pd.DataFrame:
@@ -317,10 +291,10 @@ class SpcaResult(Picklable, Shown):
 
     def supplement(
         self,
-        rows: Table | None = None,
-        variables: pd.DataFrame | pd.Series | ArrowTable | None = None,
+        rows: types.Table | None = None,
+        variables: pd.DataFrame | pd.Series | types.ArrowTable | None = None,
         *,
-        na: Missing | None = None,
+        na: types.Missing | None = None,
     ) -> Supplement:
         """Return scores of supplementary rows, and associations of supplementary variables with components.
 
@@ -413,15 +387,15 @@ class SpcaResult(Picklable, Shown):
 
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: Matrix, *, na: Missing | None = None
+        self, new: types.Matrix, *, na: types.Missing | None = None
     ) -> pd.DataFrame: ...
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: OwnT, *, na: Missing | None = None
-    ) -> OwnT: ...
+        self, new: types.OwnT, *, na: types.Missing | None = None
+    ) -> types.OwnT: ...
     @overload
-    def transform(self, new: Chunks, *, na: Missing | None = None) -> ScoreChunks: ...
-    def transform(self, new: Any, *, na: Missing | None = None) -> Any:
+    def transform(self, new: types.Chunks, *, na: types.Missing | None = None) -> ScoreChunks: ...
+    def transform(self, new: Any, *, na: types.Missing | None = None) -> Any:
         """Return the scores of new rows, using the formula, centre and scale of the fit.
 
         Parameters
@@ -457,11 +431,11 @@ class SpcaResult(Picklable, Shown):
 
     def transform_to(
         self,
-        path: Path,
-        new: Rows | None = None,
+        path: types.Path,
+        new: types.Rows | None = None,
         *,
-        na: Missing | None = None,
-        progress: Progress = None,
+        na: types.Missing | None = None,
+        progress: types.Progress = None,
     ) -> None:
         """Write scores to a Parquet file, chunk by chunk.
 
@@ -487,7 +461,7 @@ class SpcaResult(Picklable, Shown):
         """
         write_transformed(self._state, self._source, path, new, na, progress)
 
-    def inverse_transform(self, scores: Matrix, k: int | None = None) -> pd.DataFrame:
+    def inverse_transform(self, scores: types.Matrix, k: int | None = None) -> pd.DataFrame:
         """Return the rows in the span of the loadings that have the given scores, n x p.
 
         They are T (V'V)^-1 V', rescaled, plus the mean; the pseudoinverse is used if V'V is singular.
@@ -510,10 +484,12 @@ class SpcaResult(Picklable, Shown):
         return rows.inverse_transform(self._state, scores, k)
 
     @overload
-    def augment(self, new: Matrix | None = None, *, na: Missing | None = None) -> pd.DataFrame: ...
+    def augment(
+        self, new: types.Matrix | None = None, *, na: types.Missing | None = None
+    ) -> pd.DataFrame: ...
     @overload
-    def augment(self, new: EagerT, *, na: Missing | None = None) -> EagerT: ...
-    def augment(self, new: Any = None, *, na: Missing | None = None) -> Any:
+    def augment(self, new: types.EagerT, *, na: types.Missing | None = None) -> types.EagerT: ...
+    def augment(self, new: Any = None, *, na: types.Missing | None = None) -> Any:
         """Return the data with the scores appended as columns ``.fittedPC1`` and so on.
 
         Parameters
@@ -536,14 +512,16 @@ class SpcaResult(Picklable, Shown):
         return rows.augment(self._state, self._source, new, na)
 
     @overload
-    def diagnostics(self, new: Matrix | None = None, *, na: Missing | None = None) -> pd.DataFrame: ...
+    def diagnostics(
+        self, new: types.Matrix | None = None, *, na: types.Missing | None = None
+    ) -> pd.DataFrame: ...
     @overload
     def diagnostics(  # type: ignore[overload-overlap]
-        self, new: EagerT, *, na: Missing | None = None
-    ) -> EagerT: ...
+        self, new: types.EagerT, *, na: types.Missing | None = None
+    ) -> types.EagerT: ...
     @overload
-    def diagnostics(self, new: Chunks, *, na: Missing | None = None) -> pd.DataFrame: ...
-    def diagnostics(self, new: Any = None, *, na: Missing | None = None) -> Any:
+    def diagnostics(self, new: types.Chunks, *, na: types.Missing | None = None) -> pd.DataFrame: ...
+    def diagnostics(self, new: Any = None, *, na: types.Missing | None = None) -> Any:
         """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
 
         "T2" is Hotelling's t'C^-1 t, where C is the covariance matrix of the scores: the squared Mahalanobis
@@ -646,14 +624,14 @@ class SpcaResult(Picklable, Shown):
         *,
         select: bool = True,
         search: Literal["near", "quick"] | None = None,
-        choice: ParallelAnalysis | None = None,
+        choice: types.ParallelAnalysis | None = None,
         replicate_weights: pd.DataFrame | NDArray[Any] | None = None,
         replicate_type: Literal["bootstrap", "brr", "jk1"] = "bootstrap",
-        replicate_scale: float | Vector | None = None,
-        data: Rows | None = None,
-        rng: Rng = None,
+        replicate_scale: float | types.Vector | None = None,
+        data: types.Rows | None = None,
+        rng: types.Rng = None,
         n_jobs: int = 1,
-        progress: Progress = None,
+        progress: types.Progress = None,
     ) -> Bootstrap:
         """Return bootstrap intervals for loadings and variances.
 
@@ -668,12 +646,13 @@ class SpcaResult(Picklable, Shown):
             Number of draws, 2 or more.
         select : bool
             Whether variables are selected again in each draw. False keeps those of the fit, which is not
-            valid if they were selected with the same data.
+            valid if they were selected with the same data. A result with False does not replace a stored one
+            with True in the fit.
         search : {"near", "quick"}, optional
             How draws are fitted, for fits by the default method. "quick", the default for up to 1000
             variables, searches from many starts of the draw, as ``effort="quick"`` does, and from the
             loadings of the fit. "near" searches only from the loadings of the fit and from PCA of the draw.
-            It takes about a sixth of the time, but misses better fits of a draw that are far from this one:
+            It takes about a quarter of the time, but misses better fits of a draw that are far from this one:
             intervals and shares then describe variation around this solution, and shares are too large if
             other solutions explain nearly as much.
         choice : ComponentChoice or Choice, optional
@@ -754,10 +733,10 @@ class SpcaResult(Picklable, Shown):
         *,
         threshold: float = 0.75,
         min_correlation: float = 0.8,
-        data: Rows | None = None,
-        rng: Rng = None,
+        data: types.Rows | None = None,
+        rng: types.Rng = None,
         n_jobs: int = 1,
-        progress: Progress = None,
+        progress: types.Progress = None,
     ) -> Stability:
         """Return how often fits of complementary halves of the rows select each loading.
 
@@ -806,10 +785,10 @@ class SpcaResult(Picklable, Shown):
         n: int = 999,
         *,
         repeats: int = 1,
-        data: Rows | None = None,
-        rng: Rng = None,
+        data: types.Rows | None = None,
+        rng: types.Rng = None,
         n_jobs: int = 1,
-        progress: Progress = None,
+        progress: types.Progress = None,
     ) -> SplitInference:
         """Select variables on one half of the rows, and estimate their association on the other.
 
@@ -858,10 +837,10 @@ class SpcaResult(Picklable, Shown):
         n: int = 999,
         *,
         fdr: Literal["bh", "by"] = "bh",
-        data: Rows | None = None,
-        rng: Rng = None,
+        data: types.Rows | None = None,
+        rng: types.Rng = None,
         n_jobs: int = 1,
-        progress: Progress = None,
+        progress: types.Progress = None,
     ) -> LoadingTest:
         """Test by permutation whether each variable is associated with each component.
 
@@ -924,11 +903,11 @@ class SpcaResult(Picklable, Shown):
         self,
         *,
         joint: bool | None = None,
-        objective: Objective | None = None,
+        objective: types.Objective | None = None,
         orthogonal: bool = False,
         time_limit: float | None = None,
         max_nodes: int | None = None,
-        progress: Progress = None,
+        progress: types.Progress = None,
     ) -> Certificate:
         """Prove upper bounds on how much better the fit could be, by its objective.
 
@@ -993,7 +972,7 @@ class SpcaResult(Picklable, Shown):
             progress=progress,
         )
         self._state = with_proof(self._state, proven)
-        return Certificate(proven, V, self._state, source, None if self._call is None else self._call.data)
+        return Certificate(proven, V, self._state, source)
 
     def adopt(self, certificate: Certificate) -> Self:
         """Return the better fit found by a certificate of this fit, or this fit if none was found.
@@ -1033,7 +1012,7 @@ class SpcaResult(Picklable, Shown):
         *,
         tables: Literal["all", "loadings", "variance"] = "all",
         sort: bool | None = None,
-        sections: Sections | None = None,
+        sections: types.Sections | None = None,
         cut: float = 0.0,
         contributions: bool = False,
         communality: bool = False,
@@ -1155,7 +1134,7 @@ class SpcaResult(Picklable, Shown):
         """
         return frames.glance(self._state)
 
-    def describe(self, choice: DescribedChoice | None = None) -> Description:
+    def describe(self, choice: types.DescribedChoice | None = None) -> Description:
         """Return a paragraph that describes this fit for a methods section, with its references.
 
         It reports the data and their scaling, the treatment of missing values and weights, the numbers of
@@ -1184,17 +1163,17 @@ class SpcaResult(Picklable, Shown):
 
     def report(
         self,
-        path: Path,
+        path: types.Path,
         *,
         title: str | None = None,
         call: str | None = None,
         full_names: bool = True,
         sort: bool | None = None,
         max_rows: int | None = None,
-        sections: Sections | None = None,
+        sections: types.Sections | None = None,
         digits: int = 3,
         cut: float = 0.0,
-        groups: ByRow | None = None,
+        groups: types.ByRow | None = None,
     ) -> None:
         """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
 
@@ -1241,12 +1220,11 @@ class SpcaResult(Picklable, Shown):
             row_groups=self._by_row(groups, "groups"),
         )
 
-    def to_excel(self, path: Path) -> None:
-        """Write a workbook with a sheet for each table of the fit, numbers in full.
+    def to_excel(self, path: types.Path) -> None:
+        """Write a workbook with sheets of loadings, variances, correlations and scores, numbers in full.
 
-        The sheets are loadings, variances, correlations, shares, means and scales, scores and distances of
-        rows in memory, and results of resampling; the first sheet describes the fit. It needs an optional
-        dependency: ``pip install 'spcastat[excel]'``.
+        Scores are written if they are in memory. This needs an optional dependency:
+        ``pip install 'spcastat[excel]'``.
 
         Parameters
         ----------
@@ -1258,14 +1236,24 @@ class SpcaResult(Picklable, Shown):
         ExtraError
             If openpyxl is not installed.
         FileError
-            If the file cannot be written, or does not end in .xlsx.
+            If the file cannot be written, or its name has another extension.
         OptionError
             If there are more rows or variables than a sheet can hold, or the rows of the fit are read from
             this file.
         """
-        to_excel(self._state, self._source, path)
+        if self._source is not None:
+            self._source.spare(file_path(path))
+        sheets = {
+            "loadings": self.loadings,
+            "variance": self.variance,
+            "correlations": self.correlations,
+            "score correlations": self.score_correlations,
+        }
+        if self._state.scores is not None or (self._source is not None and self._source.matrix is not None):
+            sheets["scores"] = self.scores
+        write_workbook(path, sheets)
 
-    def save(self, path: Path, *, scores: bool | None = None) -> None:
+    def save(self, path: types.Path, *, scores: bool | None = None) -> None:
         """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
 
         Parameters
@@ -1301,9 +1289,9 @@ class SpcaResult(Picklable, Shown):
         return self._state.record.call
 
     @property
-    def method(self) -> MethodName:
+    def method(self) -> types.MethodName:
         """Name of the method; ``spcastat.methods(name)`` describes it."""
-        return cast("MethodName", self._state.record.method)
+        return cast("types.MethodName", self._state.record.method)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -1311,9 +1299,9 @@ class SpcaResult(Picklable, Shown):
         return deep_copy(self._state.record.options)
 
     @property
-    def status(self) -> Status:
+    def status(self) -> types.Status:
         """How the fit ended: "converged", "exact" (no iteration needed), "searched" or "max_iter"."""
-        return cast("Status", self._state.record.status)
+        return cast("types.Status", self._state.record.status)
 
     @property
     def converged(self) -> bool:
@@ -1339,7 +1327,7 @@ class SpcaResult(Picklable, Shown):
         """What the method reports about each component, such as its penalty; may have no columns."""
         return pd.DataFrame(deep_copy(self._state.record.details), index=self.components)
 
-    def refit(self, **changes: Unpack[Changes]) -> SpcaResult:
+    def refit(self, **changes: Unpack[types.Changes]) -> SpcaResult:
         """Fit again with some arguments changed; a new `card`, `variance` or `t` replaces any of these.
 
         Parameters
@@ -1376,18 +1364,18 @@ class SpcaResult(Picklable, Shown):
     def biplot(
         self,
         *,
-        components: Pair = (1, 2),
+        components: types.Pair = (1, 2),
         scale: float = 1.0,
         arrows: Literal["loadings", "correlations"] = "loadings",
         max_arrows: int | None = 30,
-        groups: ByRow | None = None,
-        color: ByRow | None = None,
-        palette: Palette | None = None,
-        outline: Outline | None = None,
+        groups: types.ByRow | None = None,
+        color: types.ByRow | None = None,
+        palette: types.Palette | None = None,
+        outline: types.Outline | None = None,
         level: float = 0.95,
         centroids: bool = False,
-        labels: RowLabels | None = None,
-        new: Table | None = None,
+        labels: types.RowLabels | None = None,
+        new: types.Table | None = None,
         supplement: Supplement | None = None,
         note: bool = True,
         ax: Axes | None = None,
@@ -1493,9 +1481,7 @@ class SpcaResult(Picklable, Shown):
             level=level,
             centroids=centroids,
             labels=labels,
-            new=further.rows,
-            supplementary=further.correlations,
-            levels=further.levels,
+            **further,
             note=note,
             ax=ax,
         )
@@ -1504,14 +1490,14 @@ class SpcaResult(Picklable, Shown):
     def biplot_data(
         self,
         *,
-        components: Pair = (1, 2),
+        components: types.Pair = (1, 2),
         scale: float = 1.0,
         arrows: Literal["loadings", "correlations"] = "loadings",
         max_arrows: int | None = 30,
-        groups: ByRow | None = None,
-        color: ByRow | None = None,
-        labels: RowLabels | None = None,
-        new: Table | None = None,
+        groups: types.ByRow | None = None,
+        color: types.ByRow | None = None,
+        labels: types.RowLabels | None = None,
+        new: types.Table | None = None,
         supplement: Supplement | None = None,
     ) -> BiplotData:
         """Return what `biplot` draws: positions and names of points and arrows.
@@ -1538,9 +1524,7 @@ class SpcaResult(Picklable, Shown):
             groups=self._by_row(groups, "groups"),
             color=self._by_row(color, "color"),
             labels=labels,
-            new=further.rows,
-            supplementary=further.correlations,
-            levels=further.levels,
+            **further,
         )
 
     def plot_loadings(
@@ -1549,8 +1533,8 @@ class SpcaResult(Picklable, Shown):
         kind: Literal["dots", "heatmap", "line", "image"] | None = None,
         sort: bool = True,
         max_rows: int | None = 40,
-        components: Several | None = None,
-        sections: Sections | None = None,
+        components: types.Several | None = None,
+        sections: types.Sections | None = None,
         intervals: pd.DataFrame | None = None,
         conf_int: bool = False,
         level: float = 0.95,
@@ -1623,9 +1607,9 @@ class SpcaResult(Picklable, Shown):
     def plot_scores(
         self,
         *,
-        components: Several | None = None,
-        groups: ByRow | None = None,
-        palette: Palette | None = None,
+        components: types.Several | None = None,
+        groups: types.ByRow | None = None,
+        palette: types.Palette | None = None,
         densities: bool = True,
         ax: Axes | None = None,
     ) -> Axes:
@@ -1675,7 +1659,7 @@ class SpcaResult(Picklable, Shown):
     def plot_correlations(
         self,
         *,
-        components: Pair = (1, 2),
+        components: types.Pair = (1, 2),
         max_arrows: int | None = 30,
         supplement: Supplement | None = None,
         ax: Axes | None = None,
@@ -1724,10 +1708,10 @@ class SpcaResult(Picklable, Shown):
 
     def plot_contributions(
         self,
-        of: Of = "variables",
+        of: types.Of = "variables",
         *,
         kind: Literal["contributions", "cos2"] = "contributions",
-        components: int | str | Several = 1,
+        components: int | str | types.Several = 1,
         max_rows: int | None = 20,
         ax: Axes | None = None,
     ) -> Axes:
@@ -1768,9 +1752,9 @@ class SpcaResult(Picklable, Shown):
 
     def plot_diagnostics(
         self,
-        new: Table | None = None,
+        new: types.Table | None = None,
         *,
-        groups: ByRow | None = None,
+        groups: types.ByRow | None = None,
         labels: int = 10,
         level: float = 0.95,
         ax: Axes | None = None,
@@ -1820,7 +1804,7 @@ class SpcaResult(Picklable, Shown):
         self,
         *,
         kind: Literal["variance", "share", "cumulative", "error"] = "variance",
-        parallel: ParallelAnalysis | Vector | None = None,
+        parallel: types.ParallelAnalysis | types.Vector | None = None,
         max_components: int | None = 30,
         ax: Axes | None = None,
     ) -> Axes:
@@ -1875,10 +1859,13 @@ class SpcaResult(Picklable, Shown):
     @cached_property
     def _drawn(self) -> pd.DataFrame:
         """Scores, T2 and Q of a sample of rows that are not all in memory."""
-        assert self._source is not None
-        return interpretation.sampled_rows(self._state, self._source)
+        from spcastat.assess.draws import drawn_rows  # imported late, as few fits need it
 
-    def _drawing(self, data: Any, rng: Rng, n_jobs: int, progress: Progress) -> Drawing:
+        stream = None if self._source is None else self._source.stream
+        assert stream is not None
+        return drawn_rows(self._state, stream)
+
+    def _drawing(self, data: Any, rng: types.Rng, n_jobs: int, progress: types.Progress) -> Drawing:
         return Drawing(self._state, self._source, self._call, data, rng, n_jobs, progress)
 
     def _scores_to_draw(self, what: str) -> pd.DataFrame:
@@ -1906,7 +1893,7 @@ def result_of(source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
     return SpcaResult(FitState.of(source, plan, fit, text), source, call)
 
 
-def load(path: Path) -> SpcaResult | SparseLoadings:
+def load(path: types.Path) -> SpcaResult | SparseLoadings:
     """Read a fit from a file written by ``fit.save(path)``.
 
     No code in a file is executed: it contains numbers and text, and a formula with known functions only.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,7 @@ from spcastat.errors import (
     OptionError,
     ShapeError,
 )
-from spcastat.fit import frames, rows
-from spcastat.fit import frames as component_frames
+from spcastat.fit import frames
 from spcastat.fit import rows as row_scores
 from spcastat.fit.frames import variance
 from spcastat.fit.inputs import Source
@@ -31,9 +30,9 @@ from spcastat.labels import full_names, name_text
 from spcastat.plots.biplot import ARROWS
 from spcastat.reading.frames import open_table
 from spcastat.results.call import Call, Picklable
-from spcastat.show.fit_tables import document
 from spcastat.show.grid import Document, Table, number_rows
 from spcastat.show.renderings import Summary
+from spcastat.show.summary import scales_document
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,12 +111,6 @@ class Supplement(Summary):
         """Number of rows (sum of weights) of each numeric variable, level and factor, in the column "n"."""
         return None if self._further is None else deep_copy(self._further.sizes.to_frame("n"))
 
-    @property
-    def _named_levels(self) -> pd.DataFrame | None:
-        """The table `levels`, labelled "variable = level", as plots show it."""
-        levels = self.levels
-        return None if levels is None else levels.set_axis(level_names(levels.index))
-
 
 def _document(rows: pd.DataFrame | None, cos2: pd.DataFrame | None, further: Further | None) -> Document:
     tables, notes, key = [], [], []
@@ -177,7 +170,7 @@ def supplement(
     if rows is not None:
         found = row_scores.scores_of_new(state, rows, na)
         q = row_scores.diagnostics_of(state, rows, na)["Q"].to_numpy()
-        cos2 = component_frames.row_cos2(state, found, q)
+        cos2 = frames.row_cos2(state, found, q)
     more = None if variables is None else further_variables(state, source, scores, variables)
     return Supplement(found, cos2, more)
 
@@ -240,7 +233,7 @@ class Scales(Picklable, Summary):
         self._found = found
 
     def _document(self) -> Document:
-        return document(self._found.table, self._found.items, self._found.kept)
+        return scales_document(self._found.table, self._found.items, self._found.kept)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -280,36 +273,38 @@ class Scales(Picklable, Summary):
 SCREES = ("variance", "share", "cumulative", "error")
 
 
-@dataclass(frozen=True)
-class FurtherPoints:
+class FurtherPoints(TypedDict):
     """What a biplot draws besides the rows and variables of the fit; None for what was not given.
 
     Attributes
     ----------
-    rows : DataFrame, m x k, or None
+    new : DataFrame, m x k, or None
         Scores of new and of supplementary rows.
-    correlations : DataFrame, s x k, or None
+    supplementary : DataFrame, s x k, or None
         Correlations of supplementary numbers with the scores.
     levels : DataFrame, l x k, or None
         Mean scores of levels of supplementary factors.
     """
 
-    rows: pd.DataFrame | None
-    correlations: pd.DataFrame | None
+    new: pd.DataFrame | None
+    supplementary: pd.DataFrame | None
     levels: pd.DataFrame | None
 
 
 def further_points(state: FitState, new: Any, supplement: Any, arrows: str) -> FurtherPoints:
     """Return the points of new rows and of a supplement; its correlations only among correlations."""
-    found = None if supplement is None else checked(supplement)
-    known = [None if found is None else found.rows, None if new is None else rows.scores_of_new(state, new)]
-    parts = [part for part in known if part is not None]
     among_correlations = one_of("arrows", arrows, ARROWS) == "correlations"
-    return FurtherPoints(
-        pd.concat(parts) if parts else None,
-        found.correlations if found is not None and among_correlations else None,
-        None if found is None else found._named_levels,
-    )
+    fresh = None if new is None else row_scores.scores_of_new(state, new)
+    if supplement is None:
+        return {"new": fresh, "supplementary": None, "levels": None}
+    found = checked(supplement)
+    parts = [part for part in (found.rows, fresh) if part is not None]
+    levels = found.levels
+    return {
+        "new": pd.concat(parts) if parts else None,
+        "supplementary": found.correlations if among_correlations else None,
+        "levels": None if levels is None else levels.set_axis(level_names(levels.index)),
+    }
 
 
 def scree(state: FitState, kind: str, parallel: Any, max_components: int | None, ax: Axes | None) -> Axes:
@@ -336,14 +331,6 @@ def scree(state: FitState, kind: str, parallel: Any, max_components: int | None,
 
 
 # --- rows that are not all in memory ---------------------------------------------------------------
-
-
-def sampled_rows(state: FitState, source: Source) -> pd.DataFrame:
-    """Return scores, T2 and Q of a sample of rows in chunks; ``attrs["sample"]`` describes the sample."""
-    from spcastat.assess.subsets import drawn_rows  # imported late, as few fits need it
-
-    assert source.stream is not None
-    return drawn_rows(state, source.stream)
 
 
 def sampled_diagnostics(drawn: pd.DataFrame) -> pd.DataFrame:

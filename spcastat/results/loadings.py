@@ -18,7 +18,7 @@ from spcastat.fit.state import FitState
 from spcastat.results import interpretation, resampling
 from spcastat.results.call import Call, Picklable
 from spcastat.show import loading_tables
-from spcastat.show.fit_tables import Arrangement
+from spcastat.show.grid import Arrangement
 from spcastat.show.methods_text import Description, describe_loadings
 from spcastat.show.renderings import Shown, Summary
 from spcastat.show.report import write_chapters
@@ -27,27 +27,10 @@ from spcastat.show.summary import NOTEBOOK, SCREEN
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.argument_types import (
-        ByRow,
-        Chunks,
-        Matrix,
-        Missing,
-        Outline,
-        OwnT,
-        Pair,
-        Palette,
-        Path,
-        Progress,
-        Rng,
-        RowLabels,
-        Rows,
-        Sections,
-        Several,
-        Status,
-    )
+    from spcastat import argument_types as types
     from spcastat.fit.inputs import Source
     from spcastat.show.grid import Document
-    from spcastat.streams.local import ScoreChunks
+    from spcastat.streams.base import ScoreChunks
 
 
 class SparseLoadings(Picklable, Shown):
@@ -158,9 +141,9 @@ class SparseLoadings(Picklable, Shown):
         return deep_copy(self._state.record.options)
 
     @property
-    def status(self) -> Status:
+    def status(self) -> types.Status:
         """How the fit ended: "searched", or "max_iter" if the last ascent was cut short."""
-        return cast("Status", self._state.record.status)
+        return cast("types.Status", self._state.record.status)
 
     @property
     def converged(self) -> bool:
@@ -184,15 +167,15 @@ class SparseLoadings(Picklable, Shown):
 
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: Matrix, *, na: Missing | None = None
+        self, new: types.Matrix, *, na: types.Missing | None = None
     ) -> pd.DataFrame: ...
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: OwnT, *, na: Missing | None = None
-    ) -> OwnT: ...
+        self, new: types.OwnT, *, na: types.Missing | None = None
+    ) -> types.OwnT: ...
     @overload
-    def transform(self, new: Chunks, *, na: Missing | None = None) -> ScoreChunks: ...
-    def transform(self, new: Any, *, na: Missing | None = None) -> Any:
+    def transform(self, new: types.Chunks, *, na: types.Missing | None = None) -> ScoreChunks: ...
+    def transform(self, new: Any, *, na: types.Missing | None = None) -> Any:
         """Return the scores X W of new rows, using the formula, centre, scale and weights of the fit.
 
         Parameters
@@ -220,10 +203,10 @@ class SparseLoadings(Picklable, Shown):
         n: int = 999,
         *,
         select: bool = True,
-        data: Rows | None = None,
-        rng: Rng = None,
+        data: types.Rows | None = None,
+        rng: types.Rng = None,
         n_jobs: int = 1,
-        progress: Progress = None,
+        progress: types.Progress = None,
     ) -> LoadingsBootstrap:
         """Return percentile intervals for the loadings from draws of rows with replacement.
 
@@ -238,7 +221,8 @@ class SparseLoadings(Picklable, Shown):
         n : int
             Number of draws, 2 or more.
         select : bool
-            Whether variables are selected again in each draw. False takes those of the fit as given.
+            Whether variables are selected again in each draw. False takes those of the fit as given, and its
+            result does not replace a stored one with True in the fit.
         data : table or matrix, optional
             For a fit from a file: the data that were fitted.
         rng : None, int or numpy Generator
@@ -284,7 +268,7 @@ class SparseLoadings(Picklable, Shown):
         max_rows: int | None = None,
         *,
         sort: bool | None = None,
-        sections: Sections | None = None,
+        sections: types.Sections | None = None,
         cut: float = 0.0,
         communality: bool = True,
         conf_int: bool = False,
@@ -349,7 +333,7 @@ class SparseLoadings(Picklable, Shown):
         """
         return describe_loadings(self._state)
 
-    def save(self, path: Path, *, scores: bool | None = None) -> None:
+    def save(self, path: types.Path, *, scores: bool | None = None) -> None:
         """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
 
         Parameters
@@ -372,17 +356,17 @@ class SparseLoadings(Picklable, Shown):
 
     def report(
         self,
-        path: Path,
+        path: types.Path,
         *,
         title: str | None = None,
         call: str | None = None,
         full_names: bool = True,
         sort: bool | None = None,
         max_rows: int | None = None,
-        sections: Sections | None = None,
+        sections: types.Sections | None = None,
         digits: int = 3,
         cut: float = 0.0,
-        groups: ByRow | None = None,
+        groups: types.ByRow | None = None,
     ) -> None:
         """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
 
@@ -424,16 +408,16 @@ class SparseLoadings(Picklable, Shown):
     def biplot(
         self,
         *,
-        components: Pair = (1, 2),
+        components: types.Pair = (1, 2),
         scale: float = 1.0,
         max_arrows: int | None = 30,
-        groups: ByRow | None = None,
-        color: ByRow | None = None,
-        palette: Palette | None = None,
-        outline: Outline | None = None,
+        groups: types.ByRow | None = None,
+        color: types.ByRow | None = None,
+        palette: types.Palette | None = None,
+        outline: types.Outline | None = None,
         level: float = 0.95,
         centroids: bool = False,
-        labels: RowLabels = 0,
+        labels: types.RowLabels = 0,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw rows as points, their scores, and variables as arrows, their loadings, on two components.
@@ -482,8 +466,8 @@ class SparseLoadings(Picklable, Shown):
         *,
         kind: Literal["dots", "heatmap", "line", "image"] = "dots",
         max_rows: int | None = 40,
-        components: Several | None = None,
-        sections: Sections | None = None,
+        components: types.Several | None = None,
+        sections: types.Sections | None = None,
         intervals: pd.DataFrame | None = None,
         shape: tuple[int, int] | None = None,
         ax: Axes | None = None,
@@ -526,12 +510,10 @@ class SparseLoadings(Picklable, Shown):
         return rows.scores(self._state, self._source)
 
 
-class LoadingsBootstrap(Picklable, Summary):
+class LoadingsBootstrap(resampling.FromDraws):
     """Draws of sparse loadings, and percentile intervals; prints as text and shows as HTML in a notebook."""
 
-    def __init__(self, state: FitState, found: Bootstrapped) -> None:
-        self._state = state
-        self._found = found
+    _found: Bootstrapped
 
     def _document(self) -> Document:
         return loading_tables.bootstrap_document(self._state, self._found, 0.95)
@@ -540,16 +522,6 @@ class LoadingsBootstrap(Picklable, Summary):
     def frames(self) -> dict[str, pd.DataFrame]:
         """The 95 % intervals under "loadings"."""
         return {"loadings": self.conf_int()}
-
-    @property
-    def n(self) -> int:
-        """Number of draws made."""
-        return self._found.draws
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the computation before all requested draws were made."""
-        return self._found.draws < self._found.asked
 
     @property
     def selected(self) -> pd.DataFrame:
@@ -581,7 +553,7 @@ class LoadingsBootstrap(Picklable, Summary):
         self,
         *,
         max_rows: int | None = 40,
-        components: Several | None = None,
+        components: types.Several | None = None,
         level: float = 0.95,
         ax: Axes | None = None,
     ) -> Axes:

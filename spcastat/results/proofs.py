@@ -14,7 +14,7 @@ from spcastat.errors import OptionError
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.inputs import Source
 from spcastat.fit.record import JOINT, Proven, deep_copy, plain_value
-from spcastat.fit.starts import order_and_sign
+from spcastat.fit.run import order_and_sign
 from spcastat.fit.state import (
     FitState,
     Moments,
@@ -28,7 +28,7 @@ from spcastat.fit.state import (
     with_proof,
 )
 from spcastat.labels import full_names, name_text
-from spcastat.linalg.build import Removed, deflate
+from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.eigenvectors import top_eigh
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances, measure_named
@@ -51,13 +51,8 @@ class Certificate(Summary):
     `fit.adopt(certificate)` returns the fit with the best loadings that the proof found.
     """
 
-    def __init__(
-        self, proven: Proven, best: np.ndarray, state: FitState, source: Source, data: Any = None
-    ) -> None:
-        """Keep a proof of the fit in `state`.
-
-        `best` are the best loadings found, shape (p, k), and `data` those of the call that made the fit.
-        """
+    def __init__(self, proven: Proven, best: np.ndarray, state: FitState, source: Source) -> None:
+        """Keep a proof of the fit in `state`; `best` are the best loadings found, shape (p, k)."""
         from spcastat.proofs.witness import claim_of  # imported late, as few fits need it
 
         self._proven = proven
@@ -65,7 +60,7 @@ class Certificate(Summary):
         self._components = state.components
         self._nonneg = bool(state.record.options.get("nonneg"))
         self._rule = rule_words(state)
-        self._claim = claim_of(proven, state, source, data)
+        self._claim = claim_of(proven, state, source)
 
     def _document(self) -> Document:
         return _document(self.table, self._proven, self.sentence)
@@ -122,12 +117,11 @@ class Certificate(Summary):
         OptionError
             If the proof cannot be checked later: with orthogonal=True, for least squares of two or more
             components, under a rule for supports, with a formula, weights or missing values, for rows in
-            chunks, and for a covariance matrix that was changed (given=, scale="blocks", nearest=True) or is
-            in single precision; and if no proof was found, because the bound is not based on supports or
-            time ran out.
+            chunks, for data in single precision, and for a covariance matrix that was changed (given=,
+            scale="blocks", nearest=True); and if no proof was found, because the bound is not based on
+            supports or time ran out.
         """
-        from spcastat.proofs.checker import RefusedError
-        from spcastat.proofs.verify import LAYOUT, attained, parsed, proves, refusals
+        from spcastat.proofs.verify import LAYOUT, RefusedError, attained, parsed, proves, refusals
         from spcastat.proofs.witness import UnwrittenError, witnesses
 
         claim = self._claim

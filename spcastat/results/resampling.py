@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 import pandas as pd
 
@@ -46,14 +46,28 @@ SEARCHES = ("near", "quick")
 MOST_REPEATS = 10_000
 
 
-class Bootstrap(Picklable, Summary):
-    """Draws of a fit, and intervals computed from them; prints as text and shows as HTML in a notebook."""
+class FromDraws(Picklable, Summary):
+    """What results of resampling have in common."""
 
-    _kind: ClassVar[str] = "bootstrap"  # its name among the results that a fit stores
-
-    def __init__(self, state: FitState, found: Bootstrapped) -> None:
+    def __init__(self, state: FitState, found: Any) -> None:
         self._state = state
         self._found = found
+
+    @property
+    def n(self) -> int:
+        """Number of draws made: samples, pairs of halves, or permutations."""
+        return int(self._found.draws)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the computation before all requested draws were made."""
+        return bool(self._found.draws < self._found.asked)
+
+
+class Bootstrap(FromDraws):
+    """Draws of a fit, and intervals computed from them; prints as text and shows as HTML in a notebook."""
+
+    _found: Bootstrapped
 
     def _document(self) -> Document:
         return bootstrap_document(self._state, self._found, 0.95, screen=True)
@@ -67,16 +81,6 @@ class Bootstrap(Picklable, Summary):
     def table(self) -> pd.DataFrame:
         """The default 95 % intervals of the loadings; see `conf_int`."""
         return self.conf_int()
-
-    @property
-    def n(self) -> int:
-        """Number of draws made."""
-        return self._found.draws
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the computation before all requested draws were made."""
-        return self._found.draws < self._found.asked
 
     @property
     def selected(self) -> pd.DataFrame:
@@ -203,14 +207,10 @@ class Bootstrap(Picklable, Summary):
         )
 
 
-class Stability(Picklable, Summary):
+class Stability(FromDraws):
     """How often fits of half of the rows select each loading; prints as text, shows as HTML in a notebook."""
 
-    _kind: ClassVar[str] = "stability"
-
-    def __init__(self, state: FitState, found: HalfSamples) -> None:
-        self._state = state
-        self._found = found
+    _found: HalfSamples
 
     def _document(self) -> Document:
         return stability_document(self._state, self._found, screen=True)
@@ -223,16 +223,6 @@ class Stability(Picklable, Summary):
             "variable_clusters": self.variable_clusters,
             "associates": self.associates,
         }
-
-    @property
-    def n(self) -> int:
-        """Number of pairs of halves fitted."""
-        return self._found.draws
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the computation before all requested pairs were fitted."""
-        return self._found.draws < self._found.asked
 
     @property
     def threshold(self) -> float:
@@ -318,14 +308,10 @@ class Stability(Picklable, Summary):
         )
 
 
-class SplitInference(Picklable, Summary):
+class SplitInference(FromDraws):
     """Correlations on one half of the rows of variables selected on the other; prints as text or HTML."""
 
-    _kind: ClassVar[str] = "split"
-
-    def __init__(self, state: FitState, found: Split) -> None:
-        self._state = state
-        self._found = found
+    _found: Split
 
     def _document(self) -> Document:
         return split_document(self._state, self._found, 0.95)
@@ -349,16 +335,6 @@ class SplitInference(Picklable, Summary):
         without other variables NaN.
         """
         return frames.split_p_values(self._state, self._found)
-
-    @property
-    def n(self) -> int:
-        """Number of bootstrap samples drawn from the second half of each split."""
-        return self._found.draws
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the computation before all requested samples were drawn."""
-        return self._found.draws < self._found.asked
 
     @property
     def similarity(self) -> pd.Series:
@@ -412,14 +388,10 @@ class SplitInference(Picklable, Summary):
         return frames.split_variance_ci(self._state, self._found, level)
 
 
-class LoadingTest(Picklable, Summary):
+class LoadingTest(FromDraws):
     """Permutation tests of the variables of every component; prints as text, shows as HTML in a notebook."""
 
-    _kind: ClassVar[str] = "tests"
-
-    def __init__(self, state: FitState, found: Tested) -> None:
-        self._state = state
-        self._found = found
+    _found: Tested
 
     def _document(self) -> Document:
         return test_document(self._state, self._found)
@@ -428,16 +400,6 @@ class LoadingTest(Picklable, Summary):
     def frames(self) -> dict[str, pd.DataFrame]:
         """The table under "tests"."""
         return {"tests": self.table}
-
-    @property
-    def n(self) -> int:
-        """Number of permutations made."""
-        return self._found.draws
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the computation before all requested permutations were made."""
-        return self._found.draws < self._found.asked
 
     @property
     def table(self) -> pd.DataFrame:
@@ -559,41 +521,24 @@ def _search_of_draws(state: FitState, search: str | None, fixed: bool) -> str:
     record, p = state.record, len(state.V)
     options = record.options
     groups = bool(options.get("disjoint")) and options.get("card") is options.get("variance") is None
-    if search is not None:
-        one_of("search", search, SEARCHES)
-        if fixed:
-            raise OptionError(
-                f"search={search!r} was given with select=False, which searches for no variables; leave one "
-                "of them out."
-            )
-        if record.method != "joint":
-            raise OptionError(
-                f"search={search!r} was given for a fit by method={record.method!r}; it is for "
-                "method='joint', the default. Draws are fitted by the method of the fit: leave search out."
-            )
-        if search == "quick" and groups:
-            raise OptionError(
-                "search='quick' was given for a fit whose components are groups of all variables "
-                "(disjoint=True without card), and it is for fits with card or variance; leave search out."
-            )
-        if search == "quick" and p > GRAM_LIMIT:
-            raise OptionError(
-                f"search='quick' was given for {p} variables, and it is for at most {GRAM_LIMIT}; leave "
-                "search out."
-            )
-        return search
-    return "quick" if record.method == "joint" and p <= GRAM_LIMIT and not (fixed or groups) else "near"
+    possible: tuple[str, ...] = () if fixed or record.method != "joint" else SEARCHES
+    if groups or p > GRAM_LIMIT:
+        possible = possible[:1]
+    if search is None:
+        return possible[-1] if possible else "near"
+    if one_of("search", search, SEARCHES) not in possible:
+        raise OptionError(
+            f"search={search!r} was given, which draws of this fit cannot have: searches are for "
+            f"method='joint' and select=True, and 'quick' for at most {GRAM_LIMIT} variables and not for "
+            "groups of all variables (disjoint=True without card). Leave search out."
+        )
+    return search
 
 
-def bootstrap_loadings(
-    fit: Drawing,
-    n: int,
-    *,
-    select: bool,
-) -> Bootstrapped:
+def bootstrap_loadings(fit: Drawing, n: int, *, select: bool) -> Bootstrapped:
     """Return sparse loadings of `n` draws of rows with replacement; see `SparseLoadings.bootstrap`."""
-    from spcastat.assess.loading_draws import LoadingDraws
-    from spcastat.assess.loading_draws import bootstrap as draws_of
+    from spcastat.assess.samples import LoadingDraws
+    from spcastat.assess.samples import bootstrap_loadings as draws_of
 
     n = whole_number("n", n, 2, MOST_DRAWS)
     select, (seed, jobs) = flag("select", select), fit.seed_and_jobs
@@ -627,13 +572,7 @@ def _with_replicates(given: Resampling, values: Any, kind: str, scale: Any) -> R
     )
 
 
-def stability(
-    fit: Drawing,
-    n: int,
-    *,
-    threshold: float,
-    min_correlation: float,
-) -> HalfSamples:
+def stability(fit: Drawing, n: int, *, threshold: float, min_correlation: float) -> HalfSamples:
     """Return the selections of `n` pairs of halves of the rows; see `SpcaResult.stability`."""
     from spcastat.assess.samples import stability as halves_of
 
@@ -645,12 +584,7 @@ def stability(
         return halves_of(given, n, threshold=threshold, groups=least)
 
 
-def split_inference(
-    fit: Drawing,
-    n: int,
-    *,
-    repeats: int,
-) -> Split:
+def split_inference(fit: Drawing, n: int, *, repeats: int) -> Split:
     """Return correlations on one half of the rows of variables from the other; see the method of a fit."""
     from spcastat.assess.samples import split
 
@@ -660,12 +594,7 @@ def split_inference(
         return split(_halved(fit, "split_inference()"), n, repeats)
 
 
-def test_loadings(
-    fit: Drawing,
-    n: int,
-    *,
-    fdr: str,
-) -> Tested:
+def test_loadings(fit: Drawing, n: int, *, fdr: str) -> Tested:
     """Return p- and q-values of all variables from `n` permutations; see `SpcaResult.test_loadings`."""
     from spcastat.assess.permutation import permutation_test
 
@@ -728,7 +657,13 @@ def with_number_found(state: FitState, choice: ParallelAnalysis) -> FitState:
 
 
 def with_result(state: FitState, **found: Bootstrapped | HalfSamples | Split | Tested) -> FitState:
-    """Return the state with a result of resampling; `found` has the name of a field of `LastResults`."""
+    """Return the state with a result of resampling; `found` has the name of a field of `LastResults`.
+
+    A bootstrap that kept the variables of the fit does not replace one that selected them again.
+    """
+    drawn, known = found.get("bootstrap"), state.resampled.bootstrap
+    if isinstance(drawn, Bootstrapped) and known is not None and known.select and not drawn.select:
+        return state
     return replace(state, resampled=replace(state.resampled, **found))  # type: ignore[arg-type]
 
 
@@ -739,8 +674,7 @@ def _resampling(
 
     `what` is the name of the call in messages; for the last three see `refit_of`.
     """
-    from spcastat.assess.refit import plan_of, refit_of
-    from spcastat.assess.samples import Resampling
+    from spcastat.assess.samples import Resampling, plan_of, refit_of
 
     seed, jobs = fit.seed_and_jobs
     plan = plan_of(fit.state, None if fit.call is None else fit.call.arguments)
@@ -762,9 +696,8 @@ class _Drawn(NamedTuple):
 
 def _rows_to_draw(fit: Drawing, what: str, seed: int, keep_rows: bool = False) -> _Drawn:
     """Return the rows of a fit, or its covariance matrix, to draw from."""
-    from spcastat.assess.draws import sampler_of
+    from spcastat.assess.draws import rows_in_memory, sampler_of
     from spcastat.assess.row_groups import drawn_text, notice
-    from spcastat.assess.subsets import rows_in_memory
 
     source, call = source_for(fit.state, fit.source, fit.call, fit.data, what)
     fitted = None if call is None else call.data

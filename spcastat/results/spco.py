@@ -23,9 +23,9 @@ from spcastat.reading.checks import rows_of
 from spcastat.reading.frames import in_library_of
 from spcastat.reading.read import replay
 from spcastat.results.call import Picklable
-from spcastat.show.fit_tables import Arrangement, loadings_table
-from spcastat.show.grid import Document, Row, Table
+from spcastat.show.grid import Arrangement, Document, Row, Table
 from spcastat.show.renderings import Shown, Summary
+from spcastat.show.summary import loadings_table
 from spcastat.solvers.regression import SPCO, Coordinates
 from spcastat.solvers.solver import ADVICE
 from spcastat.streams.opening import read_whole
@@ -33,16 +33,7 @@ from spcastat.streams.opening import read_whole
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.argument_types import (
-        ByRow,
-        EagerT,
-        Matrix,
-        MeasureName,
-        Palette,
-        Sections,
-        Several,
-        Vector,
-    )
+    from spcastat.argument_types import ByRow, EagerT, Matrix, MeasureName, Palette, Sections, Several, Vector
 
 #: Largest number of penalties in a path.
 MOST_VALUES = 1000

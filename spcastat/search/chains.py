@@ -14,18 +14,7 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.progress import stage
-from spcastat.search.climbing import (
-    EFFORTS,
-    LONG,
-    SAME,
-    Effort,
-    Evidence,
-    Patience,
-    climb,
-    deepen,
-    exchange_until_optimal,
-    sweep,
-)
+from spcastat.search import climbing
 from spcastat.search.criteria import Criterion, Fits, joined
 from spcastat.search.matrices import Model, best_vectors, divisor, eigen, largest, ranked_entries
 from spcastat.search.moves import CHOICE, NULL, iterated, permuted, rebuild, refined, reordered
@@ -122,8 +111,8 @@ def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Ge
 
 def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
     """Return the pairs of components for which a rotation may give a different fit."""
-    every = [(a, b) for a in range(criterion.k) for b in range(a + 1, criterion.k)]
-    return [(a, b) for a, b in every if criterion.exact or criterion.kinds[a] != criterion.kinds[b]]
+    kinds, every = criterion.kinds, combinations(range(criterion.k), 2)
+    return [(a, b) for a, b in every if criterion.exact or kinds[a] != kinds[b]]
 
 
 #: With more than 100 variables a component is started from this many rows of largest variance and as many
@@ -202,14 +191,17 @@ def from_directions(
     return criterion.mended(criterion.fits(places, x, of))
 
 
+def mixed(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return random rotations of the leading directions, shape (count, m, k)."""
+    order = vectors.shape[1]
+    return np.asarray(vectors @ np.linalg.qr(rng.standard_normal((count, order, order)))[0][:, :, :k])
+
+
 def mixtures(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return random rotations of the leading directions, half of them rotated to simple structure."""
-    found = []
-    for draw in range(count):
-        order = vectors.shape[1]
-        mixed = vectors @ np.linalg.qr(rng.standard_normal((order, order)))[0][:, :k]
-        found.append(varimax(mixed) if draw % 2 else mixed)
-    return found
+    """Return random rotations of the leading directions, every second one rotated to simple structure."""
+    found = mixed(vectors, k, count, rng)
+    found[1::2] = varimax(found[1::2])
+    return list(found)
 
 
 def bases(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -259,18 +251,15 @@ def pool(criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Ge
 
 #: Fits a chain keeps for its next round, at most.
 ELITE = 3
-#: With more nonzeros than this, rounds cost more and gain less: the search ends after one round that raises
-#: the best value by less than 1e-4, if two chains are within 1e-3 of it.
-LARGE, SOON = 80, Patience(1, 1.0, 1, 1e-4, 1e-3)
 
 
 def search(
     criterion: Criterion,
     vectors: np.ndarray,
-    effort: Effort,
+    effort: climbing.Effort,
     rng: np.random.Generator,
     start: Fits | None = None,
-) -> tuple[Fits, Evidence]:
+) -> tuple[Fits, climbing.Evidence]:
     """Search for the best fit.
 
     Parameters
@@ -290,7 +279,7 @@ def search(
     evidence : Evidence
         The local optima that the climbs reached.
     """
-    evidence = Evidence()
+    evidence = climbing.Evidence()
     starts = effort.starts * (2 if criterion.rugged else 1)
     chains = [pool(criterion, vectors, starts, rng, first=chain == 0) for chain in range(effort.chains)]
     if start is not None:
@@ -300,9 +289,7 @@ def search(
         reached = np.array([elite.value[0] for elite in elites])
         best, without_gain = reached.max(), 0
         stuck = np.zeros(len(chains), dtype=int)
-        patience = effort.free if criterion.exact else effort.ordered
-        if len(criterion.owner) > LARGE and effort is EFFORTS["auto"]:
-            patience = SOON
+        patience = effort.patience(len(criterion.owner), not criterion.exact)
         # up to 30 nonzeros rounds are cheap, and half as many again are allowed
         for _ in range(int(effort.rounds * (1.5 if len(criterion.owner) <= 30 else 1))):
             if _enough(patience, without_gain, evidence.unseen(), reached, effort.agree):
@@ -314,34 +301,36 @@ def search(
             known = [None if again else elite for again, elite in zip(lost, elites, strict=True)]
             elites = grow_chains(criterion, parts, known, effort, evidence, rng)
             now = np.array([elite.value[0] for elite in elites])
-            stuck = np.where(now > reached * (1.0 + SAME), 0, stuck + 1)
+            stuck = np.where(now > reached * (1.0 + climbing.SAME), 0, stuck + 1)
             reached = np.maximum(reached, now)
             without_gain += 1
             if reached.max() > best * (1.0 + patience.rise):
                 best, without_gain = reached.max(), 0
     ends = joined([elite.some(slice(0, 1)) for elite in elites])
     if effort.deep_with(len(criterion.owner)):
-        ends = deepen(criterion, ends, effort.width, effort.valued)
-    met = reached >= reached.max() * (1.0 - SAME)
+        ends = climbing.deepen(criterion, ends, effort.width, effort.valued)
+    met = reached >= reached.max() * (1.0 - climbing.SAME)
     evidence.chains = np.where(met, ends.value[met].max(), ends.value).tolist()
     best_fit = ends.some(np.argsort(-ends.value, kind="stable")[:1])
-    return reordered(criterion, refined(criterion, best_fit, LONG)), evidence
+    return reordered(criterion, refined(criterion, best_fit, climbing.LONG)), evidence
 
 
-def _enough(patience: Patience, without_gain: int, unseen: float, reached: np.ndarray, chains: int) -> bool:
+def _enough(
+    patience: climbing.Patience, without_gain: int, unseen: float, reached: np.ndarray, chains: int
+) -> bool:
     """Return whether to end after `without_gain` rounds without improvement.
 
     It ends if `chains` chains have reached the best fit or, after many rounds, fits nearly as good.
     """
     if without_gain < (patience.without_gain if unseen <= patience.unseen else patience.long):
         return False
-    near = patience.rough if without_gain >= patience.long else SAME
+    near = patience.rough if without_gain >= patience.long else climbing.SAME
     return bool((reached >= reached.max() * (1.0 - near)).sum() >= chains)
 
 
 def _behind(reached: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:
     """Return which chains restart: those that fell behind, and those that are not needed for agreement."""
-    behind = reached < reached.max() * (1.0 - SAME)
+    behind = reached < reached.max() * (1.0 - climbing.SAME)
     return np.where(behind, stuck >= 2, np.cumsum(~behind) > agree)
 
 
@@ -350,7 +339,7 @@ def _next(
     vectors: np.ndarray,
     elites: Sequence[Fits],
     lost: np.ndarray,
-    effort: Effort,
+    effort: climbing.Effort,
     starts: int,
     rng: np.random.Generator,
 ) -> list[Fits]:
@@ -366,8 +355,8 @@ def grow_chains(
     criterion: Criterion,
     parts: list[Fits],
     elites: Sequence[Fits | None],
-    effort: Effort,
-    evidence: Evidence,
+    effort: climbing.Effort,
+    evidence: climbing.Evidence,
     rng: np.random.Generator,
 ) -> list[Fits]:
     """Sweep and climb from the fits of every chain; return the best fits of each, old and new.
@@ -407,16 +396,19 @@ def grow_chains(
 
 
 def _tops(
-    criterion: Criterion, parts: list[Fits], effort: Effort, chosen: Callable[[int, np.ndarray], np.ndarray]
+    criterion: Criterion,
+    parts: list[Fits],
+    effort: climbing.Effort,
+    chosen: Callable[[int, np.ndarray], np.ndarray],
 ) -> list[Fits]:
     """Sweep the fits of every chain, and climb from some of them.
 
     `chosen` takes the number of a chain and the values of its fits, and returns the positions of those.
     """
-    everything = reordered(criterion, sweep(criterion, joined(parts), effort.sweeps))
+    everything = reordered(criterion, climbing.sweep(criterion, joined(parts), effort.sweeps))
     ends = np.cumsum([0, *map(len, parts)])
     some = [a + chosen(chain, everything.value[a:b]) for chain, (a, b) in enumerate(pairwise(ends))]
-    tops = climb(criterion, everything.some(np.concatenate(some)), effort.width, effort.valued)
+    tops = climbing.climb(criterion, everything.some(np.concatenate(some)), effort.width, effort.valued)
     return [tops.some(slice(a, b)) for a, b in pairwise(np.cumsum([0, *map(len, some)]))]
 
 
@@ -425,7 +417,7 @@ def distinct(values: np.ndarray, count: int) -> np.ndarray:
     order = np.argsort(-values, kind="stable")
     ranked = values[order]
     new = np.ones(len(order), dtype=bool)
-    new[1:] = ranked[:-1] - ranked[1:] > SAME * np.abs(ranked[:-1])
+    new[1:] = ranked[:-1] - ranked[1:] > climbing.SAME * np.abs(ranked[:-1])
     return order[new][:count]
 
 
@@ -436,7 +428,7 @@ def distinct(values: np.ndarray, count: int) -> np.ndarray:
 GROWN = 30
 
 
-def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
+def best_predictor(criterion: Criterion) -> tuple[Fits, climbing.Evidence]:
     """Return the best fit of one component that is found, and the local optima on the way.
 
     Parameters
@@ -452,10 +444,10 @@ def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
     parts = model.repeated(len(places)).bordered(places, places[:, :0])
     fits = criterion.fits(places, best_vectors(parts.A, parts.M))
     fits = fits.some(ranked_entries(fits.value[None], GROWN)[0])
-    fits = climb(criterion, fits, criterion.m, 4)
-    evidence = Evidence()
+    fits = climbing.climb(criterion, fits, criterion.m, 4)
+    evidence = climbing.Evidence()
     evidence.add(fits.value)
-    best = exchange_until_optimal(criterion, fits.some(ranked_entries(fits.value[None], 1)[0]))
+    best = climbing.exchange_until_optimal(criterion, fits.some(ranked_entries(fits.value[None], 1)[0]))
     evidence.chains = [float(best.value[0])]
     return best, evidence
 

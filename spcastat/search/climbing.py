@@ -8,6 +8,7 @@ several mu, and a larger mu is a shorter step.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,23 +25,13 @@ from spcastat.search.moves import GAIN, exchange, refined, reordered, swapped, t
 SAME = 1e-6
 
 
-@dataclass
-class Optima:
-    """The local optima that a search reached: the value and the number of times of each."""
-
-    hits: dict[float, int] = field(default_factory=dict)
-
-    def add(self, value: float, hits: int = 1) -> None:
-        """Count an optimum."""
-        for known in self.hits:
-            if abs(known - value) <= SAME:
-                self.hits[known] += hits
-                return
-        self.hits[value] = hits
-
-    def table(self) -> list[tuple[float, int]]:
-        """Return (value, hits), the best first."""
-        return sorted(self.hits.items(), reverse=True)
+def optima_of(values: Iterable[float]) -> list[tuple[float, int]]:
+    """Return the distinct values, as shares of the total variance, the best first, and the number of each."""
+    hits: dict[float, int] = {}
+    for value in values:
+        known = next((one for one in hits if abs(one - value) <= SAME), value)
+        hits[known] = hits.get(known, 0) + 1
+    return sorted(hits.items(), reverse=True)
 
 
 @dataclass(eq=False)
@@ -296,6 +287,8 @@ class Effort:
         Whether exchanges are also tried that raise the criterion only after an ascent of all loadings.
     deep_up_to : float
         The largest number of nonzeros with which they are tried.
+    many : Patience or None
+        When a search with more than `MANY_LOADINGS` nonzeros ends, if not by `ordered` or `free`.
     """
 
     chains: int
@@ -310,6 +303,13 @@ class Effort:
     valued: int
     deep: bool
     deep_up_to: float = math.inf
+    many: Patience | None = None
+
+    def patience(self, nonzeros: int, ordered: bool) -> Patience:
+        """Return when a search ends; `ordered` tells whether the order of the components matters."""
+        if self.many is not None and nonzeros > MANY_LOADINGS:
+            return self.many
+        return self.ordered if ordered else self.free
 
     @property
     def agree(self) -> int:
@@ -321,10 +321,14 @@ class Effort:
         return self.deep and nonzeros <= self.deep_up_to
 
 
+#: With more nonzeros than this, rounds cost more and gain less: the search ends after one round that raises
+#: the best value by less than 1e-4, if two chains are within 1e-3 of it.
+MANY_LOADINGS = 80
+
 _AUTO = Effort(
     chains=3, starts=10, sweeps=6, climbs=4, kicks=12, ordered=Patience(3, 0.25, 6, SAME, SAME),
     free=Patience(1, 0.4, 6, 1e-4, 1e-3), rounds=8, width=40, valued=6, deep=True,
-    deep_up_to=FEW_NONZEROS,
+    deep_up_to=FEW_NONZEROS, many=Patience(1, 1.0, 1, 1e-4, 1e-3),
 )  # fmt: skip
 #: name -> settings.
 EFFORTS = {

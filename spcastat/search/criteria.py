@@ -39,25 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spcastat.linalg.operators import Operator
-from spcastat.search.matrices import (
-    DEPENDENT,
-    JITTER,
-    TINY,
-    Dense,
-    Identity,
-    Model,
-    Moments,
-    Products,
-    divisor,
-    factor,
-    hard,
-    largest,
-    products_at,
-    scattered,
-    taken,
-    unit,
-    well_apart,
-)
+from spcastat.search import matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +102,8 @@ class SupportRule:
         If disjoint components leave fewer than `card` variables, variables in use are taken too; see
         `broken`.
         """
-        places = largest(self.keys(np.abs(W), i, used), card)
-        return places, unit(np.take_along_axis(W, places, axis=-1))
+        places = matrices.largest(self.keys(np.abs(W), i, used), card)
+        return places, matrices.unit(np.take_along_axis(W, places, axis=-1))
 
     def broken(self, supports: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which of B fits break the rule, shape (B,); `supports` has shape (B, k, m)."""
@@ -246,7 +228,7 @@ class OnSupports:
         The places of each component.
     """
 
-    M: Moments
+    M: matrices.Moments
     places: np.ndarray
     of: np.ndarray
     parts: list[slice]
@@ -258,7 +240,7 @@ class OnSupports:
         """Return the products with every component of loadings, shape (B, N), at the places: (B, N, k)."""
         own = self.M.of(self.of)
         found = [own.products(self.places[:, part], x[:, part]) for part in self.parts]
-        return np.stack([taken(product, self.places) for product in found], axis=2)
+        return np.stack([matrices.taken(product, self.places) for product in found], axis=2)
 
 
 #: With fewer nonzeros, blocks are small and always packed.
@@ -290,7 +272,7 @@ class Criterion(ABC):
     #: The other loadings are zero, which only sweeps keep so.
     sizes: np.ndarray | None = None
 
-    def __init__(self, M: Moments, T: Moments | None, cards: tuple[int, ...]):
+    def __init__(self, M: matrices.Moments, T: matrices.Moments | None, cards: tuple[int, ...]):
         self.M = M
         self.T = T
         self.cards = cards
@@ -336,7 +318,7 @@ class Criterion(ABC):
         `of` is that of the fits, and is needed if cardinalities depend on it.
         """
         if self.rule is None:
-            return hard(W, self.cards[i], None if self.sizes is None else self.sizes[of, i])
+            return matrices.hard(W, self.cards[i], None if self.sizes is None else self.sizes[of, i])
         return self.rule.hard(W, i, self.cards[i], used)
 
     def mended(self, fits: Fits) -> Fits:
@@ -350,7 +332,7 @@ class Criterion(ABC):
         for b in np.flatnonzero(self.rule.broken(supports)):
             found = self.rule.assigned(np.abs(images[b]), self.cards)
             assert found is not None  # the rule has been checked before
-            x = np.concatenate([unit(images[b, i, support]) for i, support in enumerate(found)])
+            x = np.concatenate([matrices.unit(images[b, i, support]) for i, support in enumerate(found)])
             fits.put(np.array([b]), self.fits(np.concatenate(found)[None], x[None], fits.of[[b]]))
         return fits
 
@@ -369,14 +351,14 @@ class Criterion(ABC):
         """Return half the criterion's gradient in column i plus s v_i, shape (B, m), and s, shape (B,)."""
 
     @abstractmethod
-    def model(self, fits: Fits, i: int) -> Model:
+    def model(self, fits: Fits, i: int) -> matrices.Model:
         """Return the matrices that rank the choices for column i given the others.
 
         They are exact for PEV and least squares, and match the slope at the present column otherwise.
         """
 
     @abstractmethod
-    def model_given_others(self, fits: Fits) -> Model:
+    def model_given_others(self, fits: Fits) -> matrices.Model:
         """Return the matrices that rank the choices for a column that has been removed, given the others."""
 
     def fits(self, places: np.ndarray, x: np.ndarray, of: np.ndarray | None = None) -> Fits:
@@ -399,10 +381,10 @@ class Criterion(ABC):
     def _grams(
         self, places: np.ndarray, x: np.ndarray, first: np.ndarray, second: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        G = (taken(first, places[:, None]) * x[:, None]) @ self.member
+        G = (matrices.taken(first, places[:, None]) * x[:, None]) @ self.member
         N = np.zeros_like(G)
         if self.T is not None:
-            N = (taken(second, places[:, None]) * x[:, None]) @ self.member
+            N = (matrices.taken(second, places[:, None]) * x[:, None]) @ self.member
         return 0.5 * (G + G.mT), 0.5 * (N + N.mT)
 
     def replaced(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -415,7 +397,7 @@ class Criterion(ABC):
         for F, old, moments in ((fits.first, fits.G, self.M), (fits.second, fits.N, self.T)):
             new = np.repeat(old[:, None], L, axis=1)
             if moments is not None:
-                row = products_at(F, places, x)
+                row = matrices.products_at(F, places, x)
                 own = moments.of(np.repeat(fits.of, L))
                 row[:, :, i] = own.forms(places.reshape(B * L, c), x.reshape(B * L, c)).reshape(B, L)
                 new[:, :, i, :] = row
@@ -438,7 +420,7 @@ class Criterion(ABC):
         """
         part = self.parts[i]
         order = np.argsort(places, axis=1, kind="stable")
-        places, x = taken(places, order), taken(x, order)
+        places, x = matrices.taken(places, order), matrices.taken(x, order)
         fits.places[which, part] = places
         fits.x[which, part] = x
         of = fits.of[which]
@@ -447,7 +429,7 @@ class Criterion(ABC):
             fits.second[which, i] = self.T.of(of).products(places, x)
         for F, G in ((fits.first, fits.G), (fits.second, fits.N)):
             if F.shape[1]:
-                own = products_at(F[which], places, x)
+                own = matrices.products_at(F[which], places, x)
                 G[which, i, :] = own
                 G[which, :, i] = own
         fits.value[which] = self.value(fits.G[which], fits.N[which]) if values is None else values
@@ -465,7 +447,7 @@ class Criterion(ABC):
 
     def dense(self, fits: Fits) -> np.ndarray:
         """Return the loadings, shape (B, m, k)."""
-        parts = [scattered(fits.places[:, part], fits.x[:, part], self.m) for part in self.parts]
+        parts = [matrices.scattered(fits.places[:, part], fits.x[:, part], self.m) for part in self.parts]
         return np.stack(parts, axis=2)
 
     def packed(self, places: np.ndarray, of: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -480,7 +462,7 @@ class Criterion(ABC):
     def for_ascent(self, places: np.ndarray, of: np.ndarray) -> tuple[Blocks, Blocks]:
         """Return the blocks of M and T for `with_gradient`, packed unless products alone are quicker."""
         N, main = places.shape[1], self.M if self.T is None else self.T
-        single = isinstance(main, Dense) and main.which is None
+        single = isinstance(main, matrices.Dense) and main.which is None
         if single and N >= MANY_NONZEROS and self.k * self.m**2 < 4 * N**2:
             M = OnSupports(self.M, places, of, self.parts)
             return M, M if self.T is None else OnSupports(self.T, places, of, self.parts)
@@ -507,7 +489,7 @@ class Criterion(ABC):
     def directions(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return loadings of unit length and their lengths before, shape (B, N); zeros stay zeros."""
         lengths = np.sqrt(x**2 @ self.member)
-        size = divisor(lengths, lengths > 0)[:, self.owner]
+        size = matrices.divisor(lengths, lengths > 0)[:, self.owner]
         return x / size, size
 
 
@@ -519,7 +501,7 @@ class Adjusted(Criterion):
 
     exact = False
 
-    def __init__(self, S: Moments, cards: tuple[int, ...]):
+    def __init__(self, S: matrices.Moments, cards: tuple[int, ...]):
         super().__init__(S, None, cards)
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
@@ -527,7 +509,7 @@ class Adjusted(Criterion):
 
     def added(self, G: np.ndarray) -> np.ndarray:
         """Return the adjusted variance of each component, shape (..., k)."""
-        L, size, present = factor(G)
+        L, size, present = matrices.factor(G)
         return (np.einsum("...ii->...i", L) * size) ** 2 * present
 
     def _of(self, added: np.ndarray) -> np.ndarray:
@@ -552,18 +534,16 @@ class Adjusted(Criterion):
         U, own, _ = self._turned(fits.G)
         return (U[:, i, None, :] @ fits.first)[:, 0], own[:, i]
 
-    def model(self, fits: Fits, i: int) -> Model:
+    def model(self, fits: Fits, i: int) -> matrices.Model:
         G = fits.G
         others = np.delete(np.arange(self.k), i)
-        L, size, present = factor(G[:, others[:, None], others])
-        root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
-        worth = self._worth_at(G)
         # y_j = v_i'M_j v_i; the square of `own` is v_j'M_j v_j
-        own = np.einsum("bii->bi", L) * size * present
+        root, own = inverse_factor(G[:, others[:, None], others])
+        worth = self._worth_at(G)
         u = (root @ G[:, others, i, None])[:, :, 0]
         y = G[:, i, i, None] - np.cumsum(u**2, axis=1) + u**2
-        later = (others > i) & (y > TINY)
-        y = divisor(y, later)
+        later = (others > i) & (y > matrices.TINY)
+        y = matrices.divisor(y, later)
         share = worth[:, others] * later / y
         c = share * (own * u) ** 2 / y
         alpha = worth[:, i] + c.sum(axis=1)
@@ -571,11 +551,11 @@ class Adjusted(Criterion):
         weights += worth[:, i, None] * (others < i)
         Z = np.zeros_like(G)
         Z[:, others[:, None], others] = (root * weights[:, :, None]).mT @ root
-        return Model(self.M, self.T, fits.first, fits.second, alpha, Z, Z, fits.of)
+        return matrices.Model(self.M, self.T, fits.first, fits.second, alpha, Z, Z, fits.of)
 
-    def model_given_others(self, fits: Fits) -> Model:
+    def model_given_others(self, fits: Fits) -> matrices.Model:
         Z = inverse(fits.G)
-        return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
+        return matrices.Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
 
     def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
         u, size = self.directions(x)
@@ -589,7 +569,7 @@ class Adjusted(Criterion):
         V = x[:, None] * self.member
         MV = M @ V
         G = V.T @ MV
-        if not well_apart(G):
+        if not matrices.well_apart(G):
             return None
         C, own = triangle(G, jitter=0.0)
         worth = self._worth(own)
@@ -628,23 +608,30 @@ class Adjusted(Criterion):
         return K
 
 
+def inverse_factor(G: np.ndarray, jitter: float = matrices.JITTER) -> tuple[np.ndarray, np.ndarray]:
+    """Return the inverse of the lower Cholesky factor of G, shape (..., k, k), and the factor's diagonal.
+
+    Components without loadings have zeros.
+    """
+    L, size, present = matrices.factor(G, jitter)
+    root = np.linalg.inv(L) / size[..., None, :] * present[..., None, :]
+    return root, np.einsum("...ii->...i", L) * size * present
+
+
 def inverse(G: np.ndarray) -> np.ndarray:
     """Return the inverse of G, shape (B, k, k), with zeros for components without loadings."""
-    L, size, present = factor(G)
-    root = np.linalg.inv(L) / size[:, None, :] * present[:, None, :]
+    root, _ = inverse_factor(G)
     return root.mT @ root
 
 
-def triangle(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray]:
+def triangle(G: np.ndarray, jitter: float = matrices.JITTER) -> tuple[np.ndarray, np.ndarray]:
     """Return C, shape (..., k, k), and the adjusted variances, shape (..., k), of G = V'SV.
 
     C is unit upper triangular. The scores XVC are uncorrelated, and their variances are the adjusted
     variances: column i of VC is v_i minus a combination of the earlier columns. Components without loadings
     have zeros.
     """
-    L, size, present = factor(G, jitter)
-    own = np.einsum("...ii->...i", L) * size * present
-    root = np.linalg.inv(L) / size[..., None, :] * present[..., None, :]
+    root, own = inverse_factor(G, jitter)
     return (root * own[..., :, None]).mT, own**2
 
 
@@ -656,7 +643,7 @@ class Projected(Criterion):
 
     exact = True
 
-    def __init__(self, M: Moments, T: Moments, cards: tuple[int, ...]):
+    def __init__(self, M: matrices.Moments, T: matrices.Moments, cards: tuple[int, ...]):
         super().__init__(M, T, cards)
         self.rugged = M.identity
 
@@ -678,19 +665,19 @@ class Projected(Criterion):
         H = root.mT @ root
         return H, H @ N @ H
 
-    def model(self, fits: Fits, i: int) -> Model:
+    def model(self, fits: Fits, i: int) -> matrices.Model:
         G, N = fits.G.copy(), fits.N.copy()
         for K in (G, N):
             K[:, i, :] = 0.0
             K[:, :, i] = 0.0
         return self._model(fits, G, N)
 
-    def model_given_others(self, fits: Fits) -> Model:
+    def model_given_others(self, fits: Fits) -> matrices.Model:
         return self._model(fits, fits.G, fits.N)
 
-    def _model(self, fits: Fits, G: np.ndarray, N: np.ndarray) -> Model:
+    def _model(self, fits: Fits, G: np.ndarray, N: np.ndarray) -> matrices.Model:
         H, W = self._weights(G, N)
-        return Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), H, -W, fits.of)
+        return matrices.Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), H, -W, fits.of)
 
     def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
         u, size = self.directions(x)
@@ -708,7 +695,7 @@ class Projected(Criterion):
         V = x[:, None] * self.member
         MV, TV = M @ V, T @ V
         G, N = V.T @ MV, V.T @ TV
-        if not well_apart(G):
+        if not matrices.well_apart(G):
             return None
         root = inverse_root(G, jitter=0.0)
         H = root.T @ root
@@ -740,16 +727,16 @@ class Projected(Criterion):
         return K - turned - turned.T
 
 
-def inverse_root(G: np.ndarray, jitter: float = JITTER) -> np.ndarray:
+def inverse_root(G: np.ndarray, jitter: float = matrices.JITTER) -> np.ndarray:
     """Return R with R'R = G^-1; columns that depend on earlier ones are left out.
 
     With G scaled to correlations, rounding of N changes the trace of R N R' by the squared length of the rows
     of R, so this length decides which columns count as dependent. One small pivot may make all later rows
     long: only the first column is left out at a time.
     """
-    L, size, present = factor(G, jitter)
+    L, size, present = matrices.factor(G, jitter)
     root = np.linalg.inv(L)
-    depends = present & (DEPENDENT * (root**2).sum(axis=-1) >= 1.0)
+    depends = present & (matrices.DEPENDENT * (root**2).sum(axis=-1) >= 1.0)
     root = root / size[..., None, :] * present[..., :, None]
     again = depends.any(axis=-1)
     if again.any():
@@ -768,17 +755,17 @@ CRITERIA = ("adjusted", "pev", "least_squares")
 def criterion_of_matrix(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion for a covariance matrix of total variance one, or for several, shape (D, m, m)."""
     if objective == "least_squares":
-        return Projected(Dense(S), Dense(S @ S), card)
-    return of_moments(Dense(S), card, objective)
+        return Projected(matrices.Dense(S), matrices.Dense(S @ S), card)
+    return of_moments(matrices.Dense(S), card, objective)
 
 
 def criterion_of_operator(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion for an operator whose covariance matrix is not kept in memory."""
     if objective == "least_squares":
-        return Projected(Products(op), Products(op, 2), card)
-    return of_moments(Products(op), card, objective)
+        return Projected(matrices.Products(op), matrices.Products(op, 2), card)
+    return of_moments(matrices.Products(op), card, objective)
 
 
-def of_moments(S: Moments, card: tuple[int, ...], objective: str) -> Criterion:
+def of_moments(S: matrices.Moments, card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion of adjusted variance or PEV."""
-    return Adjusted(S, card) if objective == "adjusted" else Projected(Identity(S.m), S, card)
+    return Adjusted(S, card) if objective == "adjusted" else Projected(matrices.Identity(S.m), S, card)

@@ -8,25 +8,12 @@ from functools import partial
 
 import numpy as np
 
-from spcastat.errors import OptionError
 from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.progress import stage
-from spcastat.search.chains import (
-    ELITE,
-    bases,
-    best_predictor,
-    distinct,
-    from_directions,
-    grow_chains,
-    mixtures,
-    perturb,
-    pool,
-    search,
-)
-from spcastat.search.climbing import EFFORTS, LONG, Effort, Evidence, climb, exchange_until_optimal, sweep
+from spcastat.search import chains
+from spcastat.search.climbing import EFFORTS, LONG, Evidence, climb, exchange_until_optimal, sweep
 from spcastat.search.criteria import (
-    CRITERIA,
     Criterion,
     Fits,
     SupportRule,
@@ -35,7 +22,15 @@ from spcastat.search.criteria import (
     joined,
 )
 from spcastat.search.moves import refined, reordered
-from spcastat.search.working_set import SearchResult, directly, found_of, restricted
+from spcastat.search.working_set import (
+    Prepared,
+    SearchResult,
+    directly,
+    found_of,
+    prepared,
+    restricted,
+    twice,
+)
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
 
@@ -59,7 +54,7 @@ def joint(
     k: int,
     card: tuple[int, ...],
     objective: str = "adjusted",
-    effort: str | Effort = "auto",
+    effort: str = "auto",
     rng: np.random.Generator | None = None,
     starts: Sequence[np.ndarray] = (),
     rule: SupportRule | None = None,
@@ -75,7 +70,7 @@ def joint(
     card : tuple of int
         Cardinality of each component, from 1 to p.
     objective : {"adjusted", "pev", "least_squares"}
-    effort : {"quick", "auto", "thorough"} or Effort
+    effort : {"quick", "auto", "thorough"}
     rng : numpy Generator, optional
         By default a generator with seed 0.
     starts : sequence of ndarray of shape (p, k)
@@ -87,13 +82,8 @@ def joint(
     -------
     SearchResult
         The PCA fit, without a search, if every component may have all variables.
-
-    Raises
-    ------
-    OptionError
-        If the objective, effort or cardinalities are not valid.
     """
-    settings = _checked(op, k, card, objective, effort)
+    settings = EFFORTS[effort]
     if min(card) >= op.p:
         return directly(op, op.leading(k)[1], objective, settled=True, proven=True)
     seeded = np.random.default_rng(0) if rng is None else rng
@@ -101,42 +91,44 @@ def joint(
         return _single(op, card[0], objective)
     if k > SEQUENTIAL and op.p <= GRAM_LIMIT:
         return _one_after_another(op, card, objective)
-    if isinstance(effort, str) and effort in LESS and k > 1:
+    if op.p > GRAM_LIMIT:
+        wide = prepared(op, card, objective, deepcopy(seeded), needs_few_products(op))
+        return _wide(wide, effort, seeded, starts)
+    if effort in LESS and k > 1:
         less = joint(op, k, card, objective, LESS[effort], deepcopy(seeded), rule=rule)
         starts = (*starts, less.V)
-    if op.p <= GRAM_LIMIT:
-        S = op.block(np.arange(op.p)) / op.total
-        criterion = criterion_of_matrix(symmetric(S), card, objective).under(rule)
-        if rule is None and k == 1:
-            fit, evidence = best_predictor(criterion)
-            return found_of(op, criterion, fit, evidence, objective, True)
-        given = from_directions(criterion, starts) if starts else None
-        fit, evidence = search(criterion, directions(op, k), settings, seeded, given)
-        deep = settings.deep_with(sum(card))
-        if deep:
-            fit = exchange_until_optimal(criterion, fit)
-        return found_of(op, criterion, fit, evidence, objective, deep or None)
-    settings = EFFORTS["auto"] if k == 1 else settings
-    few = op.out_of_core or op.stored > MANY or op.p > MANY_VARIABLES
-    return restricted(op, card, objective, settings, seeded, list(starts), few)
+    S = op.block(np.arange(op.p)) / op.total
+    criterion = criterion_of_matrix(symmetric(S), card, objective).under(rule)
+    if rule is None and k == 1:
+        fit, evidence = chains.best_predictor(criterion)
+        return found_of(op, criterion, fit, evidence, objective, True)
+    given = chains.from_directions(criterion, starts) if starts else None
+    fit, evidence = chains.search(criterion, directions(op, k), settings, seeded, given)
+    deep = settings.deep_with(sum(card))
+    if deep:
+        fit = exchange_until_optimal(criterion, fit)
+    return found_of(op, criterion, fit, evidence, objective, deep or None)
 
 
-def _checked(op: Operator, k: int, card: tuple[int, ...], objective: str, effort: str | Effort) -> Effort:
-    if objective not in CRITERIA:
-        raise OptionError(f"objective={objective!r} was given; it must be one of {', '.join(CRITERIA)}.")
-    if isinstance(effort, str) and effort not in EFFORTS:
-        raise OptionError(f"effort={effort!r} was given; it must be one of {', '.join(EFFORTS)}.")
-    if len(card) != k or min(card) < 1 or max(card) > op.p:
-        raise OptionError(
-            f"card={card} was given; it needs {k} cardinalities, one per component, from 1 to {op.p}, "
-            "the number of variables."
-        )
-    return EFFORTS[effort] if isinstance(effort, str) else effort
+def _wide(
+    given: Prepared, effort: str, rng: np.random.Generator, starts: Sequence[np.ndarray]
+) -> SearchResult:
+    """Search with many variables; the fit of less effort is one of the starts."""
+    if len(given.card) == 1:
+        effort = "auto"
+    elif effort in LESS:
+        starts = (*starts, _wide(given, LESS[effort], deepcopy(rng), ()).V)
+    return restricted(given, EFFORTS[effort], rng, list(starts))
+
+
+def needs_few_products(op: Operator) -> bool:
+    """Whether products with all variables are too expensive for sweeps, as for rows on disk."""
+    return op.out_of_core or op.stored > MANY or op.p > MANY_VARIABLES
 
 
 def directions(op: Operator, k: int) -> np.ndarray:
     """Return the leading eigenvectors: twice as many as components, or as many as the data have."""
-    return op.leading(min(2 * k, op.p, max(op.rank_limit, k)))[1]
+    return op.leading(twice(op, k))[1]
 
 
 def _single(op: Operator, card: int, objective: str) -> SearchResult:
@@ -214,10 +206,10 @@ def along_path(
     if k == 1 or op.p > GRAM_LIMIT or k > SEQUENTIAL or objective != "adjusted":
         with stage("path", m, "fits") as advance:
             for card in cards:
-                search = partial(joint, op, k, card, objective, effort)
-                found = search(np.random.default_rng(seed))
+                alone = partial(joint, op, k, card, objective, effort)
+                found = alone(np.random.default_rng(seed))
                 if results and found.value < results[-1].value:
-                    again = search(np.random.default_rng(seed), [results[-1].V])
+                    again = alone(np.random.default_rng(seed), [results[-1].V])
                     found = max(found, again, key=lambda one: one.value)
                 results.append(found)
                 advance(1)
@@ -233,20 +225,20 @@ def along_path(
             for i in reversed(range(m)) if left % 2 else range(m):
                 advance(1)
                 rng, criterion = generators[i], criterion_of_matrix(S, cards[i], objective)
-                known = from_directions(criterion, best[i]) if best[i] else None
+                known = chains.from_directions(criterion, best[i]) if best[i] else None
                 if min(cards[i]) >= op.p:
-                    ends = from_directions(criterion, [vectors[:, :k]])
+                    ends = chains.from_directions(criterion, [vectors[:, :k]])
                 else:
                     if known is None:
-                        parts = [pool(criterion, vectors, settings.starts, rng, first=True)]
+                        parts = [chains.pool(criterion, vectors, settings.starts, rng, first=True)]
                     else:
-                        bases = rng.integers(0, len(known), size=settings.agree * settings.kicks)
-                        parts = [perturb(criterion, known.some(bases), rng)]
-                    parts += [from_directions(criterion, near)] if near else []
+                        which = rng.integers(0, len(known), size=settings.agree * settings.kicks)
+                        parts = [chains.perturb(criterion, known.some(which), rng)]
+                    parts += [chains.from_directions(criterion, near)] if near else []
                     ends = joined(
-                        grow_chains(criterion, parts, [known] * len(parts), settings, evidence[i], rng)
+                        chains.grow_chains(criterion, parts, [known] * len(parts), settings, evidence[i], rng)
                     )
-                    ends = ends.some(distinct(ends.value, ELITE))
+                    ends = ends.some(chains.distinct(ends.value, chains.ELITE))
                     if settings.deep_with(sum(cards[i])) and not left:
                         ends.put(np.arange(1), exchange_until_optimal(criterion, ends.some(slice(0, 1))))
                 near = best[i] = list(criterion.dense(ends))
@@ -255,7 +247,7 @@ def along_path(
             results.append(joint(op, k, card, objective))
             continue
         criterion = criterion_of_matrix(S, card, objective)
-        fit = from_directions(criterion, best[i][:1])
+        fit = chains.from_directions(criterion, best[i][:1])
         evidence[i].chains = fit.value.tolist()
         settled = settings.deep_with(sum(card)) or None
         results.append(found_of(op, criterion, fit, evidence[i], objective, settled))
@@ -283,17 +275,32 @@ def starts_and_climbs(objective: str, disjoint: bool) -> tuple[int, int]:
 def own_starts(
     op: Operator, k: int, objective: str, disjoint: bool, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Return starts that depend on the data alone, each of shape (p, k).
+    """Return starts that depend on the data alone, each of shape (p, k), some to be rotated by `simplified`.
 
-    They are the loadings of PCA, their varimax rotation and random rotations of twice as many directions;
-    only the first two for more than `GRAM_LIMIT` variables or `SEQUENTIAL` components.
+    They are the loadings of PCA, twice, and random rotations of twice as many directions; only the first two
+    for more than `GRAM_LIMIT` variables or `SEQUENTIAL` components.
     """
     vectors = directions(op, max(k, 2) if op.p <= GRAM_LIMIT else k)
-    first = [vectors[:, :k], varimax(vectors[:, :k])]
+    first = [vectors[:, :k], vectors[:, :k]]
     if op.p > GRAM_LIMIT or k > SEQUENTIAL:
         return first
     count = starts_and_climbs(objective, disjoint)[0] - len(first)
-    return first + (mixtures if objective == "adjusted" else bases)(vectors, k, count, rng)
+    return [*first, *(chains.mixed if objective == "adjusted" else chains.bases)(vectors, k, count, rng)]
+
+
+def simplified(starts: Sequence[Sequence[np.ndarray]], objective: str, before: int) -> list[list[np.ndarray]]:
+    """Rotate starts of several data sets to simple structure, all together, which is faster.
+
+    The second of `own_starts` is rotated and, for adjusted variance, every second one; `before` is the number
+    of further starts that come before them.
+    """
+    found = [list(own) for own in starts]
+    places = range(before + 1, len(found[0]), 2 if objective == "adjusted" else len(found[0]))
+    turned = varimax(np.array([[own[i] for i in places] for own in found]))
+    for own, rotated in zip(found, turned, strict=True):
+        for i, V in zip(places, rotated, strict=True):
+            own[i] = V
+    return found
 
 
 def near(
@@ -338,7 +345,9 @@ def near(
     if not fixed:
         fits = reordered(criterion, sweep(criterion, fits, 4))
         if climbs is not None:
-            fits = fits.some(best_distinct(fits, len(ops), climbs))
+            own = [np.flatnonzero(fits.of == number) for number in range(len(ops))]
+            best = [some[chains.distinct(fits.value[some], climbs)] for some in own]
+            fits = fits.some(np.concatenate(best))
         fits = fits if large else climb(criterion, fits, 24, 6)
     return list(criterion.dense(refined(criterion, best_of_each(fits, len(ops)), LONG)))
 
@@ -357,13 +366,7 @@ def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]])
     `starts[i]` has the loadings for data set i; every data set has the same number of starts.
     """
     of = np.repeat(np.arange(len(starts)), len(starts[0]))
-    return from_directions(criterion, [V for own in starts for V in own], of)
-
-
-def best_distinct(fits: Fits, count: int, most: int) -> np.ndarray:
-    """Return the positions of the best fits with different values, up to `most` for each data set."""
-    own = [np.flatnonzero(fits.of == number) for number in range(count)]
-    return np.concatenate([some[distinct(fits.value[some], most)] for some in own])
+    return chains.from_directions(criterion, [V for own in starts for V in own], of)
 
 
 def best_of_each(fits: Fits, count: int) -> Fits:

@@ -12,11 +12,12 @@ from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.search.climbing import OBJECTIVES, SAME
 from spcastat.search.criteria import SupportRule
-from spcastat.search.grouped import GroupRule, with_zero
+from spcastat.search.grouped import GroupRule, first_of_equals, with_zero
 from spcastat.solvers.solver import Grouping, JointSolver, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
     from spcastat.search.partition import Grouped
+    from spcastat.search.sparsest import Sparsest
     from spcastat.search.working_set import SearchResult
 
 
@@ -120,12 +121,19 @@ class Joint(JointSolver):
     def own_starts(self, op: Operator, k: int, rng: np.random.Generator) -> list[np.ndarray]:
         """Return starts of a search on one data set that depend on these data alone, each (p, k).
 
-        A search over groups, whose climbs are long, has the first two.
+        A search over groups, whose climbs are long, has the first two. Some are to be rotated, by
+        `simplified`.
         """
         from spcastat.search.default import own_starts
 
         starts = own_starts(op, k, self.objective, self.disjoint, rng)
         return starts[:2] if self.grouped else starts
+
+    def simplified(self, starts: Sequence[Sequence[np.ndarray]], before: int) -> list[list[np.ndarray]]:
+        """Rotate starts of several data sets; `before` is the number of starts before `own_starts`."""
+        from spcastat.search.default import simplified
+
+        return simplified(starts, self.objective, before)
 
     def near(
         self,
@@ -169,6 +177,12 @@ class Joint(JointSolver):
 
         return together(p)
 
+    def eigenpairs(self, op: Operator, k: int) -> int:
+        from spcastat.search.default import needs_few_products
+        from spcastat.search.working_set import twice
+
+        return k if op.held is not None or needs_few_products(op) else twice(op, k)
+
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Search; `starts` is not used, as the search generates its own."""
         if self.grouped:
@@ -191,20 +205,20 @@ class Joint(JointSolver):
         return [self._solution(op, one) for one in found]
 
     def _solution(self, op: Operator, found: SearchResult) -> Solution:
-        from spcastat.search.default import GRAM_LIMIT
-        from spcastat.search.grouped import first_of_equals
+        solution = self._among_equals(op, found, found.starts, f"{OBJECTIVES[self.objective]}, joint search")
+        search = Searched(**{one.name: getattr(found, one.name) for one in fields(Searched)})
+        return replace(solution, optima=found.optima, search=search)
 
-        value = found.value * op.total
-        return Solution(
-            first_of_equals(op, found.V, self.rule(*found.V.shape)) if op.p <= GRAM_LIMIT else found.V,
-            "searched",
-            found.starts,
-            value,
-            np.array([value]),
-            criterion=f"{OBJECTIVES[self.objective]}, joint search",
-            optima=found.optima,
-            search=Searched(**{one.name: getattr(found, one.name) for one in fields(Searched)}),
-        )
+    def _among_equals(
+        self, op: Operator, found: SearchResult | Sparsest, n_iter: int, criterion: str
+    ) -> Solution:
+        """Return the solution in which the first of equal variables are used first."""
+        from spcastat.search.default import GRAM_LIMIT
+
+        V, value = found.V, found.value * op.total
+        if op.p <= GRAM_LIMIT:
+            V = first_of_equals(op, V, self.rule(*V.shape))
+        return Solution(V, "searched", n_iter, value, np.array([value]), criterion=criterion)
 
     def _grouped(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
         """Search for the partition of all variables into groups."""
@@ -249,21 +263,12 @@ class Joint(JointSolver):
 
     def _fewest(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
         """Search for the fewest nonzeros that keep the share `variance`."""
-        from spcastat.search.default import GRAM_LIMIT
-        from spcastat.search.grouped import first_of_equals
         from spcastat.search.sparsest import sparsest
 
         assert self.variance is not None
         rule = self.rule(op.p, k)
         found = sparsest(op, k, self.variance, self.promise or "every", self.effort, rng, rule)
-        value = found.value * op.total
-        return Solution(
-            first_of_equals(op, found.V, rule) if op.p <= GRAM_LIMIT else found.V,
-            "searched",
-            max(len(found.proposals), 1),
-            value,
-            np.array([value]),
-            {"kept": found.kept.tolist()},
-            criterion="adjusted variance, fewest nonzeros found",
-            search=Sparser(**{one.name: getattr(found, one.name) for one in fields(Sparser)}),
-        )
+        tried = max(len(found.proposals), 1)
+        solution = self._among_equals(op, found, tried, "adjusted variance, fewest nonzeros found")
+        search = Sparser(**{one.name: getattr(found, one.name) for one in fields(Sparser)})
+        return replace(solution, details={"kept": found.kept.tolist()}, search=search)

@@ -14,7 +14,7 @@ improve the best of them; they and the number of starts are of this package.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -294,18 +294,14 @@ def search(
         ends.append(exchanged(matrix, found[number], float(values[number]), nonzeros))
     best = max(range(len(ends)), key=[value for _, value, _ in ends].__getitem__)
     P, value, complete = ends[best]
-    pattern = best_on_support(matrix, P)
     near = value * (1.0 - 1e-6)
-    return Pattern(
-        pattern.P,
-        pattern.W,
-        pattern.explained,
-        len(begun),
-        int((values >= near).sum()),
-        len(ends),
-        sum(end >= near for _, end, _ in ends),
-        complete,
-        pattern.converged,
+    return replace(
+        best_on_support(matrix, P),
+        n_init=len(begun),
+        reached=int((values >= near).sum()),
+        refined=len(ends),
+        agreed=sum(end >= near for _, end, _ in ends),
+        complete=complete,
     )
 
 

@@ -17,22 +17,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from spcastat.linalg.ties import ranked
+from spcastat.search import matrices
 from spcastat.search.criteria import Criterion, Expansion, Fits, joined
 from spcastat.search.grouped import GroupRule
-from spcastat.search.matrices import (
-    DEPENDENT,
-    GATHERED,
-    SMALLEST,
-    TINY,
-    Bordered,
-    Model,
-    after_bordering,
-    best_vectors,
-    divisor,
-    ranked_entries,
-    taken,
-    unit,
-)
 
 # --- exchanges of one variable for another --------------------------------------------------------
 
@@ -79,7 +66,7 @@ def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) 
     if criterion.exact:
         valued = min(valued, SURE)
     places, x, values = trials(criterion, fits, i, width, valued)
-    best = ranked_entries(values, 1)[:, 0]
+    best = matrices.ranked_entries(values, 1)[:, 0]
     every = np.arange(len(fits))
     rose = np.flatnonzero(values[every, best] > fits.value * (1.0 + GAIN))
     if rose.size:
@@ -103,7 +90,7 @@ def trials(
     entering = promising(criterion, fits, i, model, width)
     parts = model.bordered(support, entering)
     spectrum = parts.spectrum()
-    places, x = support[:, None], unit(spectrum[1][..., -1])[:, None]
+    places, x = support[:, None], matrices.unit(spectrum[1][..., -1])[:, None]
     if entering.shape[1]:
         table = exchange_values(parts, spectrum)
         if rule is not None:
@@ -111,9 +98,9 @@ def trials(
             allowed = np.take_along_axis(allowed, entering, axis=1)[:, None]
             allowed = allowed & ~rule.must[i][support][:, :, None]
             table = np.where(allowed, table, min(float(table.min()), 0.0) - 1.0)
-        best = ranked_entries(table.reshape(len(fits), -1), valued)
+        best = matrices.ranked_entries(table.reshape(len(fits), -1), valued)
         pairs = np.divmod(best, entering.shape[1])
-        bounds = taken(table.reshape(len(fits), -1), best)
+        bounds = matrices.taken(table.reshape(len(fits), -1), best)
         new_places, new_x = columns_after(parts, spectrum, support, entering, *pairs, bounds)
         if rule is not None:  # if no exchange is allowed the support stays
             left = np.take_along_axis(allowed.reshape(len(fits), -1), best, axis=1)[:, :, None]
@@ -122,7 +109,7 @@ def trials(
     return places, x, criterion.replaced(fits, i, places, x)
 
 
-def promising(criterion: Criterion, fits: Fits, i: int, model: Model, width: int) -> np.ndarray:
+def promising(criterion: Criterion, fits: Fits, i: int, model: matrices.Model, width: int) -> np.ndarray:
     """Return the variables that may enter component i, ascending: those of steepest slope, shape (B, w)."""
     support = fits.places[:, criterion.parts[i]]
     every = np.arange(len(fits))[:, None]
@@ -131,16 +118,16 @@ def promising(criterion: Criterion, fits: Fits, i: int, model: Model, width: int
         outside = np.ones((len(fits), criterion.m), dtype=bool)
         outside[every, support] = False
         return np.nonzero(outside)[1].reshape(len(fits), w)
-    corner = np.maximum(model.corners(), TINY)
+    corner = np.maximum(model.corners(), matrices.TINY)
     keys = criterion.pull(fits, i)[0] ** 2 / corner
     if criterion.rule is not None:
         keys = criterion.rule.keys(keys, i, criterion.used(fits, i))
     keys[every, support] = -1.0 if criterion.rule is None else keys.min() - 1.0
-    return np.sort(ranked_entries(keys, w), axis=1)
+    return np.sort(matrices.ranked_entries(keys, w), axis=1)
 
 
 def columns_after(
-    parts: Bordered,
+    parts: matrices.Bordered,
     spectrum: tuple[np.ndarray, np.ndarray],
     support: np.ndarray,
     entering: np.ndarray,
@@ -161,27 +148,30 @@ def columns_after(
     rest = every + (every >= np.arange(c)[:, None])  # the support without each of its variables
     stay = rest[leaving]
     own = support[np.arange(len(support))[:, None, None], stay]
-    places = np.concatenate([own, taken(entering, new)[:, :, None]], axis=2)
+    places = np.concatenate([own, matrices.taken(entering, new)[:, :, None]], axis=2)
     x = np.empty(places.shape)
     left = np.ones(leaving.shape, dtype=bool)
     if c >= SECULAR:
         vectors, sound = exchanged_vectors(parts, spectrum, leaving, new, bounds)
         x[:, :, :-1] = np.take_along_axis(vectors[:, :, :c], stay, axis=2)
         x[:, :, -1] = vectors[:, :, c]
-        x, left = unit(x), ~sound
+        x, left = matrices.unit(x), ~sound
         if c >= EXPENSIVE:
             now = spectrum[0][:, -1:]
             loses = left & (bounds <= now + POLE * np.abs(now))
-            kept = np.broadcast_to(support[:, None], places.shape), unit(spectrum[1][..., -1])[:, None]
+            kept = (
+                np.broadcast_to(support[:, None], places.shape),
+                matrices.unit(spectrum[1][..., -1])[:, None],
+            )
             places = np.where(loses[..., None], kept[0], places)
             x, left = np.where(loses[..., None], kept[1], x), left & ~loses
     if left.any():
-        x[left] = best_vectors(*blocks_after(parts, np.nonzero(left)[0], stay[left], new[left]))
+        x[left] = matrices.best_vectors(*blocks_after(parts, np.nonzero(left)[0], stay[left], new[left]))
     return places, x
 
 
 def blocks_after(
-    parts: Bordered, fit: np.ndarray, stay: np.ndarray, new: np.ndarray
+    parts: matrices.Bordered, fit: np.ndarray, stay: np.ndarray, new: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return A and M, shape (Q, c, c), on the supports after Q exchanges.
 
@@ -208,7 +198,7 @@ def blocks_after(
 
 
 def exchanged_vectors(
-    parts: Bordered,
+    parts: matrices.Bordered,
     spectrum: tuple[np.ndarray, np.ndarray],
     leaving: np.ndarray,
     new: np.ndarray,
@@ -243,8 +233,8 @@ def exchanged_vectors(
     r = np.zeros((1, 1, c))
     if parts.M is not None:
         r = (U.mT @ np.take_along_axis(parts.M, c + new[:, None, :], axis=2)).mT
-    corner = taken(parts.corner, new)
-    corner_M = np.ones((1, 1)) if parts.M is None else taken(parts.corner_M, new)
+    corner = matrices.taken(parts.corner, new)
+    corner_M = np.ones((1, 1)) if parts.M is None else matrices.taken(parts.corner_M, new)
     row = np.take_along_axis(U, leaving[:, :, None], axis=1)
     now = values[:, None, -1]
     x = bounds
@@ -272,7 +262,7 @@ def exchanged_vectors(
     return np.concatenate([vectors, np.ones((*new.shape, 1))], axis=2), sound
 
 
-def exchange_values(parts: Bordered, spectrum: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Return lower bounds on the largest ratio after every exchange, shape (B, c, w).
 
     Parameters
@@ -304,11 +294,11 @@ def exchange_values(parts: Bordered, spectrum: tuple[np.ndarray, np.ndarray]) ->
     corners = parts.corner, parts.corner_M
     added, sound = enlarged_ratio(values, a, r, *corners)
     now = values[:, -1:]
-    added = np.maximum(added, now + UNSURE**2 * np.abs(now) + TINY)
+    added = np.maximum(added, now + UNSURE**2 * np.abs(now) + matrices.TINY)
     y, f, slope = _complement(added, values, a, r, *corners)
     inverse = 1.0 / (added[:, None] - values[..., None])
     g, free = U @ y, U**2 @ inverse
-    t = g / divisor(free, free > 0)
+    t = g / matrices.divisor(free, free > 0)
     f = f[:, None] + t * g
     slope = slope[:, None] + t * (t * (U**2 @ inverse**2) - 2.0 * (U @ (inverse * (y - r))))
     found = added[:, None] - f / np.maximum(slope, NULL)
@@ -316,10 +306,12 @@ def exchange_values(parts: Bordered, spectrum: tuple[np.ndarray, np.ndarray]) ->
     # the loading of variable i zero.
     lead = U[:, :, -1, None]
     known = np.abs(lead) > UNSURE
-    lead = divisor(lead, known)
+    lead = matrices.divisor(lead, known)
     rest = values[:, :-1], a[:, :-1], r[:, :-1]
     y, f, slope = _complement(now, *rest, *corners)
-    inverse = 1.0 / np.maximum(now[:, None] - values[:, :-1, None], UNSURE * np.abs(now[:, None]) + TINY)
+    inverse = 1.0 / np.maximum(
+        now[:, None] - values[:, :-1, None], UNSURE * np.abs(now[:, None]) + matrices.TINY
+    )
     W = U[:, :, :-1]
     g, free = W @ y, W**2 @ inverse
     t = (a[:, -1:] - now[:, None] * r[:, -1:]) / lead
@@ -336,7 +328,7 @@ def _complement(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return N m in the basis of eigenvectors, f, and the derivative of f; see `exchange_values`."""
     m = x[:, None] * r - a
-    y = m / np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + TINY)
+    y = m / np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + matrices.TINY)
     f = x * corner_M - corner - (m * y).sum(axis=1)
     return y, f, corner_M - 2.0 * (y * r).sum(axis=1) + (y**2).sum(axis=1)
 
@@ -362,10 +354,10 @@ def enlarged_ratio(
     """
     left = corner_M - (r**2).sum(axis=1)
     sound = left > NULL * np.maximum(corner_M, NULL)
-    scale = divisor(left, sound)
+    scale = matrices.divisor(left, sound)
     corner = corner - (r * (2.0 * a - values[..., None] * r)).sum(axis=1)
     coupling = (a - values[..., None] * r) / np.sqrt(scale)[:, None]
-    found = after_bordering(values, coupling, np.where(sound, corner / scale, 0.0))
+    found = matrices.after_bordering(values, coupling, np.where(sound, corner / scale, 0.0))
     return np.where(sound, found, values[:, -1:]), np.broadcast_to(sound, found.shape)
 
 
@@ -399,7 +391,7 @@ def ascend(criterion: WithGradient, x: np.ndarray, M: Any, T: Any, steps: int) -
         direction = _bfgs_direction(slope[running], memory)
         step = np.ones(running.size)
         if not memory:
-            step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), SMALLEST))
+            step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), matrices.SMALLEST))
         new, better, turned = _line(
             criterion, x[running], direction, step, value[running], slope[running], M, T
         )
@@ -409,7 +401,7 @@ def ascend(criterion: WithGradient, x: np.ndarray, M: Any, T: Any, steps: int) -
         still = gain > 1e-12 * np.abs(better)
         product = (change * bend).sum(axis=1)
         sound = product > 1e-10 * np.linalg.norm(change, axis=1) * np.linalg.norm(bend, axis=1)
-        memory.append((change, bend, np.where(sound, 1.0 / divisor(product, sound), 0.0)))
+        memory.append((change, bend, np.where(sound, 1.0 / matrices.divisor(product, sound), 0.0)))
         if not still.any():
             break
         if not still.all():
@@ -460,7 +452,7 @@ def _bfgs_direction(slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray
     if memory:
         change, bend, inverse = memory[-1]
         size = inverse * (bend**2).sum(axis=1)
-        q /= divisor(size, size > 0)[:, None]
+        q /= matrices.divisor(size, size > 0)[:, None]
     for (change, bend, inverse), factor in zip(memory, reversed(factors), strict=True):
         q += change * (factor - inverse * (bend * q).sum(axis=1))[:, None]
     return q
@@ -488,7 +480,7 @@ def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: 
         Steps of the ascent.
     """
     N = len(criterion.owner)
-    step = max(1, GATHERED // (N * N + width * criterion.k * criterion.m))
+    step = max(1, matrices.GATHERED // (N * N + width * criterion.k * criterion.m))
     parts = [fits.some(slice(begin, begin + step)) for begin in range(0, len(fits), step)]
     return joined([_swapped(criterion, part, width, followed, steps) for part in parts])
 
@@ -505,7 +497,7 @@ def _swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps:
     tried = criterion.fits(
         places.reshape(-1, len(owner)), x.reshape(-1, len(owner)), np.repeat(fits.of, count)
     )
-    chosen = ranked_entries(tried.value.reshape(B, -1), followed) + count * np.arange(B)[:, None]
+    chosen = matrices.ranked_entries(tried.value.reshape(B, -1), followed) + count * np.arange(B)[:, None]
     tried = refined(criterion, tried.some(chosen.ravel()), steps)
     top = tried.some(np.argmax(tried.value.reshape(B, -1), axis=1) + chosen.shape[1] * np.arange(B))
     better = top.value > fits.value * (1.0 + GAIN)
@@ -523,7 +515,7 @@ def _of_variables(
     """
     rule, owner, B = criterion.rule, criterion.owner, len(fits)
     assert rule is not None
-    there = W**2 / np.maximum(scale, TINY)[:, :, None]
+    there = W**2 / np.maximum(scale, matrices.TINY)[:, :, None]
     # worth[b, e, f]: gain from giving the variable of entry f to the component of entry e
     worth = np.take_along_axis(there, fits.places[:, None], axis=2)[:, owner]
     free = (rule.may[:, fits.places] & ~rule.must[owner, fits.places]).transpose(1, 0, 2)[:, owner]
@@ -531,7 +523,7 @@ def _of_variables(
     gains = worth + worth.mT - own[:, :, None] - own[:, None]
     allowed = free & free.mT & (owner[:, None] < owner)
     gains = np.where(allowed, gains, gains.min() - 1.0).reshape(B, -1)
-    best = ranked_entries(gains, min(width, int(allowed.reshape(B, -1).sum(axis=1).min())))
+    best = matrices.ranked_entries(gains, min(width, int(allowed.reshape(B, -1).sum(axis=1).min())))
     if best.shape[1] == 0:
         return fits.places[:, None], fits.x[:, None]
     places = _tried(fits.places, best, np.take_along_axis(gains, best, axis=1))
@@ -599,23 +591,23 @@ def rebuild(
     model = criterion.model_given_others(sub)
     places, x = iterated(criterion, model, seeds, i, criterion.used(sub, i))
     values = criterion.replaced(sub, i, places, x)
-    order = ranked_entries(values, values.shape[1])
+    order = matrices.ranked_entries(values, values.shape[1])
     values = np.take_along_axis(values, order, axis=1)
     # equal supports from different rows are the same component
     new = np.ones(values.shape, dtype=bool)
     new[:, 1:] = values[:, :-1] - values[:, 1:] > 1e-8 * np.abs(values[:, :1])
     rank = np.minimum(np.cumsum(new, axis=1) - 1, pick[:, None])
-    taken = order[np.arange(len(sub)), np.argmax(rank >= np.minimum(pick, rank[:, -1])[:, None], axis=1)]
-    places = places[np.arange(len(sub)), taken]
+    chosen = order[np.arange(len(sub)), np.argmax(rank >= np.minimum(pick, rank[:, -1])[:, None], axis=1)]
+    places = places[np.arange(len(sub)), chosen]
     parts = model.bordered(places, places[:, :0])
-    criterion.put(fits, which, i, places, best_vectors(parts.A, parts.M))
+    criterion.put(fits, which, i, places, matrices.best_vectors(parts.A, parts.M))
 
 
 def iterated(
-    criterion: Criterion, model: Model, seeds: np.ndarray, i: int, used: np.ndarray | None = None
+    criterion: Criterion, model: matrices.Model, seeds: np.ndarray, i: int, used: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns that truncated power iterations reach: places and loadings, shape (b, R, c)."""
-    corner = np.maximum(model.corners(), TINY)[:, None]
+    corner = np.maximum(model.corners(), matrices.TINY)[:, None]
     W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
     steps = POWER if model.M.m <= MANY else FEWER
     for step in range(steps):
@@ -659,7 +651,11 @@ def largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
         open_[every, chosen] = False
         row = left[every, chosen]
         largest = variance[every, chosen]
-        share = row / divisor(largest, largest > TINY)[:, None] * (largest > TINY)[:, None]
+        share = (
+            row
+            / matrices.divisor(largest, largest > matrices.TINY)[:, None]
+            * (largest > matrices.TINY)[:, None]
+        )
         left = left - share[:, :, None] * row[:, None, :]
     return order
 
@@ -698,8 +694,8 @@ def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
     second = fits.second[every, order] if fits.second.shape[1] else fits.second
     G, N = fits.G[pairs], fits.N[pairs]
     return Fits(
-        taken(fits.places, at),
-        taken(fits.x, at),
+        matrices.taken(fits.places, at),
+        matrices.taken(fits.x, at),
         fits.first[every, order],
         second,
         G,
@@ -787,7 +783,7 @@ def _newton_direction(here: Expansion, V: np.ndarray) -> np.ndarray:
     A[zero, zero] = scale
     try:
         factor = cho_factor(A, lower=True)
-        sound = np.diag(factor[0]).min() ** 2 > DEPENDENT * scale
+        sound = np.diag(factor[0]).min() ** 2 > matrices.DEPENDENT * scale
     except LinAlgError:
         sound = False
     if sound:
@@ -798,5 +794,5 @@ def _newton_direction(here: Expansion, V: np.ndarray) -> np.ndarray:
     values, turn = np.linalg.eigh(A)
     sizes = np.abs(values)
     inner = turn.T @ slope
-    curved = sizes > DEPENDENT * sizes.max()
-    return turn @ np.where(curved, inner / divisor(sizes, curved), 0.0)
+    curved = sizes > matrices.DEPENDENT * sizes.max()
+    return turn @ np.where(curved, inner / matrices.divisor(sizes, curved), 0.0)

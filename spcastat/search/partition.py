@@ -21,8 +21,8 @@ from math import comb, factorial
 
 import numpy as np
 
+from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import top_eigh, varimax
-from spcastat.linalg.scales import blocks
 from spcastat.measures import best_order
 from spcastat.search.climbing import LONG
 from spcastat.search.criteria import SupportRule, inverse_root, triangle
@@ -39,24 +39,19 @@ MOST = 16
 FEW = 5
 
 
-def always() -> bool:
-    """Return True: there is no time limit."""
-    return True
-
-
 def members(group: int) -> np.ndarray:
     """Return the variables of a group, ascending."""
     return np.array([j for j in range(group.bit_length()) if group >> j & 1])
 
 
-def first_eigenvalues(S: np.ndarray, running: Callable[[], bool] = always) -> np.ndarray | None:
+def first_eigenvalues(S: np.ndarray, running: Callable[[], bool] | None = None) -> np.ndarray | None:
     """Return the largest eigenvalue for every subset of variables, shape (2^p,).
 
     Parameters
     ----------
     S : ndarray of shape (p, p)
         With p at most `MOST`.
-    running : callable
+    running : callable, optional
         Called between steps; if it returns False, so that time has run out, the result is None.
     """
     p = len(S)
@@ -66,7 +61,7 @@ def first_eigenvalues(S: np.ndarray, running: Callable[[], bool] = always) -> np
     for size in range(1, p + 1):
         of = np.flatnonzero(sizes == size)
         for part in blocks(len(of), size**2, 4_000_000):
-            if not running():
+            if running is not None and not running():
                 return None
             J = np.nonzero(inside[of[part]])[1].reshape(-1, size)
             first[of[part]] = np.linalg.eigvalsh(S[J[:, :, None], J[:, None, :]])[:, -1]

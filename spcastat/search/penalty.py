@@ -163,201 +163,152 @@ class WithProducts:
         return int(np.count_nonzero(self.V))
 
 
-def with_products(op: Operator, V: np.ndarray, total: float) -> WithProducts:
-    """Return unit loadings with their products; `total` is the total variance of all variables."""
-    F = op.dot(V) / total
-    return WithProducts(V, F, triangle(_gram(V, F))[1])
+def with_products(V: np.ndarray, F: np.ndarray) -> WithProducts:
+    """Return unit loadings V with their products F = S V, over the total variance."""
+    return WithProducts(V, F, _triangle(V, F)[1])
 
 
-def _gram(V: np.ndarray, F: np.ndarray) -> np.ndarray:
-    G = V.T @ F
-    return symmetric(G)
-
-
-def penalised(
-    op: Operator,
-    start: WithProducts,
-    penalty: float,
-    target: VarianceTarget,
-    total: float,
-    sweeps: int,
-    extend: bool = True,
-    rule: SupportRule | None = None,
-) -> WithProducts:
-    """Return loadings after sweeps at one penalty.
-
-    Parameters
-    ----------
-    op : Operator
-    start : WithProducts
-    penalty : float
-        The penalty, as a share of the total variance.
-    target : VarianceTarget
-    total : float
-        The total variance.
-    sweeps : int
-        Number of sweeps at most; they end when the supports no longer change.
-    extend : bool
-        Whether variables below the penalty are included if the target is not reached without them.
-    rule : SupportRule, optional
-        Its forced variables are included, and forbidden ones are not.
-    """
-    V, F = start.V.copy(), start.F.copy()
-    for _ in range(sweeps):
-        before = V != 0
-        for i in range(target.k):
-            _update(op, V, F, i, penalty, target, total, extend, rule)
-        if (before == (V != 0)).all():
-            break
-    return WithProducts(V, F, triangle(_gram(V, F))[1])
-
-
-def _update(
-    op: Operator,
-    V: np.ndarray,
-    F: np.ndarray,
-    i: int,
-    penalty: float,
-    target: VarianceTarget,
-    total: float,
-    extend: bool,
-    rule: SupportRule | None,
-) -> None:
-    """Replace component i of V and F in place, by the rule in the module's docstring."""
-    C, added = triangle(_gram(V, F))
-    alone = F @ C[:, i]
-    size = max(float(added[i]), TINY)
-    w = target.weights(added)
-    pull = F @ (C @ (w * C[i])) / w[i]
-    gain = pull**2 / size
-    if not gain.any():
-        return
-    if rule is not None:
-        gain = np.where(rule.must[i], np.inf, np.where(rule.may[i], gain, 0.0))
-    count = int(np.count_nonzero(gain > penalty))
-    order = np.argsort(-gain * (1.0 - TIE_TOLERANCE * np.arange(op.p) / op.p), kind="stable")
-    if extend:
-        need = target.goals[i] - float(added[:i].sum())
-        reached = np.cumsum(alone[order] ** 2) / size
-        count = max(count, int(np.searchsorted(reached, need)) + 1)
-    J = order[: min(max(count, 1), op.p if rule is None else int(rule.may[i].sum()))]
-    J = J[pull[J] != 0]
-    v = np.zeros(op.p)
-    v[J] = pull[J] / np.linalg.norm(pull[J])
-    V[:, i] = v
-    F[:, i] = op.dot(v) / total
-
-
-def polished(
-    op: Operator, start: WithProducts, target: VarianceTarget, total: float, sweeps: int
-) -> WithProducts:
-    """Optimise the loadings on the supports; return those of the sweep with the largest margin (`room`)."""
-    V, F = start.V.copy(), start.F.copy()
-    supports = V != 0
-    best = start
-    for _ in range(sweeps):
-        for i in range(target.k):
-            C, added = triangle(_gram(V, F))
-            w = target.weights(added)
-            pull = np.where(supports[:, i], F @ (C @ (w * C[i])), 0.0)
-            if pull.any():
-                V[:, i] = pull / np.linalg.norm(pull)
-                F[:, i] = op.dot(V[:, i]) / total
-        found = WithProducts(V.copy(), F.copy(), triangle(_gram(V, F))[1])
-        if room(target, found) > room(target, best):
-            best = found
-    return best
-
-
-def room(target: VarianceTarget, fit: WithProducts) -> float:
-    """Return the smallest margin over all targets, relative to the target; negative if one is missed."""
-    over = target.kept(fit.added) / target.share - 1.0
-    return float(over.min() if target.every else over[-1])
+def _triangle(V: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return triangle(symmetric(V.T @ F))
 
 
 #: Share of the nonzeros that the first cut removes.
 FIRST = 0.1
 
 
-def trimmed(
-    op: Operator, fit: WithProducts, target: VarianceTarget, total: float, rule: SupportRule | None = None
-) -> WithProducts:
-    """Return the fit after removing loadings, first from all components together, then from each.
+@dataclass(frozen=True, eq=False)
+class Sweeps:
+    """Sweeps over loadings that shall reach a target.
 
-    Parameters
+    Attributes
     ----------
     op : Operator
-    fit : WithProducts
-        Must reach the target.
+        Of p variables.
     target : VarianceTarget
     total : float
-        The total variance.
+        The total variance of all variables, which may be more than those of `op`.
     rule : SupportRule, optional
-        The loadings that it forces are kept.
+        Its forced variables are included, and forbidden ones are not.
     """
-    fixed = None if rule is None else rule.must.T
-    fit = _cut(op, fit, target, total, np.arange(target.k), fixed)
-    if target.every:
-        for i in range(target.k):
-            fit = _cut(op, fit, target, total, np.array([i]), fixed)
-    return fit
+
+    op: Operator
+    target: VarianceTarget
+    total: float
+    rule: SupportRule | None = None
+
+    def start(self, V: np.ndarray) -> WithProducts:
+        """Return unit loadings with their products."""
+        return with_products(V, self.op.dot(V) / self.total)
+
+    def penalised(self, start: WithProducts, penalty: float, sweeps: int) -> WithProducts:
+        """Return loadings after sweeps at one penalty, which is a share of the total variance.
+
+        With a target for every component, variables below the penalty are included if the target is not
+        reached without them. The sweeps end when the supports no longer change.
+        """
+        V, F = start.V.copy(), start.F.copy()
+        for _ in range(sweeps):
+            before = V != 0
+            for i in range(self.target.k):
+                self._update(V, F, i, penalty)
+            if (before == (V != 0)).all():
+                break
+        return with_products(V, F)
+
+    def _update(self, V: np.ndarray, F: np.ndarray, i: int, penalty: float) -> None:
+        """Replace component i of V and F in place, by the rule in the module's docstring."""
+        C, added = _triangle(V, F)
+        size = max(float(added[i]), TINY)
+        w = self.target.weights(added)
+        pull = F @ (C @ (w * C[i])) / w[i]
+        gain = pull**2 / size
+        if not gain.any():
+            return
+        p, most = len(V), len(V)
+        if self.rule is not None:
+            gain = np.where(self.rule.must[i], np.inf, np.where(self.rule.may[i], gain, 0.0))
+            most = int(self.rule.may[i].sum())
+        count = int(np.count_nonzero(gain > penalty))
+        order = np.argsort(-gain * (1.0 - TIE_TOLERANCE * np.arange(p) / p), kind="stable")
+        if self.target.every:
+            need = self.target.goals[i] - float(added[:i].sum())
+            reached = np.cumsum((F @ C[:, i])[order] ** 2) / size
+            count = max(count, int(np.searchsorted(reached, need)) + 1)
+        J = order[: min(max(count, 1), most)]
+        J = J[pull[J] != 0]
+        V[:, i] = 0.0
+        V[J, i] = pull[J] / np.linalg.norm(pull[J])
+        F[:, i] = self.op.dot(V[:, i]) / self.total
+
+    def polished(self, start: WithProducts, sweeps: int) -> WithProducts:
+        """Optimise the loadings on the supports; return those of the sweep with the largest `room`."""
+        V, F = start.V.copy(), start.F.copy()
+        supports = V != 0
+        best = start
+        for _ in range(sweeps):
+            for i in range(self.target.k):
+                C, added = _triangle(V, F)
+                w = self.target.weights(added)
+                pull = np.where(supports[:, i], F @ (C @ (w * C[i])), 0.0)
+                if pull.any():
+                    V[:, i] = pull / np.linalg.norm(pull)
+                    F[:, i] = self.op.dot(V[:, i]) / self.total
+            found = with_products(V.copy(), F.copy())
+            if room(self.target, found) > room(self.target, best):
+                best = found
+        return best
+
+    def trimmed(self, fit: WithProducts) -> WithProducts:
+        """Return a fit that reaches the target after removing loadings, but none that the rule forces.
+
+        They are removed first from all components together, then from each.
+        """
+        every = list(range(self.target.k))
+        for which in [every, *([i] for i in every)] if self.target.every else [every]:
+            fit = self._cut(fit, which)
+        return fit
+
+    def _cut(self, fit: WithProducts, which: list[int]) -> WithProducts:
+        """Remove loadings of some components until removing a single one misses the target."""
+        count = max(1, int(FIRST * np.count_nonzero(fit.V[:, which])))
+        for _ in range(60):
+            fewer = self._without(fit, which, count)
+            if fewer is None:
+                return fit
+            if not self.target.holds(fewer.added):
+                fewer = self.polished(fewer, 4)
+            if self.target.holds(fewer.added):
+                fit = fewer
+                count = min(2 * count, max(1, int(FIRST * np.count_nonzero(fit.V[:, which]))))
+            elif count == 1:
+                return fit
+            else:
+                count = max(1, count // 3)
+        return fit
+
+    def _without(self, fit: WithProducts, which: list[int], count: int) -> WithProducts | None:
+        """Return the fit without the `count` loadings that contribute least; None if none can be removed.
+
+        Each component keeps its largest loading and those that the rule forces.
+        """
+        removable = fit.V != 0
+        removable[np.argmax(np.abs(fit.V), axis=0), np.arange(self.target.k)] = False
+        removable[:, np.setdiff1d(np.arange(self.target.k), which)] = False
+        if self.rule is not None:
+            removable &= ~self.rule.must.T
+        if not removable.any():
+            return None
+        brings = np.where(removable, np.abs(fit.V) * np.sqrt(np.maximum(fit.added, TINY)), np.inf)
+        smallest = np.argsort(brings, axis=None, kind="stable")[: min(count, int(removable.sum()))]
+        V = fit.V.copy()
+        V.ravel()[smallest] = 0.0
+        return self.start(V / np.linalg.norm(V, axis=0))
 
 
-def _cut(
-    op: Operator,
-    fit: WithProducts,
-    target: VarianceTarget,
-    total: float,
-    which: np.ndarray,
-    fixed: np.ndarray | None,
-) -> WithProducts:
-    """Remove loadings of some components until removing a single one misses the target."""
-    count = max(1, int(FIRST * np.count_nonzero(fit.V[:, which])))
-    for _ in range(60):
-        fewer = _without(op, fit, total, which, count, fixed)
-        if fewer is None:
-            return fit
-        if not target.holds(fewer.added):
-            fewer = polished(op, fewer, target, total, 4)
-        if target.holds(fewer.added):
-            fit = fewer
-            count = min(2 * count, max(1, int(FIRST * np.count_nonzero(fit.V[:, which]))))
-        elif count == 1:
-            return fit
-        else:
-            count = max(1, count // 3)
-    return fit
-
-
-def _without(
-    op: Operator,
-    fit: WithProducts,
-    total: float,
-    which: np.ndarray,
-    count: int,
-    fixed: np.ndarray | None = None,
-) -> WithProducts | None:
-    """Return the fit without the `count` loadings that contribute least.
-
-    Each component keeps its largest loading and those that are `fixed`, shape (p, k).
-    """
-    size = np.sqrt(np.maximum(fit.added, TINY))
-    brings = np.abs(fit.V) * size
-    brings[fit.V == 0] = np.inf
-    if fixed is not None:
-        brings[fixed] = np.inf
-    brings[np.argmax(np.abs(fit.V), axis=0), np.arange(fit.V.shape[1])] = np.inf
-    rest = np.full(fit.V.shape[1], True)
-    rest[which] = False
-    brings[:, rest] = np.inf
-    there = np.count_nonzero(np.isfinite(brings))
-    if there == 0:
-        return None
-    smallest = np.argsort(brings, axis=None, kind="stable")[: min(count, there)]
-    V = fit.V.copy()
-    V.ravel()[smallest] = 0.0
-    V /= np.linalg.norm(V, axis=0)
-    return with_products(op, V, total)
+def room(target: VarianceTarget, fit: WithProducts) -> float:
+    """Return the smallest margin over all targets, relative to the target; negative if one is missed."""
+    over = target.kept(fit.added) / target.share - 1.0
+    return float(over.min() if target.every else over[-1])
 
 
 # --- one nonzero less -----------------------------------------------------------------------------
@@ -380,10 +331,11 @@ class FitAtCard:
         return bool(self.criterion.holds(self.fit)[0])
 
 
+@dataclass(eq=False)
 class Shrinking:
     """A search for fewer and fewer nonzeros.
 
-    Parameters
+    Attributes
     ----------
     S : Moments
         The covariance matrix over the total variance.
@@ -395,32 +347,24 @@ class Shrinking:
         The supports that are allowed.
     """
 
-    def __init__(
-        self,
-        S: Moments,
-        target: VarianceTarget,
-        effort: Effort,
-        rng: np.random.Generator,
-        rule: SupportRule | None = None,
-    ):
-        self.S = S
-        self.target = target
-        self.effort = effort
-        self.rng = rng
-        self.rule = rule
-        self.must = np.zeros((target.k, S.m), dtype=bool) if rule is None else rule.must
+    S: Moments
+    target: VarianceTarget
+    effort: Effort
+    rng: np.random.Generator
+    rule: SupportRule | None = None
+
+    def __post_init__(self) -> None:
+        no_rule = np.zeros((self.target.k, self.S.m), dtype=bool)
+        self.must = no_rule if self.rule is None else self.rule.must
         self._criteria: dict[tuple[int, ...], TargetCriterion] = {}
 
     def run(self, V: np.ndarray) -> np.ndarray:
         """Return loadings, shape (m, k), with as few nonzeros as found; V must reach the target."""
         now = self._held(V)
-        while True:
-            fewer = self._fewer(now)
-            if fewer is None:
-                break
+        while (fewer := self._fewer(now)) is not None:
             now = fewer
         fit = refined(now.criterion, now.fit, LONG)
-        if bool(now.criterion.holds(fit)[0]):
+        if now.criterion.holds(fit)[0]:
             now = FitAtCard(now.criterion, fit)
         # Where every target is exceeded, the total adjusted variance alone is maximised. Its stationary point
         # does not depend on the rounding of the search.
@@ -449,13 +393,16 @@ class Shrinking:
         kept = _first(tries)
         if kept is not None or not self.effort.kicks:
             return kept
-        climbed_ = [self._climbed(one.criterion, one.fit) for one in tries]
-        kept = _first(climbed_)
+        climbed = []
+        for one in tries:
+            fits = climb(one.criterion, one.fit, self.effort.width, self.effort.valued)
+            best_two = np.argsort(-fits.value, kind="stable")[:2]
+            climbed.append(FitAtCard(one.criterion, fits.some(best_two)))
+        kept = _first(climbed)
         if kept is not None:
             return kept
-        best = sorted(climbed_, key=lambda one: -one.value)
-        kicked_ = (self._kicked(one) for one in best)
-        return next((one for one in kicked_ if one is not None), None)
+        kicked = (self._kicked(one) for one in sorted(climbed, key=lambda one: -one.value))
+        return next((one for one in kicked if one is not None), None)
 
     def _dropped(self, now: FitAtCard) -> list[FitAtCard]:
         """Return, for each component, the best fits with one nonzero less in this component."""
@@ -473,10 +420,6 @@ class Shrinking:
             fits = reordered(criterion, fits)
             found.append(FitAtCard(criterion, fits.some(distinct(fits.value, self.effort.climbs // 2))))
         return found
-
-    def _climbed(self, criterion: TargetCriterion, fits: Fits) -> FitAtCard:
-        fits = climb(criterion, fits, self.effort.width, self.effort.valued)
-        return FitAtCard(criterion, fits.some(np.argsort(-fits.value, kind="stable")[:2]))
 
     def _kicked(self, one: FitAtCard) -> FitAtCard | None:
         """Return a fit with the same cardinalities that reaches the target after perturbations, or None."""

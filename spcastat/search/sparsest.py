@@ -13,19 +13,17 @@ from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import Gram, Operator, Rows
 from spcastat.measures import best_order
 from spcastat.progress import stage
-from spcastat.search.climbing import EFFORTS, PROMISES, climb
-from spcastat.search.criteria import Adjusted, SupportRule, triangle
+from spcastat.search.climbing import EFFORTS, climb
+from spcastat.search.criteria import Adjusted, SupportRule
 from spcastat.search.default import GRAM_LIMIT
 from spcastat.search.matrices import SMALLEST, Dense, ranked_entries
 from spcastat.search.partition import Climber, as_mask, members
 from spcastat.search.penalty import (
     REACHED,
     Shrinking,
+    Sweeps,
     VarianceTarget,
     WithProducts,
-    penalised,
-    polished,
-    trimmed,
     with_products,
 )
 from spcastat.solvers.solver import Sparser
@@ -41,32 +39,22 @@ DIRECTIONS = 4
 POLISHED = 20
 
 
-def common_penalty(
-    op: Operator,
-    vectors: np.ndarray,
-    target: VarianceTarget,
-    total: float,
-    rule: SupportRule | None = None,
-) -> WithProducts | None:
+def common_penalty(sweeps: Sweeps, vectors: np.ndarray) -> WithProducts | None:
     """Return the sparsest loadings found with one penalty for all components, or None.
 
     Parameters
     ----------
-    op : Operator
-        Of p variables.
+    sweeps : Sweeps
+        Without a rule that components are disjoint.
     vectors : ndarray of shape (p, k)
         Where the sweeps start: leading directions, or a rotation of them.
-    target : VarianceTarget
-    total : float
-        The total variance.
-    rule : SupportRule, optional
-        Which variables components must and may have; components cannot be required to be disjoint.
     """
-    fit = with_products(op, vectors.copy(), total)
+    target = sweeps.target
+    fit = sweeps.start(vectors.copy())
     tried: list[tuple[float, WithProducts, bool]] = []
     settled = 0
     for penalty in _penalties(fit):
-        fit = penalised(op, fit, penalty, target, total, SWEEPS, target.every, rule)
+        fit = sweeps.penalised(fit, penalty, SWEEPS)
         kept = bool(target.holds(fit.added))
         if tried and fit.nonzeros == tried[-1][1].nonzeros:
             settled += 1
@@ -79,7 +67,7 @@ def common_penalty(
         if best is None:
             break
         for penalty, start in _between(tried, best, target.every):
-            new = penalised(op, start, penalty, target, total, SWEEPS, target.every, rule)
+            new = sweeps.penalised(start, penalty, SWEEPS)
             tried.append((penalty, new, bool(target.holds(new.added))))
         tried.sort(key=lambda one: one[0])
     best = _fewest(tried)
@@ -143,9 +131,7 @@ def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None =
         if value > 0:
             image = left @ v
             left -= np.outer(image, image / value)
-    F = S @ V
-    G = V.T @ F
-    found = WithProducts(V, F, triangle(symmetric(G))[1])
+    found = with_products(V, S @ V)
     return found if target.holds(found.added) else None
 
 
@@ -232,8 +218,8 @@ def _on_supports(S: np.ndarray, supports: list[np.ndarray], target: VarianceTarg
         V[J, i] = Gram(symmetric(left[np.ix_(J, J)])).leading(1)[1][:, 0]
         image = left @ V[:, i]
         left = left - np.outer(image, image / max(float(V[:, i] @ image), SMALLEST))
-    op = Gram(S)
-    return polished(op, with_products(op, V, 1.0), target, 1.0, POLISHED)
+    sweeps = Sweeps(Gram(S), target, 1.0)
+    return sweeps.polished(sweeps.start(V), POLISHED)
 
 
 # --- the search -----------------------------------------------------------------------------------
@@ -304,11 +290,10 @@ def sparsest(
     Raises
     ------
     OptionError
-        If the share, promise or effort is not valid, or if no loadings under the rule are found to reach it.
+        If no loadings under the rule are found to reach the share.
     ComponentsError
         If k exceeds the rank of the data.
     """
-    _check(op, k, variance, promise, effort)
     rng = np.random.default_rng(0) if rng is None else rng
     values, vectors = op.leading(k)
     if values[-1] <= np.finfo(float).eps * op.p * max(float(values[0]), 0.0):
@@ -322,7 +307,7 @@ def sparsest(
         if not search.found and rule is not None:
             raise OptionError(search.missed(promise))
         if not search.found:
-            search.propose("PCA", with_products(search.work, search.vectors, search.total))
+            search.propose("PCA", search.sweeps.start(search.vectors))
         V, winner, searched = search.result()
     card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
     kept = goal.measured(V, op)
@@ -339,20 +324,6 @@ def sparsest(
         value=float(kept[-1] * goal.pca.sum()),
         kept=kept,
     )
-
-
-def _check(op: Operator, k: int, variance: float, promise: str, effort: str) -> None:
-    if not 0 < variance <= 1:
-        raise OptionError(f"variance={variance!r} was given; it is a share above 0 and at most 1.")
-    if promise not in PROMISES:
-        raise OptionError(f"promise={promise!r} was given; it must be one of {', '.join(PROMISES)}.")
-    if effort not in EFFORTS:
-        raise OptionError(f"effort={effort!r} was given; it must be one of {', '.join(EFFORTS)}.")
-    most = min(op.p, max(op.rank_limit, 1))
-    if not 1 <= k <= most:
-        raise ComponentsError(
-            f"k={k} was given; it must be from 1 to {most}, which the rank of the data cannot exceed."
-        )
 
 
 class _Search:
@@ -374,6 +345,7 @@ class _Search:
         self.variables: np.ndarray | None = None
         self.work = self._working(vectors)
         self.vectors = vectors if self.variables is None else vectors[self.variables]
+        self.sweeps = Sweeps(self.work, goal, self.total, rule)
         self.found: dict[str, WithProducts] = {}
         self.pca = vectors
         self.most = 0.0
@@ -421,9 +393,9 @@ class _Search:
             nearest = max(fits, key=lambda fit: float(goal.reached(fit.added)))
             yield "all allowed", min(reach, key=lambda fit: fit.nonzeros, default=nearest)
         if rule is None or not rule.disjoint:
-            yield "one price", common_penalty(work, self.vectors, goal, total, rule)
+            yield "common penalty", common_penalty(self.sweeps, self.vectors)
             if not goal.every and goal.k > 1:
-                yield "one price, rotated", common_penalty(work, varimax(self.vectors), goal, total, rule)
+                yield "common penalty, rotated", common_penalty(self.sweeps, varimax(self.vectors))
         if work.p <= ONE_BY_ONE:
             yield "one by one", one_by_one(work.block(np.arange(work.p)) / total, goal, rule)
 
@@ -433,7 +405,7 @@ class _Search:
             kept = self.goal.kept(fit.added)
             self.most = max(self.most, float(kept.min() if self.goal.every else kept[-1]))
             if self.goal.holds(fit.added):
-                self.found[name] = trimmed(self.work, fit, self.goal, self.total, self.rule)
+                self.found[name] = self.sweeps.trimmed(fit)
 
     def missed(self, promise: str) -> str:
         """Return the message if no proposal reaches the target."""
@@ -463,8 +435,7 @@ class _Search:
             V[np.any(self.rule.must, axis=0)[:, None] & ~self.rule.must.T] = 0.0
         if not V.any(axis=0).all():
             return None
-        fit = with_products(self.work, V / np.linalg.norm(V, axis=0), self.total)
-        fit = polished(self.work, fit, self.goal, self.total, POLISHED)
+        fit = self.sweeps.polished(self.sweeps.start(V / np.linalg.norm(V, axis=0)), POLISHED)
         return fit if self.goal.holds(fit.added) else None
 
     def result(self) -> tuple[np.ndarray, str, bool]:

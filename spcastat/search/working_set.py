@@ -11,23 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
 from spcastat.measures import measure_named
+from spcastat.search import criteria
 from spcastat.search.chains import best_predictor, empty, from_directions, search
 from spcastat.search.climbing import SAME, Effort, Evidence, climb, exchange_until_optimal, sweep
-from spcastat.search.criteria import (
-    Criterion,
-    Fits,
-    Projected,
-    criterion_of_matrix,
-    criterion_of_operator,
-    inverse,
-    joined,
-    of_moments,
-    triangle,
-)
 from spcastat.search.matrices import TINY, Dense, Known, best_vectors, ranked_entries
 from spcastat.search.moves import GAIN, falling, rebuild, reordered, stationary, trials
 from spcastat.solvers.solver import Searched
@@ -64,8 +55,8 @@ def directly(op: Operator, V: np.ndarray, objective: str, settled: bool | None, 
 
 def found_of(
     op: Operator,
-    criterion: Criterion,
-    fit: Fits,
+    criterion: criteria.Criterion,
+    fit: criteria.Fits,
     evidence: Evidence,
     objective: str,
     settled: bool | None,
@@ -102,7 +93,7 @@ def found_of(
 
 #: Up to ALL variables, all are searched; otherwise the working set has SOME variables, or EACH per nonzero.
 ALL, SOME, EACH = 2500, 1000, 3
-#: Rows of the covariance matrix examined for groups, half as many by a quick search, and at once.
+#: Rows of the covariance matrix examined for groups, and at once.
 ROWS, AT_ONCE = 8000, 250
 #: Entries of these rows at once and, above 100,000 variables, in all, which bounds memory and time.
 ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
@@ -149,7 +140,9 @@ class Groups:
         matrix is S~ = S - F'ZF; for row j and its group v, v'S~v >= (e_j'S~v)^2 / S~_jj.
         """
         own = F[:, self.rows]
-        along = (F[:, self.places] * self.x).sum(axis=2)
+        R, c = self.places.shape
+        rows = csr_array((self.x.ravel(), self.places.ravel(), np.arange(0, R * c + 1, c)), (R, F.shape[1]))
+        along = (rows @ F.T).T
         left = self.variances - (own * (Z @ own)).sum(axis=0)
         inner = np.maximum(self.lengths - (own * (Z @ along)).sum(axis=0), 0.0)
         return np.where(left > 1e-3 * self.variances, inner**2 / np.maximum(left, TINY), 0.0)
@@ -187,10 +180,17 @@ def groups_of(op: Operator, card: int, explained: np.ndarray, most: int, rng: np
     return Groups(rows, places, x, lengths, op.diagonal()[rows] / op.total)
 
 
-def greedy_from(criterion: Criterion, groups: Groups, B: int, rng: np.random.Generator) -> Fits:
+def twice(op: Operator, k: int) -> int:
+    """Return how many leading eigenvectors serve as starts for k components."""
+    return min(2 * k, op.p, max(op.rank_limit, k))
+
+
+def greedy_from(
+    criterion: criteria.Criterion, groups: Groups, B: int, rng: np.random.Generator | None
+) -> criteria.Fits:
     """Return B fits, built one component after another from the groups of variables with the largest scores.
 
-    The first fit uses the scores themselves; for the others the scores are multiplied by random factors.
+    With a generator the scores are multiplied by random factors.
     """
     fits = empty(criterion, B)
     for i in range(criterion.k):
@@ -198,7 +198,7 @@ def greedy_from(criterion: Criterion, groups: Groups, B: int, rng: np.random.Gen
     return fits
 
 
-def rebuilt(criterion: Criterion, groups: Groups, fits: Fits) -> Fits:
+def rebuilt(criterion: criteria.Criterion, groups: Groups, fits: criteria.Fits) -> criteria.Fits:
     """Return the fits with every component in turn rebuilt from a group, if that raises the value.
 
     The first component of a greedy fit may explain what several others explain better.
@@ -214,64 +214,112 @@ def rebuilt(criterion: Criterion, groups: Groups, fits: Fits) -> Fits:
 
 
 def _build(
-    criterion: Criterion, groups: Groups, fits: Fits, i: int, rng: np.random.Generator | None = None
+    criterion: criteria.Criterion,
+    groups: Groups,
+    fits: criteria.Fits,
+    i: int,
+    rng: np.random.Generator | None = None,
 ) -> None:
     """Build component i, which is empty, from the groups with the largest scores given the others."""
     B = len(fits)
-    Z = inverse(fits.G)
+    Z = criteria.inverse(fits.G)
     seeds = np.empty((B, SEEDS), dtype=int)
     for b in range(B):
         scores = groups.scores(fits.first[b], Z[b])
-        if b and rng is not None:
+        if rng is not None:
             # standard deviation of log scores
             scores = scores * np.exp(0.15 * rng.standard_normal(len(scores)))
         seeds[b] = np.resize(groups.rows[groups.best(scores, SEEDS)], SEEDS)
     rebuild(criterion, fits, np.arange(B), i, seeds, np.zeros(B, dtype=int))
 
 
-def restricted(
-    op: Operator,
-    card: tuple[int, ...],
-    objective: str,
-    settings: Effort,
-    rng: np.random.Generator,
-    starts: list[np.ndarray],
-    few_products: bool,
-) -> SearchResult:
-    """Search for the best fit of an operator whose covariance matrix is not kept in memory.
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What searches of any effort share, if the covariance matrix is not kept in memory.
 
-    Parameters
+    Attributes
     ----------
     op : Operator
         Of p variables.
-    card, objective, settings, rng
-        As for `spcastat.search.default.joint`.
-    starts : list of ndarray of shape (p, k)
-        More starts.
-    few_products : bool
-        Whether products with all variables are too expensive for sweeps, as for rows on disk.
+    card : tuple of int
+    objective : str
+    vectors : ndarray of shape (p, k or more)
+        Leading directions.
+    explained : ndarray of shape (p,)
+        The variance of each variable that these directions explain.
+    groups : Groups
+    whole : Criterion or None
+        Of all variables: adjusted variance in place of the least-squares share, whose sweeps would take
+        products of products. None if products with all variables are too expensive for sweeps.
+    swept : Fits or list of ndarray of shape (p, k)
+        A greedy fit, PCA and its rotations: after sweeps, or truncated if there are no sweeps.
     """
-    k, p = len(card), op.p
+
+    op: Operator
+    card: tuple[int, ...]
+    objective: str
+    vectors: np.ndarray
+    explained: np.ndarray
+    groups: Groups
+    whole: criteria.Criterion | None
+    swept: criteria.Fits | list[np.ndarray]
+
+
+def prepared(
+    op: Operator, card: tuple[int, ...], objective: str, rng: np.random.Generator, few_products: bool
+) -> Prepared:
+    """Return the leading directions, groups and first starts.
+
+    `few_products` tells whether products with all variables are too expensive for sweeps, as for rows on
+    disk.
+    """
+    k = len(card)
     # for rows on disk, exactly k directions are already known
-    values, vectors, _ = op.sketched(k if few_products else min(2 * k, p, max(op.rank_limit, k)))
+    values, vectors, _ = op.sketched(k if few_products else twice(op, k))
     explained = vectors**2 @ values
     # starts need no converged rotation; with as many vectors as components both would be the same
     rotated = [varimax(vectors[:, :m], max_iter=30)[:, :k] for m in sorted({k, vectors.shape[1]})]
     turned = [vectors[:, :k], *rotated]
-    groups = groups_of(op, max(card), explained, ROWS if settings.rounds else ROWS // 2, rng)
-    measure = "pev" if objective == "pev" else "adjusted"
-    whole = None if few_products else criterion_of_operator(op, card, measure)
+    groups = groups_of(op, max(card), explained, ROWS, rng)
+    if few_products:
+        cut = [_cut(D, card) for D in turned]
+        return Prepared(op, card, objective, vectors, explained, groups, None, cut)
+    whole = criteria.criterion_of_operator(op, card, "pev" if objective == "pev" else "adjusted")
+    greedy = rebuilt(whole, groups, greedy_from(whole, groups, 1, None))
+    swept = _swept(whole, criteria.joined([greedy, from_directions(whole, turned)]))
+    return Prepared(op, card, objective, vectors, explained, groups, whole, swept)
+
+
+def _swept(criterion: criteria.Criterion, fits: criteria.Fits) -> criteria.Fits:
+    return reordered(criterion, sweep(criterion, fits, SWEEPS))
+
+
+def restricted(
+    given: Prepared, settings: Effort, rng: np.random.Generator, starts: list[np.ndarray]
+) -> SearchResult:
+    """Search for the best fit of an operator whose covariance matrix is not kept in memory.
+
+    `settings` and `rng` are as for `spcastat.search.default.joint`; `starts` are more starts, each (p, k).
+    """
+    op, card, objective, whole, groups = given.op, given.card, given.objective, given.whole, given.groups
+    k, p = len(card), op.p
     quick = whole is not None and not settings.rounds
     if whole is None:
-        known = [*starts, *(_cut(D, card) for D in turned)]
+        assert isinstance(given.swept, list)
+        known = [*starts, *given.swept]
     else:
-        fits = greedy_from(whole, groups, 1 if quick else 1 + settings.climbs, rng)
-        if quick:
-            fits = rebuilt(whole, groups, fits)
-        fits = joined([fits, from_directions(whole, [*starts, *turned])])
-        fits = reordered(whole, sweep(whole, fits, SWEEPS))
+        assert isinstance(given.swept, criteria.Fits)
+        fits = given.swept
+        if starts:
+            # the best of these is where the fit of less effort began, which is among the starts
+            others = fits.some(np.argsort(-fits.value, kind="stable")[1 if k > 1 else 0 :])
+            fits = criteria.joined([others, _swept(whole, from_directions(whole, starts))])
+        if not quick:
+            fits = criteria.joined([fits, _swept(whole, greedy_from(whole, groups, settings.climbs, rng))])
         best = np.argsort(-fits.value, kind="stable")
         known = list(whole.dense(fits.some(best[: settings.climbs])))
+        if objective == "least_squares":  # sweeps of adjusted variance may make these worse
+            known = [*starts, *known]
     size = p if p <= ALL else min(p, max(SOME, EACH * sum(card)))
     if quick:
         known, size = known[:1], SOME // 2
@@ -282,12 +330,13 @@ def restricted(
         climbs=(settings.climbs + 1) // 2,
         rounds=settings.rounds // 2,
         deep=False,
+        many=None,
     )
     images = None if whole is None else op.dot(known[0]) / op.total
     entering = np.zeros(0, dtype=int)
     value, sufficient, tested, evidence = 0.0, None, False, Evidence()
     for count in range(4):
-        variables = _chosen(known, images, explained, groups, card, size, entering)
+        variables = _chosen(known, images, given.explained, groups, card, size, entering)
         criterion = inside(op, variables, card, objective)
         start = from_directions(criterion, [one[variables] for one in known])
         # searching again raises the value by .1 % at most
@@ -295,15 +344,14 @@ def restricted(
             fit = climb(criterion, start, settings.width, settings.valued, 1e-3 if quick else 1e-5)
             evidence.add(fit.value)
         else:
-            fit, evidence = _searched(criterion, vectors[variables], within, rng, start)
+            fit, evidence = _searched(criterion, given.vectors[variables], within, rng, start)
         now = float(fit.value[0])
         rose, value = now > value * (1.0 + 2e-5), now
         if whole is not None and not quick and rose and entering.size == 0 and size < p:
             known = [_of_all(criterion, fit, variables, p)]
             if objective != "least_squares":  # its sweeps would take products of products
                 again = rebuilt(whole, groups, from_directions(whole, known))
-                again = reordered(whole, sweep(whole, again, SWEEPS))
-                known = list(whole.dense(again))
+                known = list(whole.dense(_swept(whole, again)))
             images = op.dot(known[0]) / op.total
             continue
         tested = settings.deep if k == 1 else settings.deep_with(sum(card))
@@ -322,7 +370,7 @@ def restricted(
     return found_of(op, criterion, fit, evidence, objective, settled, variables, sufficient)
 
 
-def _of_all(criterion: Criterion, fit: Fits, variables: np.ndarray, p: int) -> np.ndarray:
+def _of_all(criterion: criteria.Criterion, fit: criteria.Fits, variables: np.ndarray, p: int) -> np.ndarray:
     """Return the loadings of a fit on some variables, shape (p, k)."""
     V = np.zeros((p, criterion.k))
     V[variables] = criterion.dense(fit)[0]
@@ -330,16 +378,16 @@ def _of_all(criterion: Criterion, fit: Fits, variables: np.ndarray, p: int) -> n
 
 
 def _searched(
-    criterion: Criterion,
+    criterion: criteria.Criterion,
     vectors: np.ndarray,
     settings: Effort,
     rng: np.random.Generator,
-    start: Fits,
-) -> tuple[Fits, Evidence]:
+    start: criteria.Fits,
+) -> tuple[criteria.Fits, Evidence]:
     """Search on a working set."""
     if criterion.k > 1:
         return search(criterion, vectors, settings, rng, start)
-    if isinstance(criterion, Projected) and not criterion.rugged:
+    if isinstance(criterion, criteria.Projected) and not criterion.rugged:
         return best_predictor(criterion)
     S = criterion.M if criterion.T is None else criterion.T
     assert isinstance(S, Dense)
@@ -406,7 +454,7 @@ def improved(
     while True:
         rounds += 1
         sub = gram_of(op, variables)
-        criterion = criterion_of_matrix(sub.S / op.total, card, "pev")
+        criterion = criteria.criterion_of_matrix(sub.S / op.total, card, "pev")
         fits = climb(criterion, from_directions(criterion, starts), len(variables), VALUED)
         V = criterion.dense(
             exchange_until_optimal(criterion, fits.some(ranked_entries(fits.value[None], 1)[0]))
@@ -451,8 +499,8 @@ def _chosen(
         F = images.T
         G = known[0].T @ images
         G = symmetric(G)
-        C = triangle(G)[0]
-        Z = inverse(G[None])[0]
+        C = criteria.triangle(G)[0]
+        Z = criteria.inverse(G[None])[0]
         slope = np.abs(images @ (C @ C.T))
         need += [ranked_entries(slope[:, i][None], max(2 * c, 30))[0] for i, c in enumerate(card)]
     chosen = np.unique(np.concatenate(need))
@@ -466,17 +514,17 @@ def _chosen(
     return chosen
 
 
-def inside(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
+def inside(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str) -> criteria.Criterion:
     """Return the criterion on some variables; the others still count in the least-squares objective."""
     S = op.block(variables) / op.total
     S = symmetric(S)
     if objective != "least_squares":
-        return criterion_of_matrix(S, card, objective)
+        return criteria.criterion_of_matrix(S, card, objective)
     T = np.empty_like(S)
     for start in range(0, len(variables), AT_ONCE):
         part = slice(start, start + AT_ONCE)
         T[:, part] = op.dot(op.columns(variables[part]))[variables] / op.total**2
-    return Projected(Dense(S), Dense(symmetric(T)), card)
+    return criteria.Projected(Dense(S), Dense(symmetric(T)), card)
 
 
 def _entering(
@@ -486,7 +534,7 @@ def _entering(
     supports = [_filled(v, c, variables) for v, c in zip(V.T, card, strict=True)]
     used = np.unique(np.concatenate(supports))
     known = Known(used, op.columns(used) / op.total, op.diagonal() / op.total)
-    criterion = of_moments(known, card, objective)
+    criterion = criteria.of_moments(known, card, objective)
     x = np.concatenate([V[support, i] for i, support in enumerate(supports)])
     fit = criterion.fits(np.concatenate(supports)[None], x[None])
     found = []

@@ -27,11 +27,11 @@ from spcastat.fit.state import FitState
 from spcastat.labels import name_text, short_names
 from spcastat.measures import measures_of
 from spcastat.plots.biplot import stretch_of
-from spcastat.show.fit_tables import variance_table
 from spcastat.show.grid import Document
+from spcastat.show.html import content
 from spcastat.show.methods_text import equations
-from spcastat.show.report import ENDINGS, MOST_TERMS, asset, document_html, page_of
-from spcastat.show.summary import describe_data, largest_with_another
+from spcastat.show.report import ENDINGS, MOST_TERMS, asset, page_of
+from spcastat.show.summary import describe_data, largest_with_another, variance_table
 
 #: The scripts of the page: placement of labels, and everything else.
 SCRIPTS = ("placing.js", "explorer.js")
@@ -88,7 +88,7 @@ def write_explorer(
     data = explorer_data(positions, table, title, max_points)
     version, script = record.versions.get("spcastat", ""), "\n".join(map(asset, SCRIPTS))
     parts = {
-        "@table@": document_html(document),
+        "@table@": "\n".join(content(document, framed=True)),
         "@version@": escape(version),
         "@data@": as_json(data),
         "@script@": script,

@@ -1,4 +1,4 @@
-"""Grids of cells and their layout, from which every format is written.
+"""Documents of tables, pictures and chapters, and their layout, from which every format is written.
 
 Cells are text, already formatted. What an empty cell means depends on the table; in a table of loadings it
 is a loading of exactly zero.
@@ -6,19 +6,27 @@ is a loading of exactly zero.
 
 from __future__ import annotations
 
-import dataclasses
+import io
 import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from spcastat.config import flag, one_of, shown, text, whole_number
-from spcastat.errors import OptionError, ShapeError
+from spcastat.config import flag, one_of, real_number, shown, text, whole_number
+from spcastat.errors import OptionError
 from spcastat.labels import HEADING_WIDTH, NAME_WIDTH, full_names, short_names
+from spcastat.linalg.eigenvectors import leading
+from spcastat.reading.frames import variable_groups
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # --- numbers -------------------------------------------------------------------------------------
 
@@ -40,12 +48,15 @@ class Figures(str):
         Whether the number is in scientific notation.
     stars : str
         Marks of significance that follow the number.
+    fewest : int
+        The number of decimals that is kept when other digits are asked for.
     """
 
     numbers: tuple[float, ...]
     digits: int
     scientific: bool
     stars: str
+    fewest: int
 
     @classmethod
     def of(
@@ -56,19 +67,33 @@ class Figures(str):
         scientific: bool = False,
         stars: str = "",
         decimal: str = ".",
+        fewest: int = 0,
     ) -> Figures:
-        """Return numbers as text, with the decimal mark `decimal`; two of them as "[0.1, 0.2]"."""
+        """Return numbers as text, with the decimal mark `decimal`; two of them as "[0.1, 0.2]".
+
+        An end of an interval that is exactly zero, not rounded, is "0".
+        """
         numbers = tuple(numbers)
         texts = [_written(number, digits, scientific).replace(".", decimal) for number in numbers]
+        if len(numbers) > 1:
+            texts = ["0" if number == 0 else text for number, text in zip(numbers, texts, strict=True)]
         between = "; " if decimal == "," else ", "
         made = cls((texts[0] if len(texts) == 1 else f"[{between.join(texts)}]") + stars)
         made.numbers, made.digits, made.scientific, made.stars = numbers, digits, scientific, stars
+        made.fewest = fewest
         return made
 
     def again(self, more: int = 0, decimal: str = ".") -> Figures:
         """Return the same numbers with `more` decimals (fewer if negative) and another decimal mark."""
-        digits = min(max(self.digits + more, 0), MOST_DIGITS)
-        return Figures.of(self.numbers, digits, scientific=self.scientific, stars=self.stars, decimal=decimal)
+        digits = min(max(self.digits + more, self.fewest), MOST_DIGITS)
+        return Figures.of(
+            self.numbers,
+            digits,
+            scientific=self.scientific,
+            stars=self.stars,
+            decimal=decimal,
+            fewest=self.fewest,
+        )
 
 
 def without_stars(cell: str) -> tuple[str, str]:
@@ -191,11 +216,6 @@ class Table:
         Whether a panel with some of the columns omits rows that are empty in all of these.
     together : int
         Groups of this many columns are never split between panels.
-
-    Raises
-    ------
-    ShapeError
-        If a row or `align` does not have as many columns as `headings`.
     """
 
     title: str
@@ -207,19 +227,8 @@ class Table:
     together: int = 1
 
     def __post_init__(self) -> None:
-        width = len(self.headings)
-        for row in self.rows:
-            if len(row.cells) != width:
-                raise ShapeError(
-                    f"The row {shown(row.label)} of the table {shown(self.title)} has {len(row.cells)} "
-                    f"cells; it must have {width}, one for each heading."
-                )
         if not self.align:
-            object.__setattr__(self, "align", "r" * width)
-        if len(self.align) != width or set(self.align) - set("lcr"):
-            raise ShapeError(
-                f"align={shown(self.align)} was given; it must have {width} letters, each of 'l', 'c', 'r'."
-            )
+            object.__setattr__(self, "align", "r" * len(self.headings))
 
     def columns(self, start: int, stop: int) -> Table:
         """Return the table with only the columns from `start` up to, not including, `stop`."""
@@ -303,6 +312,77 @@ class Document:
         )
         key = {short: whole for whole, short in [*headings.items(), *labels.items()] if short != whole}
         return replace(renamed, key=(*self.key, *key.items()))
+
+
+# --- parts of a report ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure of a report, not yet drawn.
+
+    Attributes
+    ----------
+    draw : callable
+        Draws the figure on given axes.
+    width, height : float
+        In inches.
+    name : str
+        The name of the file, if the figure is saved.
+    alt : str
+        The text alternative: what the figure shows.
+    caption : str
+    """
+
+    draw: Callable[[Axes], Any]
+    width: float
+    height: float
+    name: str
+    alt: str
+    caption: str = ""
+
+    def saved(self, kind: str, dpi: float) -> bytes:
+        """Draw the figure without pyplot and return the content of an image file.
+
+        Parameters
+        ----------
+        kind : {"svg", "png"}
+        dpi : float
+            The resolution of everything that is not vector graphics.
+        """
+        from matplotlib.collections import PathCollection
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(self.width, self.height), layout="constrained")
+        self.draw(figure.subplots())
+        for points in figure.findobj(PathCollection):
+            if isinstance(points, PathCollection) and np.shape(points.get_offsets())[0] > 500:
+                points.set_rasterized(True)  # many points as an image keep the page small
+        buffer = io.BytesIO()
+        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
+        return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of code or formulas, with the text before and after them."""
+
+    lines: tuple[str, ...]
+    before: str = ""
+    after: tuple[str, ...] = ()
+
+
+#: What a chapter can contain.
+Content: TypeAlias = Document | Picture | Lines
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A part of a report with its own heading."""
+
+    heading: str
+    parts: tuple[Content, ...]
 
 
 # --- panels and wrapping -------------------------------------------------------------------------
@@ -411,8 +491,6 @@ def wrapped(text: str, width: int, measure: Callable[[str], int] = len) -> list[
 # --- options -------------------------------------------------------------------------------------
 
 
-#: Decimal marks.
-DECIMALS = (".", ",")
 #: Labels that LaTeX, Word, HTML and Quarto all accept.
 LABEL = re.compile(r"[A-Za-z][A-Za-z0-9:._-]*")
 
@@ -428,7 +506,7 @@ class Layout:
         is the width of a page.
     digits : int, optional
         Number of decimals of the loadings, 0 to 10; by default 3. The number of decimals of other numbers
-        changes by the same amount.
+        changes by the same amount, and correlations of scores keep two or more.
     decimal : {".", ","}
         The decimal mark of the numbers in the tables.
     full_names : bool, optional
@@ -442,8 +520,6 @@ class Layout:
         Whether to include the header and the sentences below the tables.
     longtable : bool, optional
         Whether LaTeX tables may break across pages; by default those that are longer than a page do.
-    siunitx : bool
-        Whether LaTeX tables use the S columns of siunitx.
 
     Raises
     ------
@@ -459,16 +535,15 @@ class Layout:
     label: str | None = None
     notes: bool = True
     longtable: bool | None = None
-    siunitx: bool = False
 
     def __post_init__(self) -> None:
         whole_number("width", self.width, 40)
-        one_of("decimal", self.decimal, DECIMALS)
+        one_of("decimal", self.decimal, (".", ","))
         if self.digits is not None:  # NumPy's unsigned integers have no negative differences
             object.__setattr__(self, "digits", whole_number("digits", self.digits, 0, MOST_DIGITS))
-        for option in ("notes", "siunitx", "full_names", "longtable"):
+        for option in ("notes", "full_names", "longtable"):
             given = getattr(self, option)
-            if given is not None or option in ("notes", "siunitx"):
+            if given is not None or option == "notes":
                 object.__setattr__(self, option, flag(option, given))  # converts NumPy's bool to Python's
         if self.caption is not None and not text("caption", self.caption).strip():
             raise OptionError(
@@ -480,19 +555,22 @@ class Layout:
                 "digits and : . _ - in it, such as 'tab:loadings'."
             )
 
-    def of(self, document: Document, decimal: str | None = None, names: bool = True) -> Document:
+    def of(self, document: Document, names: bool = True) -> Document:
         """Return the document with these options applied: caption, label, digits, decimal mark, short names.
 
-        `decimal` overrides the decimal mark. With ``names=False`` names are not shortened.
+        With ``names=False`` names are not shortened.
         """
-        document = restyled(document, self.digits, self.decimal if decimal is None else decimal)
+        document = restyled(document, self.digits, self.decimal)
         if not self.notes:
-            tables = tuple(dataclasses.replace(table, notes=()) for table in document.tables)
-            document = dataclasses.replace(document, facts=(), tables=tables, notes=())
-        caption = self.caption or document.caption
-        document = dataclasses.replace(document, caption=caption, label=self.label or document.label)
-        short_ones = names and self.full_names is False
-        return shortened(document, NAME_WIDTH, HEADING_WIDTH) if short_ones else document
+            tables = tuple(replace(table, notes=()) for table in document.tables)
+            document = replace(document, facts=(), tables=tables, notes=())
+        caption, label = self.caption or document.caption, self.label or document.label
+        document = replace(document, caption=caption, label=label)
+        if self.full_names is not False or not names:
+            return document
+        labels = dict.fromkeys(row.label for table in document.tables for row in table.rows)
+        headings = dict.fromkeys(text for table in document.tables for text in table.headings)
+        return document.with_names(short(labels, NAME_WIDTH), short(headings, HEADING_WIDTH))
 
 
 def restyled(document: Document, digits: int | None = None, decimal: str = ".") -> Document:
@@ -500,18 +578,85 @@ def restyled(document: Document, digits: int | None = None, decimal: str = ".") 
     more = 0 if digits is None else digits - document.digits
     if more == 0 and decimal == ".":
         return document
-    document = dataclasses.replace(document, digits=document.digits + more)
+    document = replace(document, digits=document.digits + more)
     return document.changed(lambda cell: cell.again(more, decimal) if isinstance(cell, Figures) else cell)
-
-
-def shortened(document: Document, limit: int, heading_limit: int) -> Document:
-    """Return the document with labels and headings shortened to a number of characters, and a key."""
-    labels = dict.fromkeys(row.label for table in document.tables for row in table.rows)
-    headings = dict.fromkeys(text for table in document.tables for text in table.headings)
-    return document.with_names(short(labels, limit), short(headings, heading_limit))
 
 
 def short(names: Iterable[str], limit: int) -> dict[str, str]:
     """Return a dict from names to unique short names; names that fit are not changed."""
     names = list(names)
     return dict(zip(names, short_names(names, limit), strict=True))
+
+
+# --- variables of a table ------------------------------------------------------------------------
+
+
+#: Tables with more variables than this are sorted by default.
+UNSORTED = 25
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Which variables a table of loadings shows, and in which order.
+
+    Attributes
+    ----------
+    sort : bool, optional
+        Whether to sort the variables by the component on which their absolute loading is largest, then by its
+        size; False keeps the order of the data. By default tables of more than 25 variables are sorted.
+    max_rows : int, optional
+        The largest number of variables to show; by default all with a nonzero loading are shown. If there are
+        more, those with the largest loadings of every component are shown, and a note counts the others.
+    groups : Series, mapping or sequence of length p, optional
+        A group for each variable, such as the scale of a questionnaire to which it belongs. The variables of
+        a group are shown together under its name.
+    cut : float
+        Loadings below it in absolute value are shown as "." and counted in a note.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of its range.
+    """
+
+    sort: bool | None = None
+    max_rows: int | None = None
+    groups: Any = None
+    cut: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.sort is not None:
+            flag("sort", self.sort)
+        if self.max_rows is not None:
+            whole_number("max_rows", self.max_rows, 1)
+        object.__setattr__(self, "cut", real_number("cut", self.cut, 0.0, np.inf))
+
+    def rows(
+        self, values: NDArray[np.float64], names: pd.Index, others: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.intp], list[str]]:
+        """Return the indices of the variables to show, in order, and the group heading of each ("": none).
+
+        Parameters
+        ----------
+        values : ndarray of shape (p, k)
+            Loadings.
+        names : Index of length p
+        others : ndarray of shape (p, k), optional
+            Loadings of dense PCA. Variables with the largest of these are shown too, if there is room.
+        """
+        kept = leading(values, len(values) if self.max_rows is None else self.max_rows)
+        room = (UNSORTED if self.max_rows is None else self.max_rows) - len(kept)
+        if others is not None and room > 0:
+            further = others.copy()
+            further[kept] = 0.0
+            kept = np.sort(np.concatenate([kept, leading(further, room)]))
+        if self.sort or (self.sort is None and len(kept) > UNSORTED):
+            size = np.abs(values[kept])
+            kept = kept[np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]
+        if self.groups is None:
+            return kept, [""] * len(kept)
+        found = variable_groups(self.groups, names)
+        codes = np.where(found.codes < 0, len(found.categories), found.codes)[kept]
+        order = np.argsort(codes, kind="stable")
+        heads = [*full_names(found.categories), "no group"]
+        return kept[order], [heads[code] for code in codes[order]]

@@ -1,7 +1,4 @@
-"""A document as an HTML fragment, and its tables for great_tables.
-
-The fragment loads nothing and is readable without its style. Cells of great_tables are numbers, formatted as
-in the other renderers.
+"""A document as an HTML fragment, which loads nothing and is readable without its style.
 
 The minus of numbers is a plain hyphen, so that numbers pasted into a spreadsheet remain numbers.
 """
@@ -11,27 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
-
-from spcastat.config import listed, nearest, shown
-from spcastat.errors import OptionError
-from spcastat.show.grid import (
-    BREAKS,
-    Document,
-    Figures,
-    Layout,
-    Row,
-    Table,
-    below_headings,
-    blocks,
-    without_stars,
-)
-
-if TYPE_CHECKING:
-    from great_tables import GT
+from spcastat.show.grid import BREAKS, Document, Layout, Row, Table, below_headings, blocks, without_stars
 
 #: No colours are set, so that tables are readable on dark pages too.
 STYLE = "<style>\n" + (files("spcastat.show") / "table.css").read_text(encoding="utf-8") + "</style>"
@@ -43,25 +21,38 @@ _CLASSES = {"l": ' class="left"', "c": ' class="center"', "r": ""}
 FOLD = 200
 
 
-def render(document: Document, layout: Layout | None = None) -> str:
+def render(document: Document, layout: Layout) -> str:
     """Return the document as one ``<div class="spcastat">``.
 
     ``layout.width`` is not used: long names wrap, and browsers scroll wide tables.
     """
-    return "\n".join(_lines((layout or Layout()).of(document))) + "\n"
-
-
-def _lines(document: Document) -> Iterator[str]:
+    document = layout.of(document)
     name = f' id="{escape(document.label)}"' if document.label else ""
-    yield f'<div class="spcastat"{name}>'
-    yield STYLE
-    if document.title and not document.caption:
+    lines = [f'<div class="spcastat"{name}>', STYLE, *content(document), "</div>"]
+    return "\n".join(lines) + "\n"
+
+
+def content(document: Document, framed: bool = False) -> Iterator[str]:
+    """Yield the lines of a document, without a style.
+
+    If `framed`, tables with common columns are in a region that scrolls and takes the focus, with a name that
+    is read aloud; a caption is not shown.
+    """
+    caption = "" if framed else document.caption
+    if document.title and not caption:
         yield f"<p><strong>{escape(document.title)}</strong></p>"
     yield from _terms(document.facts)
     for place, block in enumerate(blocks(document.tables)):
+        names = " and ".join(table.title for table in block if table.title)
+        names = escape(names or document.title or "Table")
+        if framed:
+            yield f'<div class="scroll" role="region" tabindex="0" aria-label="Table: {names}">'
+            yield '<div class="spcastat">'
         yield '<table class="spcastat">'
-        if document.caption and place == 0:
-            yield f"<caption>{escape(document.caption)}</caption>"
+        if framed:
+            yield f'<caption class="unseen">{names}</caption>'
+        elif caption and place == 0:
+            yield f"<caption>{escape(caption)}</caption>"
         for table in block:
             yield from _body(table, table.rows[:FOLD])
         yield "</table>"
@@ -71,10 +62,11 @@ def _lines(document: Document) -> Iterator[str]:
                 yield '<table class="spcastat">'
                 yield from _body(table, table.rows[FOLD:])
                 yield "</table></details>"
+        if framed:
+            yield "</div>\n</div>"
     for note in document.all_notes:
         yield f'<p class="note">{escape(note)}</p>'
     yield from _terms(document.key)
-    yield "</div>"
 
 
 def _terms(pairs: tuple[tuple[str, str], ...]) -> Iterator[str]:
@@ -122,88 +114,3 @@ def _long(text: str, css: str) -> str:
     if len(text) <= 14:
         return css
     return css.replace('class="', 'class="long ') if css else ' class="long"'
-
-
-#: Names of the columns with row labels and with groups of rows.
-LABEL, GROUP = "label", "group"
-_SIDES = {"l": "left", "c": "center", "r": "right"}
-
-
-def table_of(document: Document, title: str | None, layout: Layout) -> GT:
-    """Return tables with common columns as one table of great_tables, in which each is a group of rows.
-
-    Parameters
-    ----------
-    document : Document
-    title : str, optional
-        The title of one table; by default the first table and those with the same columns.
-    layout : Layout
-
-    Raises
-    ------
-    OptionError
-        If there is no such table.
-    """
-    from great_tables import GT
-
-    bare = layout.of(document, ".")
-    tables = _chosen(bare, title)
-    headings, align = tables[0].headings, tables[0].align
-    rows = [(table, row) for table in tables for row in table.rows]
-    names = _distinct(headings)
-    columns: dict[str, list[Any]] = {
-        GROUP: [" - ".join(filter(None, (table.title, row.group))) for table, row in rows],
-        LABEL: [row.label for _, row in rows],
-    }
-    cells = {name: [row.cells[place] for _, row in rows] for place, name in enumerate(names)}
-    for name, texts in cells.items():
-        numbers = [_number(text) for text in texts]
-        columns[name] = texts if None in numbers else numbers
-    made = GT(pd.DataFrame(columns), rowname_col=LABEL, groupname_col=GROUP)
-    for name, texts in cells.items():
-        if columns[name] is not texts:  # numbers, displayed as in the other renderers
-            for place, text in enumerate(texts):
-                written = text.again(0, layout.decimal) if isinstance(text, Figures) else text
-                made = made.fmt(lambda _, cell=str(written): cell, columns=name, rows=[place])  # type: ignore[misc]
-            made = made.sub_missing(columns=name, missing_text="")
-    for name, heading, side in zip(names, headings, align, strict=True):
-        made = made.cols_label(cases={name: heading}).cols_align(_SIDES[side], columns=name)
-    made = made.tab_header(title=bare.heading) if bare.heading else made
-    notes = [*bare.all_notes, *(f"{short}: {whole}" for short, whole in bare.key)]
-    for note in notes if layout.notes else []:
-        made = made.tab_source_note(note)
-    return made
-
-
-def _chosen(document: Document, title: str | None) -> tuple[Table, ...]:
-    """Return the table called `title`; by default the first table and those with the same columns."""
-    if not document.tables:
-        raise OptionError("as_gt() was called, and there is no table to give.")
-    if title is None:
-        return next(blocks(document.tables))
-    known = {table.title: table for table in document.tables}
-    if not isinstance(title, str) or title not in known:
-        raise OptionError(
-            f"table={shown(title)} is not there; there are {listed(known)}.{nearest(title, known)}"
-        )
-    return (known[title],)
-
-
-def _distinct(headings: tuple[str, ...]) -> list[str]:
-    """Return unique names of columns; equal headings are numbered."""
-    names: list[str] = []
-    for heading in headings:
-        name, count = heading or "column", 1
-        while name in (*names, LABEL, GROUP):
-            count += 1
-            name = f"{heading or 'column'} {count}"
-        names.append(name)
-    return names
-
-
-def _number(text: str) -> float | None:
-    if not text:
-        return np.nan
-    if isinstance(text, Figures):
-        return text.numbers[0] if len(text.numbers) == 1 and not text.stars else None
-    return float(text) if text.isdecimal() else None

@@ -13,21 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from spcastat.show.grid import (
-    BREAKS,
-    Document,
-    Figures,
-    Layout,
-    Row,
-    Table,
-    below_headings,
-    blocks,
-    column_widths,
-    label_width,
-    panels,
-    without_stars,
-    wrapped,
-)
+from spcastat.show import grid
 
 # --- text and numbers ----------------------------------------------------------------------------
 
@@ -113,7 +99,7 @@ def points(text: str) -> int:
 
 def stacked(text: str, width: int, side: str) -> str:
     """Return a heading wrapped into lines of at most `width` points."""
-    lines = [escape(line) for line in wrapped(text, width, points)]
+    lines = [escape(line) for line in grid.wrapped(text, width, points)]
     if len(lines) == 1:
         return lines[0]
     return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}" + r"\\".join(lines) + r"\end{tabular}"
@@ -121,8 +107,8 @@ def stacked(text: str, width: int, side: str) -> str:
 
 def number(cell: str) -> str:
     """Return a number in math mode, with a minus sign; any other cell as text."""
-    bare, stars = without_stars(cell)
-    if isinstance(cell, Figures) and len(cell.numbers) > 1:
+    bare, stars = grid.without_stars(cell)
+    if isinstance(cell, grid.Figures) and len(cell.numbers) > 1:
         return f"${NUMBER.sub(lambda match: _math(match), bare)}$".replace(", ", r",\ ").replace("; ", r";\ ")
     match = NUMBER.fullmatch(bare)
     if not match:
@@ -138,76 +124,6 @@ def _math(match: re.Match[str]) -> str:
     return f"{sign}{'{<}' if less else ''}{digits.replace(',', '{,}')}{power}"
 
 
-# --- S columns of siunitx, which align numbers at the decimal mark ---------------------------------
-
-#: A number that siunitx can read: sign, digits, decimals, exponent.
-_PLAIN = re.compile(r"(-?)(\d*)(?:\.(\d+))?(?:e([+-]\d+))?")
-
-
-def column_of(tables: tuple[Table, ...], place: int, decimal: str) -> str:
-    """Return the specification of a column: S with a format, or l, c or r for a column without numbers.
-
-    Parameters
-    ----------
-    tables : tuple of Table
-        Tables with common columns.
-    place : int
-        Index of the column.
-    decimal : {".", ","}
-        The decimal mark to show; the cells have a point.
-    """
-    shape = _shape(tables, place)
-    if not shape:
-        return tables[0].align[place]
-    options = [f"table-format={shape}"]
-    most = _stars(tables, place)
-    options += [f"table-space-text-post={{$^{{{most}}}$}}"] if most else []
-    options += ["output-decimal-marker={,}"] if decimal == "," else []
-    return f"S[{','.join(options)}]"
-
-
-def width_of(tables: tuple[Table, ...], place: int) -> int:
-    """Return the width that an S column reserves for its numbers, in points."""
-    sample = re.sub(r"\d", lambda digits: "0" * int(digits[0]), _shape(tables, place))
-    return points(sample.replace("e", "00000")) + 4 * len(_stars(tables, place))
-
-
-def _shape(tables: tuple[Table, ...], place: int) -> str:
-    """Return siunitx's table-format for the numbers of a column; "" if it has none."""
-    cells = (row.cells[place] for table in tables for row in table.rows)
-    found = [match for match in map(_read, cells) if match]
-    if not found:
-        return ""
-    sign = "-" * any(match[1] for match in found)
-    whole, parts = (max(len(match[place] or "") for match in found) for place in (2, 3))
-    shape = f"{sign}{max(whole, 1)}.{parts}"
-    powers = [int(match[4]) for match in found if match[4]]
-    if powers:
-        shape += "e" + "-" * any(one < 0 for one in powers) + str(max(len(str(abs(one))) for one in powers))
-    return shape
-
-
-def _stars(tables: tuple[Table, ...], place: int) -> str:
-    """Return the longest stars in a column."""
-    cells = (row.cells[place] for table in tables for row in table.rows)
-    return max((without_stars(cell)[1] for cell in cells), key=len, default="")
-
-
-def cell_of(cell: str) -> str:
-    """Return a cell for an S column: numbers unchanged, other text in braces."""
-    if not cell:
-        return ""
-    if _read(cell):
-        bare, stars = without_stars(cell)
-        return bare + (f"{{$^{{{stars}}}$}}" if stars else "")
-    return f"{{{number(cell)}}}"
-
-
-def _read(cell: str) -> re.Match[str] | None:
-    match = _PLAIN.fullmatch(without_stars(cell)[0])
-    return match if match and (match[2] or match[3]) else None
-
-
 # --- tables --------------------------------------------------------------------------------------
 
 
@@ -218,21 +134,19 @@ PAGE, HEIGHT, GAP, LINE = 345, 530, 8, 12.5
 LEAST, HEADING, QUAD = 120, 62, 10
 
 
-def render(document: Document, layout: Layout | None = None) -> str:
+def render(document: grid.Document, layout: grid.Layout) -> str:
     """Return one ``table`` or ``longtable`` for each panel, with facts and notes below the last.
 
     Tables wider than ``layout.width`` characters are split into panels; 80 is the width of a page of the
     class ``article``. The first line names the packages that are needed.
     """
-    layout = layout or Layout()
-    document = layout.of(document, "." if layout.siunitx else layout.decimal)
-    parts = list(_panels(document, PAGE * layout.width // 80 - GAP, layout))
+    document = layout.of(document)
+    parts = list(_panels(document, PAGE * layout.width // 80 - GAP))
     below = list(_below(document))
     if layout.longtable or any(_tall(parts, document)):
-        parts = [single for part in parts for single in part.apart()]
+        parts = [dataclasses.replace(part, tables=(table,)) for part in parts for table in part.tables]
     long = bool(parts) and (any(_tall(parts, document)) if layout.longtable is None else layout.longtable)
-    names = ["booktabs"] + ["longtable"] * long + ["siunitx"] * layout.siunitx
-    lines = [rf"% needs \usepackage{{{','.join(names)}}}"]
+    lines = [rf"% needs \usepackage{{{'booktabs,longtable' if long else 'booktabs'}}}"]
     write = _long if long else _float
     for place, part in enumerate(parts):
         lines += write(part, document, place > 0, below if place == len(parts) - 1 else [])
@@ -241,7 +155,7 @@ def render(document: Document, layout: Layout | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _tall(parts: list[Panel], document: Document) -> Iterator[bool]:
+def _tall(parts: list[Panel], document: grid.Document) -> Iterator[bool]:
     """Yield for every panel whether it is longer than a page, including the notes below the last one."""
     for part in parts:
         yield part.height + (part is parts[-1]) * _height(document) > HEIGHT
@@ -260,15 +174,12 @@ class Panel:
         Width of the label column in points; 0 for its natural width.
     heading : int
         Largest width of a line of a heading in points.
-    siunitx : bool
-        Whether the columns of numbers are S columns of siunitx.
     """
 
-    tables: tuple[Table, ...]
+    tables: tuple[grid.Table, ...]
     columns: str
     room: int
     heading: int
-    siunitx: bool
 
     @property
     def height(self) -> float:
@@ -285,34 +196,29 @@ class Panel:
         if not self.room:
             return [start + escape(text)]
         width = int(0.93 * self.room) - INDENT - (QUAD if group else 0)
-        first, *rest = (escape(line) for line in wrapped(text, width, points))
+        first, *rest = (escape(line) for line in grid.wrapped(text, width, points))
         indent = INDENT + (QUAD if group else 0)
         return [start + first, *(rf"\hspace*{{{indent}pt}}{line}" for line in rest)]
-
-    def apart(self) -> Iterator[Panel]:
-        """Yield a panel for each of the tables."""
-        for table in self.tables:
-            yield dataclasses.replace(self, tables=(table,))
 
     def heads(self, title: str) -> str:
         """Return the line of headings."""
         table = self.tables[0]
         pairs = zip(table.headings, table.align, strict=True)
         heads = [stacked(text, self.heading, side) for text, side in pairs]
-        heads = [f"{{{head}}}" if head and self.siunitx else head for head in heads]
         return " & ".join([r"\newline".join(self.label(title)), *heads]) + r" \\"
 
-    def body(self, table: Table) -> Iterator[str]:
+    def body(self, table: grid.Table) -> Iterator[str]:
         """Yield the lines below the headings of a table."""
-        cell = cell_of if self.siunitx else number
-        for (group, row), label in zip(below_headings(table.rows), self._labels(table.rows), strict=True):
+        for (group, row), label in zip(
+            grid.below_headings(table.rows), self._labels(table.rows), strict=True
+        ):
             if row.rule:
                 yield r"\midrule"
             if group:
                 yield rf"\multicolumn{{{len(table.headings) + 1}}}{{l}}{{\textit{{{escape(group)}}}}} \\"
-            yield " & ".join([label, *map(cell, row.cells)]) + r" \\"
+            yield " & ".join([label, *map(number, row.cells)]) + r" \\"
 
-    def _labels(self, rows: tuple[Row, ...]) -> Iterator[str]:
+    def _labels(self, rows: tuple[grid.Row, ...]) -> Iterator[str]:
         """Yield labels as LaTeX; further lines of a long label fill the following rows without a label."""
         waiting: list[str] = []
         for row, below in zip(rows, [*rows[1:], None], strict=True):
@@ -322,37 +228,21 @@ class Panel:
             yield r"\newline".join(now)
 
 
-def _panels(document: Document, width: int, layout: Layout) -> Iterator[Panel]:
-    for block in blocks(document.tables):
-        label = label_width(block, points)
-        columns = _widths(block, width, layout.siunitx)
-        wrap = label + sum(GAP + column for column in columns) > width
-        if wrap:
-            columns = _widths(block, HEADING, layout.siunitx)
-        for room, parts, _ in panels(block, label, columns, width, GAP, LEAST):
-            sides = parts[0].align
-            if layout.siunitx:
-                sides = "".join(column_of(parts, place, layout.decimal) for place in range(len(sides)))
-            yield Panel(
-                parts,
-                (f"p{{{room}pt}}" if room < label else "l") + sides,
-                room if room < label else 0,
-                HEADING if wrap else width,
-                layout.siunitx,
-            )
+def _panels(document: grid.Document, width: int) -> Iterator[Panel]:
+    for block in grid.blocks(document.tables):
+        label, heading = grid.label_width(block, points), width
+        columns = grid.column_widths(block, points)
+        if label + sum(GAP + column for column in columns) > width:  # headings are wrapped
+            heading = HEADING
+            bare = tuple(dataclasses.replace(table, headings=("",) * len(table.headings)) for table in block)
+            heads = [min(points(text), heading) for text in block[0].headings]
+            columns = list(map(max, heads, grid.column_widths(bare, points)))
+        for room, parts, _ in grid.panels(block, label, columns, width, GAP, LEAST):
+            label_column = f"p{{{room}pt}}" if room < label else "l"
+            yield Panel(parts, label_column + parts[0].align, room if room < label else 0, heading)
 
 
-def _widths(block: tuple[Table, ...], heading: int, siunitx: bool) -> list[int]:
-    """Return the widths of the columns in points, if headings wider than `heading` points are wrapped."""
-    without = tuple(dataclasses.replace(table, headings=("",) * len(table.headings)) for table in block)
-    heads = [min(points(text), heading) for text in block[0].headings]
-    found = list(map(max, heads, column_widths(without, points)))
-    if siunitx:
-        found = [max(width, width_of(block, place)) for place, width in enumerate(found)]
-    return found
-
-
-def _caption(document: Document, again: bool, part: str = "") -> list[str]:
+def _caption(document: grid.Document, again: bool, part: str = "") -> list[str]:
     if not document.heading:
         return []
     label = rf"\label{{{document.label}}}" if document.label and not again else ""
@@ -362,7 +252,7 @@ def _caption(document: Document, again: bool, part: str = "") -> list[str]:
     return [rf"\caption{{{title}}}{label}"]
 
 
-def _float(part: Panel, document: Document, again: bool, below: list[str]) -> Iterator[str]:
+def _float(part: Panel, document: grid.Document, again: bool, below: list[str]) -> Iterator[str]:
     yield from (r"\begin{table}[htbp]", r"\centering", r"\setlength{\tabcolsep}{4pt}")
     caption = _caption(document, again)
     if caption:
@@ -378,7 +268,7 @@ def _float(part: Panel, document: Document, again: bool, below: list[str]) -> It
     yield r"\end{table}"
 
 
-def _long(part: Panel, document: Document, again: bool, below: list[str]) -> Iterator[str]:
+def _long(part: Panel, document: grid.Document, again: bool, below: list[str]) -> Iterator[str]:
     """Yield the lines of a table that breaks across pages, with its headings repeated on each page."""
     (table,) = part.tables
     first = document.tables[0].title
@@ -403,20 +293,20 @@ def _long(part: Panel, document: Document, again: bool, below: list[str]) -> Ite
         yield from (r"{\footnotesize\raggedright\noindent", *below, r"\par}")
 
 
-def _below(document: Document) -> Iterator[str]:
+def _below(document: grid.Document) -> Iterator[str]:
     # the x of "100 rows x 13 variables" becomes a multiplication sign
     timed = ((label, re.sub(r"(?<=\d rows) x (?=\d)", " × ", text)) for label, text in document.facts)
     facts = [rf"\textit{{{escape(label)}:}} {escape(text)}" for label, text in timed]
     key = []
     for short, whole in document.key:  # a line may end between the words of a name
-        words = (escape(piece) + " " * piece.endswith(" ") for piece in BREAKS.split(whole))
+        words = (escape(piece) + " " * piece.endswith(" ") for piece in grid.BREAKS.split(whole))
         key.append(rf"\textit{{{escape(short)}:}} " + r"\allowbreak{}".join(words))
     texts = [*facts, *(escape(note) for note in document.all_notes), *key]
     if texts:
         yield " \\par\n".join(texts)
 
 
-def _height(document: Document) -> float:
+def _height(document: grid.Document) -> float:
     """Return the height of the facts, notes and key below the tables, in points."""
     texts = [label + text for label, text in (*document.facts, *document.key)] + list(document.all_notes)
     # a line of the notes below a table has about 85 characters

@@ -18,13 +18,23 @@ from spcastat.fit.sparse_loadings import communalities, variance, with_loadings
 from spcastat.fit.sparse_loadings import shares as shares_of
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
-from spcastat.show.fit_tables import Arrangement, loadings_table
-from spcastat.show.grid import Document, Row, Table, alike, percent, restyled
+from spcastat.show.grid import (
+    Arrangement,
+    Chapter,
+    Document,
+    Lines,
+    Picture,
+    Row,
+    Table,
+    alike,
+    percent,
+    restyled,
+)
 from spcastat.show.methods_text import describe_loadings
 from spcastat.show.renderings import Summary
-from spcastat.show.report import Chapter, Lines, Picture, bibtex, loadings_picture, made, methods
+from spcastat.show.report import bibtex, loadings_picture, made, methods
 from spcastat.show.resampling_tables import bootstrap_facts, loading_rows, row_notes
-from spcastat.show.summary import data_facts, unequal_variances
+from spcastat.show.summary import bounds_of, data_facts, loadings_table, unequal_variances
 
 #: Which sense of sparse PCA this is, for prints.
 SENSE = (
@@ -94,17 +104,14 @@ def variance_rows(shares: pd.DataFrame) -> Table:
     return Table("Variance", tuple(full_names(shares.index)), rows)
 
 
-def _bounds(of_loadings: FitState, level: float) -> tuple[list[pd.DataFrame], str]:
+def _bounds(of_loadings: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd.DataFrame], str]:
     """Return lower and upper bounds of the loadings from the last bootstrap, and a note."""
     found = of_loadings.resampled.bootstrap
     if found is None:
         raise OptionError(
             "conf_int=True was given, and there are no intervals yet: call bootstrap() of the fit first."
         )
-    frame = frames.conf_int(of_loadings, found, level, "percentile")
-    bounds = [
-        frames.spread_out(of_loadings, found.places, frame[name], np.nan) for name in ("lower", "upper")
-    ]
+    bounds = bounds_of(of_loadings, found, level, "percentile")
     draws = plural(found.draws, "draw")
     how = interval_meaning(found.select, level)
     return bounds, f"In brackets: {100 * level:g} % bootstrap intervals ({draws}). {how}"
@@ -156,26 +163,16 @@ def chapters(
     if state.resampled.bootstrap is not None:
         yield Chapter("Uncertainty", (bootstrap_document(state, state.resampled.bootstrap, 0.95),))
     if scores is not None and state.record.k > 1:
-        picture = _biplot_picture(of_loadings, scores, shares_of(state), row_groups)
+        loadings, shares = of_loadings.by_variable(of_loadings.V), shares_of(state)
+        picture = Picture(
+            lambda ax: plots.biplot(scores, loadings, shares=shares, groups=row_groups, ax=ax),
+            5.5,
+            5.5,
+            "biplot",
+            "Scores of the rows and loadings on the first two components.",
+        )
         yield Chapter("Rows on the components", (picture,))
     described = describe_loadings(state)
     yield Chapter("For a methods section", (methods(described),))
     yield Chapter("What was fitted", (Lines((), SENSE), made(state.record, call)))
     yield Chapter("References as BibTeX", (bibtex(described),))
-
-
-def _biplot_picture(
-    of_loadings: FitState, scores: pd.DataFrame, shares: pd.Series, row_groups: Any
-) -> Picture:
-    """Return the biplot of the first two components."""
-
-    def draw(ax: Any) -> None:
-        plots.biplot(
-            scores,
-            of_loadings.by_variable(of_loadings.V),
-            shares=shares,
-            groups=row_groups,
-            ax=ax,
-        )
-
-    return Picture(draw, 5.5, 5.5, "biplot", "Scores of the rows and loadings on the first two components.")

@@ -8,17 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from math import ceil
 
-from spcastat.show.grid import (
-    Document,
-    Layout,
-    Table,
-    below_headings,
-    blocks,
-    column_widths,
-    display_width,
-    label_width,
-    panels,
-)
+from spcastat.show import grid
 
 #: Line length of pandoc, in characters. If a table is wider, its dashes set the relative column widths.
 LINE = 72
@@ -34,23 +24,22 @@ _SPECIAL = re.compile(r"[\\`*\[\]|~$^]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])
 _RULES = {"l": (":", "-"), "c": (":", ":"), "r": ("-", ":")}
 
 
-def render(document: Document, layout: Layout | None = None) -> str:
+def render(document: grid.Document, layout: grid.Layout) -> str:
     """Return the document as Markdown.
 
     The line of dashes of a table is longer than pandoc's line length; pandoc then divides the page width
     among the columns in proportion to their dashes. Columns of numbers get what they need to stay on one
     line; labels, which may wrap, get the rest. Tables with too many columns for a page are split into panels.
     """
-    layout = layout or Layout()
     document = layout.of(document)
     parts = []
     if document.title and not document.caption:
         parts.append(f"**{escape(document.title)}**")
     parts += _terms(document.facts)
     name = f" {{#{document.label}}}" if document.label else ""
-    for block in blocks(document.tables):
-        columns, label = column_widths(block, _room), label_width(block, _room)
-        split = panels(block, label, columns, LINE * layout.width // 80, 0, LABELS)
+    for block in grid.blocks(document.tables):
+        columns, label = grid.column_widths(block, _room), grid.label_width(block, _room)
+        split = grid.panels(block, label, columns, LINE * layout.width // 80, 0, LABELS)
         for table in chain.from_iterable(tables for _, tables, _ in split):
             parts.append("\n".join(_table(table)))
             if document.heading and (document.caption or name):
@@ -69,7 +58,7 @@ def _terms(pairs: tuple[tuple[str, str], ...]) -> list[str]:
 def _room(text: str) -> int:
     """Return the number of dashes with which a column is wide enough for `text` on one line."""
     letters = sum(
-        _WIDTHS.get(char, 0.65 if char.islower() or char.isdigit() else 0.78) * display_width(char)
+        _WIDTHS.get(char, 0.65 if char.islower() or char.isdigit() else 0.78) * grid.display_width(char)
         for char in text
     )
     # In points, in Word: font size, both margins of a cell, and the width of a dash in a line of 6.5 inches
@@ -82,12 +71,12 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(lambda match: "\\" + match[0], one_line)
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: grid.Table) -> Iterator[str]:
     """Yield the lines of a table; the heading of a group is a row of its own, as cells cannot be merged."""
     lines = [[escape(cell) for cell in line] for line in _grid(table)]
     align = "l" + table.align
-    needed = [max(display_width(line[i]) for line in lines) for i in range(len(align))]
-    columns = column_widths((table,), _room)  # numbers stay on one line, labels may wrap
+    needed = [max(grid.display_width(line[i]) for line in lines) for i in range(len(align))]
+    columns = grid.column_widths((table,), _room)  # numbers stay on one line, labels may wrap
     dashes = [max(LINE - sum(columns), LABELS), *columns]
     widths = list(map(max, needed, dashes))
     for number, line in enumerate(lines):
@@ -98,9 +87,9 @@ def _table(table: Table) -> Iterator[str]:
             yield f"| {' | '.join(left + '-' * (size - 2) + right for (left, right), size in ends)} |"
 
 
-def _grid(table: Table) -> Iterator[tuple[str, ...]]:
+def _grid(table: grid.Table) -> Iterator[tuple[str, ...]]:
     yield (table.title, *table.headings)
-    for group, row in below_headings(table.rows):
+    for group, row in grid.below_headings(table.rows):
         if group:
             yield (group, *("" for _ in table.headings))
         label = "\N{NO-BREAK SPACE}" * (2 * bool(row.group)) + row.label
@@ -108,5 +97,5 @@ def _grid(table: Table) -> Iterator[tuple[str, ...]]:
 
 
 def _pad(cell: str, width: int, side: str) -> str:
-    space = " " * (width - display_width(cell))
+    space = " " * (width - grid.display_width(cell))
     return space + cell if side == "r" else cell + space

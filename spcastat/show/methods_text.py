@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -119,11 +119,8 @@ def describe_loadings(state: FitState) -> Description:
 
 def _description(sentences: list[str], cited: list[str], record: Record) -> Description:
     """Return the sentences as a paragraph that ends with the software, and the references of the keys."""
-    versions = record.versions
-    version, python = (
-        versions.get("spcastat", ""),
-        f", Python {versions.get('python')}" * ("python" in versions),
-    )
+    version = record.versions.get("spcastat", "")
+    python = f", Python {record.versions.get('python')}" * ("python" in record.versions)
     sentences = [*sentences, f"Computations used spcastat {version}{python}."]
     known = entries()
     if any("Hong, Sheng and Dobriban" in sentence for sentence in sentences):  # written by the choice
@@ -174,14 +171,11 @@ def _data(state: FitState, cited: list[str]) -> Iterator[str]:
 def _rows_together(record: Record, cited: list[str]) -> Iterator[str]:
     """Yield a sentence on rows that belong together."""
     text = design_text(record.row_design)
-    if not text:
-        return
-    if (record.row_design or {}).get("block_length"):
-        cited.append("kunsch1989")
-        yield f"Resampling and tests treated the rows as {text} (Künsch, 1989)."
-        return
-    cited.append("rao1992")
-    yield f"Resampling and tests treated the rows as {text} (Rao, Wu and Yue, 1992)."
+    if text:
+        in_time = (record.row_design or {}).get("block_length")
+        key, paper = ("kunsch1989", "Künsch, 1989") if in_time else ("rao1992", "Rao, Wu and Yue, 1992")
+        cited.append(key)
+        yield f"Resampling and tests treated the rows as {text} ({paper})."
 
 
 def _adjusted(state: FitState) -> Iterator[str]:
@@ -249,11 +243,9 @@ def _numbers(state: FitState, choice: Any) -> Iterator[str]:
             f"These are the fewest nonzero loadings found that keep {100 * share:g} % of the variance that "
             "the same number of dense principal components explains."
         )
-    yield from record.how_chosen() if choice is None else choice_sentences(choice)
-
-
-def choice_sentences(choice: Any) -> Iterator[str]:
-    """Yield sentences on how a Choice chose the numbers of components and loadings."""
+    if choice is None:
+        yield from record.how_chosen()
+        return
     for part in (getattr(choice, "k_choice", None), choice):
         if part is not None:
             yield part.method_text
@@ -265,15 +257,54 @@ def _method(record: Record, cited: list[str]) -> Iterator[str]:
     if record.evidence is not None:
         yield (
             f"The loadings of all components were determined jointly{nonneg}, by a search that maximises the "
-            f'{objective or record.criterion} (method "{record.method}"); {record.advice}.'
+            f'{objective or record.criterion} (method "{record.method}").'
         )
+        yield from _search(record.evidence, record.p)
         return
     cited.append(key_of(record.paper))
+    ended = record.advice if record.converged else "stopped before it converged"
     starts = f" It was the best of {record.n_init} starts." if record.n_init > 1 else ""
     yield (
         f'The loadings were computed by the method "{record.method}" ({record.title}; {record.paper})'
-        f"{nonneg}, whose criterion is the {record.criterion} ({record.advice}).{starts}"
+        f"{nonneg}, whose criterion is the {record.criterion} ({ended}).{starts}"
     )
+
+
+def _search(evidence: Mapping[str, Any], p: int) -> Iterator[str]:
+    """Yield sentences on a search over supports of `p` variables; see :mod:`spcastat.solvers.solver`."""
+    if "proposals" in evidence:
+        yield from _search_for_fewest(evidence)
+        return
+    groups = "groups" in evidence
+    if evidence["proven"]:
+        others = "partition of the variables is" if groups else "loadings of these cardinalities are"
+        yield f"It is proven that no other {others} better."
+        return
+    if groups and evidence["every"]:
+        yield "All partitions of the variables were compared."
+        return
+    if evidence.get("variables") is not None:
+        yield f"The search was restricted to {evidence['variables']} of the {p} variables."
+    if evidence["starts"] > 1:
+        chains = evidence.get("chains", 1)
+        searches = f" and by {evidence['agreeing']} of {chains} searches" if chains > 1 else ""
+        yield f"These loadings were reached from {evidence['hits']} of {evidence['starts']} starts{searches}."
+    if evidence["settled"] and evidence.get("sufficient") is not False:
+        move = "move of a variable" if groups else "exchange of a nonzero with a zero loading"
+        yield f"No single {move} improves them."
+
+
+def _search_for_fewest(evidence: Mapping[str, Any]) -> Iterator[str]:
+    """Yield sentences on a search for the fewest nonzero loadings that keep a share of PCA's variance."""
+    count = len(evidence["proposals"])
+    if evidence["proven"]:
+        yield "Fewer are impossible, since each component has only one."
+    elif not count:
+        yield "Nothing sparser that was tried keeps this share."
+    elif count > 1:
+        yield f"These loadings are the sparsest of {count} proposals."
+    if evidence["searched"] and not evidence["proven"]:
+        yield "A joint search found no loadings with one nonzero less."
 
 
 def _sparse_loadings(state: FitState, cited: list[str]) -> Iterator[str]:
@@ -282,7 +313,8 @@ def _sparse_loadings(state: FitState, cited: list[str]) -> Iterator[str]:
     cited.append(key_of(record.paper))
     yield (
         f"Sparse loadings P minimise the squared differences between the data and T P', where the scores T "
-        f"are uncorrelated and have unit variance ({record.paper.replace(' (', ', ')}; {record.advice}."
+        f"are uncorrelated and have unit variance ({record.paper.replace(' (', ', ')}. The fit is the best "
+        f"of {plural(record.n_init, 'start')}, improved by exchanges of nonzero with zero loadings."
     )
     verb = "The component explains" if record.k == 1 else "Together the components explain"
     yield (

@@ -1,7 +1,8 @@
-"""What prints as tables: text, HTML, LaTeX, Markdown, Word and Excel.
+"""What prints as tables, and how they are written as plain text; other formats have files of their own.
 
 >>> import pandas as pd
->>> from spcastat.show.fit_tables import loadings_table
+>>> from spcastat.show.grid import Document
+>>> from spcastat.show.summary import loadings_table
 >>> frame = pd.DataFrame({"PC1": [0.8, 0.6, 0.0]}, index=["a", "b", "c"])
 >>> print(render(Document("Sparse PCA", tables=(loadings_table(frame),))))
 Sparse PCA
@@ -16,67 +17,269 @@ Zero in all components (1 of 3 variables): c.
 
 from __future__ import annotations
 
+import re
+import sys
+import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Unpack
 
-from spcastat.config import one_of, require_extra
-from spcastat.errors import OptionError
+from spcastat.config import listed, nearest, require_extra
+from spcastat.errors import UnknownOptionError
 from spcastat.fit.record import deep_copy
-from spcastat.show import html, latex, markdown, plain_text
-from spcastat.show.grid import Document, Layout
+from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
+from spcastat.show import grid, html, latex, markdown
 from spcastat.show.workbook import write_workbook
 
 if TYPE_CHECKING:
     import pandas as pd
-    from great_tables import GT
 
     from spcastat.argument_types import Path, TableOptions
+
+
+# --- plain text -----------------------------------------------------------------------------------
+
+
+#: Number of spaces between two columns.
+GAP = 2
+#: Largest number of names in a key.
+KEYED = 12
+#: ASCII spelling of typographic characters.
+ASCII = str.maketrans({"…": "...", "–": "-", "—": "-", "−": "-", "‘": "'", "’": "'", "“": '"', "”": '"'})
+
+
+def render_text(document: grid.Document, layout: grid.Layout, encoding: str | None = None) -> str:
+    """Return the document as lines of at most ``layout.width`` characters.
+
+    The output is ASCII, except for the user's names. Characters that the console cannot encode are written
+    as escapes, so that ``print`` never fails.
+
+    Parameters
+    ----------
+    document : Document
+    layout : Layout
+        Tables with too many columns are split into panels; tables with common columns are split in the same
+        way, and each panel shows all of them. Names that do not fit are shortened and explained in a key
+        below; with ``full_names=True`` they are wrapped instead.
+    encoding : str, optional
+        The encoding of the output; by default that of ``sys.stdout``.
+    """
+    encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
+    document = _with_room_for_stars(layout.of(document, names=False))
+    safe = cache(partial(_safe, encoding=encoding))
+    document = document.changed(safe, safe, safe, safe)
+    if layout.full_names:
+        headings = {text: None for table in document.tables for text in table.headings}
+        lines = {text: "\n".join(grid.wrapped(text, HEADING_WIDTH, grid.display_width)) for text in headings}
+        document = replace(document.with_names({}, lines), key=document.key)
+    else:
+        names = _too_long(document, layout.width, everywhere=layout.full_names is False)
+        document = document.with_names(*(_fitting(*some) for some in names))
+        if layout.full_names is not False and len(document.key) > KEYED:
+            sentence = "Long names are shortened; full_names=True or a larger width shows them in full."
+            document = replace(document, key=(), notes=(*document.notes, sentence))
+    parts = [_header(document, layout.width)]
+    for block in grid.blocks(document.tables):
+        parts += _block(block, layout.width)
+    notes = (_filled(note, layout.width) for note in document.all_notes)
+    parts += ["\n".join(notes), "\n".join(_key(document.key, layout.width))]
+    return "\n\n".join(filter(None, parts))
+
+
+def _filled(text: str, width: int, first: str = "", indent: int = 0) -> str:
+    """Return a text in lines of at most `width` characters that do not begin with the % of a number.
+
+    The first line begins with `first`, the others with `indent` spaces.
+    """
+    unbroken = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", " ".join(text.split()))
+    lines = textwrap.fill(unbroken, width, initial_indent=first, subsequent_indent=" " * indent)
+    return lines.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _with_room_for_stars(document: grid.Document) -> grid.Document:
+    """Return the document with spaces after the cells, so that numbers with and without stars are aligned."""
+    cells = [cell for table in document.tables for row in table.rows for cell in row.cells]
+    most = max((len(grid.without_stars(cell)[1]) for cell in cells), default=0)
+    if not most:
+        return document
+    return document.changed(lambda cell: cell and cell + " " * (most - len(grid.without_stars(cell)[1])))
+
+
+def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
+    """Return a dict from long names to short ones of at most `limit` characters, in ASCII."""
+    long = [name for name in names if grid.display_width(name) > limit]
+    found: dict[str, str] = {}
+    if not long:
+        return found
+    for smaller in range(limit, 3, -1):  # three dots replace one character, and some characters are wide
+        found = {name: text.translate(ASCII) for name, text in grid.short(long, smaller).items()}
+        if all(grid.display_width(text) <= limit for text in found.values()):
+            break
+    return found
+
+
+def _safe(text: str, encoding: str) -> str:
+    """Return `text` with characters that `encoding` lacks written as escapes."""
+    return text.translate(ASCII).encode(encoding, "backslashreplace").decode(encoding)
+
+
+# --- lines of characters ---------------------------------------------------------------------------
+
+
+def _too_long(
+    document: grid.Document, width: int, everywhere: bool
+) -> tuple[tuple[dict[str, None], int], tuple[dict[str, None], int]]:
+    """Return the names that are too long for lines of `width` characters, and how long they may be.
+
+    Parameters
+    ----------
+    document : Document
+    width : int
+    everywhere : bool
+        Whether to limit all names; otherwise only those in tables that would be wider than `width`.
+
+    Returns
+    -------
+    labels : (names, int)
+        Row labels, and the largest number of characters that they may have.
+    headings : (names, int)
+        The same for headings.
+    """
+    labels: dict[str, None] = {}
+    headings: dict[str, None] = {}
+    limits, heading_limit = [NAME_WIDTH if everywhere else width], width
+    for block in grid.blocks(document.tables):
+        columns = grid.column_widths(block, grid.display_width)
+        label = grid.label_width(block, grid.display_width)
+        least = min(label, NAME_WIDTH)
+        for limit in (16, HEADING_WIDTH):
+            fits = least + sum(GAP + column for column in columns) <= width
+            if fits and not everywhere:
+                break
+            headings |= dict.fromkeys(block[0].headings)
+            heading_limit = min(heading_limit, limit)
+            dashes = tuple("-" * min(grid.display_width(text), limit) for text in block[0].headings)
+            renamed = tuple(replace(table, headings=dashes) for table in block)
+            columns = grid.column_widths(renamed, grid.display_width)
+        room = grid.label_room(label, columns, width, GAP, NAME_WIDTH)
+        room = min(room, NAME_WIDTH) if everywhere else room
+        for table in block:
+            long = [
+                row.label for row in table.rows if grid.display_width(row.label) + 2 * bool(row.group) > room
+            ]
+            labels |= dict.fromkeys(long)
+            limits += [room - 2 * any(row.group for row in table.rows)] if long else []
+    if len(labels) + len(headings) <= KEYED:
+        limits.append(34)  # leaves room for the full name next to it in the key
+    return (labels, min(limits)), (headings, heading_limit)
+
+
+def _header(document: grid.Document, width: int) -> str:
+    lines = [_filled(document.heading, width)] if document.heading else []
+    indent = max((grid.display_width(label) for label, _ in document.facts), default=0) + GAP
+    indent = min(indent, width // 2)
+    for label, text in document.facts:
+        first = label + " " * max(indent - grid.display_width(label), 1)
+        lines.append(_filled(text, width, first, indent))
+    return "\n".join(lines)
+
+
+def _block(block: tuple[grid.Table, ...], width: int) -> Iterator[str]:
+    columns = grid.column_widths(block, lambda text: max(map(grid.display_width, text.split("\n"))))
+    natural = grid.label_width(block, grid.display_width)
+    for label, parts, widths in grid.panels(block, natural, columns, width, GAP, NAME_WIDTH):
+        whole = label + sum(GAP + column for column in widths)
+        yield "\n\n".join("\n".join(_table(table, label, widths, whole)) for table in parts)
+
+
+def _table(table: grid.Table, label: int, widths: list[int], whole: int) -> Iterator[str]:
+    title, head = table.title, ""
+    if grid.display_width(title) <= label:
+        title, head = "", title
+    if title:
+        yield from textwrap.wrap(title, max(whole, 40))
+    heads = list(zip_longest(*(reversed(text.split("\n")) for text in table.headings), fillvalue=""))
+    for number, line in reversed(list(enumerate(heads or [()]))):
+        yield _line(("" if number else head, *line), [label, *widths], f"l{table.align}")
+    yield "-" * whole
+    for group, row in grid.below_headings(table.rows):
+        if row.rule:
+            yield "-" * whole
+        if group:
+            yield group
+        indent = 2 * bool(row.group)
+        first, *rest = grid.wrapped(row.label, label - indent, grid.display_width)
+        yield _line((" " * indent + first, *row.cells), [label, *widths], f"l{table.align}")
+        yield from (" " * (indent + 2) + line for line in rest)
+
+
+def _line(cells: tuple[str, ...], widths: list[int], align: str) -> str:
+    """Return cells padded to their widths; `align` has "l", "c" or "r" for each."""
+    padded = []
+    for text, width, side in zip(cells, widths, align, strict=True):
+        space = width - grid.display_width(text)
+        left = {"l": 0, "c": space // 2, "r": space}[side]
+        padded.append(" " * left + text + " " * (space - left))
+    return (" " * GAP).join(padded).rstrip()
+
+
+def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
+    """Yield the lines of the key, which explains short names."""
+    indent = min(max((grid.display_width(name) for name, _ in key), default=0) + GAP, width // 2)
+    if key:
+        yield "Names in full"
+    for short_one, whole in key:
+        lines = grid.wrapped(whole, width - indent, grid.display_width)
+        if grid.display_width(short_one) + GAP <= indent:
+            short_one += " " * (indent - grid.display_width(short_one)) + lines.pop(0)
+        yield short_one
+        yield from (" " * indent + line for line in lines)
 
 
 # --- documents in every format --------------------------------------------------------------------
 
 
 #: Name of a format -> function that renders a document in it.
-RENDERERS: dict[str, Callable[[Document, Layout], str]] = {
-    "text": plain_text.render,
+RENDERERS: dict[str, Callable[[grid.Document, grid.Layout], str]] = {
+    "text": render_text,
     "html": html.render,
     "latex": latex.render,
     "markdown": markdown.render,
 }
 
 
-def render(document: Document, kind: str = "text", width: int = 80, layout: Layout | None = None) -> str:
-    """Return the document in one of the formats of :data:`RENDERERS`.
-
-    Parameters
-    ----------
-    document : Document
-    kind : {"text", "html", "latex", "markdown"}
-    width : int
-        As in :class:`Layout`; used if no layout is given.
-    layout : Layout, optional
-
-    Raises
-    ------
-    OptionError
-        For an unknown format, a width below 40, or a `document` or `layout` of another type.
-    """
-    kind = one_of("kind", kind, RENDERERS)
-    if not isinstance(document, Document):
-        raise OptionError(
-            f"document of type {type(document).__name__} was given; it must be a Document of tables."
-        )
-    if layout is not None and not isinstance(layout, Layout):
-        raise OptionError(f"layout of type {type(layout).__name__} was given; it must be a Layout.")
-    return RENDERERS[kind](document, Layout(width) if layout is None else layout)
+def render(document: grid.Document, kind: str = "text", layout: grid.Layout | None = None) -> str:
+    """Return the document in one of the formats of :data:`RENDERERS`."""
+    return RENDERERS[kind](document, layout or grid.Layout())
 
 
 # --- objects that print as tables -----------------------------------------------------------------
 
 
+#: The options of tables in all formats, the keys of :class:`spcastat.argument_types.TableOptions`.
+TABLE_OPTIONS = ("digits", "decimal", "full_names", "caption", "notes")
 #: Defines the rules of booktabs as \hline, for notebooks exported to PDF without that package.
 PLAIN_RULES = "".join(rf"\providecommand{{\{name}rule}}{{\hline}}" for name in ("top", "mid", "bottom"))
+
+
+def _layout(method: str, options: Mapping[str, Any], **own: Any) -> grid.Layout:
+    """Return the layout for a method of `Summary` with the arguments `own` and `options`.
+
+    Raises
+    ------
+    UnknownOptionError
+        If the method has no such option; the message names the method and the nearest option.
+    """
+    known = [*own, *TABLE_OPTIONS]
+    for name in options:
+        if name not in known:
+            raise UnknownOptionError(
+                f"{method}() has no argument {name}=; it has {listed(known)}.{nearest(name, known)}"
+            )
+    return grid.Layout(**own, **options)
 
 
 class Shown(ABC):
@@ -101,7 +304,7 @@ class Shown(ABC):
 
 
 class Summary(Shown):
-    r"""Tables with a header as text, HTML, LaTeX, Markdown, a Word file, a workbook, or for great_tables.
+    r"""Tables with a header as text, HTML, LaTeX, Markdown, Word or Excel files.
 
     A summary prints as text and shows as HTML in notebooks. Results that print as tables derive from it, and
     write their texts when they are printed or exported. All formats have these options; options of one format
@@ -109,7 +312,7 @@ class Summary(Shown):
 
     digits : int, optional
         Decimals of the loadings, 0 to 10; the default is 3. The decimals of all other numbers change by the
-        same amount.
+        same amount, but correlations of scores keep two or more.
     decimal : {".", ","}
         The decimal mark of the numbers in the tables.
     full_names : bool, optional
@@ -124,11 +327,11 @@ class Summary(Shown):
     An invalid value raises an `OptionError` that says what is allowed.
     """
 
-    def __init__(self, document: Document, frames: dict[str, pd.DataFrame]) -> None:
+    def __init__(self, document: grid.Document, frames: dict[str, pd.DataFrame]) -> None:
         self._written = document
         self._frames = frames
 
-    def _document(self) -> Document:
+    def _document(self) -> grid.Document:
         """Return the tables as text. Results override it, so that nothing is formatted before it is shown."""
         return self._written
 
@@ -143,7 +346,7 @@ class Summary(Shown):
         **options: Unpack[TableOptions],
     ) -> str:
         """Return plain text in lines of at most `width` characters; other options: :class:`Summary`."""
-        return self._rendered("text", Layout(width=width, **options))
+        return render(self._document(), "text", _layout("as_text", options, width=width))
 
     def as_html(
         self,
@@ -160,21 +363,19 @@ class Summary(Shown):
         **options
             digits, decimal, full_names, caption, notes: see :class:`Summary`.
         """
-        return self._rendered("html", Layout(label=label, **options))
+        return render(self._document(), "html", _layout("as_html", options, label=label))
 
     def as_latex(
         self,
         *,
         label: str | None = None,
         longtable: bool | None = None,
-        siunitx: bool = False,
         width: int = 80,
         **options: Unpack[TableOptions],
     ) -> str:
         r"""Return LaTeX with the rules of booktabs; names are escaped, and long names wrap.
 
-        A comment in the first line names the packages that are needed: booktabs, and longtable and siunitx
-        if they are used.
+        A comment in the first line names the packages that are needed: booktabs, and longtable if it is used.
 
         Parameters
         ----------
@@ -184,13 +385,11 @@ class Summary(Shown):
             digits, decimal, full_names, caption, notes: see :class:`Summary`.
         longtable : bool, optional
             Whether tables may break across pages; by default only tables longer than a page.
-        siunitx : bool
-            Whether to put numbers in S columns, which align at the decimal mark and follow ``\sisetup``.
         width : int
             The width of the page in characters: 80 for the class ``article``. Wider tables are split.
         """
-        layout = Layout(label=label, longtable=longtable, siunitx=siunitx, width=width, **options)
-        return self._rendered("latex", layout)
+        layout = _layout("as_latex", options, label=label, longtable=longtable, width=width)
+        return render(self._document(), "latex", layout)
 
     def as_markdown(
         self,
@@ -211,39 +410,8 @@ class Summary(Shown):
         width : int
             The width of the page in characters. Wider tables are split.
         """
-        layout = Layout(label=label, width=width, **options)
-        return self._rendered("markdown", layout)
-
-    def as_gt(
-        self,
-        table: str | None = None,
-        **options: Unpack[TableOptions],
-    ) -> GT:
-        """Return a table of great_tables, to be styled with its methods.
-
-        A column of numbers is numeric, so that it can be coloured by size; blanks are missing values. This
-        needs an optional dependency: ``pip install 'spcastat[gt]'``.
-
-        Parameters
-        ----------
-        table : str, optional
-            The title of a table, such as "How sure". By default the first table and those with the same
-            columns: for a fit the loadings and the variances, as groups of rows.
-        **options
-            digits, decimal, full_names, caption, notes: see :class:`Summary`.
-
-        Raises
-        ------
-        ExtraError
-            If great_tables is not installed.
-        OptionError
-            If there is no table of this title.
-        """
-        layout = Layout(**options)
-        require_extra("great_tables", "gt", "as_gt()")
-        from spcastat.show.html import table_of
-
-        return table_of(self._document(), table, layout)
+        layout = _layout("as_markdown", options, label=label, width=width)
+        return render(self._document(), "markdown", layout)
 
     def to_docx(
         self,
@@ -275,13 +443,14 @@ class Summary(Shown):
         FileError
             If the file cannot be written, or its name does not end in .docx.
         """
-        from spcastat.show.word_file import write_tables
+        layout = _layout("to_docx", options, label=label, width=width)
+        require_extra("docx", "docx", "to_docx() for Word", "python-docx")
+        from spcastat.show.word import write_tables
 
-        layout = Layout(label=label, width=width, **options)
         write_tables(path, [self._document()], layout)
 
     def to_excel(self, path: Path) -> None:
-        """Write an Excel workbook: a sheet for each of `frames`, unrounded, and one for header and notes.
+        """Write an Excel workbook with a sheet for each of `frames`, unrounded.
 
         This needs an optional dependency: ``pip install 'spcastat[excel]'``.
 
@@ -297,14 +466,7 @@ class Summary(Shown):
         FileError
             If the file cannot be written, or its name has another extension.
         """
-        document = self._document()
-        notes = [("Note", note) for note in document.all_notes]
-        about = [("Tables", document.title), *document.facts, *notes]
-        write_workbook(path, {name[:31]: frame for name, frame in self.frames.items()}, about)
-
-    def _rendered(self, kind: str, layout: Layout) -> str:
-
-        return render(self._document(), kind, layout=layout)
+        write_workbook(path, self.frames)
 
     def _tables(self, notebook: bool) -> Summary:
         return self

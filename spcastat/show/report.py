@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from html import escape
 from importlib.resources import files
 from itertools import chain
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -27,91 +26,32 @@ from spcastat.fit.frames import variance
 from spcastat.fit.inputs import Source
 from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
-from spcastat.labels import full_names, name_text, printable, short_name
+from spcastat.labels import full_names, name_text, short_name
 from spcastat.show import resampling_tables
-from spcastat.show.fit_tables import Arrangement
-from spcastat.show.grid import DIGITS, Document, Layout, Row, Table, blocks, fixed, number_rows, percent
-from spcastat.show.html import STYLE
+from spcastat.show.grid import (
+    DIGITS,
+    Arrangement,
+    Chapter,
+    Content,
+    Document,
+    Layout,
+    Lines,
+    Picture,
+    Row,
+    Table,
+    fixed,
+    number_rows,
+    percent,
+)
+from spcastat.show.html import STYLE, content
 from spcastat.show.methods_text import Description, describe, equations
-from spcastat.show.renderings import render
 from spcastat.show.summary import OURS, summarise
-from spcastat.show.word_file import ENDING, write_word
-from spcastat.show.workbook import fit_sheets, write_workbook
 
 if TYPE_CHECKING:
-    from docx.document import Document as WordDocument
-    from matplotlib.axes import Axes
+    pass
 
 #: The largest number of terms written for an equation.
 MOST_TERMS = 20
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """A figure of a report, not yet drawn.
-
-    Attributes
-    ----------
-    draw : callable
-        Draws the figure on given axes.
-    width, height : float
-        In inches.
-    name : str
-        The name of the file, if the figure is saved.
-    alt : str
-        The text alternative: what the figure shows.
-    caption : str
-    """
-
-    draw: Callable[[Axes], Any]
-    width: float
-    height: float
-    name: str
-    alt: str
-    caption: str = ""
-
-    def saved(self, kind: str, dpi: float) -> bytes:
-        """Draw the figure without pyplot and return the content of an image file.
-
-        Parameters
-        ----------
-        kind : {"svg", "png"}
-        dpi : float
-            The resolution of everything that is not vector graphics.
-        """
-        from matplotlib.collections import PathCollection
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(self.width, self.height), layout="constrained")
-        self.draw(figure.subplots())
-        for points in figure.findobj(PathCollection):
-            if isinstance(points, PathCollection) and np.shape(points.get_offsets())[0] > 500:
-                points.set_rasterized(True)  # many points as an image keep the page small
-        buffer = io.BytesIO()
-        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-        figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
-        return buffer.getvalue()
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Lines of code or formulas, with the text before and after them."""
-
-    lines: tuple[str, ...]
-    before: str = ""
-    after: tuple[str, ...] = ()
-
-
-#: What a chapter can contain.
-Content: TypeAlias = Document | Picture | Lines
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """A part of a report with its own heading."""
-
-    heading: str
-    parts: tuple[Content, ...]
 
 
 def chapter_of(
@@ -133,7 +73,8 @@ def chapters(
     """Yield the chapters of a fit's report; `arrangement` and `digits` are for its tables of variables."""
     in_memory = source is not None and source.matrix is not None
     yield Chapter("Summary", (summarise(state, digits=digits, arrangement=arrangement)._document(),))
-    yield Chapter("Equations", (formulas(state),))
+    lines = equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
+    yield Chapter("Equations", (Lines(tuple(lines), "Zero terms are left out."),))
     loadings = loadings_picture(state, arrangement.groups)
     yield Chapter("Loadings and variance", (loadings, scree_picture(state)))
     if any(vars(state.resampled).values()):
@@ -161,12 +102,6 @@ def notes_once(parts: Iterable[Chapter]) -> Iterator[Chapter]:
                 known.update(part.all_notes)
             kept.append(part)
         yield replace(chapter, parts=tuple(kept))
-
-
-def formulas(state: FitState) -> Lines:
-    """Return the components as formulas in the standardised variables."""
-    lines = equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
-    return Lines(tuple(lines), "Zero terms are left out.")
 
 
 def methods(found: Description) -> Lines:
@@ -399,6 +334,8 @@ def diagnostics_picture(state: FitState, source: Source | None) -> Picture:
 
 #: Extensions that the name of a page may have.
 ENDINGS = ("", ".html", ".htm")
+#: Extension of a file for Word.
+WORD = ".docx"
 #: Scripts, forms and external addresses are forbidden, in case text slips through all escaping.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -439,10 +376,10 @@ def chapters_page(title: str, version: str, chapters: Iterable[Chapter]) -> str:
     chapters = list(chapters)
     entries, parts = [], []
     for slug, chapter in zip(_slugs(chapter.heading for chapter in chapters), chapters, strict=True):
-        heading, content = escape(chapter.heading), "\n".join(map(_html, chapter.parts))
+        heading, inner = escape(chapter.heading), "\n".join(map(_html, chapter.parts))
         entries.append(f'<li><a href="#{slug}">{heading}</a></li>')
         parts.append(
-            f'<section aria-labelledby="{slug}">\n<h2 id="{slug}">{heading}</h2>\n{content}\n</section>'
+            f'<section aria-labelledby="{slug}">\n<h2 id="{slug}">{heading}</h2>\n{inner}\n</section>'
         )
     lines = (
         '<a class="skip" href="#content">To the content</a>',
@@ -478,36 +415,7 @@ def _html(part: Content) -> str:
         after = "".join(f"\n<p>{escape(text)}</p>" for text in part.after)
         lines = "".join(f"<span>{escape(line)}</span>" for line in part.lines)
         return f"{before}{f'<pre>{lines}</pre>' if lines else ''}{after}"
-    return document_html(part)
-
-
-def document_html(document: Document) -> str:
-    """Return a document as HTML; tables with the same columns share a region that scrolls and takes focus."""
-    parts = [f"<p><strong>{escape(document.title)}</strong></p>"] if document.title else []
-    if document.facts:
-        facts = (f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>" for label, text in document.facts)
-        parts.append(f"<dl>{''.join(facts)}</dl>")
-    parts += [_frame(block, document.title) for block in blocks(document.tables)]
-    parts += [f'<p class="note">{escape(note)}</p>' for note in document.all_notes]
-    if document.key:
-        names = (f"<dt>{escape(short)}</dt><dd>{escape(whole)}</dd>" for short, whole in document.key)
-        parts.append(f"<dl>{''.join(names)}</dl>")
-    return "\n".join(parts)
-
-
-def _frame(block: tuple[Table, ...], title: str) -> str:
-    """Return tables with the same columns in a region that can be scrolled by keyboard, with a caption."""
-    names = escape(" and ".join(filter(None, (table.title for table in block))) or title or "Table")
-    bare = tuple(Table(t.title, t.headings, t.rows, t.align, (), t.sparse) for t in block)
-    html = render(Document("", tables=bare), "html").replace(STYLE, "")
-    if "<caption" not in html:
-        html = html.replace(
-            '<table class="spcastat">',
-            f'<table class="spcastat"><caption class="unseen">{names}</caption>',
-            1,
-        )
-    opening = f'<div class="scroll" role="region" tabindex="0" aria-label="Table: {names}">'
-    return f"{opening}\n{html.strip()}\n</div>"
+    return "\n".join(content(part, framed=True))
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -596,102 +504,23 @@ def write_chapters(
     full_names : bool
         Whether the tables have long names in full.
     """
-    target = file_path(path, (*filter(None, ENDINGS), ENDING))
+    target = file_path(path, (*filter(None, ENDINGS), WORD))
     if source is not None:
         source.spare(target)
-    word = target.suffix.lower() == ENDING
+    word = target.suffix.lower() == WORD
     if word:
         require_extra("docx", "docx", "report() for Word", "python-docx")
     full_names = flag("full_names", full_names)
     parts = list(parts)
     if not full_names:
-        parts = list(map(_shortened, parts))
+        layout = Layout(full_names=False)
+        for place, chapter in enumerate(parts):
+            short = (layout.of(part) if isinstance(part, Document) else part for part in chapter.parts)
+            parts[place] = replace(chapter, parts=tuple(short))
     if word:
-        _write_word(target, title, parts)
+        from spcastat.show import word as word_files
+
+        word_files.write_chapters(target, title, parts)
     else:
         page = chapters_page(title, versions.get("spcastat", ""), parts)
         write_bytes(target, page.encode("utf-8", "xmlcharrefreplace"))
-
-
-def to_excel(state: FitState, source: Source | None, path: str | PathLike[str]) -> None:
-    """Write a workbook with a sheet for each table of the fit, numbers in full.
-
-    The sheets are loadings, variances, correlations, shares, means and scales, scores and distances of rows
-    in memory, and results of resampling; the first sheet describes the fit. It needs an optional dependency:
-    ``pip install 'spcastat[excel]'``.
-
-    Parameters
-    ----------
-    path : str or path
-        Ending in .xlsx.
-
-    Raises
-    ------
-    ExtraError
-        If openpyxl is not installed.
-    FileError
-        If the file cannot be written, or does not end in .xlsx.
-    OptionError
-        If there are more rows or variables than a sheet can hold, or the rows of the fit are read from this
-        file.
-    """
-    if source is not None:
-        source.spare(file_path(path))
-    record, document = state.record, summarise(state, source, arrangement=Arrangement(max_rows=1))._document()
-    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
-    more = [("Call", record.call), ("Versions", versions), *(("Note", note) for note in document.notes)]
-    write_workbook(path, fit_sheets(state, source), [("Fit", document.title), *document.facts, *more])
-
-
-def _shortened(chapter: Chapter) -> Chapter:
-    layout = Layout(full_names=False)
-    parts = (layout.of(part) if isinstance(part, Document) else part for part in chapter.parts)
-    return replace(chapter, parts=tuple(parts))
-
-
-# --- chapters in Word ------------------------------------------------------------------------------
-
-
-def _write_word(target: PathLike[str], title: str, chapters: Iterable[Chapter]) -> None:
-    """Write chapters with their headings to a Word file."""
-
-    def fill(word: WordDocument) -> None:
-        word.add_heading(printable(title), 0)
-        for chapter in chapters:
-            word.add_heading(printable(chapter.heading), 1)
-            for part in chapter.parts:
-                _add(word, part)
-
-    write_word(target, title, fill)
-
-
-def _add(word: WordDocument, part: Content) -> None:
-    from spcastat.show.docx_tables import NOTES, add_lines, add_tables, add_text
-
-    if isinstance(part, Picture):
-        _add_picture(word, part)
-    elif isinstance(part, Lines):
-        if part.before:
-            word.add_paragraph(printable(part.before)).paragraph_format.keep_with_next = True
-        if part.lines:
-            add_lines(word, part.lines, NOTES, name="Courier New")
-        for text in part.after:
-            add_text(word, text, NOTES)
-    else:
-        add_tables(word, part)
-
-
-def _add_picture(word: WordDocument, picture: Picture) -> None:
-    """Add a picture of 300 dpi with its caption and its text alternative."""
-    from docx.shared import Inches
-
-    from spcastat.show.docx_tables import PAGE, add_caption
-
-    # 300 dots per inch
-    file = io.BytesIO(picture.saved("png", 300))
-    shape = word.add_picture(file, width=Inches(min(picture.width, PAGE / 72)))
-    word.paragraphs[-1].paragraph_format.keep_with_next = True
-    about = shape._inline.docPr
-    about.set("descr", printable(picture.alt))
-    about.set("name", printable(picture.name))
-    add_caption(word, "Figure", picture.caption or picture.alt)

@@ -14,8 +14,7 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.reading.design import few_clusters
-from spcastat.show.fit_tables import UNSORTED, Arrangement
-from spcastat.show.grid import Document, Row, Table, alike, each, fixed, percent
+from spcastat.show.grid import UNSORTED, Arrangement, Document, Row, Table, alike, each, fixed, percent
 
 #: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
 ROWS, PAIRS = 100, 5
@@ -102,10 +101,10 @@ def search_notes(found: Bootstrapped) -> list[str]:
 def bootstrap_document(state: FitState, found: Bootstrapped, level: float, screen: bool = False) -> Document:
     """Return bootstrap intervals of loadings and variances.
 
-    With `screen`, zero loadings are left out, and the variances are in the header instead of a table.
+    With `screen`, the variances are in the header instead of a table.
     """
-    table, rest = _intervals(state, found, level, screen)
-    variances = _variances(frames.variance_ci(state, found, level), "held out")
+    table, rest = _intervals(state, found, level)
+    variances = frames.variance_ci(state, found, level)
     how = "variables selected again in each" if found.select else "given these variables"
     draws, facts = bootstrap_facts(state, found)
     notes = [interval_meaning(found.select, level), *component_notes(state), *rest]
@@ -113,11 +112,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     notes += row_notes(state, found)
     notes += [UNSAID["selected"]] * found.select
     if screen:
-        cells = [(row.label, row.cells) for row in variances.rows]
-        own = ", ".join(f"{name} {values[0]}" for name, values in cells)
-        new = ", ".join(f"{name} {out} ({low} to {high})" for name, (_, _, low, high, out) in cells)
-        words = f"expected variance in new rows{_units(state)}: {new}"
-        facts += [("Variance", own), ("Held out", words)]
+        facts += _variances_in_words(variances, _units(state))
     else:
         notes.append(
             f"Held out: the expected variance in new rows{_units(state)}, with its interval; variance: the "
@@ -126,7 +121,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     return Document(
         title=f"Bootstrap ({draws}): {100 * level:g} % intervals, {how}",
         facts=tuple(facts),
-        tables=(table,) if screen else (table, variances),
+        tables=(table,) if screen else (table, _variances(variances, "held out")),
         notes=tuple(notes),
     )
 
@@ -284,8 +279,8 @@ def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
 # --- in the summary -------------------------------------------------------------------------------
 
 
-def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table], list[str]]:
-    """Return the tables that a summary shows of resampling, and notes on how to interpret them.
+def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list[str]]:
+    """Return the table that a summary shows of bootstrap and stability, and notes on how to interpret it.
 
     Parameters
     ----------
@@ -293,8 +288,6 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
         Whether the table of loadings already shows intervals.
     """
     known = state.resampled
-    if known.bootstrap is None and known.stability is None:
-        return [], []
     p, notes = len(state.V), []
     places = np.flatnonzero(state.V.T)
     columns: dict[str, np.ndarray] = {"loading": state.V.T.ravel()[places]}
@@ -320,16 +313,16 @@ def summary_tables(state: FitState, intervals: bool = False) -> tuple[list[Table
     frame.insert(0, "component", state.components[places // p])
     marked = frames.not_found(state) if known.bootstrap is not None else []
     table, many = loading_rows(frame, "tidy(conf_int=True)", len(columns), "How sure", " here", marked)
-    return [table], [*notes, *many]
+    return table, [*notes, *many]
 
 
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def _intervals(state: FitState, found: Bootstrapped, level: float, screen: bool) -> tuple[Table, list[str]]:
+def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Table, list[str]]:
     """Return the table of intervals, and notes on loadings left out."""
     frame = frames.conf_int(state, found, level)
-    shown = frame[(frame["estimate"] != 0) | ((frame["selected"] >= OFTEN) & (not screen))]
+    shown = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
     left = frame["selected"].drop(shown.index)
     q_value = frames.q_values(state, found.places)
     if q_value is not None:
@@ -389,6 +382,19 @@ def _variances(frame: pd.DataFrame, *further: str) -> Table:
     """Return the table of the variances of components with their intervals."""
     lines = tuple(Row(name_text(name), alike(values)) for name, *values in frame.itertuples(index=False))
     return Table("Component", ("variance", "std. error", "lower", "upper", *further), lines)
+
+
+def _variances_in_words(frame: pd.DataFrame, units: str) -> list[tuple[str, str]]:
+    """Return the variances of the components, and those in new rows, as lines of the header."""
+    names, k = full_names(frame["component"]), len(frame)
+    own = alike(frame["estimate"].tolist())
+    new = alike([*frame["held_out"], *frame["lower"], *frame["upper"]])
+    parts = zip(names, new[:k], new[k : 2 * k], new[2 * k :], strict=True)
+    held_out = ", ".join(f"{name} {value} ({low} to {high})" for name, value, low, high in parts)
+    return [
+        ("Variance", ", ".join(f"{name} {value}" for name, value in zip(names, own, strict=True))),
+        ("Held out", f"expected variance in new rows{units}: {held_out}"),
+    ]
 
 
 def _frequencies(state: FitState, found: HalfSamples) -> Table:
@@ -496,7 +502,8 @@ def _similar(values: pd.Series) -> str:
     return f"mean |r| with the scores of the fit: {cells}{', ...' if len(values) > 8 else ''}"
 
 
-#: Differences with an adjusted p-value up to this are shown also for variables without a loading.
+# --- comparisons of groups ------------------------------------------------------------------------
+
 
 #: Slopes of more groups have no columns of their own.
 MOST_GROUPS = 5
@@ -542,7 +549,11 @@ def document(
     return Document(
         f"Components of {plural(len(sizes), 'group')}",
         facts,
-        (_by_group(table), _tests(p_values), *_slopes(slopes)),
+        (
+            _by_group(table),
+            Table("Equal slopes", tuple(full_names(p_values.index)), (Row("p", tuple(map(_p, p_values))),)),
+            _slopes(slopes),
+        ),
         (
             "Congruence: with the first principal component of the same variables within the group; kept: "
             "the variance of the component relative to that principal component.",
@@ -558,42 +569,33 @@ def _p(value: float) -> str:
 
 
 def _by_group(table: pd.DataFrame) -> Table:
-    variances = alike(table["variance"].tolist())
-    rows = tuple(
-        Row(name_text(group), (variance, fixed(congruence, 3), percent(kept, 1)), name_text(component))
-        for (group, component, congruence, kept), variance in zip(
-            table[["group", "component", "congruence", "kept"]].itertuples(index=False),
-            variances,
-            strict=True,
-        )
+    cells = zip(
+        alike(table["variance"].tolist()),
+        each(table["congruence"], 3),
+        (percent(kept, 1) for kept in table["kept"]),
+        strict=True,
     )
-    order = np.argsort(
-        [list(dict.fromkeys(table["component"])).index(c) for c in table["component"]], kind="stable"
-    )
+    rows = [
+        Row(name_text(group), line, name_text(component))
+        for group, component, line in zip(table["group"], table["component"], cells, strict=True)
+    ]
+    order = np.argsort(pd.factorize(table["component"])[0], kind="stable")
     return Table("Group", ("variance", "congruence", "kept, %"), tuple(rows[i] for i in order))
 
 
-def _tests(p_values: pd.Series) -> Table:
-    return Table("Equal slopes", tuple(full_names(p_values.index)), (Row("p", tuple(map(_p, p_values))),))
-
-
-def _slopes(slopes: pd.DataFrame) -> list[Table]:
+def _slopes(slopes: pd.DataFrame) -> Table:
     """Return the slopes of the variables of each component, and of others that differ."""
     shown = slopes[(slopes["loading"] != 0) | (slopes["p_adjusted"] <= LEVEL)]
     groups = list(dict.fromkeys(slopes["group"]))
     columns = groups if len(groups) <= MOST_GROUPS else []
-    first = shown[shown["group"] == groups[0]]
     rows = []
-    for component, term, loading, p in first[["component", "term", "loading", "p_adjusted"]].itertuples(
-        index=False
-    ):
-        own = shown[(shown["component"] == component) & (shown["term"] == term)].set_index("group")
-        cells = [fixed(own.loc[group, "estimate"], 2) for group in columns]
-        rows.append(
-            Row(name_text(term), (fixed(loading, 3) if loading else "", *cells, _p(p)), name_text(component))
-        )
+    for (component, term), own in shown.groupby(["component", "term"], sort=False):
+        loading, p = own["loading"].iloc[0], own["p_adjusted"].iloc[0]
+        estimates = own.set_index("group")["estimate"]
+        cells = (fixed(loading, 3) if loading else "", *each(estimates[columns], 2), _p(p))
+        rows.append(Row(name_text(term), cells, name_text(component)))
     many: tuple[str, ...] = ()
     if len(rows) > MOST_GROUP_ROWS:
         many = (f"The first {MOST_GROUP_ROWS} of {len(rows)} slopes are shown; `slopes` lists all.",)
     headings = ("loading", *full_names(columns), "p")
-    return [Table("Slopes", headings, tuple(rows[:MOST_GROUP_ROWS]), notes=many)]
+    return Table("Slopes", headings, tuple(rows[:MOST_GROUP_ROWS]), notes=many)

@@ -1,20 +1,26 @@
-"""The summary of a fit, and the columns of its loadings table."""
+"""The tables of a fit - loadings, variance, scales of unit weights - and its summary, which is printed.
+
+A loading is blank if, and only if, it is exactly zero.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from spcastat.config import checked_level, flag, one_of, plural, whole_number
-from spcastat.errors import NoRowsError, OptionError
+from spcastat.errors import OptionError
 from spcastat.fit import frames
+from spcastat.fit.frames import VARIANCE
 from spcastat.fit.frames import variance as variance_of
 from spcastat.fit.inputs import Source
-from spcastat.fit.record import CENTRING, SCALING, Record, deep_copy
+from spcastat.fit.record import CENTRING, SCALING, Bootstrapped, Record, deep_copy
 from spcastat.fit.state import (
     NEXT_TO_NOTHING,
     FitState,
@@ -24,12 +30,22 @@ from spcastat.fit.state import (
     rule_words,
     shares,
 )
-from spcastat.labels import full_names, name_text, some_of
-from spcastat.linalg.standardisation import groups_from_record
+from spcastat.labels import full_names, name_text, short_names, some_of
+from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial, design_text
-from spcastat.show.fit_tables import Arrangement, loadings_table, variance_table
-from spcastat.show.grid import Document, Row, Table, each, restyled
+from spcastat.show.grid import (
+    Arrangement,
+    Document,
+    Figures,
+    Row,
+    Table,
+    alike,
+    each,
+    fixed,
+    percent,
+    restyled,
+)
 from spcastat.show.renderings import Summary
 from spcastat.show.resampling_tables import (
     FDR,
@@ -38,8 +54,243 @@ from spcastat.show.resampling_tables import (
     component_notes,
     interval_meaning,
     search_notes,
-    summary_tables,
+    summary_table,
 )
+
+# --- the table of loadings ------------------------------------------------------------------------
+
+
+#: Shown for a nonzero loading below the cut.
+HIDDEN = "."
+#: Returns an array of numbers as cells with the given decimals.
+_fixed = np.vectorize(fixed, otypes=[object])
+#: Variables that are zero in all components are named if their names have at most this many characters.
+NAMED = 240
+
+
+def loadings_table(
+    loadings: pd.DataFrame,
+    arrangement: Arrangement | None = None,
+    *,
+    digits: int = 3,
+    contributions: bool = False,
+    columns: pd.DataFrame | None = None,
+    dense: pd.DataFrame | None = None,
+    intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
+    stars: pd.DataFrame | None = None,
+) -> Table:
+    """Return the loadings as a table with one row for each variable and one column for each component.
+
+    A loading that is exactly zero is blank. A nonzero loading that rounds to zero is shown as "<.001" or
+    "-<.001". Variables that are zero in all components are omitted, and a note names or counts them.
+
+    Parameters
+    ----------
+    loadings : DataFrame, p x k
+        Variables in the rows, components in the columns, with labels of any type.
+    arrangement : Arrangement, optional
+        Which variables are shown, and in which order.
+    digits : int
+        Number of decimals, 1 to 10. Contributions in percent have two fewer.
+    contributions : bool
+        Whether to show squared loadings in percent instead.
+    columns : DataFrame, p rows, optional
+        Further numbers of each variable, such as its communality, shown as last columns with two decimals.
+    dense : DataFrame, p x k, optional
+        Loadings of dense PCA, shown next to the sparse ones.
+    intervals : (DataFrame, DataFrame), p x k each, optional
+        Lower and upper bounds, shown below nonzero loadings.
+    stars : DataFrame of str, p x k, optional
+        Marks that follow each loading.
+
+    Returns
+    -------
+    Table
+    """
+    digits, arrangement = whole_number("digits", digits, 1, 10), arrangement or Arrangement()
+    values = loadings.to_numpy(dtype=float)
+    kept, groups = arrangement.rows(values, loadings.index, None if dense is None else dense.to_numpy())
+    kept_values = values[kept]
+    cells = _cells(kept_values, digits, arrangement.cut, contributions)
+    if stars is not None:
+        for place, mark in enumerate(stars.to_numpy()[kept].ravel()):
+            if isinstance(cell := cells.flat[place], Figures):
+                cells.flat[place] = Figures.of(cell.numbers, cell.digits, stars=mark)
+    headings, step = full_names(loadings.columns), 1
+    if dense is not None:
+        dense_cells = _fixed(dense.to_numpy()[kept], digits)
+        cells = np.stack([cells, dense_cells], axis=2).reshape(len(cells), -1)
+        headings = [text for pair in zip(headings, full_names(dense.columns), strict=True) for text in pair]
+        step = 2
+    if columns is not None:
+        cells = np.hstack([cells, _fixed(columns.to_numpy()[kept], 2)])
+        headings += full_names(columns.columns)
+    labels = full_names([loadings.index[i] for i in kept])
+    rows = [Row(label, tuple(line), group) for label, line, group in zip(labels, cells, groups, strict=True)]
+    if intervals is not None:
+        lower, upper = (bound.to_numpy()[kept] for bound in intervals)
+        below = np.full_like(cells, "")
+        for i, j in np.argwhere(kept_values != 0).tolist():
+            below[i, step * j] = Figures.of((lower[i, j], upper[i, j]), digits)
+        under = [Row("", tuple(line), group) for line, group in zip(below, groups, strict=True)]
+        rows = [row for pair in zip(rows, under, strict=True) for row in pair]
+    return Table(
+        title="Contributions, %" if contributions else "Loadings",
+        headings=tuple(headings),
+        rows=tuple(rows),
+        notes=tuple(_loading_notes(values, loadings.index, kept_values, arrangement.cut, contributions)),
+        sparse=True,
+        together=step,
+    )
+
+
+def _cells(shown: NDArray[np.float64], digits: int, cut: float, contributions: bool) -> NDArray[np.object_]:
+    """Return the cells of the variables to be shown, one row each."""
+    values = shown
+    if contributions:
+        # The square of a loading below 1e-162 is zero in floating point; the loading is not.
+        values, digits = np.maximum(100 * values**2, 5e-324), max(digits - 2, 0)
+    texts: NDArray[np.object_] = _fixed(values, digits)
+    texts[np.abs(shown) < cut] = HIDDEN
+    texts[shown == 0] = ""
+    return texts
+
+
+def _loading_notes(
+    values: NDArray[np.float64], names: pd.Index, shown: NDArray[np.float64], cut: float, contributions: bool
+) -> Iterator[str]:
+    """Yield the notes: what blanks and marks mean, and which variables are not in the table."""
+    loaded, hidden = (values != 0).any(axis=1), int(((shown != 0) & (np.abs(shown) < cut)).sum())
+    if contributions:
+        yield "Contributions are squared loadings in percent."
+    if len(shown) and (shown == 0).any():
+        yield f"A blank is {'a loading of ' if contributions else ''}exactly zero."
+    if hidden:
+        loadings = plural(hidden, "nonzero loading")
+        yield f'"{HIDDEN}" stands for {loadings} below {cut:g} in absolute value.'
+    count = int(loaded.sum())
+    if len(shown) < count:
+        yield (
+            f"{len(shown)} of {count} variables with a loading are shown, those with the largest loadings of "
+            "each component; max_rows sets the number."
+        )
+    if count < len(values):
+        rest = list(names[~loaded].to_flat_index())
+        yield _zero_in_all(rest, len(values))
+
+
+def _zero_in_all(names: list[Any], p: int) -> str:
+    """Return the note on variables that are zero in all components; it names them if they are few."""
+    count = f"{len(names)} of {plural(p, 'variable')}"
+    for some in (full_names(names), short_names(names)) if len(names) < NAMED else ():
+        if len(text := ", ".join(some)) <= NAMED:
+            return f"Zero in all components ({count}): {text}."
+    return f"{count} {'is' if len(names) == 1 else 'are'} zero in all components."
+
+
+# --- variance -------------------------------------------------------------------------------------
+
+
+#: With at least this many components, each component has a row instead of a column.
+MANY = 9
+
+
+def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None) -> Table:
+    """Return the variance of the components as a table.
+
+    Parameters
+    ----------
+    variance : DataFrame
+        One row for each component, with some or all of the columns of
+        :data:`spcastat.fit.frames.VARIANCE`, which are all shown. Variances are in the units of the
+        analysis; shares are fractions of the total variance, shown in percent with two decimals.
+    correlation : Series of length k, optional
+        The largest absolute correlation of the scores of each component with those of another.
+
+    Returns
+    -------
+    Table
+        One column for each component. With nine components or more, one row for each component, and a note
+        that explains the short headings.
+    """
+    columns = [column for column in VARIANCE if column.name in variance]
+    together = [column.name for column in columns if column.kind == "variance"]
+    # variances have the same decimals
+    variances = iter(alike(variance[together].to_numpy().T.ravel().tolist()))
+    rows = []
+    for column in columns:
+        cells: Iterable[str]
+        if column.kind == "variance":
+            cells = islice(variances, len(variance))
+        elif column.kind == "share":
+            cells = map(percent, variance[column.name].tolist())
+        else:
+            cells = (f"{count:.0f}" for count in variance[column.name])
+        rows.append(Row(column.label, tuple(cells), column.group))
+    if correlation is not None:
+        largest = (Figures.of((value,), 2, fewest=2) for value in correlation.tolist())
+        rows.append(Row("Largest score |r|", tuple(largest)))
+    names = full_names(variance.index)
+    if len(names) < MANY:
+        return Table("Variance", tuple(names), tuple(rows))
+    parts = [
+        f"{column.heading}: {column.key or column.label[0].lower() + column.label[1:]}"
+        for column in columns
+        if not column.group
+    ]
+    cumulative = [column.key or column.label for column in columns if column.group]
+    parts += [f"then cumulative % of the total: {', '.join(cumulative)}"] * bool(cumulative)
+    headings = [column.heading for column in columns]
+    if correlation is not None:
+        parts.append("|r|: largest correlation with the scores of another component")
+        headings.append("|r|")
+    lines = zip(*(row.cells for row in rows), strict=True)
+    upright = tuple(Row(name, cells) for name, cells in zip(names, lines, strict=True))
+    return Table("Variance", tuple(headings), upright, notes=("; ".join(parts) + ".",))
+
+
+# --- scales of unit weights -----------------------------------------------------------------------
+
+
+def scales_document(table: pd.DataFrame, items: pd.DataFrame, kept: float) -> Document:
+    """Return the scales as a document; the frames are those of `spcastat.fit.supplementary.ScaleNumbers`."""
+    headings = ("items", "alpha", "std. alpha", "omega", "mean r", "r with PC")
+    names = full_names(table.index)
+    reliability = [
+        Row(name, (str(int(count)), *(_cell(value, 3) for value in values)))
+        for name, (count, *values) in zip(names, table.itertuples(index=False), strict=True)
+    ]
+    lines = [
+        Row(
+            f"{key} {name_text(term)}",
+            (_cell(rest, 2), _cell(largest, 2), "" if other is None else name_text(other)),
+            name_text(component),
+        )
+        for component, key, term, rest, largest, other in items.itertuples(index=False)
+    ]
+    notes = (
+        "Scales are sums of the variables with the signs of their loadings. alpha: Cronbach's, for the "
+        "variables in their units and standardised; omega: McDonald's, for one factor (minimum residuals); "
+        "r with PC: the correlation of sum and component.",
+        "r with rest: the correlation of the variable with the sum of the others; largest with another: its "
+        "largest |r| with the sum of another component, which is inflated if the variable is in both.",
+        "The same data selected the variables, so these figures are optimistic for new rows.",
+    )
+    return Document(
+        f"Scales: {plural(len(table), 'component')} as sums of variables",
+        (("Kept", f"the sums have {100 * kept:.1f} % of the adjusted variance of the components"),),
+        (
+            Table("Reliability", headings, tuple(reliability)),
+            Table("Variable", ("r with rest", "largest with another", "which"), tuple(lines)),
+        ),
+        notes,
+    )
+
+
+def _cell(value: float, digits: int) -> str:
+    """Return a number as text; what cannot be computed is blank."""
+    return "" if np.isnan(value) else fixed(value, digits)
+
 
 # --- columns of the loadings table ----------------------------------------------------------------
 
@@ -68,6 +319,13 @@ def loading_columns(
     given: dict[str, Any] = {}
     said: list[str] = []
     level = checked_level(extras.level)
+    if flag("contributions", extras.contributions):
+        given["contributions"] = True
+        if excluded := [f"{name}=True" for name in ("dense", "conf_int", "stars") if getattr(extras, name)]:
+            raise OptionError(
+                f"contributions=True was given with {' and '.join(excluded)}, and these go with loadings: "
+                "leave contributions, or these, out."
+            )
     if flag("dense", extras.dense):
         given["dense"] = dense_loadings(state, source)
         said.append("PCA: loadings of dense principal components, with the signs of the sparse ones.")
@@ -81,9 +339,7 @@ def loading_columns(
     if weak.any():
         marks = state.by_variable(np.where(weak, "!", ""))
         given["stars"] = given["stars"] + marks if "stars" in given else marks
-        said.append(
-            f"! forced; contributes less than {100 * NEXT_TO_NOTHING:g} % of its component."
-        )
+        said.append(f"! forced; contributes less than {100 * NEXT_TO_NOTHING:g} % of its component.")
     columns: dict[str, pd.Series] = {}
     if flag("communality", extras.communality):
         columns["h2"] = frames.communalities(state)
@@ -124,10 +380,7 @@ def dense_loadings(state: FitState, source: Source | None) -> pd.DataFrame:
         If the fit was read from a file and so has no data.
     """
     if source is None:
-        raise NoRowsError(
-            "Loadings of dense PCA need the data, and a fit from a file does not have them; fit again: "
-            f"{state.record.call}."
-        )
+        raise state.no_data("dense=True")
     k = state.V.shape[1]
     vectors = source.op.leading(k)[1]
     signs = np.where(np.einsum("ij,ij->j", state.V, vectors) < 0, -1.0, 1.0)
@@ -135,19 +388,28 @@ def dense_loadings(state: FitState, source: Source | None) -> pd.DataFrame:
     return frame.set_axis([f"PCA {j + 1}" for j in range(k)], axis=1)
 
 
-def _intervals(state: FitState, level: float) -> tuple[list[pd.DataFrame], list[str]]:
+def bounds_of(
+    state: FitState, found: Bootstrapped, level: float, kind: str = "hull"
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return lower and upper bounds of the loadings as frames of variables and components, or NaN."""
+    frame = frames.conf_int(state, found, level, kind)
+    lower, upper = (
+        frames.spread_out(state, found.places, frame[name], np.nan) for name in ("lower", "upper")
+    )
+    return lower, upper
+
+
+def _intervals(state: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd.DataFrame], list[str]]:
     """Return lower and upper bounds of the loadings, and notes on them."""
     found = state.resampled.bootstrap
     if found is None:
         raise OptionError(
             "conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first."
         )
-    frame = frames.conf_int(state, found, level)
-    bounds = [frames.spread_out(state, found.places, frame[name], np.nan) for name in ("lower", "upper")]
     how = "variables selected again in each draw" if found.select else "given these variables"
     said = f"In brackets: {100 * level:g} % bootstrap intervals, {how} ({plural(found.draws, 'draw')})."
     notes = [interval_meaning(found.select, level), *component_notes(state), *search_notes(found)]
-    return bounds, [said, *notes]
+    return bounds_of(state, found, level), [said, *notes]
 
 
 def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
@@ -175,8 +437,8 @@ FEW_NAMES = 4
 SCREEN, NOTEBOOK = ROWS, 1000
 #: Which sense of sparse PCA this is.
 WEIGHTS = (
-    "The table shows the weights that form the scores; sparse_loadings() fits sparse loadings, from which "
-    "the variables are predicted by the scores."
+    "The table shows the weights that form the scores; sparse_loadings() fits sparse loadings instead, by "
+    "which the scores predict the variables."
 )
 #: What a summary may show.
 TABLES = ("all", "loadings", "variance")
@@ -197,60 +459,46 @@ def summarise(
     """
     digits = whole_number("digits", digits, 0, 10)
     tables = one_of("tables", tables, TABLES)
-    arrangement, factors = arrangement or Arrangement(), groups_from_record(state.record.groups)
-    if arrangement.groups is None and factors is not None and factors.kind == "mixed":
-        names = [*factors.names, "numbers"]
-        arrangement = replace(arrangement, groups=[names[number] for number in factors.of])
-    record, loadings, variance = state.record, frames.loadings(state), variance_of(state)
-    extras = extras or Extras()
+    arrangement, record, groups = arrangement or Arrangement(), state.record, None
+    if record.groups is not None:
+        groups = groups_from_record(record.groups)
+    if arrangement.groups is None and groups is not None and groups.kind == "mixed":
+        names = [*groups.names, "numbers"]
+        arrangement = replace(arrangement, groups=[names[number] for number in groups.of])
+    loadings, variance, extras = frames.loadings(state), variance_of(state), extras or Extras()
     further, said = loading_columns(state, source, extras)
-    further |= _contributions(extras.contributions, further)
     largest = largest_with_another(frames.score_correlation(state))
-    sure, unsaid = summary_tables(state, intervals=extras.conf_int)
     of_loadings = loadings_table(loadings, arrangement, **further)
     of_variance = variance_table(variance, largest if record.k > 1 else None)
     if tables == "loadings":
-        return Summary(
-            restyled(Document("", (), (of_loadings,), tuple(said)), digits), {"loadings": loadings}
-        )
+        document = Document("", tables=(of_loadings,), notes=tuple(said))
+        return Summary(restyled(document, digits), {"loadings": loadings})
     if tables == "variance":
-        return Summary(restyled(Document("", (), (of_variance,), ()), digits), {"variance": variance})
+        return Summary(restyled(Document("", tables=(of_variance,)), digits), {"variance": variance})
+    found = {"loadings": loadings, "variance": variance}
+    found |= {"dense": further["dense"]} if extras.dense else {}
+    found |= {"variables": further["columns"]} if "columns" in further else {}
+    further_tables = [*_eigenvalues_of_groups(state), *_shares_of_blocks(state, groups)]
+    unsaid: list[str] = []
+    if state.resampled.bootstrap is not None or state.resampled.stability is not None:
+        sure, unsaid = summary_table(state, intervals=extras.conf_int)
+        further_tables.append(sure)
+        found["tidy"] = frames.tidy(state, conf_int=True)
+    proofs = [("Proof", text) for text in proof_sentences(state)]
     document = Document(
         title=_title(record, variance["cardinality"]),
-        facts=(*_facts(state), *_groups(state), *(("Proof", text) for text in proof_sentences(state))),
-        tables=(
-            of_loadings,
-            of_variance,
-            *_tables_of_groups(state, loadings),
-            *sure,
-        ),
+        facts=(*_facts(state), *_shares_of_groups(state, groups), *proofs),
+        tables=(of_loadings, of_variance, *further_tables),
         notes=(
             *said,
             *_notes(state, largest, variance["cardinality"]),
-            *_split_factors(state),
+            *_split_factors(state, groups),
             *_another_order(state),
             *_passes(record, digits),
             *(note for note in unsaid if note not in said),
         ),
     )
-    found = {"loadings": loadings, "variance": variance}
-    found |= {"dense": further["dense"]} if extras.dense else {}
-    found |= {"variables": further["columns"]} if "columns" in further else {}
-    found |= {"tidy": frames.tidy(state, conf_int=True)} if sure else {}
     return Summary(restyled(document, digits), found)
-
-
-def _contributions(contributions: bool, further: Mapping[str, Any]) -> dict[str, bool]:
-    """Return the argument of `loadings_table` for squared loadings, which exclude some other options."""
-    if not flag("contributions", contributions):
-        return {}
-    options = {"intervals": "conf_int", "dense": "dense", "stars": "stars"}
-    if excluded := [f"{options[name]}=True" for name in further if name in options]:
-        raise OptionError(
-            f"contributions=True was given with {' and '.join(excluded)}, and these go with loadings: leave "
-            "contributions, or these, out."
-        )
-    return {"contributions": True}
 
 
 def largest_with_another(correlation: pd.DataFrame) -> pd.Series:
@@ -313,17 +561,16 @@ def data_facts(state: FitState) -> Iterator[tuple[str, str]]:
     yield "Data", describe_data(record)
     if state.spec.partial is not None:
         yield "Partial", _adjustment(state, state.spec.partial)
-    if text := design_text(record.row_design):
-        yield "Draws", text
+    if record.row_design:
+        yield "Draws", design_text(record.row_design)
     if record.missing is not None:
         yield "Missing", describe_missing(record)
     if record.matrix is not None and "moved" in record.matrix:
         yield "Nearest", describe_nearest(record.matrix)
 
 
-def _groups(state: FitState) -> Iterator[tuple[str, str]]:
+def _shares_of_groups(state: FitState, groups: ScalingGroups | None) -> Iterator[tuple[str, str]]:
     """Yield the share of the variance of each group of variables, for a fit that is scaled by groups."""
-    groups = groups_from_record(state.record.groups)
     if groups is None:
         return
     mixed, shares = groups.kind == "mixed", groups.shares(state.moments.variances)
@@ -334,36 +581,36 @@ def _groups(state: FitState) -> Iterator[tuple[str, str]]:
     yield "Factors" if mixed else "Blocks", f"shares of the total variance: {', '.join(parts)}"
 
 
-def _tables_of_groups(state: FitState, loadings: pd.DataFrame) -> Iterator[Table]:
-    """Yield the eigenvalues of disjoint groups of all variables, and the shares of blocks of variables."""
-    headings, details = tuple(full_names(state.components)), state.record.details
-    if "second eigenvalue" in details:
-        first, second = details["first eigenvalue"], details["second eigenvalue"]
-        more = [
-            name
-            for name, value in zip(headings, second, strict=True)
-            if value > state.moments.total / len(loadings)
-        ]
-        note = (
-            f"{', '.join(more)}: the second eigenvalue of the group exceeds the mean variance of a variable, "
-            "so the group has more than one dimension."
-        )
-        rows = (Row("First eigenvalue", each(first, 3)), Row("Second", each(second, 3)))
-        yield Table("Groups", headings, rows, notes=(note,) if more else ())
-    blocks = groups_from_record(state.record.groups)
-    if blocks is not None and blocks.kind != "mixed":
-        squares = 100.0 * state.V**2
-        parts = [(name, squares[blocks.of == number].sum(axis=0)) for number, name in enumerate(blocks.names)]
-        yield Table(
-            "Blocks, % of a component",
-            headings,
-            tuple(Row(name, each(own.tolist(), 1)) for name, own in parts),
-        )
+def _eigenvalues_of_groups(state: FitState) -> Iterator[Table]:
+    """Yield the eigenvalues of disjoint groups of all variables, for a method that finds such groups."""
+    details, names = state.record.details, full_names(state.components)
+    if "second eigenvalue" not in details:
+        return
+    first, second = details["first eigenvalue"], details["second eigenvalue"]
+    mean = state.moments.total / len(state.V)
+    more = [name for name, value in zip(names, second, strict=True) if value > mean]
+    note = (
+        f"{', '.join(more)}: the second eigenvalue of the group exceeds the mean variance of a variable, "
+        "so the group has more than one dimension."
+    )
+    rows = (Row("First eigenvalue", each(first, 3)), Row("Second", each(second, 3)))
+    yield Table("Groups", tuple(names), rows, notes=(note,) if more else ())
 
 
-def _split_factors(state: FitState) -> Iterator[str]:
+def _shares_of_blocks(state: FitState, blocks: ScalingGroups | None) -> Iterator[Table]:
+    """Yield the shares of the blocks of variables in each component, for a fit that is scaled by blocks."""
+    if blocks is None or blocks.kind == "mixed":
+        return
+    squares = 100.0 * state.V**2
+    rows = [
+        Row(name, each(squares[blocks.of == number].sum(axis=0).tolist(), 1))
+        for number, name in enumerate(blocks.names)
+    ]
+    yield Table("Blocks, % of a component", tuple(full_names(state.components)), tuple(rows))
+
+
+def _split_factors(state: FitState, factors: ScalingGroups | None) -> Iterator[str]:
     """Yield a sentence on factors with some, not all, of their levels in a component, for mixed data."""
-    factors = groups_from_record(state.record.groups)
     if factors is None or factors.kind != "mixed":
         return
     split = []

@@ -15,6 +15,9 @@ from spcastat.linalg.ties import RELATIVE, first_max, hard, levelled, soft_at, u
 from spcastat.solvers.gpower import largest_entries
 from spcastat.solvers.solver import JointSolver, Solution
 
+#: Loadings, the number of updates of the multipliers, and whether they converged.
+Found = tuple[np.ndarray, int, bool]
+
 
 @dataclass(frozen=True)
 class ALSPCA(JointSolver):
@@ -65,17 +68,31 @@ class ALSPCA(JointSolver):
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         problem = _Problem(op, k, self.orthogonal, self.uncorrelated * op.total / op.p, self.tol)
         start = starts[0].T
+        extra: dict[str, list[bool]] = {}
         if self.penalty is not None:
-            V, n, converged = problem.solve(start, np.array(self.penalty), self.max_iter)
-            return self._solution(op, V, n, converged, np.array(self.penalty), {})
-        if self.card is not None:
-            return self._at_cards(op, problem, start, np.array(self.card))
-        assert self.total is not None
-        return self._at_total(op, problem, start, self.total)
+            penalty = np.array(self.penalty)
+            V, n, converged = problem.solve(start, penalty, self.max_iter)
+        elif self.card is not None:
+            (V, n, converged), penalty, hit = self._at_cards(problem, start, np.array(self.card))
+            extra = {"by penalty": [hit] * k}
+        else:
+            assert self.total is not None
+            (V, n, converged), penalty, hit = self._at_total(problem, start, self.total)
+            total_hit = int(np.count_nonzero(V)) == self.total
+            extra = {"by penalty": [hit] * k, "total hit": [total_hit] * k}
+        value = float(np.trace(op.products(V)) - penalty @ np.abs(V).sum(axis=0))
+        details = {"penalty": [float(one) for one in penalty], **extra}
+        status = "converged" if converged else "max_iter"
+        return Solution(V, status, n, value, np.array([value]), details)
 
-    def _at_cards(self, op: Operator, problem: _Problem, start: np.ndarray, cards: np.ndarray) -> Solution:
-        """Adjust one penalty after another to meet the cardinalities."""
-        highest = float(np.abs(op.dot(start)).max())
+    def _at_cards(
+        self, problem: _Problem, start: np.ndarray, cards: np.ndarray
+    ) -> tuple[Found, np.ndarray, bool]:
+        """Adjust one penalty after another to meet the cardinalities.
+
+        Returns the fit, its penalties, and whether they alone give the cardinalities.
+        """
+        highest = float(np.abs(problem.op.dot(start)).max())
         penalty = np.zeros(len(cards))
         found = problem.solve(start, penalty, self.max_iter)
         best, least = (penalty.copy(), found), _missed(found[0], cards)
@@ -94,12 +111,12 @@ class ALSPCA(JointSolver):
                 best, least = (penalty.copy(), found), _missed(found[0], cards)
         penalty, (V, n, converged) = best
         V = np.column_stack([hard(V[:, [j]], int(card))[:, 0] for j, card in enumerate(cards)])
-        extra = {"by penalty": [least == 0] * len(cards)}
-        return self._solution(op, V, n, converged, penalty, extra)
+        return (V, n, converged), penalty, least == 0
 
-    def _at_total(self, op: Operator, problem: _Problem, start: np.ndarray, total: int) -> Solution:
+    def _at_total(self, problem: _Problem, start: np.ndarray, total: int) -> tuple[Found, np.ndarray, bool]:
+        """Find the smallest common penalty that gives `total` nonzeros; the result is that of `_at_cards`."""
         k = start.shape[1]
-        low, high = 0.0, float(np.abs(op.dot(start)).max())
+        low, high = 0.0, float(np.abs(problem.op.dot(start)).max())
         V, n, converged = problem.solve(start, np.zeros(k), self.max_iter)
         above, best = (V, n, converged, 0.0), None
         for _ in range(25 if np.count_nonzero(V) > total else 0):
@@ -117,23 +134,7 @@ class ALSPCA(JointSolver):
         V, n, converged, penalty = best or above
         if np.count_nonzero(V) > total:
             V = unit(np.where(largest_entries(np.abs(V), total)[0], V, 0.0))
-        hit = int(np.count_nonzero(V)) == total
-        extra = {"by penalty": [best is not None] * k, "total hit": [hit] * k}
-        return self._solution(op, V, n, converged, np.full(k, penalty), extra)
-
-    def _solution(
-        self,
-        op: Operator,
-        V: np.ndarray,
-        n: int,
-        converged: bool,
-        penalty: np.ndarray,
-        extra: dict[str, list[bool]],
-    ) -> Solution:
-        value = float(np.trace(op.products(V)) - penalty @ np.abs(V).sum(axis=0))
-        details = {"penalty": [float(one) for one in penalty], **extra}
-        status = "converged" if converged else "max_iter"
-        return Solution(V, status, n, value, np.array([value]), details)
+        return (V, n, converged), np.full(k, penalty), best is not None
 
 
 class _Problem:
@@ -146,8 +147,8 @@ class _Problem:
         self.off = ~np.eye(k, dtype=bool)
         self.orthogonal, self.uncorrelated = orthogonal, uncorrelated
 
-    def solve(self, start: np.ndarray, penalty: np.ndarray, most: int) -> tuple[np.ndarray, int, bool]:
-        """Return the loadings, the number of updates of the multipliers, and whether they converged."""
+    def solve(self, start: np.ndarray, penalty: np.ndarray, most: int) -> Found:
+        """Fit from `start`, with at most `most` updates of the multipliers."""
         k, op = self.k, self.op
         scale = float(np.diag(op.products(start)).max())
         weight = 1.0  # the weight of squared violations, relative to `scale`
@@ -171,10 +172,8 @@ class _Problem:
 
     def _constraints(self, VV: np.ndarray, SS: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
         """Return v_i'v_j and v_i'Sv_j / scale off the diagonal, and the bounds on them."""
-        values = np.stack([VV, SS / scale]) * self.off
-        bounds = np.empty_like(values)
-        bounds[0], bounds[1] = self.orthogonal, self.uncorrelated / scale
-        return values, bounds
+        bounds = np.array([self.orthogonal, self.uncorrelated / scale])[:, None, None]
+        return np.stack([VV, SS / scale]) * self.off, bounds
 
     def _smooth(
         self, V: np.ndarray, multipliers: np.ndarray, weight: float, scale: float
@@ -215,8 +214,7 @@ class _Problem:
 
 def _clipped(pull: np.ndarray, bounds: np.ndarray, weight: float) -> np.ndarray:
     """Return `pull`, which is multiplier plus weight times value, soft-thresholded at weight times bound."""
-    size = np.abs(pull) - weight * np.where(np.isfinite(bounds), bounds, np.inf)
-    return np.asarray(np.sign(pull) * np.where(size > 0, size, 0.0))
+    return np.asarray(np.sign(pull) * np.maximum(np.abs(pull) - weight * bounds, 0.0))
 
 
 def _step(W: np.ndarray, penalty: np.ndarray) -> np.ndarray:

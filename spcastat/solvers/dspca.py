@@ -10,7 +10,7 @@ Journal of Computational and Graphical Statistics 12.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -83,8 +83,7 @@ class DSPCA(ComponentSolver):
                 f"method='dspca' takes all eigenvectors of a {p} x {p} matrix in every step; it is meant for "
                 f"a few hundred variables, at most {LARGEST_ORDER}. Choose variables, or another method."
             )
-        S = view.block(np.arange(p))
-        S = symmetric(S)
+        S = symmetric(view.block(np.arange(p)))
         largest = float(np.diag(S).max())
         if self.penalty is not None:
             penalty = self.penalty[earlier.done]
@@ -95,11 +94,16 @@ class DSPCA(ComponentSolver):
                     f"it must be in [0, {largest * size:g}], the largest variance that is left."
                 )
             found = self.relaxed(S, penalty, None)
-            return _component(found, leading(found.Z), penalty, {})
-        assert self.card is not None
-        return self._at_card(S, self.card[earlier.done], largest)
+            v, extra = leading(found.Z), {}
+        else:
+            assert self.card is not None
+            found, v, penalty, hit = self._at_card(S, self.card[earlier.done], largest)
+            extra = {"by penalty": hit}
+        details = {"penalty": penalty, "dual bound": found.bound, "gap": found.bound - found.value, **extra}
+        return Component(v, "converged" if found.converged else "max_iter", found.n_iter, details=details)
 
-    def _at_card(self, S: np.ndarray, card: int, largest: float) -> Component:
+    def _at_card(self, S: np.ndarray, card: int, largest: float) -> tuple[_Relaxed, np.ndarray, float, bool]:
+        """Return the relaxation, loadings, the penalty, and whether it alone gives the cardinality."""
         low, high = 0.0, largest
         above: tuple[_Relaxed, np.ndarray, float] | None = None
         best: tuple[_Relaxed, np.ndarray, float] | None = None
@@ -124,14 +128,12 @@ class DSPCA(ComponentSolver):
             chosen = found, leading(found.Z), 0.0
         solution, v, penalty = chosen
         v = unit(np.where(top(np.abs(v), card, TIED), v, 0.0)[:, None])[:, 0]
-        extra = {"by penalty": best is not None}
-        return _component(solution, v, penalty, extra)
+        return solution, v, penalty, best is not None
 
     def relaxed(self, S: np.ndarray, penalty: float, last: _Relaxed | None) -> _Relaxed:
         """Solve the relaxation for one penalty, starting from the solution for another, if given."""
         p = len(S)
         kept = np.flatnonzero(np.diag(S) > penalty * (1.0 + RELATIVE))  # ties drop out together
-        Z, U = np.zeros((p, p)), np.zeros((p, p))
         if penalty == 0.0 or kept.size < 2:
             if penalty == 0.0:  # all tied leading eigenvectors, since the next penalty starts from here
                 values, vectors = whole_groups(S, 1)
@@ -141,15 +143,12 @@ class DSPCA(ComponentSolver):
                 value, vectors = float(S[j, j]) - penalty, np.eye(p)[:, [j]]
             Z = vectors @ vectors.T / vectors.shape[1]
             return _Relaxed(Z, -np.clip(S, -penalty, penalty), value, value, 1, True)
-        inner = _admm(
-            S[np.ix_(kept, kept)],
-            penalty,
-            None if last is None else (last.Z[np.ix_(kept, kept)], last.U[np.ix_(kept, kept)]),
-            self.tol,
-            self.max_iter,
-        )
-        Z[np.ix_(kept, kept)], U[np.ix_(kept, kept)] = inner.Z, inner.U
-        return _Relaxed(Z, U, inner.value, inner.bound, inner.n_iter, inner.converged)
+        block = np.ix_(kept, kept)
+        start = None if last is None else (last.Z[block], last.U[block])
+        inner = _admm(S[block], penalty, start, self.tol, self.max_iter)
+        Z, U = np.zeros((p, p)), np.zeros((p, p))
+        Z[block], U[block] = inner.Z, inner.U
+        return replace(inner, Z=Z, U=U)
 
 
 def leading(Z: np.ndarray) -> np.ndarray:
@@ -157,11 +156,6 @@ def leading(Z: np.ndarray) -> np.ndarray:
     v = top_eigh(Z, 1)[1][:, 0]
     v[np.abs(v) < 1e-3 * np.abs(v).max()] = 0.0
     return np.asarray(v / np.linalg.norm(v))
-
-
-def _component(found: _Relaxed, v: np.ndarray, penalty: float, extra: dict[str, bool]) -> Component:
-    details = {"penalty": penalty, "dual bound": found.bound, "gap": found.bound - found.value, **extra}
-    return Component(v, "converged" if found.converged else "max_iter", found.n_iter, details=details)
 
 
 def _admm(

@@ -6,7 +6,6 @@ analysis", Journal of Machine Learning Research: Algorithms 2 to 5, and the post
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,21 +14,13 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import RELATIVE, hard_at, largest_below, level_for, levelled, soft_at, top, unit
-from spcastat.solvers.penalised import (
-    BRACKET,
-    BRACKET_FOUND,
-    Penalised,
-    Run,
-    correlations,
-    power,
-    renormalised,
-)
+from spcastat.linalg.ties import RELATIVE, largest_below, level_for, levelled, soft_at, top, unit
+from spcastat.solvers.penalised import BRACKET, BRACKET_FOUND, RSVD, Run, renormalised
 from spcastat.solvers.solver import Component, JointSolver, Solution
 
 
 @dataclass(frozen=True)
-class GPower(Penalised):
+class GPower(RSVD):
     """max sum_i [|a_i'x| - gamma]_+^2 ("l1") or sum_i [(a_i'x)^2 - gamma]_+ ("l0") over unit x.
 
     The a_i are the columns of the data. The maximiser determines the support; the loadings are the leading
@@ -50,27 +41,14 @@ class GPower(Penalised):
     deflation: str = "projection"
 
     first_start = "column"
+    units = JointSolver.units  # the penalty has none
 
-    def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
-        level = np.sqrt(penalty) if self.norm == "l0" else penalty
-        level = float(level) * longest_column(view)
-        shrink = hard_at if self.norm == "l0" else soft_at
-        limit = power(view, start, lambda q, v: shrink(q, level), self.tol, self.max_iter)
-        return Run.of(limit, penalty)
+    def level(self, view: Operator, penalty: float) -> float:
+        return float(np.sqrt(penalty) if self.norm == "l0" else penalty) * longest_column(view)
 
-    def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
-        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            kept, level = level_for(q, card)
-            return np.where(kept, q if self.norm == "l0" else soft_at(q, level), 0.0)
-
-        limit = power(view, start, rule, self.tol, self.max_iter)
-        level = level_for(correlations(view, limit.v), card)[1] / longest_column(view)
-        penalty = level**2 if self.norm == "l0" else level
-        return Run.of(limit, penalty)
-
-    def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
-        largest = float(np.abs(correlations(view, start)).max()) / longest_column(view)
-        return largest**2 if self.norm == "l0" else largest
+    def penalty_of(self, view: Operator, level: float) -> float:
+        share = level / longest_column(view)
+        return share**2 if self.norm == "l0" else share
 
     def finished(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
         v, raw = renormalised(view, run.v)
@@ -80,10 +58,6 @@ class GPower(Penalised):
 def longest_column(view: Operator) -> float:
     """Return max_i |a_i|, the largest standard deviation of the deflated data."""
     return float(np.sqrt(max(view.diagonal().max(), np.finfo(float).tiny)))
-
-
-#: Absolute values of A'X, shape (p, k) -> a mask of the entries kept, and the threshold of each column, (k,).
-Rule = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,16 +121,16 @@ class GPowerBlock(JointSolver):
         if self.penalty is not None:
             run = self._given(op, V, mu, np.array(self.penalty))
         elif self.card is not None:
-            run = self._run(op, V, mu, _each(self.card))
+            run = self._run(op, V, mu)
             # a margin for rounding: penalties implied by a cardinality are increased by a share of 1e-9
-            found = self._run(op, V, mu, _above(run.penalty * (1.0 + 1e-9), self._power, op))
+            found = self._run(op, V, mu, run.penalty * (1.0 + 1e-9))
             searched = found.converged and bool(((found.Z != 0) == (run.Z != 0)).all())
             run = found if searched else run
         else:
             assert self.total is not None
             common = self._searched(op, V, mu, self.total)
             searched = common is not None
-            run = self._run(op, V, mu, _together(self.total)) if common is None else common
+            run = self._run(op, V, mu) if common is None else common
         W, steps, settled = unit(run.Z), 0, True
         if self.norm == "l1":
             W, steps, settled = self._filled(op, W, mu)
@@ -175,13 +149,13 @@ class GPowerBlock(JointSolver):
         return 2 if self.norm == "l0" else 1
 
     def _given(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray) -> _Run:
-        run = self._run(op, V, mu, _above(penalty, self._power, op))
+        run = self._run(op, V, mu, penalty)
         if run.Z.any(axis=0).all():
             return run
         low, high = 0.0, 1.0  # bracket of the largest share of the penalties without an empty component
         while high - low > 1e-6:
             middle = 0.5 * (low + high)
-            found = self._run(op, V, mu, _above(middle * penalty, self._power, op))
+            found = self._run(op, V, mu, middle * penalty)
             low, high = (middle, high) if found.Z.any(axis=0).all() else (low, middle)
         empty = np.flatnonzero(~run.Z.any(axis=0))
         raise OptionError(
@@ -195,13 +169,13 @@ class GPowerBlock(JointSolver):
         k = V.shape[1]
         best: _Run | None = None
         low, high = 0.0, 1.0
-        run = self._run(op, V, mu, _above(np.zeros(k), self._power, op))
+        run = self._run(op, V, mu, np.zeros(k))
         nonzeros = np.count_nonzero(run.Z)
         if nonzeros <= total:
             return run if nonzeros == total and run.Z.any(axis=0).all() else None
         while high - low > (BRACKET if best is None else BRACKET_FOUND):
             middle = 0.5 * (low + high)
-            run = self._run(op, V, mu, _above(np.full(k, middle), self._power, op))
+            run = self._run(op, V, mu, np.full(k, middle))
             whole, nonzeros = run.Z.any(axis=0).all(), np.count_nonzero(run.Z)
             if whole and nonzeros > total:
                 low = middle
@@ -211,14 +185,18 @@ class GPowerBlock(JointSolver):
                     best = run
         return best
 
-    def _run(self, op: Operator, V: np.ndarray, mu: np.ndarray, rule: Rule) -> _Run:
-        """Iterate from the scores of `V`; in each step `rule` gives the entries kept and the thresholds."""
+    def _run(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray | None = None) -> _Run:
+        """Iterate from the scores of `V`, with penalties, shape (k,), or with the cardinalities."""
         longest = longest_column(op)
         W = V
         for step in range(1, self.max_iter + 1):
             Q = levelled(polar_products(op, W), RELATIVE)
             size = np.abs(Q)
-            kept, level = rule(size)
+            if penalty is not None:
+                level = penalty ** (1.0 / self._power) * longest
+                kept = size > level
+            else:
+                kept, level = self._largest(size)
             Z = np.where(kept, Q if self.norm == "l0" else soft_at(Q, level), 0.0)
             implied = (level / longest) ** self._power
             if not Z.any(axis=0).all():
@@ -229,6 +207,16 @@ class GPowerBlock(JointSolver):
             if change <= self.tol:
                 return _Run(Z, implied, step, True)
         return _Run(Z, implied, self.max_iter, False)
+
+    def _largest(self, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a mask of the entries that the cardinalities keep, and the threshold of each column."""
+        if self.card is None:
+            assert self.total is not None
+            kept, common = largest_entries(size, self.total)
+            return kept, np.full(size.shape[1], common)
+        found = [level_for(q, card) for q, card in zip(size.T, self.card, strict=True)]
+        kept = np.column_stack([marks for marks, _ in found]) & (size > 0)
+        return kept, np.array([level for _, level in found])
 
     def _filled(self, op: Operator, W: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, int, bool]:
         """Maximise Tr(X'AWN) over orthonormal X and unit columns of W on their supports, N = diag(mu)."""
@@ -255,35 +243,6 @@ def polar_products(op: Operator, W: np.ndarray) -> np.ndarray:
     extends = values > 1e-10 * values[-1]
     root = np.where(extends, 1.0 / np.sqrt(np.where(extends, values, 1.0)), 0.0)
     return np.asarray(SW @ ((vectors * root) @ vectors.T))
-
-
-def _above(penalty: np.ndarray, power: int, op: Operator) -> Rule:
-    """Return the rule that keeps the entries above one threshold for each component.
-
-    `penalty`, (k,), is relative: the thresholds are penalty^(1 / power) times the largest column norm.
-    """
-    level = penalty ** (1.0 / power) * longest_column(op)
-    return lambda size: (size > level, level)
-
-
-def _each(card: tuple[int, ...]) -> Rule:
-    """Return the rule that keeps the `card` largest entries of each column."""
-
-    def rule(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        kept, levels = zip(*(level_for(q, one) for q, one in zip(size.T, card, strict=True)), strict=True)
-        return np.column_stack(kept) & (size > 0), np.array(levels)
-
-    return rule
-
-
-def _together(total: int) -> Rule:
-    """Return the rule that keeps `total` entries in all, and at least one of each column."""
-
-    def rule(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        kept, level = largest_entries(size, total)
-        return kept, np.full(size.shape[1], level)
-
-    return rule
 
 
 def largest_entries(size: np.ndarray, total: int) -> tuple[np.ndarray, float]:

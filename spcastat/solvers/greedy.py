@@ -31,7 +31,7 @@ from spcastat.linalg.eigenvectors import (
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.ties import first_max, ranked, tie_width, top
 from spcastat.solvers.optimality import variance_bound
-from spcastat.solvers.penalised import renormalised, with_length
+from spcastat.solvers.penalised import leading_on, renormalised, with_length
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 # --- forward selection, and sparsity control ------------------------------------------------------
@@ -102,11 +102,7 @@ class Growth:
         size : int, optional
             Use only the first `size` variables that entered; all by default.
         """
-        support = np.sort(self.support[:size])
-        value, vector = self.view.take(support).leading(1)
-        v = np.zeros(self.view.p)
-        v[support] = vector[:, 0]
-        return float(value[0]), v
+        return leading_on(self.view, np.sort(self.support[:size]))
 
 
 #: The target counts as reached if the ratio is below it by at most this, for rounding.
@@ -297,8 +293,7 @@ class GSPCA(ComponentSolver):
         else:
             growth.add(card)
             support = np.sort(growth.support)
-        S = view.block(support)
-        S = symmetric(S)
+        S = symmetric(view.block(support))
         while support.size > card:
             left = without_each(*top_eigh(S, support.size))
             best = left.max()
@@ -369,12 +364,9 @@ class Elimination(ComponentSolver):
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         card = self.card[earlier.done]
-        kept = _left(view, card)
-        value, vector = view.take(kept).leading(1)
-        v = np.zeros(view.p)
-        v[kept] = vector[:, 0]
+        value, v = leading_on(view, _left(view, card))
         steps = max(view.p - card, 1)
-        return Component(v, "exact", steps, with_length(view, v), {"variance": float(value[0])})
+        return Component(v, "exact", steps, with_length(view, v), {"variance": value})
 
 
 def _left(view: Operator, card: int) -> np.ndarray:
@@ -382,7 +374,7 @@ def _left(view: Operator, card: int) -> np.ndarray:
     kept, v = np.arange(view.p), np.ones(view.p)
     S = symmetric(view.block(kept))
     if 2 * view.rank_limit < view.p > DENSE_ORDER:
-        kept = _left_of_rows(_rows(S), max(card, DENSE_ORDER))
+        kept = _left_of_rows(S, max(card, DENSE_ORDER))
         S, v = S[np.ix_(kept, kept)], v[kept]
     while kept.size > card:
         if kept.size <= DENSE_ORDER:
@@ -395,19 +387,17 @@ def _left(view: Operator, card: int) -> np.ndarray:
     return kept
 
 
-def _rows(S: np.ndarray) -> np.ndarray:
-    """Return F, shape (rank, p), with F'F = S, by Cholesky factorisation with pivoting."""
+def _left_of_rows(S: np.ndarray, least: int) -> np.ndarray:
+    """Return the `least` variables that remain, if the rank of S is less than half of its order.
+
+    Eigenvectors are those of FF', where F'F = S is the Cholesky factorisation with pivoting.
+    """
     from scipy.linalg.lapack import dpstrf
 
     factor, order, rank, _ = dpstrf(S)
     F = np.empty((rank, len(S)))
     F[:, order - 1] = np.triu(factor[:rank])
-    return F
-
-
-def _left_of_rows(F: np.ndarray, least: int) -> np.ndarray:
-    """Return the `least` variables that remain, computed from eigenvectors of the smaller matrix FF'."""
-    kept, G = np.arange(F.shape[1]), F @ F.T
+    kept, G = np.arange(len(S)), F @ F.T
     while kept.size > least:
         loadings = np.abs(largest_pairs(G, 1)[1][:, 0] @ F)
         j = ranked(loadings)[-1]

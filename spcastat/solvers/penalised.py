@@ -5,6 +5,12 @@ principal components and canonical correlation analysis", Biostatistics: SPC, se
 
 Shen and Huang (2008), "Sparse principal component analysis via regularized low rank matrix
 approximation", Journal of Multivariate Analysis: sPCA-rSVD, Algorithm 1 and section 2.2.
+
+Sigg and Buhmann (2008), "Expectation-maximization for sparse and non-negative PCA", ICML: emPCA, sections
+2 and 3.
+
+Sriperumbudur, Torres and Lanckriet (2011), "A majorization-minimization approach to the sparse generalized
+eigenvalue problem", Machine Learning: the sparse PCA algorithm of its section on special cases (DC-PCA).
 """
 
 from __future__ import annotations
@@ -20,14 +26,17 @@ from spcastat.errors import OptionError
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.ties import (
     RELATIVE,
+    better_signs,
     hard,
     hard_at,
     l1_bounded,
     level_for,
     levelled,
     next_ties,
+    positive_part,
     soft,
     soft_at,
+    unit,
 )
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
@@ -39,13 +48,24 @@ Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Limit:
-    """The end of an iteration: unit loadings, the loadings before scaling, steps, and convergence."""
+class Run:
+    """The end of an iteration.
+
+    Attributes
+    ----------
+    v, raw : ndarray of shape (p,)
+        Unit loadings, and the loadings before they were scaled.
+    n_iter : int
+    converged : bool
+    penalty : float
+        The penalty that gives these loadings, for methods that have one.
+    """
 
     v: np.ndarray
     raw: np.ndarray
     n_iter: int
     converged: bool
+    penalty: float = 0.0
 
 
 def correlations(view: Operator, v: np.ndarray) -> np.ndarray:
@@ -59,7 +79,7 @@ def correlations(view: Operator, v: np.ndarray) -> np.ndarray:
     return Sv / np.sqrt(variance) if variance > 0 else np.zeros_like(Sv)
 
 
-def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: int) -> Limit:
+def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: int) -> Run:
     """Iterate v <- rule(X'u), scaled to unit length, where u is the unit score of v.
 
     This is alternating minimisation of |X - u v'|^2 plus a penalty on v, with u eliminated by
@@ -77,7 +97,7 @@ def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: i
 
     Returns
     -------
-    Limit
+    Run
         Its loadings are zero if the rule returned zero.
     """
     v, raw = start, start
@@ -85,13 +105,21 @@ def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: i
         raw = rule(levelled(correlations(view, v)[:, None], RELATIVE)[:, 0], v)
         length = float(np.linalg.norm(raw))
         if length == 0:
-            return Limit(raw, raw, step, True)
+            return Run(raw, raw, step, True)
         new = raw / length
         change = float(np.abs(new - v).max())
         v = new
         if change <= tol:
-            return Limit(v, raw, step, True)
-    return Limit(v, raw, max_iter, False)
+            return Run(v, raw, step, True)
+    return Run(v, raw, max_iter, False)
+
+
+def leading_on(view: Operator, support: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the largest variance on a support, ascending, and its unit loadings, shape (p,)."""
+    value, vector = view.take(support).leading(1)
+    v = np.zeros(view.p)
+    v[support] = vector[:, 0]
+    return float(value[0]), v
 
 
 def renormalised(view: Operator, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -100,11 +128,8 @@ def renormalised(view: Operator, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     Variational renormalisation (Moghaddam, Weiss and Avidan, 2006): the leading eigenvector of the
     variables in the support.
     """
-    support = np.flatnonzero(v)
-    best = np.zeros_like(v)
-    value, vector = view.take(support).leading(1)
-    best[support] = vector[:, 0]
-    return best, best * np.sqrt(max(float(value[0]), 0.0))
+    value, best = leading_on(view, np.flatnonzero(v))
+    return best, best * np.sqrt(max(value, 0.0))
 
 
 def with_length(view: Operator, v: np.ndarray) -> np.ndarray:
@@ -120,22 +145,6 @@ BRACKET = 1e-9
 #: The share used instead once a penalty that gives the cardinality is known. It is larger, as iterations
 #: converge very slowly near a penalty at which the support changes.
 BRACKET_FOUND = 1e-6
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run of a penalised method: unit loadings, the loadings before scaling, and how it ended."""
-
-    v: np.ndarray
-    raw: np.ndarray
-    n_iter: int
-    converged: bool
-    penalty: float
-
-    @classmethod
-    def of(cls, limit: Limit, penalty: float) -> Run:
-        """Return the run for an iteration that ended at `limit`."""
-        return cls(limit.v, limit.raw, limit.n_iter, limit.converged, penalty)
 
 
 @dataclass(frozen=True)
@@ -189,12 +198,8 @@ class Penalised(ComponentSolver):
         """Whether to prefer `inside`, which thresholds in each iteration, to `found`, with a fixed penalty.
 
         It is preferred if it has the same support at a smaller penalty: the iteration with a fixed penalty is
-        then very slow near a turning point, or has stopped before one. With the l0 norm, for which
-        thresholding at a cardinality is the exact solution of a step, it is preferred if its support is
-        different.
+        then very slow near a turning point, or has stopped before one.
         """
-        if getattr(self, "norm", None) == "l0":
-            return inside.converged and bool(((inside.v != 0) != (found.v != 0)).any())
         return (
             bool(((inside.v != 0) == (found.v != 0)).all())
             and inside.converged
@@ -294,19 +299,16 @@ class PMD(Penalised):
 
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
         bound = max(np.sqrt(view.p) - penalty, 1.0)
-        return self._run(view, start, lambda q, v: l1_bounded(q[:, None], bound)[:, 0], penalty)
+        run = power(view, start, lambda q, v: l1_bounded(q[:, None], bound)[:, 0], self.tol, self.max_iter)
+        return replace(run, raw=with_length(view, run.v), penalty=penalty)
 
     def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
-        return self._run(view, start, lambda q, v: soft(q[:, None], card)[:, 0], None)
+        run = power(view, start, lambda q, v: soft(q[:, None], card)[:, 0], self.tol, self.max_iter)
+        penalty = float(np.sqrt(view.p) - np.abs(run.v).sum())
+        return replace(run, raw=with_length(view, run.v), penalty=penalty)
 
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
         return float(np.sqrt(view.p) - 1.0)
-
-    def _run(self, view: Operator, start: np.ndarray, rule: Rule, penalty: float | None) -> Run:
-        limit = power(view, start, rule, self.tol, self.max_iter)
-        if penalty is None:
-            penalty = float(np.sqrt(view.p) - np.abs(limit.v).sum())
-        return Run(limit.v, with_length(view, limit.v), limit.n_iter, limit.converged, penalty)
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         if self.t is not None:
@@ -358,19 +360,164 @@ class RSVD(Penalised):
     norm: Literal["l0", "l1", "scad"] = "l1"
     deflation: str = "residual"
 
-    units = (("penalty", 1), ("objective", 2))
+    units: ClassVar[tuple[tuple[str, int], ...]] = (("penalty", 1), ("objective", 2))
+
+    def level(self, view: Operator, penalty: float) -> float:
+        """Return the threshold for X'u that a penalty means."""
+        return penalty
+
+    def penalty_of(self, view: Operator, level: float) -> float:
+        """Return the penalty that a threshold means."""
+        return level
 
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
-        limit = power(view, start, lambda q, v: THRESHOLDS[self.norm](q, penalty), self.tol, self.max_iter)
-        return Run.of(limit, penalty)
+        shrink, level = THRESHOLDS[self.norm], self.level(view, penalty)
+        run = power(view, start, lambda q, v: shrink(q, level), self.tol, self.max_iter)
+        return replace(run, penalty=penalty)
 
     def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
         def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             kept, level = level_for(q, card)
             return np.where(kept, THRESHOLDS[self.norm](q, level), 0.0)
 
-        limit = power(view, start, rule, self.tol, self.max_iter)
-        return Run.of(limit, level_for(correlations(view, limit.v), card)[1])
+        run = power(view, start, rule, self.tol, self.max_iter)
+        level = level_for(correlations(view, run.v), card)[1]
+        return replace(run, penalty=self.penalty_of(view, level))
 
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
-        return float(np.abs(correlations(view, start)).max())
+        return self.penalty_of(view, float(np.abs(correlations(view, start)).max()))
+
+    def prefers(self, inside: Run, found: Run) -> bool:
+        """As in `Penalised`; with the l0 norm, whether the support is another.
+
+        Thresholding at a cardinality is then the exact solution of a step.
+        """
+        if self.norm == "l0":
+            return inside.converged and bool(((inside.v != 0) != (found.v != 0)).any())
+        return super().prefers(inside, found)
+
+
+# --- EM -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EMPCA(ComponentSolver):
+    """EM for the probabilistic PCA model in the limit of no noise, with constraints on the loadings.
+
+    The E-step computes the scores y = Xw / w'w. The M-step minimises |X - y w'|^2 with a bound on the l1
+    norm of w. On its solution path one variable after another enters, so the bound is chosen by the
+    cardinality: X'y is soft-thresholded at its (card+1)-th largest value.
+
+    Attributes
+    ----------
+    card : tuple of int
+        The largest number of nonzeros of each component.
+    nonneg : bool
+        Whether loadings must be nonnegative (N-EMPCA). A component may then have fewer nonzeros.
+    renormalise : bool
+        Whether to replace the shrunken loadings by those of largest variance on the same support.
+    tol : float
+        Converged when no loading changes by more than this.
+    max_iter : int
+    deflation : str
+        "orthogonalised" as in the authors' program: rows are projected on the orthogonal complement of the
+        loadings.
+    """
+
+    card: tuple[int, ...]
+    nonneg: bool = False
+    renormalise: bool = True
+    tol: float = 1e-8
+    max_iter: int = 2000
+    deflation: str = "orthogonalised"
+
+    criterion = "adjusted variance"
+    uses_starts = True
+    first_start = "column"
+
+    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
+        card = self.card[earlier.done]
+
+        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            W = q[:, None]
+            return soft(positive_part(W) if self.nonneg else W, card)[:, 0]
+
+        if self.nonneg:
+            start = unit(np.maximum(better_signs(start, 0) * start, 0.0)[:, None])[:, 0]
+        run = power(view, start, rule, self.tol, self.max_iter)
+        v, n_iter, converged = run.v, run.n_iter, run.converged
+        if not v.any():  # the deflated data are zero
+            v = soft(start[:, None], card)[:, 0]
+        elif self.renormalise and self.nonneg:
+            support = v > 0
+            more = power(
+                view, v, lambda q, w: np.where(support, np.maximum(q, 0.0), 0.0), self.tol, self.max_iter
+            )
+            v, n_iter, converged = more.v, n_iter + more.n_iter, converged and more.converged
+        elif self.renormalise:
+            v = renormalised(view, v)[0]
+        status = "converged" if converged else "max_iter"
+        return Component(v, status, n_iter, with_length(view, v))
+
+
+# --- difference of convex functions ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DCPCA(Penalised):
+    """max x'Sx - rho sum_i log(1 + |x_i| / epsilon) / log(1 + 1 / epsilon) over |x| <= 1.
+
+    As epsilon goes to zero, the penalty tends to rho times the number of nonzeros. Both terms are replaced
+    by tangents, so each step soft-thresholds Sx, small loadings more than large ones.
+
+    Attributes
+    ----------
+    card : tuple of int or None
+    penalty : tuple of float or None
+        rho, in units of a variance: roughly the variance that each nonzero must add.
+    epsilon : float
+        How closely the penalty approximates the number of nonzeros. A zero loading becomes nonzero again only
+        if |Sx|_i exceeds rho / (2 epsilon log(1 + 1 / epsilon)).
+    renormalise : bool
+        Whether to replace the shrunken loadings by those of largest variance on the same support.
+    deflation : str
+    """
+
+    epsilon: float = 1e-3
+    renormalise: bool = True
+    deflation: str = "projection"
+
+    implies_penalty = False  # the penalty implied by a loading near zero depends on epsilon alone
+    units = (("penalty", 2), ("objective", 2))
+
+    def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
+        rate = 0.5 * penalty / np.log1p(1.0 / self.epsilon)
+
+        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:  # q = Sv / standard deviation of the score
+            return soft_at(q, rate / ((np.abs(v) + self.epsilon) * _deviation(q, v)))
+
+        return replace(power(view, start, rule, self.tol, self.max_iter), penalty=penalty)
+
+    def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
+        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            kept, level = level_for(q * (np.abs(v) + self.epsilon), card)
+            return np.where(kept, soft_at(q, level / (np.abs(v) + self.epsilon)), 0.0)
+
+        run = power(view, start, rule, self.tol, self.max_iter)
+        q = correlations(view, run.v)
+        level = level_for(q * (np.abs(run.v) + self.epsilon), card)[1] * _deviation(q, run.v)
+        return replace(run, penalty=2.0 * level * np.log1p(1.0 / self.epsilon))
+
+    def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
+        q = correlations(view, start)
+        level = float((np.abs(q) * (np.abs(start) + self.epsilon)).max()) * _deviation(q, start)
+        return 2.0 * level * float(np.log1p(1.0 / self.epsilon))
+
+    def finished(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
+        v, raw = renormalised(view, run.v) if self.renormalise else (run.v, with_length(view, run.v))
+        return super().finished(view, replace(run, v=v, raw=raw), details)
+
+
+def _deviation(q: np.ndarray, v: np.ndarray) -> float:
+    """Return the standard deviation of the score of unit loadings `v`, given q = X'u: v'q."""
+    return max(float(v @ q), np.finfo(float).tiny)

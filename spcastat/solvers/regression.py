@@ -94,7 +94,8 @@ class SPCO:
             if self.zeros is not None:
                 level = quantile(np.abs(T).ravel(), self.zeros)
             Z = soft_at(T, level) / (1.0 + self.ridge) + 0.0  # no -0
-            values.append(self._criterion(op, T, Z, root[used], level))
+            terms = 0.5 * ((1.0 + self.ridge) * Z**2 - 2.0 * T * Z) + level * np.abs(Z)
+            values.append(0.5 * op.total + float(root[used] ** 2 @ terms.sum(axis=1)))
             weighted = np.zeros((op.n, k))
             weighted[used] = root[used, None] * Z
             M = op.adjoint(weighted)
@@ -106,10 +107,6 @@ class SPCO:
             level = quantile(np.abs(op.forward(A)[used] / root[used, None]).ravel(), self.zeros)
         order = ranked(np.diag(op.products(unit(A))))
         return Coordinates(A[:, order], np.full(k, float(level)), values[-1], values, len(values), converged)
-
-    def _criterion(self, op: Rows, T: np.ndarray, Z: np.ndarray, root: np.ndarray, level: float) -> float:
-        rows = 0.5 * ((1.0 + self.ridge) * Z**2 - 2.0 * T * Z) + level * np.abs(Z)
-        return 0.5 * op.total + float(root**2 @ rows.sum(axis=1))
 
 
 def quantile(size: np.ndarray, share: float) -> float:
@@ -202,7 +199,11 @@ class Regression(JointSolver):
             for j in range(k):
                 W[:, j], levels[j] = self._loadings(columns, B[:, j], ridge, W[:, j], j)
                 if not W[:, j].any():
-                    raise self._empty(j, float(levels[j]), float(np.abs(B[:, j]).max()), op.unit)
+                    size = self.factor * op.unit ** dict(self.units)["penalty"]
+                    raise OptionError(
+                        f"penalty={size * levels[j]:g} leaves no loading in component {j + 1}; there it must "
+                        f"be in [0, {size * float(np.abs(B[:, j]).max()):g})."
+                    )
             last, V = V, unit(W)
             SW = op.dot(W)
             converged = bool(np.abs(V - last).max() <= self.tol)
@@ -226,13 +227,6 @@ class Regression(JointSolver):
             kept, level = level_for(b, card)
             w = np.where(kept, soft_at(b, level), 0.0)
         return w, level
-
-    def _empty(self, j: int, level: float, largest: float, unit: float) -> OptionError:
-        size = self.factor * unit ** dict(self.units)["penalty"]
-        return OptionError(
-            f"penalty={size * level:g} leaves no loading in component {j + 1}; there it must be in "
-            f"[0, {size * largest:g})."
-        )
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,12 @@ class Searched:
             return "proven: no other loadings of these cardinalities are better"
         parts = []
         if self.starts > 1:
-            parts.append(f"reached from {self.hits} of {self.starts} starts{self._agreement()}")
+            agreement = ""
+            if self.chains > 1 and self.agreeing == self.chains:
+                agreement = f" and by {'both' if self.chains == 2 else f'all {self.chains}'} searches"
+            elif self.chains > 1:
+                agreement = f" and by {self.agreeing} of {self.chains} searches"
+            parts.append(f"reached from {self.hits} of {self.starts} starts{agreement}")
         if self.variables is not None:
             parts.append(f"searched among {self.variables} of {p} variables")
         if self.sufficient is False:
@@ -62,14 +67,6 @@ class Searched:
         else:
             parts.append("no single exchange improves it" if self.settled else "not all exchanges were tried")
         return "; ".join(parts)
-
-    def _agreement(self) -> str:
-        """How many of the independent searches ended in the fit, if there were several."""
-        if self.chains < 2:
-            return ""
-        if self.agreeing == self.chains:
-            return f" and by {'both' if self.chains == 2 else f'all {self.chains}'} searches"
-        return f" and by {self.agreeing} of {self.chains} searches"
 
 
 @dataclass(frozen=True)
@@ -156,7 +153,7 @@ class Sparser:
         if self.searched:
             parts.append("a joint search found none with one less")
         if self.dense:
-            parts.append("more than a third of the loadings are nonzero: no sparse fit keeps this share")
+            parts.append("more than a third of the loadings are nonzero: no sparser fit was found")
         return "; ".join(parts)
 
 
@@ -297,6 +294,10 @@ class Solver(ABC):
     ruled: bool = False
     #: Whether the result depends on exact PCA, so that an approximate PCA as a start is not enough.
     measured_by_pca: bool = True
+
+    def eigenpairs(self, op: Operator, k: int) -> int:
+        """Return how many leading eigenpairs a fit of k components needs: they are computed once."""
+        return k
 
 
 class JointSolver(Solver):

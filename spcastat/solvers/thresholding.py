@@ -123,6 +123,8 @@ class PCA(JointSolver):
 # --- the best loadings on given supports ----------------------------------------------------------
 
 
+#: The largest number of quasi-Newton steps.
+MOST_STEPS = 500
 #: With more nonzeros the matrix of second derivatives would be large, and Newton steps are left out.
 NEWTON_NONZEROS = 400
 #: Values that differ by less than this share count as equal.
@@ -131,9 +133,7 @@ ROUNDING = 1e-14
 FLAT_CURVATURE = 1e-10
 
 
-def fitted(
-    op: Operator, V: np.ndarray, nonneg: bool = False, steps: int = 500, flat: float = 0.0
-) -> np.ndarray | None:
+def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | None:
     """Return the loadings of largest explained variance (PEV) on the supports of `V`.
 
     Parameters
@@ -144,10 +144,6 @@ def fitted(
         support; several are optimised together from `V`.
     nonneg : bool
         Whether no loading may become negative.
-    steps : int
-        The largest number of quasi-Newton steps.
-    flat : float
-        Stop when a step increases the explained variance by at most this share; 0 for machine precision.
 
     Returns
     -------
@@ -161,9 +157,13 @@ def fitted(
         S = view.block(np.arange(used.size))
         view = Gram(symmetric(S))
     W = V[used]
-    better = _eigenvector(view, W) if W.shape[1] == 1 else _climbed(view, W, steps, flat)
+    if W.shape[1] == 1:
+        better = view.leading(1)[1]
+        better = better if float(better[:, 0] @ W[:, 0]) >= 0 else -better
+    else:
+        better = _climbed(view, W)
     if nonneg and (better < 0).any():
-        better = _climbed(view, W, steps, flat)
+        better = _climbed(view, W)
     supports_stay = bool(((better != 0) == (W != 0)).all())
     if better is W or not supports_stay or (nonneg and (better < 0).any()):
         return None
@@ -181,12 +181,8 @@ def explained(op: Operator, V: np.ndarray) -> tuple[float, np.ndarray]:
     return float(np.trace(inner)), 2.0 * np.linalg.solve(V.T @ V, (SV - V @ inner).T).T
 
 
-def _eigenvector(view: Operator, W: np.ndarray) -> np.ndarray:
-    v = view.leading(1)[1]
-    return v if float(v[:, 0] @ W[:, 0]) >= 0 else -v
-
-
-def _climbed(view: Operator, W: np.ndarray, steps: int, flat: float) -> np.ndarray:
+def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
+    """Return unit columns on the supports of W after quasi-Newton and Newton steps."""
     values = np.linalg.eigvalsh(W.T @ W)
     # V is returned unchanged if its columns are linearly dependent: if V'V has an eigenvalue of at most 1e-10
     # times the largest
@@ -205,9 +201,9 @@ def _climbed(view: Operator, W: np.ndarray, steps: int, flat: float) -> np.ndarr
     x = W[where]
     if np.abs(negative(x)[1]).max() <= FLAT:  # a zero gradient: steps would follow rounding errors
         return W
-    point[where] = minimise(negative, x, steps, flat)
+    point[where] = minimise(negative, x, MOST_STEPS, flat=0.0)  # until rounding hides an increase
     found = unit(point)
-    if flat > 0.0 or x.size > NEWTON_NONZEROS:
+    if x.size > NEWTON_NONZEROS:
         return found
     return _by_newton(symmetric(view.block(np.arange(view.p))), found)
 

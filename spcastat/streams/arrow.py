@@ -2,7 +2,7 @@
 
 The Arrow PyCapsule interface is one method, ``__arrow_c_stream__``, which returns a stream of batches. It
 must return a new stream in every call; sources that can be read only once are refused (see
-:func:`spcastat.streams.recognise.open_chunks`).
+:func:`spcastat.streams.opening.open_stream`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -328,29 +327,6 @@ def files_of_dataset(data: Any) -> list[str] | None:
     return None
 
 
-def of_parquet_file(data: Any) -> Chunks:
-    """Open a ``pyarrow.parquet.ParquetFile``."""
-
-    def batches(names: list[str] | None, size: int) -> Iterable[Any]:
-        # one row group after the other; otherwise pyarrow keeps what it read of all of them until the end
-        groups = range(data.num_row_groups)
-        found = (data.iter_batches(batch_size=size, columns=names, row_groups=[i]) for i in groups)
-        return chain.from_iterable(found)
-
-    rows = int(data.metadata.num_rows)
-    return arrow_chunks(batches, data.schema_arrow, "pyarrow ParquetFile", rows, tells_files=False)
-
-
-def of_ipc_file(data: Any) -> Chunks:
-    """Open a ``pyarrow.ipc.RecordBatchFileReader``: an Arrow (Feather) file, whose batches can be indexed."""
-    every = range(data.num_record_batches)
-
-    def batches(names: list[str] | None, size: int) -> Iterable[Any]:
-        return (data.get_batch(i) for i in every)
-
-    return arrow_chunks(batches, data.schema, "Arrow file", tells_files=False)
-
-
 def of_relation(data: Any) -> Chunks:
     """Open a relation of DuckDB; its query runs again in each pass."""
     title = "DuckDB relation"
@@ -361,32 +337,6 @@ def of_relation(data: Any) -> Chunks:
         return _stream(data if names is None else data.project(", ".join(quoted)), title)
 
     return arrow_chunks(batches, schema, title, tells_files=False)
-
-
-def of_ray(data: Any) -> Chunks:
-    """Open a dataset of Ray, which computes its rows again in each pass, in the order of its blocks."""
-    title = "Ray Dataset"
-    try:
-        first = next(iter(data.limit(1).iter_batches(batch_format="pyarrow")), None)
-    except Exception as error:
-        raise DataError(f"The {title} gives no batches: {reason_of(error)}.") from error
-    if first is None:
-        raise DataError(f"The {title} has no rows; at least two are needed.")
-
-    def batches(names: list[str] | None, size: int) -> Iterator[Any]:
-        some = data if names is None else data.select_columns(names)
-        options = some.context.execution_options  # Ray reads them when a job starts; by default order is lost
-        before, options.preserve_order = options.preserve_order, True
-        try:
-            found = iter(some.iter_batches(batch_format="pyarrow", batch_size=size))
-            table = next(found, None)
-        finally:
-            options.preserve_order = before
-        while table is not None:
-            yield from table.to_batches()
-            table = next(found, None)
-
-    return arrow_chunks(batches, first.schema, title, tells_files=False)
 
 
 def of_interface(data: Any) -> Chunks:
@@ -468,23 +418,10 @@ def files_of_plan(data: Any) -> list[str] | None:
     return None if remote or not all(map(os.path.exists, files)) else [*map(os.path.abspath, files)]
 
 
-def _refuse_readers(data: Any) -> Chunks:
-    raise DataError(
-        f"A pyarrow {type(data).__name__} was given, which can be walked over only once, and a fit needs "
-        "its rows again (for the scores, say). Give the dataset or the file that it reads, or a function "
-        "without arguments that opens it again, e.g. lambda: pyarrow.ipc.open_stream(path)."
-    )
-
-
 #: Library and class -> function that opens its objects as chunks.
 OPENERS: dict[tuple[str, str], Callable[[Any], Chunks]] = {
     ("polars", "LazyFrame"): of_lazy_frame,
     ("pyarrow", "Dataset"): of_dataset,
-    ("pyarrow", "ParquetFile"): of_parquet_file,
-    ("pyarrow", "_RecordBatchFileReader"): of_ipc_file,
-    ("pyarrow", "RecordBatchReader"): _refuse_readers,
-    ("pyarrow", "Scanner"): _refuse_readers,
     ("duckdb", "DuckDBPyRelation"): of_relation,
     ("_duckdb", "DuckDBPyRelation"): of_relation,
-    ("ray", "Dataset"): of_ray,
 }

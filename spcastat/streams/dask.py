@@ -11,30 +11,26 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any, Generic, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import library_of, shown
+from spcastat.config import library_of
 from spcastat.errors import (
     DataError,
     FileError,
     FormulaError,
-    OptionError,
     ShapeError,
     SpcaError,
-    TooFewRowsError,
     WeightsError,
 )
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
-from spcastat.reading import formula as formulas
-from spcastat.reading.checks import kind_of, read_weights
+from spcastat.reading.checks import read_weights
 from spcastat.reading.design import PLAIN, ReadOptions, Spec
-from spcastat.reading.model_matrix import TRIED
-from spcastat.streams.base import A, Block, Pass, Stream, Tally, named, read_block, spec_of, sums_of
+from spcastat.streams.base import A, Block, Pass, Stream, Tally, read_block, spec_of, sums_of
 
 #: Number of rows on which a formula is tested.
 HEAD = 100
@@ -44,46 +40,48 @@ BLOCK_BYTES = 128 * 1024 * 1024
 #: Largest number of sums that one task merges, and their largest total size in bytes (64 MB); two may exceed
 #: it.
 MERGED, LARGEST_MERGE = 8, 64 * 1024 * 1024
-#: Arguments up to this many bytes (1 MB) are sent with the task of each partition.
+#: Arguments up to this many bytes (1 MB) are sent with the task of each partition, larger ones once to each
+#: worker.
 LARGEST_SENT = 1024 * 1024
 
 # --- weights --------------------------------------------------------------------------------------
 
 
 def weight_parts(weights: Any, data: Any) -> list[Any] | None:
-    """Return the weights of each partition of `data` as a list of delayed vectors, or None.
+    """Return the weights of each block of an array as a list of delayed vectors, or None.
 
-    The values are checked later, partition by partition.
+    The values are checked later, block by block.
 
     Parameters
     ----------
-    weights : dask array or dask Series of shape (n,), or None
-        If the numbers of rows of an array are known, also array-like of shape (n,).
-    data : dask.array.Array or dask.dataframe.DataFrame, with n rows
+    weights : dask array of shape (n,), or None
+        If the numbers of rows are known, also array-like of shape (n,).
+    data : dask.array.Array with n rows
 
     Raises
     ------
     WeightsError
-        If the weights are not in the same partitions as the data, or if they are in memory and the numbers of
+        If the weights are not in the same blocks as the data, or if they are in memory and the numbers of
         rows are not known.
     """
     if weights is None:
         return None
-    framed = not _is_array(data)
-    rows = (np.nan,) * data.npartitions if framed else data.chunks[0]
+    rows = data.chunks[0]
     known = not np.isnan(rows).any()
     if library_of(weights) != "dask":
         if not known:
             raise WeightsError(
                 f"weights of type {type(weights).__name__} were given with dask rows of unknown numbers: "
-                "give the name of a column, weights='w', a dask Series or array in the same partitions, or "
-                "use x.compute_chunk_sizes()."
+                "give a dask array in the same blocks, or use x.compute_chunk_sizes()."
             )
         import dask.array as da
 
         weights = da.from_array(read_weights(weights, pd.RangeIndex(data.shape[0]), labelled=False))
-    labelled = framed and _is_series(weights)
-    weights = weights if labelled else _one_axis(weights)
+    if not _is_array(weights) or weights.ndim != 1:
+        raise WeightsError(
+            f"weights of type dask {type(weights).__name__} were given; with a dask array, give one with one "
+            "axis, such as series.to_dask_array(lengths=True)."
+        )
     if known and not np.isnan(weights.shape[0]):
         given, n = int(weights.shape[0]), int(data.shape[0])
         if given != n:
@@ -92,99 +90,10 @@ def weight_parts(weights: Any, data: Any) -> list[Any] | None:
     parts = list(weights.to_delayed())
     if len(parts) != len(rows):
         raise WeightsError(
-            f"weights are in {len(parts)} partitions, the rows in {len(rows)}; they must be in the same. "
-            "Make both from one collection, or use weights.repartition(divisions=df.divisions)."
-        )
-    if labelled and weights.known_divisions and data.known_divisions and weights.divisions != data.divisions:
-        raise WeightsError(
-            "weights and rows have other divisions: use weights.repartition(divisions=df.divisions)."
+            f"weights are in {len(parts)} blocks, the rows in {len(rows)}; they must be in the same. Make "
+            "both from one collection, or use compute_chunk_sizes()."
         )
     return parts
-
-
-def _is_series(weights: Any) -> bool:
-    return hasattr(weights, "npartitions") and isinstance(getattr(weights, "_meta", None), pd.Series)
-
-
-def _one_axis(weights: Any) -> Any:
-    """Return a dask array or Series as a dask array with one axis."""
-    if _is_series(weights):
-        return weights.to_dask_array()
-    if not _is_array(weights):
-        raise WeightsError(
-            f"weights of type dask {type(weights).__name__} were given; give a dask array or Series."
-        )
-    if weights.ndim != 1:
-        raise WeightsError(f"weights is a dask array with {weights.ndim} axes; it must have one.")
-    return weights
-
-
-# --- factors --------------------------------------------------------------------------------------
-
-
-def with_levels(head: pd.DataFrame, data: Any, reading: ReadOptions) -> pd.DataFrame:
-    """Return rows on which to test a formula: rows with all levels of every factor, followed by `head`.
-
-    Parameters
-    ----------
-    head : DataFrame
-        Some rows of `data`.
-    data : dask.dataframe.DataFrame
-    reading : ReadOptions
-        With ``categorical="dummy"``.
-
-    Raises
-    ------
-    OptionError
-        For columns of text and for unknown categories; the message says how to make them known.
-    TooFewRowsError
-        If no row is complete.
-    """
-    with named("The dask data frame"):
-        parsed = formulas.parse(reading.formula, head.columns, reading.context or {}, reading.weights)
-    kinds = {name: kind_of(data._meta.iloc[:, position]) for name, position in parsed.used.items()}
-    places = [position for name, position in parsed.used.items() if kinds[name] == "levels"]
-    levels = {position: _levels(data, head.columns[position]) for position in places}
-    if not levels:
-        return head
-    numbers = {name: position for name, position in parsed.used.items() if position not in levels}
-    complete = formulas.Inputs(head, numbers, kinds).complete_rows("drop")
-    rows = np.arange(len(head)) if complete is None else np.flatnonzero(complete)
-    if not rows.size:
-        raise TooFewRowsError(
-            f"None of the first {len(head)} rows of the dask data frame is complete: drop such rows first."
-        )
-    most = max(len(own) for own in levels.values())
-    turns = np.arange(most)
-    first = head.iloc[rows[turns % rows.size]].copy()
-    head = head.copy()
-    for position, own in levels.items():
-        dtype = pd.CategoricalDtype(own.astype(object))  # formulaic converts Arrow strings to objects
-        first.isetitem(position, pd.Categorical.from_codes(turns % len(own), dtype=dtype))
-        head.isetitem(position, pd.Categorical(head.iloc[:, position].astype(object), dtype=dtype))
-    return pd.concat([first, head])
-
-
-def _levels(data: Any, label: Any) -> pd.Index:
-    """Return the levels of a column in their order."""
-    column = data[label]
-    called = shown(label)
-    if not isinstance(column._meta.dtype, pd.CategoricalDtype):
-        raise OptionError(
-            f"categorical='dummy' was given, and {called} of the dask data frame holds text, whose levels "
-            f"are known only once all rows are read. Use df.categorize(columns=[{called}]), which reads them."
-        )
-    if not column.cat.known:
-        raise OptionError(
-            f"categorical='dummy' was given, and the categories of {called} of the dask data frame are not "
-            f"known. Use df.assign(**{{{called}: df[{called}].cat.as_known()}}), which reads that column."
-        )
-    own: pd.Index = column._meta.cat.categories
-    if not 0 < len(own) <= TRIED:
-        raise OptionError(
-            f"{called} of the dask data frame has {len(own)} categories; 1 to {TRIED} can become 0/1 columns."
-        )
-    return own
 
 
 # --- tasks ----------------------------------------------------------------------------------------
@@ -206,8 +115,6 @@ class Reading:
         The number of rows before each partition and, as the last element, of all rows; None if unknown.
     column : str or None
         The column of weights.
-    labelled : bool
-        Whether the weights of a partition are aligned with its rows by label.
     """
 
     spec: Spec
@@ -216,7 +123,6 @@ class Reading:
     exact: bool = True
     starts: tuple[int, ...] | None = None
     column: str | None = None
-    labelled: bool = False
 
     def name(self, number: int) -> str:
         """Return the name of partition `number`, from 0, in messages."""
@@ -229,29 +135,26 @@ class Reading:
         """Check a partition and its weights; see :func:`spcastat.streams.base.read_block`."""
         name = self.name(number)
         first = 0 if self.starts is None else self.starts[number]
-        if weights is not None and self.labelled:
-            with named(name):
-                weights = read_weights(weights, chunk.index, labelled=True)
         weights = self.column if weights is None else weights
         return read_block(
             self.spec, chunk, weights=weights, na=self.na, name=name, first=first, exact=self.exact
         )
 
 
-class Summing(Generic[A]):
-    """How partitions are summed up: read by `reading`, into an accumulator that `begin` creates."""
+def summed(
+    work: tuple[Reading, Callable[[], A]], chunk: Any, weights: Any, number: int
+) -> list[Pass[A]]:
+    """Sum up a partition: read it, and add it to an accumulator that a function creates.
 
-    def __init__(self, reading: Reading, begin: Callable[[], A]):
-        self.reading, self.begin = reading, begin
-
-    def part(self, chunk: Any, weights: Any, number: int) -> list[Pass[A]]:
-        """Sum up partition `number`, as a list of one, since partitions of a dask bag are lists."""
-        found = Pass(self.begin(), Tally())
-        block = self.reading.block(chunk, weights, number)
-        if block.values.shape[0]:
-            found.result.add(_compact(block.values), block.weights)
-        found.tally.count(block)
-        return [_packed(found)]
+    The sums are returned as a list of one, since partitions of a dask bag are lists.
+    """
+    reading, begin = work
+    found = Pass(begin(), Tally())
+    block = reading.block(chunk, weights, number)
+    if block.values.shape[0]:
+        found.result.add(_compact(block.values), block.weights)
+    found.tally.count(block)
+    return [_packed(found)]
 
 
 def merged(parts: Iterable[Pass[A]]) -> Pass[A]:
@@ -323,13 +226,6 @@ def fan_in(begin: Callable[[], Any]) -> int:
     return max(2, min(MERGED, LARGEST_MERGE // max(size, 1)))
 
 
-def is_large(work: Summing[Any]) -> bool:
-    """Whether `work` should be sent once to each worker, and not with the task of each partition."""
-    import cloudpickle
-
-    return len(cloudpickle.dumps(work)) > LARGEST_SENT
-
-
 def compute(collection: Any, name: str) -> Any:
     """Compute a small collection on the user's scheduler; `name` describes it in messages.
 
@@ -399,10 +295,9 @@ class DaskStream(Stream):
         data : dask.array.Array or dask.dataframe.DataFrame, of shape (n, q)
             An array may have any chunks, with unknown numbers of rows. Its blocks may be sparse.
         reading : ReadOptions
-            Only the names that the formula uses are sent to the workers. Weights are a dask array or Series
-            with the same partitions. For an array with known numbers of rows they can also be array-like of
-            shape (n,). A Series is aligned with a data frame by label; everything else is matched by
-            position.
+            Only the names that the formula uses are sent to the workers. Weights of a data frame are a
+            column; those of an array are a dask array with the same blocks or, if the numbers of rows are
+            known, array-like of shape (n,).
         spec : Spec, optional
             The columns of an earlier fit, to be used instead of those of the data.
 
@@ -411,7 +306,7 @@ class DaskStream(Stream):
         OptionError, FormulaError, DataError
             As :func:`spcastat.streams.base.spec_of`; also for other collections of dask.
         WeightsError
-            If the weights have other partitions than the data.
+            If the weights do not belong to the rows.
         """
         if _is_frame(data):
             return cls._open_frame(data, reading, spec)
@@ -426,11 +321,7 @@ class DaskStream(Stream):
         if spec is None:
             # Columns of objects may hold numbers or text: some rows must be read.
             known = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
-            head = data._meta if known else _head(data, title)
-            dummies = reading.categorical == "dummy" and reading.formula is not None
-            if dummies:
-                head = with_levels(head, data, reading)
-            spec = spec_of(head, reading, f"The {title}", levels=dummies)
+            spec = spec_of(data._meta if known else _head(data, title), reading, f"The {title}")
             _require_portable(spec)
         by_name = spec
         if spec.kind == "array":
@@ -442,14 +333,16 @@ class DaskStream(Stream):
             # Raises the error now rather than when the scores are computed.
             wanted = Spec("frame", pd.Index(needed, tupleize_cols=False))
             read_block(wanted, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
-        by_column = isinstance(reading.weights, str)
-        column, weights = (reading.weights, None) if by_column else (None, reading.weights)
+        column = reading.weights
+        if column is not None and not isinstance(column, str):
+            raise WeightsError(
+                f"weights of type {type(column).__name__} were given with a dask data frame; give the name "
+                "of one of its columns: df.assign(w=...), weights='w'."
+            )
         needed = needed if column is None else [*needed, column]
         if set(needed) < set(data.columns):
             data = data[needed]
-        w = weight_parts(weights, data)
-        labelled = _is_series(weights)
-        return cls(data, w, spec, Reading(by_name, reading.na, title, exact, None, column, labelled))
+        return cls(data, None, spec, Reading(by_name, reading.na, title, exact, None, column))
 
     @classmethod
     def _open_array(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
@@ -482,14 +375,15 @@ class DaskStream(Stream):
             partition cannot be computed for another reason; DataError if the number of rows is not that of
             the first pass.
         """
+        import cloudpickle
         from dask import bag, delayed
 
         chunks = np.ravel(self._data.to_delayed())
         weights = self._weights or [None] * len(chunks)
-        work: Any = Summing(self._reading, begin)
-        if is_large(work):
+        work: Any = self._reading, begin
+        if len(cloudpickle.dumps(work)) > LARGEST_SENT:
             work = delayed(work, traverse=False)
-        part = delayed(Summing.part)
+        part = delayed(summed)
         pairs = enumerate(zip(chunks, weights, strict=True))
         parts = bag.from_delayed([part(work, chunk, w, number) for number, (chunk, w) in pairs])
         # a bag reads and sums up a partition in one task, so that the rows are not sent between workers

@@ -11,10 +11,9 @@ import numpy as np
 
 from spcastat.config import warn
 from spcastat.errors import ConvergenceWarning
-from spcastat.linalg.accumulate import CrossProducts, Sums, product
+from spcastat.linalg.accumulate import CrossProducts, Sums, blocks, product
 from spcastat.linalg.eigenvectors import straightened, symmetric
 from spcastat.linalg.operators import FAR_MEAN, Operator, unit_vectors
-from spcastat.linalg.scales import blocks
 from spcastat.linalg.standardisation import Standardisation, is_constant
 from spcastat.linalg.ties import canonical_eigenvectors, is_sparse
 from spcastat.streams.base import Stream

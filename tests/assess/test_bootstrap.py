@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.assess.refit import align
+from spcastat.assess.samples import align
 from spcastat.errors import OptionError
 from spcastat.linalg.operators import Gram
 from spcastat.show.resampling_tables import interval_meaning
@@ -41,16 +41,6 @@ def test_dense_components_have_the_standard_errors_of_theory():
     np.testing.assert_allclose(frame["upper"] - frame["estimate"], half, rtol=1e-12)
 
 
-def test_draws_of_a_covariance_matrix_have_them_too():
-    S = np.diag([6.0, 3.0, 1.5, 1.0]) + 0.2
-    rows = sp.spca_cov(S, 1, method="pca", n_obs=3000).bootstrap(600)
-    values, V = np.linalg.eigh(S)
-    others = values[3] * values[:3] / (values[3] - values[:3]) ** 2
-    theory = np.sqrt((V[:, :3] ** 2 * others).sum(axis=1) / 3000)
-    np.testing.assert_allclose(rows.conf_int()["std_error"], theory, rtol=0.12)  # as above
-    assert "normal rows" in rows.as_text()
-
-
 def test_columns_and_rows_of_the_frame(fit):
     found = fit.bootstrap(60)
     frame = found.conf_int()
@@ -75,24 +65,6 @@ def test_the_same_bits_for_any_number_of_processes_and_another_seed_for_other_dr
     assert not fit.bootstrap(9, rng=1).conf_int().equals(alone)
 
 
-def test_weights_are_rows(planted):
-    w = np.random.default_rng(0).integers(0, 4, len(planted))
-    repeated = planted.iloc[np.repeat(np.arange(len(planted)), w)].reset_index(drop=True)
-    weighted = sp.spca(planted, 2, 4, weights=w).bootstrap(20).conf_int()
-    plain = sp.spca(repeated, 2, 4).bootstrap(20).conf_int()
-    # sums over weighted and over repeated rows differ by rounding
-    pd.testing.assert_frame_equal(weighted, plain, rtol=1e-6, atol=1e-7)
-
-
-def test_columns_are_scaled_in_every_draw(planted):
-    wide = planted * np.geomspace(1e-3, 1e4, 12)
-    pd.testing.assert_frame_equal(
-        sp.spca(wide, 2, 4, scale=True).bootstrap(8).conf_int(),
-        sp.spca(planted, 2, 4, scale=True).bootstrap(8).conf_int(),
-        atol=1e-6,  # the fits differ by their tolerance, 1e-7 of the variance
-    )
-
-
 def test_formulas_learn_in_every_draw(planted):
     named = planted.set_axis([f"x{j}" for j in range(12)], axis=1)
     learnt = sp.spca(named, 2, 4, formula="~ " + " + ".join(f"scale(x{j})" for j in range(12)))
@@ -111,11 +83,14 @@ def test_fixed_supports_are_labelled_for_what_they_are(fit):
     assert (frame["estimate"] < frame["upper"]).all()
 
 
-def test_held_out_variance_is_below_the_apparent_one_on_noise():
-    X = np.random.default_rng(2).normal(size=(60, 30))
-    frame = sp.spca(X, 1, 5).bootstrap(100).variance_ci()
-    # five of thirty variables were chosen for their correlations, which new rows do not have: truth is 1
-    assert 0.5 < frame["held_out"][0] < 0.85 * frame["estimate"][0]
+def test_fixed_supports_do_not_replace_intervals_that_allow_for_the_selection(planted):
+    fit = sp.spca(planted, 2, 4, method="greedy")
+    fit.bootstrap(5, select=False)
+    assert not fit._state.resampled.bootstrap.select  # the only result is stored
+    fit.bootstrap(20)
+    stored = fit.tidy(conf_int=True)
+    fit.bootstrap(5, select=False)
+    pd.testing.assert_frame_equal(fit.tidy(conf_int=True), stored)
 
 
 def noise(seed, n, p, rows):
@@ -141,23 +116,6 @@ def test_intervals_in_noise_contain_zero(n, p, card, rows):
     # 5 % at most are promised; 60 loadings or more have a binomial standard error of .028, and the normal
     # intervals exclude zero for 30 to 75 % of them
     assert excluded / total <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / total)
-
-
-def test_the_default_interval_is_the_normal_one_or_extends_it_to_zero(planted):
-    fit = sp.spca(planted, 2, 6)  # with loadings of noise variables
-    found = fit.bootstrap(60)
-    hull, normal = (found.conf_int(kind=kind).query("estimate != 0") for kind in ("hull", "normal"))
-    sign = np.sign(hull["estimate"])
-    V = np.zeros((60, fit.loadings.size))
-    V[:, found._found.places] = found._found.values
-    share = (V[:, found._found.places[hull.index]] * sign.to_numpy() > 0).mean(axis=0)
-    unsure = share < 0.975
-    assert unsure.any()
-    assert not unsure.all()
-    lower, upper = normal["lower"], normal["upper"]
-    np.testing.assert_array_equal(hull["lower"], np.where(unsure, np.minimum(lower, 0), lower))
-    np.testing.assert_array_equal(hull["upper"], np.where(unsure, np.maximum(upper, 0), upper))
-    pd.testing.assert_frame_equal(found.conf_int(), found.conf_int(kind="hull"))
 
 
 def test_variance_intervals_in_noise_hold_the_variance_of_new_rows():
@@ -214,37 +172,6 @@ def test_one_meaning_of_intervals_is_given_everywhere_with_the_q_values(fit):
 def plain(text):
     """Return a text with single spaces."""
     return " ".join(text.split())
-
-
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [
-        ("joint", {}),
-        ("greedy", {}),
-        ("bcd-l0", {"nonneg": True}),
-        ("rspca-l0", {}),
-        ("joint", {"card": None, "variance": 0.8}),
-    ],
-)
-def test_every_kind_of_method_is_refitted(planted, method, options):
-    fit = sp.spca(planted, 2, **{"card": 4, "method": method, **options})
-    found = fit.bootstrap(12)
-    assert found.n == 12
-    assert (found.similarity > 0.9).all()  # both components are strong
-    if options.get("nonneg"):
-        assert (found.conf_int(kind="percentile")[["lower", "upper"]].dropna() >= 0).all(axis=None)
-
-
-def test_an_interrupted_bootstrap_says_so(fit):
-    def stop(step):
-        if step.stage == "bootstrap" and step.done == 7 and not step.ended:
-            raise KeyboardInterrupt
-
-    found = fit.bootstrap(50, progress=stop)
-    assert found.n == 7
-    assert found.interrupted
-    assert "7 of 50 draws: interrupted" in found.as_text()
-    assert len(found.conf_int()) >= 8
 
 
 def test_samples_that_cannot_be_fitted_are_drawn_again(planted):
@@ -306,32 +233,6 @@ def test_tidy_summary_and_plot_show_intervals(fit):
     assert ax.get_ylabel() is not None
 
 
-@pytest.mark.slow
-def test_draws_that_start_from_the_fit_vary_like_full_searches():
-    """Standard errors and frequencies of selection agree to Monte Carlo error; the rows are drawn anew."""
-    X = pytest.importorskip("sklearn.datasets").load_wine(as_frame=True).data
-    fit = sp.spca(X, 2, 5, scale=True)
-    rng, V, R = np.random.default_rng(1), fit.loadings.to_numpy(), X.corr().to_numpy()
-    draws = []
-    for _ in range(200):
-        rows = X.to_numpy()[rng.integers(0, len(X), len(X))]
-        full = sp.spca_cov(np.corrcoef(rows.T), 2, 5).loadings.to_numpy()
-        draws.append(align(full, V, Gram(R)).V)
-    full, found = np.array(draws), fit.bootstrap(799)
-    frame = found.conf_int().set_index(["component", "term"])
-    for i, component in enumerate(fit.loadings):
-        selected = (full[:, :, i] != 0).mean(axis=0)
-        near = found.selected[component].to_numpy()
-        # four standard errors of the difference of two shares, of 200 and of 799 draws
-        both = (200 * selected + 799 * near) / 999
-        assert (np.abs(selected - near) <= 4 * np.sqrt(both * (1 - both) * (1 / 200 + 1 / 799)) + 1e-12).all()
-        terms = fit.loadings.index[V[:, i] != 0]
-        own = frame.loc[component].loc[terms, "std_error"]
-        sd = full[:, V[:, i] != 0, i].std(axis=0, ddof=1)
-        # a standard deviation of 200 draws has a relative error of some 5 %, more with heavy tails
-        np.testing.assert_allclose(own, sd, rtol=0.3)
-
-
 # --- Components of a draw are matched with those of the fit by their scores, and nothing else changes ---
 
 
@@ -346,16 +247,6 @@ def sparse_loadings(rng, p=12, k=4, card=5):
 def op():
     X = np.random.default_rng(0).normal(size=(60, 12)) @ np.diag(np.linspace(1, 3, 12))
     return Gram(np.cov(X.T))
-
-
-def test_order_and_signs_are_undone_to_the_bit(op):
-    V = sparse_loadings(np.random.default_rng(1))
-    mixed = V[:, [2, 0, 3, 1]] * [-1.0, 1.0, -1.0, 1.0]
-    found = align(mixed, V, op)
-    np.testing.assert_array_equal(found.V, V)
-    np.testing.assert_array_equal(found.order, [1, 3, 0, 2])
-    np.testing.assert_allclose(found.similarity, 1.0, atol=1e-12)  # rounding of products
-    assert not np.signbit(found.V[found.V == 0]).any()
 
 
 @pytest.mark.parametrize("seed", range(5))

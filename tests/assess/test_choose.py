@@ -1,31 +1,34 @@
-"""The choice of cardinalities: the model's numbers by plain linear algebra, planted truth, refusals."""
+"""The choice of cardinalities, with and without missing values, and paths over cardinalities."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from math import comb
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import spcastat as sp
-from spcastat.assess.candidates import Limit, beaten, by_errors, ebic
-from spcastat.assess.cardinalities import Fitter
-from spcastat.assess.draws import Rules
-from spcastat.assess.folds import Errors, FoldSums, MomentFolds, PlainRows, RowFolds
-from spcastat.assess.refit import SparseModel, batched_press
-from spcastat.assess.unequal_cardinalities import Unequal, unless_alone
+from spcastat.assess.candidates import ebic, path_cards
+from spcastat.assess.draws import Rules, seed_of
+from spcastat.assess.folds import MomentFolds, PlainRows, RowFolds, SparseModel, batched_press, measured_cells
+from spcastat.assess.row_groups import RowGroups
+from spcastat.assess.unequal_cardinalities import Unequal
 from spcastat.errors import (
+    ConstantColumnError,
+    MissingValuesError,
     NoRowsError,
     OptionError,
 )
+from spcastat.fit.inputs import opened
 from spcastat.linalg.operators import Gram
-from spcastat.measures import adjusted_variances
+from spcastat.reading.missing_values import em_moments
 from spcastat.results.choice import support_overlap
 from tests.assess.conftest import sigma
+from tests.results.test_sparse_loadings import overlap
 
 CARDS = [2, 4, 6, 8]
 
@@ -85,23 +88,13 @@ def test_cells_are_predicted_from_the_others_of_their_row(case):
     assert model.press((rows**2).sum(axis=0), block) == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_variable_alone_in_its_component_is_predicted_by_its_mean(case):
-    _, S = case
-    model = SparseModel.of(np.eye(7)[:, :1], Gram(S))
-    rows = np.random.default_rng(1).standard_normal((9, 7))
-    block = rows[:, model.used].T @ rows[:, model.used]
-    assert model.press((rows**2).sum(axis=0), block) == pytest.approx((rows**2).sum())
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_moments_of_folds_are_those_of_the_rows(weighted):
     rng = np.random.default_rng(5)
     rows, labels = rng.standard_normal((40, 5)) + 100, np.arange(40) % 4
     w = rng.integers(1, 4, 40).astype(float) if weighted else None
     names = pd.RangeIndex(5)
-    sums = FoldSums(5, 4, 1)
-    sums.add_to(0, labels, rows, w)
-    one = MomentFolds(sums, Rules(True, True, names))
+    one = MomentFolds(rows, w, labels[None], Rules(True, True, names))
     other = RowFolds(PlainRows(rows), w, labels[None], Rules(True, True, names))
     for fold in range(4):
         out = labels == fold
@@ -130,29 +123,6 @@ def test_the_planted_cardinality_is_chosen(X, by):
     assert "ardinality 4" in choice.reason
 
 
-def test_unequal_cardinalities_are_chosen_freely():
-    data = planted(150, 16, (6, 3), (9.0, 5.0), 1)
-    assert sp.choose(data, k=2, cards=[2, 3, 4, 6, 8], each="free").card == [6, 3]
-
-
-def test_many_cardinalities_are_fitted_at_once(X):
-    """Each to each matrix, better than the start; a component of all variables is that of PCA."""
-    ops = [Gram(X.iloc[:60].cov().to_numpy()), Gram(X.iloc[60:].cov().to_numpy())]
-    cards = [(1, 3), (1, 5), (4, 2), (16, 6)]
-    starts = [[[op.leading(2)[1]] for op in ops]] * len(cards)
-    found = Fitter(2).fits(ops, cards, starts, ordered=True)
-    counts = [[tuple(np.count_nonzero(V, axis=0).tolist()) for V in fits] for fits in found]
-    assert counts == [[card] * 2 for card in cards]
-    for fits, (op, own) in zip(zip(*found, strict=True), zip(ops, starts[0], strict=True), strict=True):
-        for V, card in zip(fits, cards, strict=True):
-            cut = np.where(np.argsort(np.argsort(-abs(own[0]), axis=0), axis=0) < card, own[0], 0.0)
-            assert adjusted_variances(V, op).sum() >= adjusted_variances(cut, op).sum() * (1.0 - 1e-12)
-    single = Fitter(1).fits(ops, [(1,), (16,)], [[[op.leading(1)[1]] for op in ops]] * 2)
-    for op, V in zip(ops, single[1], strict=True):
-        largest = np.linalg.eigvalsh(op.block(np.arange(16)))[-1]
-        np.testing.assert_allclose(op.products(V), largest, rtol=1e-9)
-
-
 def test_two_sets_that_prefer_each_other_end_the_search(monkeypatch):
     """Next to (12, 3) the rule prefers (12, 2), next to that (12, 3): the sparser one is kept."""
     other = {(12, 3): (12, 2), (12, 2): (12, 3)}
@@ -160,12 +130,6 @@ def test_two_sets_that_prefer_each_other_end_the_search(monkeypatch):
     search = object.__new__(Unequal)
     search.card, search.fits, search.supports = (12, 3), {}, None
     assert search.search([1, 2, 3, 12]) == (12, 2)
-
-
-def test_without_k_the_number_comes_first(X):
-    choice = sp.choose(X, cards=CARDS)
-    assert (choice.k, choice.card) == (2, 4)
-    assert choice.k_choice.k == 2
 
 
 @pytest.mark.parametrize(
@@ -217,13 +181,6 @@ def test_the_share_of_variance_is_kept(X):
     assert (table[table.index < choice.card] < 0.8).all()
 
 
-@pytest.mark.parametrize("method", ["bcd-l0", "rspca-l0", "nspca"])
-def test_folds_are_fitted_by_the_method_that_was_named(X, method):
-    data = X.abs() if method == "nspca" else X
-    choice = sp.choose(data, k=2, cards=[2, 4], folds=3, repeats=1, method=method)
-    assert choice.fit.method == method
-
-
 # --- what the rows come as ------------------------------------------------------------------------
 
 
@@ -252,34 +209,7 @@ def test_what_a_formula_learns_it_learns_without_the_fold(X):
     pd.testing.assert_series_equal(by_formula.table["error"], by_option.table["error"], rtol=1e-8)
 
 
-def test_the_number_of_processes_changes_no_bit(X):
-    one, two = (sp.choose(X, k=2, cards=[2, 4], folds=3, n_jobs=jobs).table for jobs in (1, 2))
-    pd.testing.assert_frame_equal(one, two, check_exact=True)
-
-
 # --- how it is shown ------------------------------------------------------------------------------
-
-
-def test_it_prints_within_80_columns_in_four_formats(X):
-    choice = sp.choose(
-        X.set_axis([f"a rather long name of a variable {j}" for j in range(16)], axis=1),
-        cards=CARDS,
-        n_draws=39,
-        repeats=1,
-    )
-    for one in (choice, choice.k_choice):
-        assert max(map(len, str(one).splitlines())) <= 80
-        assert "<table" in one.as_html()
-        assert r"\toprule" in one.as_latex()
-        assert "| " in one.as_markdown()
-
-
-def test_the_plot_marks_the_choice(X):
-    choice = sp.choose(X, k=2, cards=CARDS)
-    ax = choice.plot()
-    marks = [line for line in ax.get_lines() if line.get_label() == "chosen"]
-    assert [line.get_xdata().tolist() for line in marks] == [[8.0]]
-    assert choice.table["chosen"].sum() == 1
 
 
 def test_unequal_cardinalities_are_not_on_the_curve_of_equal_ones():
@@ -294,41 +224,7 @@ def test_unequal_cardinalities_are_not_on_the_curve_of_equal_ones():
     assert not sp.plots.plot_choice_data(all_unequal)["unequal"].any()
 
 
-def test_the_report_has_the_choice_before_the_fit(X, tmp_path):
-    sp.choose(X, cards=CARDS, n_draws=39, repeats=1).report(tmp_path / "a.html", title="Planted")
-    page = (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert page.index("How many components") < page.index("How sparse") < page.index("Loadings and variance")
-    assert "It does not say how sure the variables of the choice are" in page  # what each figure does not say
-    assert "A component below the line may be real and weak" in page
-
-
-def test_the_report_takes_the_options_of_the_tables(X, tmp_path):
-    choice = sp.choose(X, k=2, cards=CARDS, by="is")
-    groups, row_groups = ["scale one"] * X.shape[1], ["u", "v"] * 60
-    choice.report(tmp_path / "a.html", digits=5, sections=groups, groups=row_groups)
-    page = (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert f"{choice.fit.loadings.to_numpy().max():.5f}" in page
-    assert "scale one" in page
-
-
 # --- refusals -------------------------------------------------------------------------------------
-
-
-def test_a_column_may_be_constant_without_a_fold_unless_it_is_scaled(X):
-    data = X.assign(rare=np.eye(len(X))[0])
-    assert sp.choose(data, k=2, cards=[2, 4]).card == 4
-
-
-def test_what_helps_with_too_few_rows_for_any_folds(X):
-    sp.choose(X.iloc[:3], k=1, cards=[1, 2], by="ebic")
-    sp.choose(X.iloc[:4], k=1, cards=[1, 2], folds=4)
-
-
-def test_nothing_is_said_of_sparser_fits_where_none_was_tried(X):
-    noise = X.apply(lambda column: np.random.default_rng(len(column.name)).permutation(column.to_numpy()))
-    choice = sp.choose(noise, k=1, cards=[X.shape[1]], rng=0)
-    assert "predicts best" in choice.reason
-    assert "sparser" not in choice.reason
 
 
 def test_the_paired_rule_compares_by_fold():
@@ -343,25 +239,7 @@ def test_the_paired_rule_compares_by_fold():
     assert max(map(len, choice.as_text().splitlines())) <= 80
 
 
-def test_few_rows_are_told_of_the_paired_rule():
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(50, 12))
-    X[:, :6] += 1.3 * rng.normal(size=(50, 1))
-    assert "rule='paired' compare by fold" in sp.choose(X, 1, cards=[2, 4, 6], rule="1se").reason
-    assert "rule='paired'" not in sp.choose(X, 1, cards=[2, 4, 6], rule="paired").reason
-
-
 # --- what a further loading is worth --------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("cells", "chosen"), [(6, 2), (60, 3)])
-def test_a_further_loading_must_bring_a_share_of_the_mean(cells, chosen):
-    """By hand, of folds with equal errors: 3 loadings explain .6, so that 3 more must bring .2 x .6 where
-    prediction wants all loadings, and .2 x sqrt(.1) x .6 = .038 where it wants a tenth. They bring .04.
-    """
-    errors = Errors(np.tile([0.8, 0.5, 0.4, 0.36], (1, 5, 1)), np.ones((1, 5)), np.ones((1, 5)))
-    assert by_errors(errors, [1, 2, 3, 6], "worth", Limit(cells)) == (chosen, 3)
-    assert by_errors(errors, [1, 2, 3, 6], "min", Limit(cells)) == (3, 3)
 
 
 def test_skewed_rows_do_not_hide_the_components():
@@ -391,12 +269,6 @@ def test_what_is_printed_of_a_choice_is_the_fit_that_is_returned():
     assert choice.fit.variance["score variance"].is_monotonic_decreasing
 
 
-def test_equal_components_keep_one_cardinality(X):
-    choice = sp.choose(X, k=2)
-    assert choice.card == 4
-    assert "No other cardinality for a single component is clearly better" in choice.reason
-
-
 def test_dense_data_get_other_readings_and_a_dense_fit_is_called_pca():
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.standard_normal((200, 2)) @ rng.standard_normal((2, 10)))
@@ -413,12 +285,22 @@ def test_dense_data_get_other_readings_and_a_dense_fit_is_called_pca():
     assert "This fit is not sparse: it is PCA." in sp.choose(X, k=2, rule="min").reason
 
 
-def test_very_different_variances_are_said_first(X):
-    unscaled = X * np.r_[np.ones(15), 50.0]
-    text = sp.choose(unscaled, k=1, cards=[1, 2], repeats=1).as_text()
-    assert text.index("scale=True") < text.index("Data")
-    assert "scale=True gives" in sp.spca(unscaled, 1, 2).summary().as_text()
-    assert "Scale " not in sp.choose(unscaled, k=1, cards=[1, 2], scale=True, repeats=1).as_text()
+def test_nothing_is_predicted_where_ebic_chooses():
+    """13 variables of which EBIC takes most, from a matrix; unequal cardinalities have a table of roles."""
+    choice = sp.choose(sp.datasets.load_pitprops(), k=3, n_obs=180)
+    assert "the candidate with the smallest EBIC (card=" in choice.reason
+    assert re.search(r"EBIC is smallest with \d+ of 13 variables", choice.reason)
+    for text in (choice.as_text(), choice.reason, choice.method_text):
+        assert "predict" not in text.lower()
+
+
+def test_unequal_cardinalities_have_a_table_of_roles_without_empty_rows():
+    choice = sp.choose(planted(150, 24, (10, 4, 3), (12.0, 6.0, 4.0), 1), k=3, repeats=1)
+    lines = choice.as_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if re.fullmatch(r"card +role", line))
+    rows = lines[start + 2 : lines.index("", start)]
+    assert all(re.search("best|sparsest|chosen", row) for row in rows)
+    assert sum("<- chosen" in row for row in rows) == 1
 
 
 # --- The choice of cardinalities and of k ---------------------------------------------------------
@@ -428,7 +310,7 @@ def test_two_seeds_choose_nearly_the_same_supports():
     """Wine: with one division into folds the overlap of two seeds was .80, with these four .93."""
     fits = [sp.choose(sp.datasets.load_wine(), 3, scale=True, rng=seed).fit for seed in (1, 2, 3)]
     supports = [fit.loadings.to_numpy() for fit in fits]
-    pairs = [support_overlap(supports[i], supports[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    pairs = [overlap(supports[i], supports[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
     assert np.mean(pairs) >= 0.9
 
 
@@ -459,14 +341,6 @@ def test_candidates_go_beyond_50_where_prediction_improves():
     assert "It is the largest cardinality tried" not in choice.reason
 
 
-def test_what_is_kept_is_relative_to_the_best_known_prediction():
-    """Dense PCA predicts better than cardinality 2 of 8 variables with one factor."""
-    rng = np.random.default_rng(4)
-    X = rng.standard_normal((100, 1)) + 0.5 * rng.standard_normal((100, 8))
-    table = sp.choose(X, k=1, cards=[1, 2], scale=True).table
-    assert table["kept"].max() < 0.5
-
-
 def test_many_components_are_found_without_kmax():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.standard_normal((300, 12)), 3, axis=1) + 0.7 * rng.standard_normal((300, 36))
@@ -475,35 +349,6 @@ def test_many_components_are_found_without_kmax():
     assert "larger kmax" not in found.reason
     assert len(found.table) == 14  # two in a row are noise
     assert sp.choose_k(X, scale=True, n_draws=19, kmax=8).k == 8
-
-
-@pytest.mark.parametrize("k", [2, 4])
-def test_no_candidate_with_fewer_loadings_has_a_clearly_smaller_ebic(k):
-    """Correlations of the wines: the search chose 23 loadings (EBIC 9.1 above the smallest) for 20 (0.0)."""
-    wine = sp.datasets.load_wine()
-    table = sp.choose(wine.corr(), k, n_obs=len(wine), by="ebic").table
-    chosen = table[table["chosen"]].iloc[0]
-    fewer = table[table["nonzeros"] <= chosen["nonzeros"]]
-    assert fewer["ebic"].min() >= chosen["ebic"] - 2.0
-
-
-def test_a_fit_that_another_of_no_more_loadings_beats_does_not_pass():
-    surely = np.array([[False, False, False], [True, False, False], [False, False, False]])
-    sizes = np.array([4, 6, 8])
-    assert beaten(surely, sizes).tolist() == [False, True, False]
-    passed = Limit(8).passed(np.array([0.3, 0.4, 0.3]), surely, sizes, 0)
-    assert passed.tolist() == [True, False, True]
-
-
-def test_a_fit_that_explains_too_little_passes_only_if_none_is_clearly_better():
-    """Four loadings are enough by the price of further ones, and explain .6."""
-    errors, sizes = np.array([0.9, 0.4, 0.1]), np.array([1, 4, 80])
-    surely, unsure = errors[:, None] > errors, np.zeros((3, 3), dtype=bool)
-    limit = Limit(80, dense=1.0, nested=True, share=1.0)
-    assert limit.passed(errors, surely, sizes, 2).tolist() == [False, True, True]
-    limit = replace(limit, least=0.75)
-    assert limit.passed(errors, surely, sizes, 2).tolist() == [False, False, True]
-    assert limit.passed(errors, unsure, sizes, 2).tolist() == [True, True, True]
 
 
 @pytest.mark.parametrize("rule", ["worth", "min"])
@@ -515,29 +360,6 @@ def test_no_candidate_beats_the_choice_by_its_own_criterion(rule):
         assert chosen["ebic"] == table["ebic"].min()
     else:
         assert (table.loc[table["nonzeros"] <= chosen["nonzeros"], "ebic"] >= chosen["ebic"] - 2.0).all()
-
-
-def test_one_variable_is_a_component_only_if_a_second_does_not_help():
-    assert unless_alone(0, np.array([0.5, 0.4]), [1, 2]) == 1
-    assert unless_alone(0, np.array([0.5, 0.6]), [1, 2]) == 0
-    assert unless_alone(1, np.array([0.5, 0.4, 0.3]), [1, 2, 3]) == 1
-
-
-def test_the_print_names_a_variable_that_stands_alone():
-    rng = np.random.default_rng(9)  # noise, in which a second variable helps by chance in one of four sets
-    X = pd.DataFrame(rng.standard_normal((200, 7)), columns=list("abcdefg"))
-    X["g"] *= 5.0
-    choice = sp.choose(X, k=1, cards=[1, 2, 3])
-    assert choice.card == 1
-    assert "PC1 is a single variable, g: a second one does not improve prediction." in choice.reason
-
-
-def test_levels_of_the_tests_are_printed_with_their_tables():
-    X = sp.datasets.load_wine()
-    levels = "Levels of the tests: p 10 %, deflated p and sparse p 2 %."
-    choice = sp.choose(X, cards=[4, 6], scale=True, alpha=0.1, n_draws=99, each="equal")
-    assert levels in " ".join(str(choice).split())
-    assert levels in " ".join(str(choice.k_choice).split())
 
 
 def test_polychoric_matrices_are_refused_by_tests_for_normal_rows():
@@ -571,3 +393,224 @@ def test_overlap_matches_components():
     assert support_overlap(A, B) == pytest.approx(0.8)
     assert support_overlap(A, A) == 1.0
     assert support_overlap(A, np.zeros((3, 0))) == 0.0
+
+
+# --- The choice with missing values: conditional normals, folds that learn nothing inside -------
+
+SEED = 5
+#: The final fit is not what is tested.
+CHEAP = {"method": "threshold"}
+
+
+@pytest.fixture(scope="module")
+def gapped() -> pd.DataFrame:
+    """Two components of four of ten variables each, every seventh cell or so missing; units differ little."""
+    rng = np.random.default_rng(0)
+    V = np.zeros((10, 2))
+    V[:4, 0] = V[4:8, 1] = 0.5
+    rows = rng.standard_normal((90, 2)) * [3.0, 2.2] @ V.T + rng.standard_normal((90, 10)) + 7.0
+    return pd.DataFrame(rows).mask(rng.random(rows.shape) < 0.15).add_prefix("v")
+
+
+def predicted_errors(rows: np.ndarray, Sigma: np.ndarray) -> np.ndarray:
+    """Errors, shape of `rows`, when each measured cell is regressed on the others that its row has."""
+    errors = np.zeros(rows.shape)
+    for i, row in enumerate(rows):
+        measured = np.flatnonzero(~np.isnan(row))
+        for j in measured:
+            rest = measured[measured != j]
+            weights = np.linalg.solve(Sigma[np.ix_(rest, rest)], Sigma[rest, j])
+            errors[i, j] = row[j] - row[rest] @ weights
+    return errors
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_measured_cells_are_predicted_from_the_other_measured_cells(weighted):
+    rng = np.random.default_rng(8)
+    A = rng.standard_normal((60, 7)) @ np.diag([3, 3, 2, 2, 1, 1, 1]) + 2 * rng.standard_normal((60, 1))
+    V = np.zeros((7, 2))
+    V[[0, 1, 2], 0], V[[2, 3], 1] = (0.6, 0.6, 0.52915), (0.6, 0.8)
+    S = np.cov(A.T)
+    rows = np.where(rng.random((25, 7)) < 0.4, np.nan, rng.standard_normal((25, 7)))
+    rows[0], rows[1, 1:] = 1.0, np.nan  # a complete row, and at most one cell in another
+    w = rng.integers(1, 4, 25).astype(float) if weighted else None
+    times = np.ones(25) if w is None else w
+    held = measured_cells(rows, w)
+    expected = times @ (predicted_errors(rows, sigma(V, S)) ** 2).sum(axis=1)
+    assert held.press([SparseModel.of(V, Gram(S))])[0] == pytest.approx(expected, rel=1e-9)  # rounding
+    np.testing.assert_allclose(held.squares, times @ np.nan_to_num(rows) ** 2, rtol=1e-12)
+    assert held.weight == pytest.approx(times @ (~np.isnan(rows)).sum(axis=1) / 7)
+
+
+def moments(na: str, training: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance matrix of rows with missing values, those of available cases by pandas."""
+    if na == "em":
+        found = em_moments(training.to_numpy(), None, 1)
+        return found.mean, found.covariance
+    sd = training.std().to_numpy()
+    R = training.corr().to_numpy()
+    assert np.linalg.eigvalsh(R)[0] > 0  # else the nearest correlation matrix would stand for it
+    return training.mean().to_numpy(), R * np.outer(sd, sd)
+
+
+@pytest.mark.parametrize(("na", "scale"), [("em", False), ("pairwise", False), ("pairwise", True)])
+def test_the_error_is_that_of_a_plain_loop_over_folds_and_cells(gapped, na, scale):
+    """One component with every variable is the first eigenvector: nothing of the search is in doubt."""
+    choice = sp.choose(gapped, k=1, cards=[10], by="cv", na=na, scale=scale, folds=3, rng=SEED, **CHEAP)
+    source = opened(gapped, None, {"na": na, "scale": scale}, None)[0].source("")
+    labels = RowGroups.of(source).folds(3, 1, np.random.default_rng([seed_of(SEED), 2]))[0]
+    press = total = 0.0
+    for fold in range(3):
+        mean, S = moments(na, gapped[labels != fold])
+        sd = np.sqrt(np.diag(S)) if scale else np.ones(10)
+        rows = (gapped[labels == fold].to_numpy() - mean) / sd
+        S = S / np.outer(sd, sd)
+        v = np.linalg.eigh(S)[1][:, -1:]
+        press += (predicted_errors(rows, sigma(v, S)) ** 2).sum()
+        total += np.nansum(rows**2)
+    # the sweeps end when they gain little, and the EM in other units elsewhere
+    assert choice.table["error"].iloc[0] == pytest.approx(press / total, rel=1e-4)
+
+
+@pytest.mark.parametrize("how", ["em", "pairwise"])
+def test_a_fold_knows_nothing_of_its_rows(gapped, how):
+    rows, labels = gapped.to_numpy(), np.arange(len(gapped))[None] % 4
+    other = rows.copy()
+    other[labels[0] == 1] *= -50.0
+    other[labels[0] == 1, 0] = np.nan
+    found = []
+    for one in (rows, other):
+        folds = RowFolds(PlainRows(one), None, labels, Rules(True, True, gapped.columns, how=how), k=2)
+        op = folds.split(1)[0]
+        found.append(op.block(np.arange(10)) * op.unit**2)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(("na", "by"), [("em", "cv"), ("pairwise", "cv"), ("em", "ebic")])
+def test_the_planted_cardinality_is_chosen_in_spite_of_gaps(gapped, na, by):
+    choice = sp.choose(gapped, k=2, cards=[2, 4, 6, 8], by=by, na=na)
+    assert choice.card == 4
+    assert f"na={na!r}" in str(choice)
+    supports = {frozenset(column[column != 0].index) for _, column in choice.fit.loadings.items()}
+    assert supports == {frozenset(gapped.columns[:4]), frozenset(gapped.columns[4:8])}
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("na", ["em", "pairwise"])
+def test_a_column_that_a_fold_takes_away_is_named(gapped, na):
+    labels = np.arange(len(gapped)) % 5
+    rare = pd.Series(np.nan, gapped.index)
+    rare[np.flatnonzero(labels == 2)] = np.arange((labels == 2).sum()) * 1.0
+    still = gapped["v0"].where(labels == 2, 1.0)
+    for data, error, words in (
+        (gapped.assign(rare=rare), MissingValuesError, "1 column without any value: 'rare'"),
+        (
+            gapped.assign(still=still),
+            ConstantColumnError,
+            "The values measured in 1 column do not vary: 'still'",
+        ),
+    ):
+        rules = Rules(True, False, data.columns, how=na)
+        folds = RowFolds(PlainRows(data.to_numpy()), None, labels[None], rules, k=2)
+        with pytest.raises(error, match=f"Without fold 3 of 5: {words}"):
+            folds.split(2)
+
+
+# --- Paths over cardinalities: what each fit is, how it is started, and how it is shown ---------
+
+
+def test_the_default_grid():
+    assert path_cards(None, 1, 7)[0] == [1, 2, 3, 4, 5, 6, 7]
+    keys, cards = path_cards(None, 2, 5000)
+    assert keys[:10] == list(range(1, 11))
+    assert keys[-1] == 5000
+    assert len(keys) <= 20
+    assert cards[-1] == (5000, 5000)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_default_grid_of_wide_rows_ends_at_their_rank_and_has_all_variables(sparse):
+    # n nonzeros give any scores; between them and all variables each fit would cost more and say nothing
+    X = np.random.default_rng(0).standard_normal((16, 40))
+    X = scipy.sparse.csr_array(X) if sparse else X
+    assert list(sp.spca_path(X, 1, method="threshold")) == [*range(1, 16), 40]
+    assert list(sp.spca_path(X, 1, center=False, method="threshold")) == [*range(1, 17), 40]
+
+
+def test_cardinalities_are_sorted_and_taken_once():
+    assert path_cards([5, 2, 5, 3], 2, 9) == ([2, 3, 5], [(2, 2), (3, 3), (5, 5)])
+    assert path_cards(range(1, 4), 1, 9)[0] == [1, 2, 3]
+    assert path_cards([(4, 2), [1, 1]], 2, 9)[0] == [(1, 1), (4, 2)]
+
+
+def test_the_fits_of_a_greedy_path_are_those_that_stand_alone(R):
+    """The supports are nested."""
+    path = sp.spca_path(R, k=1, method="greedy")
+    for card in path:
+        alone = sp.spca_cov(R, 1, card, method="greedy")
+        pd.testing.assert_frame_equal(path[card].loadings, alone.loadings)
+        # 1e-13: the path forms products of all of its fits at once
+        assert path[card].objective_value == pytest.approx(alone.objective_value, rel=1e-13)
+        assert path[card].glance()["n_iter"].item() == alone.glance()["n_iter"].item()
+
+
+@pytest.mark.parametrize("method", ["bcd-l0", "bcd-l1"])
+def test_a_warm_start_is_never_worse(R, method):
+    path = sp.spca_path(R, k=3, cards=[2, 4, 6, 9, 13], method=method)
+    tol = 1e-6 * 13
+    alone = [sp.spca_cov(R, 3, card, method=method).objective_value for card in path]
+    assert (path.table["objective"] <= np.array(alone) + tol).all()
+    if method == "bcd-l0":  # loadings of one fit are feasible for the next
+        assert (path.table["objective"].diff().dropna() <= tol).all()
+
+
+@pytest.mark.parametrize("objective", ["adjusted", "pev"])
+@pytest.mark.parametrize("effort", ["quick", "auto"])
+def test_a_path_is_as_good_as_the_same_calls_and_never_falls(R, objective, effort):
+    """Fits of neighbouring cardinalities are starts for one another; what few variables explain, more can."""
+    path = sp.spca_path(R, k=2, cards=[2, 3, 4, 13], objective=objective, effort=effort, rng=5)
+    for card in path:
+        alone = sp.spca_cov(R, 2, card, objective=objective, effort=effort, rng=5)
+        assert path[card].method == alone.method == "joint"
+        assert path[card].card.tolist() == [card, card]
+        assert path[card].measure(objective) >= 0.999 * alone.measure(objective)
+        assert path[card].objective_value / 13 == pytest.approx(path[card].measure(objective), rel=1e-12)
+        again = path[card].refit()
+        assert again.loadings.to_numpy().tobytes() == alone.loadings.to_numpy().tobytes()
+    assert (np.diff(path.table[objective]) >= -1e-12).all()
+
+
+def test_a_path_of_cardinalities_that_differ_keeps_their_places(R):
+    path = sp.spca_path(R, k=3, cards=[(4, 3, 2), (5, 3, 3), (2, 4, 5)])
+    assert {key: tuple(fit.card) for key, fit in path.fits.items()} == {key: key for key in path}
+    assert path[5, 3, 3].measure("adjusted") >= path[4, 3, 2].measure("adjusted") - 1e-12
+
+
+def test_rows_and_their_covariance_have_one_path():
+    data = sp.datasets.make_hastie(200)
+    by_rows = sp.spca_path(data, k=2, cards=[2, 3, 4], scale=True)
+    by_matrix = sp.spca_path(data.corr(), k=2, cards=[2, 3, 4])
+    np.testing.assert_allclose(by_rows.table["pev"], by_matrix.table["pev"], rtol=1e-6)
+    assert by_rows[4].scores.shape == (200, 2)
+
+
+def test_the_table_has_every_measure(R):
+    path = sp.spca_path(R, k=2, cards=[3, 6])
+    assert path.table["card"].tolist() == [3, 6]
+    for row in path.table.to_dict("records"):
+        fit = path[row["card"]]
+        assert row["nonzeros"] == fit.card.sum()
+        assert row["adjusted"] == fit.measure("adjusted")
+        assert row["pca"] == fit.variance["cumulative PCA"].iloc[-1]
+    assert len(path) == 2
+    assert list(path.fits) == [3, 6]
+
+
+def test_fits_of_a_path_can_be_changed_and_called_again(R):
+    path = sp.spca_path(R, k=2, cards=[(4, 2), (5, 3)], n_obs=180)
+    fit = path[4, 2]
+    assert fit.call == "spca_cov(S, k=2, card=(4, 2), n_obs=180)"
+    assert fit.refit(card=3).card.tolist() == [3, 3]
+    assert path[[5, 3]].options["card"] == [5, 3]

@@ -12,13 +12,11 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse, stats
+from scipy import stats
 
 import spcastat as sp
-from spcastat.assess import subsets
-from spcastat.assess.draws import draw_generator, run_jobs, seed_of, workers
-from spcastat.assess.subsets import SampledRows
-from spcastat.errors import WeightsError
+from spcastat.assess import draws
+from spcastat.assess.draws import SampledRows, draw_generator, run_jobs, seed_of
 from spcastat.progress import listening
 
 # --- Draws depend on their number alone: how they are shared changes nothing ----------------------
@@ -27,38 +25,10 @@ from spcastat.progress import listening
 normal = functools.partial(draw_generator, 7)
 
 
-@pytest.mark.parametrize("n_jobs", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_the_same_bits_for_any_number_of_processes(n_jobs):
-    alone = [one.normal(size=3) for one in run_jobs(normal, 23).results]
-    shared = [one.normal(size=3) for one in run_jobs(normal, 23, n_jobs=n_jobs).results]
-    np.testing.assert_array_equal(shared, alone)
-
-
-@pytest.mark.slow
-def test_draws_that_are_made_together_go_together_in_any_number_of_processes():
-    """So that sums over a batch have the same rounding whoever makes it; the last batch is shorter."""
-    for n_jobs in (1, 2):
-        done = run_jobs(np.negative, 7, n_jobs=n_jobs, together=3)
-        assert [int(one) for one in done.results] == [0, -1, -2, -3, -4, -5, -6]
-        assert not done.interrupted
-    calls = []
-    run_jobs(lambda piece: calls.append(list(piece)) or list(piece), 7, together=3)
-    assert calls == [[0, 1, 2], [3, 4, 5], [6]]
-
-
-def test_draws_differ_from_one_another_and_from_those_of_other_seeds():
-    numbers = [draw_generator(seed, i).integers(2**62) for seed in range(3) for i in range(50)]
-    assert len(set(numbers)) == 150
-
-
 def test_seeds():
     assert seed_of(None) == seed_of(0) != seed_of(1)
     rng = np.random.default_rng(3)
     assert seed_of(rng) != seed_of(rng)  # a generator goes on
-
-
-def test_all_processors():
-    assert 1 <= workers(-1) <= (os.cpu_count() or 1)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -86,14 +56,6 @@ def test_an_interruption_leaves_what_is_done():
 def test_an_interruption_before_the_first_draw_is_one():
     with pytest.raises(KeyboardInterrupt):
         run_jobs(interrupted_at(0), 10)
-
-
-@pytest.mark.slow
-def test_progress_hears_of_every_draw():
-    steps = []
-    with listening(steps.append):
-        run_jobs(normal, 5, n_jobs=2, what="some draws")
-    assert steps[-1] == sp.progress.Step("some draws", 5, 5, "draws", ended=True)
 
 
 @pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
@@ -175,15 +137,6 @@ def test_few_rows_are_drawn_as_in_memory(rows, pieces):
     assert "sample" not in str(pieces.bootstrap(12))
 
 
-def test_a_choice_for_few_rows_is_that_in_memory(rows):
-    inside, outside = (
-        sp.choose(data, cards=[2, 4], n_draws=39, repeats=1)
-        for data in (rows, [rows.iloc[:7], rows.iloc[7:]])
-    )
-    pd.testing.assert_frame_equal(inside.table, outside.table, rtol=1e-7)
-    pd.testing.assert_frame_equal(inside.k_choice.table, outside.k_choice.table, rtol=1e-7)
-
-
 def test_every_row_is_drawn_with_equal_probability(rows):
     """Chi-squared test of how often each of 240 rows is in 200 samples of 60."""
     X, counts = rows.to_numpy(), np.zeros(N)
@@ -198,26 +151,8 @@ def test_every_row_is_drawn_with_equal_probability(rows):
     assert 1e-4 < stats.chi2(N - 1).sf(statistic) < 1 - 1e-4
 
 
-def test_the_sample_does_not_depend_on_the_chunks_nor_on_zeros_being_stored(rows):
-    X = rows.where(rows > 0.5, 0.0).to_numpy()
-    w = np.random.default_rng(1).integers(0, 3, N).astype(float)
-    found = []
-    for cuts, kind in (([100], np.asarray), ([7, 180], np.asarray), ([7, 180], sparse.csr_array)):
-        parts = [SampledRows(50, 3) for _ in range(2)]
-        for number, (part, weight) in enumerate(zip(np.split(X, cuts), np.split(w, cuts), strict=True)):
-            parts[0].add(kind(part), weight)
-            assert number < 3
-        parts[0].merge(parts[1])
-        drawn = parts[0].X.toarray() if sparse.issparse(parts[0].X) else parts[0].X
-        found.append((drawn, parts[0].weights))
-    for drawn, weights in found:
-        np.testing.assert_array_equal(drawn, found[0][0])
-        np.testing.assert_array_equal(weights, found[0][1])
-        assert (weights > 0).all()
-
-
 def test_a_sample_says_so_also_in_files(rows, monkeypatch, tmp_path):
-    monkeypatch.setattr(subsets, "MOST_ROWS", 150)
+    monkeypatch.setattr(draws, "MOST_ROWS", 150)
     data = [rows.iloc[:100], rows.iloc[100:]]
     fit = sp.spca(data, 2, 3)
     said = "a sample of 150 of 240 rows"
@@ -231,24 +166,6 @@ def test_a_sample_says_so_also_in_files(rows, monkeypatch, tmp_path):
     fit.save(tmp_path / "fit.spca")
     assert said in str(sp.load(tmp_path / "fit.spca").resampled["bootstrap"])
     assert "held" in str(sp.compare({"a": fit, "b": sp.spca(data, 2, 4)}, held_out=True)).lower()
-
-
-@pytest.mark.slow  # processes are started as for intervals: test_bootstrap.py
-def test_the_same_bits_for_any_number_of_processes_of_chunks(pieces):
-    one, two = pieces.bootstrap(30).conf_int(), pieces.bootstrap(30, n_jobs=2).conf_int()
-    pd.testing.assert_frame_equal(one, two, check_exact=True)
-
-
-def test_weights_are_numbers_of_equal_rows(rows):
-    w = np.random.default_rng(1).integers(0, 3, N)
-    weighted = sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3, weights=w)
-    repeated = sp.spca(rows.iloc[np.repeat(np.arange(N), w)], 2, 3)
-    a, b = (fit.bootstrap(20).conf_int() for fit in (weighted, repeated))
-    # an ascent ends when a step gains 1e-12 of the criterion, whose loadings are then right to about 1e-6
-    pd.testing.assert_frame_equal(a, b, rtol=1e-6, atol=1e-9)
-    parts = sp.spca([rows.iloc[:100], rows.iloc[100:]], 2, 3, weights=np.full(N, 1.5))
-    with pytest.raises(WeightsError, match="whole"):
-        parts.bootstrap(9)
 
 
 def test_partitions_of_dask_are_drawn_where_they_lie(rows):

@@ -10,12 +10,11 @@ import pytest
 from scipy import sparse
 
 import spcastat as sp
-from spcastat.assess.noise_tests import RowNoise
 from spcastat.assess.permutation import _by_group, _Signs
 from spcastat.assess.row_groups import RowGroups, content_keys
 from spcastat.errors import OptionError, RowGroupsError, WeightsError
 from spcastat.fit.inputs import opened
-from spcastat.linalg.scales import block_length
+from spcastat.linalg.standardisation import block_length
 
 N, P = 90, 8
 CLUSTERS = np.repeat(np.arange(18), 5)
@@ -39,17 +38,6 @@ def groups_of(data, **options):
     return RowGroups.of(opened(data, None, options, None)[0].source(""))
 
 
-def test_every_group_is_left_out_once(rows):
-    groups = groups_of(rows.assign(unit=CLUSTERS.astype(str)), clusters="unit")
-    for most, left_out in ((18, 5), (100, 5), (6, 15)):  # 18 clusters of five rows
-        parts = groups.without_each(most, np.random.default_rng(0))
-        missing = [np.setdiff1d(groups.rows, part.rows) for part in parts]
-        assert len(parts) == min(most, 18)
-        assert {len(one) for one in missing} == {left_out}
-        assert sorted(np.concatenate(missing)) == list(range(N))
-        assert all(len(np.unique(CLUSTERS[one])) == left_out // 5 for one in missing)
-
-
 # --- draws go by the content of the rows ----------------------------------------------------------
 
 
@@ -71,13 +59,6 @@ def test_keys_depend_on_the_values_of_rows_only():
     np.testing.assert_array_equal(
         np.repeat(content_keys(X, w.astype(float)), w), content_keys(np.repeat(X, w, 0))
     )
-
-
-def test_rows_that_differ_by_exchanged_values_are_told_apart():
-    """All 32 rows of five binary columns with distinct shares of ones."""
-    X = np.array(list(product([0.0, 1.0], repeat=5)))
-    X = np.vstack([X, np.tril(np.ones((5, 5)))])
-    assert len(set(content_keys(X).tolist())) == 32
 
 
 def numbers(frame):
@@ -108,24 +89,6 @@ def test_shuffled_rows_give_the_same_figures(rows, kind, tmp_path):
     )
 
 
-def test_shuffled_clusters_give_the_same_figures(rows):
-    labels = pd.Series([f"c{one}" for one in CLUSTERS], rows.index)
-    strata = pd.Series(STRATA, rows.index)
-    other = rows.sample(frac=1.0, random_state=5)
-    fits = [sp.spca(data, 2, 3, clusters=labels, strata=strata) for data in (rows, other)]
-    for call in (
-        lambda fit: fit.bootstrap(9).conf_int(),
-        lambda fit: fit.stability(5).frequency,
-        lambda fit: fit.test_loadings(19).table,
-        lambda fit: fit.split_inference(9).conf_int(),
-    ):
-        np.testing.assert_allclose(*(numbers(call(fit)) for fit in fits), atol=1e-8)
-    one, two = (
-        sp.choose(data, cards=[2, 3], n_draws=19, repeats=1, clusters=labels) for data in (rows, other)
-    )
-    np.testing.assert_allclose(numbers(one.table), numbers(two.table), rtol=1e-8)
-
-
 def test_a_weight_counts_equal_rows_in_every_draw(rows):
     w = np.random.default_rng(2).integers(0, 4, N)
     weighted = sp.spca(rows, 2, 3, weights=w)
@@ -145,13 +108,6 @@ def test_equal_rows_share_a_fold(rows):
     for one in labels:
         assert pd.Series(one).groupby(four["a"].to_numpy()).nunique().max() == 1
         assert np.bincount(one).tolist() == [72] * 5
-
-
-def test_equal_rows_that_are_more_than_a_fold_are_spread():
-    X = np.zeros((100, 2))
-    X[60:] = np.random.default_rng(0).standard_normal((40, 2))
-    (labels,) = groups_of(X).folds(5, 1, np.random.default_rng(0))
-    assert np.bincount(labels).tolist() == [20] * 5
 
 
 # --- draws of clusters ----------------------------------------------------------------------------
@@ -179,18 +135,6 @@ def test_the_bootstrap_has_the_variance_of_a_stratified_sample_of_clusters(rows)
     assert np.mean(totals) == pytest.approx(x.sum(), abs=4 * np.sqrt(expected / 4000))
 
 
-def test_strata_of_unequal_size_get_unequal_weights(rows):
-    strata = np.where(CLUSTERS < 3, 0, 1)  # 3 and 15 clusters: factors 3 / 2 and 15 / 14
-    drawn, w = groups_of(rows, clusters=CLUSTERS, strata=strata).bootstrap(np.random.default_rng(0))
-    assert w.sum() == pytest.approx(N)
-    times = pd.Series(w).groupby(CLUSTERS[drawn]).first()
-    once = times[times.index >= 3].min()
-    whole = times * np.where(times.index < 3, 2 / 3, 14 / 15) / (once * 14 / 15)
-    np.testing.assert_allclose(whole, np.round(whole), atol=1e-9)
-    assert whole[whole.index < 3].sum() == 2
-    assert whole[whole.index >= 3].sum() == 14
-
-
 def test_halves_and_folds_have_whole_clusters(rows):
     groups = groups_of(rows, clusters=CLUSTERS, strata=STRATA)
     first, second = groups.halves(np.random.default_rng(0))
@@ -203,14 +147,6 @@ def test_halves_and_folds_have_whole_clusters(rows):
     assert (pd.crosstab(labels, STRATA) == 5).all(axis=None)
 
 
-def test_clusters_of_unequal_size_fill_folds_evenly(rows):
-    sizes = [20, 15, 10, 10, 10, 5, 5, 5, 5, 5]
-    (labels,) = groups_of(rows, clusters=np.repeat(np.arange(10), sizes)).folds(
-        3, 1, np.random.default_rng(1)
-    )
-    assert np.bincount(labels).max() - np.bincount(labels).min() <= 20
-
-
 def test_blocks_are_successive_rows(rows):
     groups = groups_of(rows, block_length=7)
     drawn, w = groups.bootstrap(np.random.default_rng(0))
@@ -220,18 +156,6 @@ def test_blocks_are_successive_rows(rows):
     assert (np.delete(steps, np.arange(6, N - 1, 7)) == 1).all()
     (labels,) = groups.folds(4, 1, np.random.default_rng(0))
     assert pd.Series(labels).groupby(np.arange(N) // 7).nunique().max() == 1
-
-
-def test_signs_are_flipped_by_cluster_and_variable(rows):
-    Z, group = rows.to_numpy(), CLUSTERS
-    flipped = RowNoise(Z, groups=group).flipped(np.random.default_rng(0)).Z / Z
-    assert set(np.unique(flipped)) == {-1.0, 1.0}
-    for c in range(18):
-        assert (flipped[group == c] == flipped[group == c][0]).all()
-    assert len(np.unique(flipped[::5], axis=0)) > 12
-    # without components that were taken, too
-    Q = np.linalg.qr(np.ones((P, 1)))[0]
-    assert RowNoise(Z, groups=group).without(Q).groups is group
 
 
 def test_signs_of_contributions_give_the_p_value_of_all_patterns():
@@ -356,12 +280,6 @@ def test_the_length_of_blocks_is_that_of_an_autoregression(phi):
     assert np.mean(found) == pytest.approx((6 * (phi / (1 - phi**2)) ** 2 * n) ** (1 / 3), rel=0.15)
 
 
-def test_independent_rows_have_short_blocks():
-    found = [block_length(np.random.default_rng(seed).standard_normal(200)) for seed in range(40)]
-    assert np.median(found) <= 3
-    assert block_length(np.ones(30)) == 1
-
-
 # --- what is kept, and printed --------------------------------------------------------------------
 
 
@@ -383,28 +301,6 @@ def test_the_design_is_printed_saved_and_used_again(rows, tmp_path):
     choice = sp.choose(frame, 2, cards=[2, 3], clusters="school", repeats=1)
     assert "18 clusters of 5 rows" in str(choice)
     assert choice.fit._state.record.row_design["clusters"] == 18
-
-
-def test_blocks_and_strata_are_printed(rows):
-    assert "blocks of 7 rows in their order" in str(sp.spca(rows, 2, 3, block_length=7).bootstrap(9))
-    assert "rows in 3 strata" in str(sp.spca(rows, 2, 3, strata=STRATA))
-    both = sp.spca(rows, 2, 3, clusters=CLUSTERS, strata=STRATA, weights=np.ones(N), weights_are="sampling")
-    assert "18 clusters of 5 rows in 3 strata, with sampling weights" in " ".join(str(both).split())
-
-
-def test_labels_follow_the_rows(rows):
-    labels = pd.Series(CLUSTERS, rows.index)[::-1]
-    plain = sp.spca(rows, 2, 3, clusters=CLUSTERS).bootstrap(9).conf_int()
-    pd.testing.assert_frame_equal(sp.spca(rows, 2, 3, clusters=labels).bootstrap(9).conf_int(), plain)
-    gaps = rows.copy()
-    gaps.iloc[3, 0] = np.nan
-    fit = sp.spca(gaps, 2, 3, clusters=CLUSTERS, na="drop")
-    assert fit._state.record.row_design["smallest"] == 4
-    frame = rows.assign(school=CLUSTERS)
-    formula = sp.spca("~ . - h", data=frame, k=2, card=3, clusters="school")
-    assert list(formula.loadings.index) == [*"abcdefg"]
-    partial = sp.spca("~ . | school", data=frame, k=2, card=3, clusters="school")
-    assert list(partial.loadings.index) == [*"abcdefgh"]
 
 
 KINDS = {

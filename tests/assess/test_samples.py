@@ -1,39 +1,26 @@
-"""Complementary halves, split inference, and what choices and draws return."""
+"""Complementary halves, split inference, permutation tests, and how well draws are fitted."""
 
 from __future__ import annotations
 
 import re
 import signal
+from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from statsmodels.stats.multitest import multipletests
 
 import spcastat as sp
 from spcastat.assess.draws import CovarianceSampler, draw_generator, sampler_of
 from spcastat.assess.samples import _jackknife_errors, combined_p_values, with_others
-from spcastat.cli import main
 from spcastat.errors import OptionError
 from spcastat.linalg.operators import Gram
+from spcastat.measures import adjusted_variances
+from spcastat.results.resampling import Drawing, _halved, _resampling
 from tests.conftest import source_of
-
-
-def test_halves_are_complementary(planted):
-    sampler = sampler_of(source_of(planted), False, None, "a test")
-    first, second = sampler.halves(np.random.default_rng(0))
-    assert (first.n, second.n) == (60, 60)
-    assert sorted([*first.groups.rows, *second.groups.rows]) == list(range(120))
-
-
-def test_halves_of_a_covariance_matrix_add_up_to_it():
-    # (n1 - 1) S1 + (n2 - 1) S2 and the scatter of the two means, of rank one, are (n - 1) S
-    S = np.cov(np.random.default_rng(0).normal(size=(41, 5)).T)
-    first, second = CovarianceSampler(S, 41, False).halves(np.random.default_rng(1))
-    left = 40 * S - (first.n - 1) * first.S - (second.n - 1) * second.S
-    values = np.linalg.eigvalsh(left)
-    np.testing.assert_allclose(values[:-1], 0.0, atol=1e-12)
-    assert values[-1] > 0
 
 
 def test_halves_of_a_covariance_matrix_are_those_of_normal_rows():
@@ -69,12 +56,6 @@ def test_strong_components_come_again(fit):
     np.testing.assert_allclose(found.frequency.sum(), 4.0)  # each half selects four
 
 
-def test_a_bound_above_the_cardinality_guarantees_nothing(planted):
-    found = sp.spca(planted, 1, 8).stability(5)
-    assert found.bound["PC1"] == 8.0
-    assert "no guarantee" in found.as_text()
-
-
 def test_near_copies_are_one_cluster_and_take_turns():
     rng = np.random.default_rng(3)
     t = rng.normal(size=(80, 1))
@@ -101,14 +82,6 @@ def test_associates_replace_selected_variables():
     assert (frame["correlation"] > 0.5).all()
 
 
-@pytest.mark.slow  # processes are started as for intervals: test_bootstrap.py
-def test_the_same_bits_for_any_number_of_processes(fit):
-    alone = fit.stability(4)
-    shared = fit.stability(4, n_jobs=2)
-    pd.testing.assert_frame_equal(shared.frequency, alone.frequency, check_exact=True)
-    pd.testing.assert_series_equal(shared.similarity, alone.similarity, check_exact=True)
-
-
 def blocks(number):
     """Two blocks of 15 variables, mixed, and 20 variables of noise."""
     rng = np.random.default_rng(number)
@@ -133,25 +106,6 @@ def test_prints_have_all_selected_variables_by_component_and_count_the_others():
     for row in draws.variance_ci().itertuples():
         interval = rf"{row.component} {row.held_out:.2f} \({row.lower:.2f} to {row.upper:.2f}\)"
         assert re.search(interval, " ".join(draws.as_text().split()))
-
-
-def test_a_print_has_a_cluster_that_is_stable_though_its_members_are_not(tmp_path):
-    """With one nonzero loading, near copies of the same variance take turns."""
-    rng = np.random.default_rng(3)
-    X = pd.DataFrame(rng.normal(size=(80, 10)), columns=list("abcdefghij"))
-    X["a"] *= 3.0
-    X["b"] = X["a"] + 0.2 * rng.normal(size=80)
-    fit = sp.spca(X, 1, 1)
-    for threshold, turns in ((0.9, True), (0.51, False)):
-        found = fit.stability(30, min_correlation=0.95, threshold=threshold)
-        (cluster,) = found.variable_clusters.itertuples()
-        assert (cluster.largest < threshold <= cluster.frequency) == turns
-        assert ("any member" in found.as_text()) == turns
-    assert "Associates" not in found.as_text()
-    fit.report(tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "any member" in page  # a report has all of it
-    assert "Associates" in page
 
 
 def test_stability_renders_in_every_format_and_plots(fit):
@@ -233,11 +187,6 @@ def test_standard_errors_leave_out_every_row_or_cluster(cluster):
 
 #: Variables and the components that select them.
 PAIRS = [(0, 0), (2, 0), (3, 0), (1, 1), (4, 1)]
-
-
-def test_a_covariance_matrix_has_no_rows_to_leave_out():
-    sampler = sampler_of(sp.spca_cov(np.eye(4) + 0.5, 1, 2, n_obs=30)._source, False, None, "a test")
-    assert np.isnan(_jackknife_errors(sampler, np.ones((4, 1)), np.random.default_rng(0))).all()
 
 
 @pytest.mark.slow
@@ -327,75 +276,7 @@ def test_a_component_of_one_variable_is_blank(planted, tmp_path):
     pd.testing.assert_frame_equal(loaded.p_values, found.p_values, check_exact=True)
 
 
-def test_draws_in_which_a_rare_item_does_not_vary_are_made_again():
-    # An item that 8 of 40 rows tick is constant in about one draw of 150 of a half of 20 rows.
-    rng = np.random.default_rng(1)
-    X = pd.DataFrame(rng.standard_normal((40, 5)), columns=list("abcde"))
-    X["tick"] = np.repeat([1.0, 0.0], [8, 32])
-    found = sp.spca(X, 1, 3, scale=True).split_inference(400, rng=2)
-    assert found.conf_int().notna().all(axis=None)
-    assert "drawn again" in str(found)
-
-
-# --- What choices and draws return ----------------------------------------------------------------
-
 # --- The names that programs rely on, and what Ctrl-C leaves --------------------------------------
-
-
-def test_a_number_of_components(planted):
-    found = sp.choose_k(planted, kmax=4, n_draws=19)
-    assert found.k == 2
-    assert isinstance(found.k, int)
-    assert isinstance(found.reason, str)
-    assert found.table.index.tolist() == ["PC1", "PC2", "PC3", "PC4"]
-    assert len(found.spectrum) == 12
-    assert found.plot() is not None
-
-
-def test_a_cardinality(planted):
-    found = sp.choose(planted, 2, cards=[2, 4, 6], repeats=1)
-    assert found.card in ([4, 4], 4)
-    assert isinstance(found.reason, str)
-    assert found.table["card"].tolist() == [2, 4, 6]
-    assert found.table.loc[found.table["chosen"], "card"].tolist() == [4]
-    pd.testing.assert_frame_equal(found.fit.loadings, sp.spca(planted, 2, 4).loadings)
-
-
-def test_intervals_have_a_row_for_every_loading_that_is_selected_anywhere(fit):
-    found = fit.bootstrap(30)
-    frame = found.conf_int()
-    columns = ["component", "term", "estimate", "std_error", "lower", "upper", "selected"]
-    assert frame.columns.tolist() == columns
-    expected = (found.selected > 0) | (fit.loadings != 0)
-    assert len(frame) == expected.to_numpy().sum()
-    for row in frame.itertuples():
-        place = fit.loadings.index.get_indexer(pd.Index([row.term], tupleize_cols=False))[0]
-        c = fit.loadings.columns.get_loc(row.component)
-        assert expected.iloc[place, c]
-        assert row.selected == found.selected.iloc[place, c]
-        assert row.estimate == fit.loadings.iloc[place, c]
-
-
-def test_stability_has_frames_of_the_shape_of_the_loadings(fit):
-    found = fit.stability(4)
-    for frame in (found.frequency, found.stable):
-        assert frame.index.equals(fit.loadings.index)
-        assert frame.columns.equals(fit.loadings.columns)
-    assert found.frequency.to_numpy().min() >= 0
-    assert found.frequency.to_numpy().max() <= 1
-    assert found.stable.dtypes.eq(bool).all()
-    assert found.similarity.index.tolist() == ["PC1", "PC2"]
-    assert found.bound.index.tolist() == ["PC1", "PC2", "all"]
-    assert {"component", "members", "frequency"} <= set(found.variable_clusters)
-
-
-def test_only_a_fit_of_the_em_has_imputed_rows(planted):
-    gapped = planted.mask(np.random.default_rng(0).random(planted.shape) < 0.1)
-    rows = sp.spca(gapped, 2, 4, na="em").imputed
-    assert rows.shape == planted.shape
-    assert rows.notna().all(axis=None)
-    with pytest.raises(OptionError, match="na='em'"):
-        _ = sp.spca(planted, 2, 4).imputed
 
 
 STAGES = {
@@ -433,27 +314,224 @@ def test_ctrl_c_leaves_what_there_is_and_it_says_so(fit, method, tmp_path):
     assert kept.as_text() == found.as_text()
 
 
-# --- What was resampled is shown by the command and on the page -----------------------------------
+# --- Draws and halves are fitted as well as a separate fit would be -----------------------------
+
+#: Resamples that are compared with separate fits.
+DRAWS = 30
 
 
-def test_the_command_prints_intervals_and_frequencies(planted, tmp_path, capsys):
-    table, page = tmp_path / "rows.csv", tmp_path / "page.html"
-    planted.set_axis([f"x{j}" for j in range(12)], axis=1).to_csv(table, index=False)
-    call = ["fit", str(table), "--k", "2", "--card", "4", "--bootstrap", "6", "--stability", "3"]
-    assert main([*call, "--report", str(page)]) == 0
-    out = capsys.readouterr().out
-    assert "Bootstrap (6 draws): 95 % intervals, variables selected again in each" in out
-    assert "Stability: 6 fits of half of the rows" in out
-    assert "How sure" in out
-    assert max(map(len, out.splitlines())) <= 80
-    text = page.read_text(encoding="utf-8")
-    assert "Uncertainty</h2>" in text
-    assert "Loadings with bootstrap intervals" in text
+def drawing(fit):
+    """Return a fit as what is drawn from, with the seed 0 in one process."""
+    return Drawing(fit._state, fit._source, fit._call, None, 0, 1, None)
 
 
-@pytest.mark.parametrize("wrong", [["--jobs", "2"], ["--bootstrap", "1"], ["--stability", "0"]])
-def test_the_command_refuses(planted, tmp_path, capsys, wrong):
-    table = tmp_path / "rows.csv"
-    planted.set_axis([f"x{j}" for j in range(12)], axis=1).to_csv(table, index=False)
-    assert main(["fit", str(table), "--k", "2", "--card", "4", *wrong]) != 0
-    assert "error" in capsys.readouterr().err
+def plain(text):
+    """Return a text with single spaces."""
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return sp.spca(sp.datasets.load_wine(), 3, 5, scale=True)
+
+
+def best_order(V, op):
+    """Return the largest adjusted variance over the orders of the components."""
+    return max(adjusted_variances(V[:, list(order)], op).sum() for order in permutations(range(V.shape[1])))
+
+
+def losses(fits, ops):
+    """Return by how much each fit is worse than a separate fit with effort="quick", as a share of it."""
+    found = []
+    for V, op in zip(fits, ops, strict=True):
+        S = op.block(np.arange(op.p)) * op.unit**2
+        quick = best_order(sp.spca_cov(S, 3, 5, effort="quick").loadings.to_numpy(), op)
+        found.append(1.0 - best_order(V, op) / quick)
+    return np.array(found)
+
+
+def resampled(fit, search, rng):
+    """Return the loadings of bootstrap draws, and the covariance matrices of the draws."""
+    n = fit.scores.shape[0]
+    weights = np.array([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(DRAWS)], dtype=float).T
+    found = fit.bootstrap(replicate_weights=weights, search=search)._found
+    p, k = fit.loadings.shape
+    fits = np.zeros((DRAWS, k * p))
+    fits[:, found.places] = found.values
+    sampler = _halved(drawing(fit), "a test").sampler
+    return fits.reshape(DRAWS, k, p).transpose(0, 2, 1), [sampler.replicate(one) for one in weights.T]
+
+
+def test_draws_are_as_good_as_separate_quick_fits(wine):
+    worse = {}
+    for search in ("near", "quick"):
+        lost = losses(*resampled(wine, search, np.random.default_rng(3)))
+        worse[search] = (lost > 1e-6).mean()
+    # 60 other draws of these wines: 25 % and 2 %. The binomial quantiles of 30 draws at 99 % are 13 %
+    # (of .02, rounded up) and, at 1 %, 7 % (of .25)
+    assert worse["quick"] <= 0.13
+    assert worse["near"] >= 0.07
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"card": 4},
+        {"variance": 0.8},
+        {"card": 4, "objective": "pev"},
+        {"card": 4, "disjoint": True},
+        {"disjoint": True},
+        {"card": 4, "method": "bcd-l0"},
+        {"card": 4, "method": "greedy"},
+    ],
+)
+def test_the_selection_in_a_half_depends_on_this_half_alone(planted, options):
+    """The theorem of Shah and Samworth (2013) needs it; numbers of nonzeros are those of the fit."""
+    fit = sp.spca(planted, 2, **options)
+    given = _halved(drawing(fit), "a test")
+    other = replace(given.refit, V=np.roll(given.refit.V, 3, axis=0))
+    half = given.sampler.halves(np.random.default_rng(0))[0].whole()
+    one, two = (refit(half, np.random.default_rng(1)) for refit in (given.refit, other))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_search_of_draws_is_refused_where_it_has_no_meaning(planted):
+    groups = sp.spca(planted, 2, disjoint=True)
+    wide = sp.spca(np.random.default_rng(0).normal(size=(30, 1001)), 2, 4, effort="quick")
+    for fit, options in (
+        (sp.spca(planted, 2, 4), {"select": False, "search": "quick"}),
+        (sp.spca(planted, 2, 4, method="greedy"), {"search": "near"}),
+        (groups, {"search": "quick"}),
+        (wide, {"search": "quick"}),
+    ):
+        with pytest.raises(OptionError, match=f"search='{options['search']}' was given, which draws of this"):
+            fit.bootstrap(9, **options)
+    assert groups.bootstrap(3)._found.search == wide.bootstrap(3)._found.search == "near"
+
+
+def test_a_local_search_of_draws_is_named(planted, tmp_path):
+    fit = sp.spca(planted, 2, 4)
+    said = "Each draw was fitted by a local search from the loadings of this fit"
+    assert said not in plain(fit.bootstrap(9).as_text())
+    assert "local search" not in fit.describe().text
+    assert said in plain(fit.bootstrap(9, search="near").as_text())
+    assert said in plain(fit.summary().as_text())
+    assert said in plain(fit.summary(conf_int=True).as_text())
+    assert "by a local search that starts from the fit" in fit.describe().text
+    fit.save(tmp_path / "near.spca")
+    assert said in plain(sp.load(tmp_path / "near.spca").resampled["bootstrap"].as_text())
+    assert said not in plain(fit.bootstrap(9, select=False).as_text())
+
+
+# --- the variance of new rows -----------------------------------------------------------------------
+
+
+def test_intervals_of_variances_are_in_units_of_the_population():
+    """One factor of .8 on 5 of 12 variables, so that the population has the standard deviations 1."""
+    S = np.eye(12)
+    S[:5, :5] = 0.64 + 0.36 * np.eye(5)
+    root, inside = np.linalg.cholesky(S), []
+    for seed in range(30):
+        fit = sp.spca(np.random.default_rng(seed).normal(size=(60, 12)) @ root.T, 1, 5, scale=True)
+        v, scale = fit.loadings.to_numpy()[:, 0], fit._source.standard.scale
+        row = fit.bootstrap(60, rng=seed).variance_ci().iloc[0]
+        new = [v @ S @ v, (v / scale) @ S @ (v / scale)]
+        inside.append([row["lower"] <= one <= row["upper"] for one in new])
+    population, transformed = np.mean(inside, axis=0)
+    # nominal .95, less three standard errors of 30 sets; scores by transform were inside for 58 of 100 sets
+    assert population >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 30)
+    assert transformed <= 0.58 + 3 * np.sqrt(0.58 * 0.42 / 30)
+
+
+# --- Permutation tests: p-values of theory, uniform under their null ----------------------------
+
+
+def test_a_variable_outside_has_the_p_value_of_a_correlation(planted):
+    # of one component, the statistic is a plain correlation with the score; its p for normal rows is known
+    X = planted.iloc[:, :8].set_axis([*"abcdefgh"], axis=1)
+    fit = sp.spca(X, 1, 4)
+    found = fit.test_loadings(1999)
+    outside = fit.loadings.index[fit.loadings["PC1"] == 0]
+    for name in outside:
+        r = scipy.stats.pearsonr(X[name], fit.scores["PC1"]).statistic
+        row = found.table.set_index("term").loc[name]
+        assert row["correlation"] == pytest.approx(r, abs=1e-10)
+        # the studentised statistic is standard normal for many rows; it is computed here from its definition
+        products = (X[name] - X[name].mean()) * (fit.scores["PC1"] - fit.scores["PC1"].mean())
+        p = 2 * scipy.stats.norm.sf(abs(products.mean()) / products.std(ddof=0) * np.sqrt(120))
+        # 4 standard errors of 1999 permutations, and what the normal limit is off at n = 120
+        assert row["p_value"] == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / 1999) + 0.02)
+
+
+def test_a_selected_variable_is_tested_against_a_fit_without_it(planted):
+    X = planted.iloc[:, :8].set_axis([*"abcdefgh"], axis=1)
+    fit = sp.spca(X, 1, 4)
+    found = fit.test_loadings(19).table.set_index("term")
+    for name in fit.loadings.index[fit.loadings["PC1"] != 0]:
+        score = sp.spca(X.drop(columns=name), 1, 4).scores["PC1"]
+        r = np.corrcoef(X[name], score)[0, 1]
+        assert abs(found.loc[name, "correlation"]) == pytest.approx(abs(r), abs=1e-6)
+
+
+def test_p_values_of_noise_are_uniform_and_give_no_discoveries():
+    p_values, discoveries = [], []
+    for seed in range(40):
+        fit = sp.spca(np.random.default_rng(seed).normal(size=(30, 8)), 1, 3)
+        found = fit.test_loadings(19, rng=seed)
+        p_values.append(found.p_values["PC1"].to_numpy())
+        discoveries.append((found.q_values <= 0.2).any(axis=None))
+    means = np.array(p_values).mean(axis=1)
+    # uniform on 1/20, ..., 1: mean .525; data sets are independent, so 3.5 standard errors of their means
+    assert abs(means.mean() - 0.525) < 3.5 * means.std(ddof=1) / np.sqrt(40)
+    small = (np.array(p_values) <= 0.1).mean(axis=1)
+    assert abs(small.mean() - 0.1) < 3.5 * small.std(ddof=1) / np.sqrt(40)
+    # without any true loading, the rate of false discoveries is the share of data sets with one: .2 at most
+    assert np.mean(discoveries) < 0.2 + 3.5 * np.sqrt(0.2 * 0.8 / 40)
+
+
+def test_heavy_rows_without_correlation_give_no_discoveries():
+    any_false = []
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 77])
+        X = rng.standard_normal((100, 20)) / np.sqrt(rng.chisquare(4, (100, 1)) / 4)
+        found = sp.spca(X, 1, 5, scale=True).test_loadings(99, rng=seed)
+        any_false.append((found.q_values <= 0.05).any(axis=None))
+    # .05 nominal, .10 promised; a test that is not studentised finds some in .8 to .9 of the data sets
+    assert np.mean(any_false) <= 0.10 + 2 * np.sqrt(0.10 * 0.90 / 12)
+
+
+def test_false_discovery_rates_are_those_of_the_table(fit):
+    found = fit.test_loadings(99)
+    expected = multipletests(found.p_values.to_numpy().ravel(), method="fdr_bh")[1]
+    np.testing.assert_array_equal(found.q_values.to_numpy().ravel(), expected)
+    more = fit.test_loadings(99, fdr="by")
+    assert (more.q_values >= found.q_values).all(axis=None)
+    strong = fit.loadings != 0
+    assert (found.q_values.to_numpy()[strong] <= 0.05).all()
+    assert "independent of all other variables" in found.as_text().replace("\n", " ")
+    assert max(map(len, found.as_text().splitlines())) <= 80
+    assert found.as_latex()
+
+
+def test_components_of_the_other_variables_do_not_depend_on_the_one_left_out(planted):
+    """Under the null its p-value is uniform only if nothing that depends on the variable enters."""
+    from dataclasses import replace
+
+    fit = sp.spca(planted, 2, 4)
+    given = _resampling(Drawing(fit._state, fit._source, fit._call, None, 0, 1, None), "test_loadings()")
+    others = given.sampler.whole().take(np.arange(1, given.op.p))
+    alone = replace(given.refit, starts="alone")
+    other = replace(alone, V=np.roll(given.refit.V, 3, axis=0))
+    starts = [one.begun(others, np.random.default_rng(0)) for one in (alone, other)]
+    for a, b in zip(*starts, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_few_permutations_of_many_variables_are_said_to_give_no_small_q(fit):
+    # 24 loadings, 8 nonzeros, 9 permutations: the least p is .1, and Benjamini and Hochberg's q .1 x 24 / 8
+    few = fit.test_loadings(9)
+    text = few.as_text().replace("\n", " ")
+    assert "With 9 permutations and 24 tests q cannot be below 0.3 if 8 loadings" in " ".join(text.split())
+    assert "n=59 or more" in text
+    assert fit.test_loadings(59).q_values.to_numpy()[fit.loadings.to_numpy() != 0].min() <= 0.05
+    assert "permutations and 24 tests" not in fit.test_loadings(59).as_text()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -17,8 +16,8 @@ import spcastat as sp
 from spcastat import cli
 from spcastat.cli import main
 from spcastat.cli.input_tables import read_new
-from spcastat.errors import DataError, DuplicateNamesError, FileError
-from spcastat.reading.textfiles import TextOptions, TextTable, column_names, in_python
+from spcastat.errors import DataError
+from spcastat.reading.textfiles import TextOptions, TextTable
 from spcastat.streams import opening
 
 from .calls import TABLE, TEXTS, make_workbooks
@@ -56,28 +55,9 @@ def test_every_notation_of_a_table_gives_its_numbers(written, name):
     pd.testing.assert_frame_equal(read(written(name)), TRUE, check_dtype=False)
 
 
-@pytest.mark.parametrize("name", ["semicolon.csv", "semicolon.tsv"])
-def test_decimal_commas_are_decimals(written, name):
-    expected = TRUE.copy()
-    expected.loc[1, "a"], expected.loc[3, "a"] = 2.5, 4.25
-    pd.testing.assert_frame_equal(read(written(name), sep=";", decimal=","), expected, check_dtype=False)
-
-
 @pytest.mark.parametrize(("name", "sep"), [("tabs.csv", "\t"), ("bars.csv", "|"), ("spaces.csv", " ")])
 def test_separators_are_options(written, name, sep):
     pd.testing.assert_frame_equal(read(written(name), sep=sep), TRUE, check_dtype=False)
-
-
-def test_lines_before_the_table_are_skipped_and_counted(written):
-    pd.testing.assert_frame_equal(read(written("titled.csv"), skip_rows=2), TRUE, check_dtype=False)
-    with pytest.raises(FileError, match="line 8 has 5 fields"):
-        read(written("titledlong.csv"), skip_rows=2)
-
-
-def test_further_spellings_of_missing_values(written):
-    data = read(written("answers.csv"), na_values=["k.A.", "99"])
-    assert data["a"].isna().tolist() == [i in (4, 6) for i in range(12)]
-    assert data["a"].dtype == float
 
 
 def test_a_file_that_shows_another_separator_is_refused_with_the_options_that_read_it(tmp_path, capsys):
@@ -96,23 +76,6 @@ def test_a_file_that_shows_another_separator_is_refused_with_the_options_that_re
     assert "a;b" in capsys.readouterr().out
 
 
-def test_separators_inside_quotation_marks_separate_nothing(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text('"height, m";"sd, m";n\n1,5;2,5;3\n2,5;3,5;4\n', encoding="utf-8")
-    data = read(path, sep=";", decimal=",")
-    assert data.columns.tolist() == ["height, m", "sd, m", "n"]
-    assert data.to_numpy().tolist() == [[1.5, 2.5, 3.0], [2.5, 3.5, 4.0]]
-    path.write_text('id,"a;b"\n"x;y",1.5\n"z;w",2.5\n', encoding="utf-8")
-    assert read(path).columns.tolist() == ["id", "a;b"]
-
-
-def test_no_row_is_lost_without_a_header(written):
-    data = read(written("noheader.csv"), header=False)
-    assert data.columns.tolist() == ["x1", "x2", "x3", "x4"]
-    np.testing.assert_array_equal(data, TRUE[2:])
-    np.testing.assert_array_equal(read(written("noheadersure.csv"), header=False), TRUE)
-
-
 def test_labels_stay_the_text_that_they_are(written):
     labels = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "=1", '=HYPERLINK("x","y")', "-5", "007", "a", "NA", "'=1"]
     assert read(written("evil.csv"), index_col="id").index.tolist() == [*labels, "Ω"]
@@ -127,13 +90,6 @@ def test_quotation_marks_keep_separators_and_line_ends(written):
     assert data["b"].tolist() == [2, 1, 3]
 
 
-def test_spellings_of_missing_values(tmp_path):
-    path = tmp_path / "x.csv"
-    missing = ["", "NA", "NaN", "nan", "N/A", "n/a", "null", "NULL", "None", "#N/A", "<NA>"]
-    path.write_text("a,b\n" + "".join(f"{word},1\n" for word in missing), encoding="utf-8")
-    assert read(path)["a"].isna().all()
-
-
 def test_excel_gives_the_numbers_of_the_sheet(tmp_path, capsys):
     pytest.importorskip("openpyxl")
     make_workbooks(tmp_path)
@@ -145,42 +101,6 @@ def test_excel_gives_the_numbers_of_the_sheet(tmp_path, capsys):
     missing = read(tmp_path / "missing.xlsx")
     assert missing["a"].isna().tolist() == [False, True, False, True]
     assert missing["a"].dtype == float
-
-
-@pytest.mark.parametrize(("name", "package"), [("ok.xlsx", "openpyxl"), ("ok.csv.zst", "zstandard")])
-def test_what_is_not_installed_is_named(tmp_path, monkeypatch, name, package):
-    (tmp_path / name).write_bytes(b"PK")
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(FileError, match=f"pip install {package}"):
-        read(tmp_path / name)
-
-
-def test_a_workbook_that_claims_to_be_as_large_as_can_be(tmp_path):
-    pytest.importorskip("openpyxl")
-    make_workbooks(tmp_path)
-    with zipfile.ZipFile(tmp_path / "ok.xlsx") as honest, zipfile.ZipFile(tmp_path / "x.xlsx", "w") as other:
-        for name in honest.namelist():
-            part = honest.read(name)
-            assert name != "xl/worksheets/sheet1.xml" or b'ref="A1:D13"' in part
-            other.writestr(name, part.replace(b'ref="A1:D13"', b'ref="A1:XFD1048576"'))
-    pd.testing.assert_frame_equal(read(tmp_path / "x.xlsx"), TRUE, check_dtype=False)
-
-
-def test_columns_are_compared_in_one_go():
-    # In quadratic time this would take hours.
-    many = [f"g{i}" for i in range(500_000)]
-    assert column_names("x.csv", many, in_python) == many
-    with pytest.raises(DuplicateNamesError, match="'g7'"):
-        column_names("x.csv", [*many, "g7"], in_python)
-
-
-@pytest.mark.slow
-def test_a_table_of_very_many_columns_is_fitted(tmp_path, capsys):
-    values = np.random.default_rng(0).standard_normal((5, 100_000)).round(4)
-    path = tmp_path / "wide.csv"
-    pd.DataFrame(values, columns=[f"g{i}" for i in range(100_000)]).to_csv(path, index=False)
-    assert main(["fit", str(path), "--k", "1", "--card", "5", "--method", "greedy"]) == 0
-    assert "5 rows x 100000 variables" in capsys.readouterr().out
 
 
 NUMBERS = st.one_of(
@@ -265,13 +185,6 @@ def test_a_matrix_in_a_large_file_is_not_taken_for_rows_either(tmp_path, monkeyp
     assert "(text file rows.csv)" in str(sp.spca("rows.csv", 1, 2))
 
 
-def test_more_lines_can_be_skipped_than_there_are(tmp_path, capsys):
-    (tmp_path / "rows.csv").write_text("a,b\n1,2\n3,5\n", encoding="utf-8")
-    arguments = ["fit", str(tmp_path / "rows.csv"), "--k", "1", "--card", "1", "--skip-rows", "9" * 20]
-    assert main(arguments) == 1
-    assert capsys.readouterr().err.count("\n") == 1
-
-
 # --- Of a Parquet file only the columns that a command looks at are read --------------------------
 
 pytest.importorskip("pyarrow")
@@ -312,8 +225,6 @@ CASES = [
     (["--columns", "c,a,b"], ["a", "b", "c"]),
     (["--columns", "c,a,b", "--weights", "w"], ["a", "b", "c", "w"]),
     (["--columns", "c,a,b", "--index-col", "who"], ["a", "b", "c", "who"]),
-    (["--formula", "~ a + log(b**2 + 1) + d"], ["a", "b", "d"]),
-    (["--formula", "~ a + b + f", "--weights", "w"], ["a", "b", "f", "w"]),
 ]
 
 
@@ -332,20 +243,6 @@ def test_only_what_a_command_looks_at_is_read(
     monkeypatch.setattr("spcastat.cli.input_tables.needed_columns", lambda args, available: None)
     assert cli.main(["fit", path, "--k", "1", "--card", "2", "--method", "bcd-l0", *arguments]) == 0
     assert capsys.readouterr().out == found  # and nothing depends on the others
-
-
-def test_a_column_that_is_not_there_is_told_with_all_that_are(path, capsys):
-    assert cli.main(["fit", path, "--k", "1", "--card", "2", "--columns", "a,bb"]) != 0
-    said = capsys.readouterr().err
-    assert "there is no column 'bb'" in said
-    assert "'who' and 1 more" in said
-
-
-def test_groups_of_a_figure_are_read_too(path, parquet_read, tmp_path, capsys):
-    made = tmp_path / "biplot.png"
-    arguments = ["--k", "2", "--card", "2", "--columns", "a,b,c", "--groups", "w", "--out", str(made)]
-    assert cli.main(["plot", "biplot", path, *arguments]) == 0, capsys.readouterr().err
-    assert parquet_read == [["a", "b", "c", "w"]]
 
 
 # --- Clusters, strata, blocks and sampling weights on the command line give what the functions give ---

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -11,26 +10,19 @@ import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.errors import DataError, NoRowsError, OptionError
+from spcastat.errors import OptionError
 from spcastat.fit.rows import q_limit, shares, t2_limit, whitener
-from spcastat.fit.state import Moments
-from spcastat.linalg.build import prepare
 
 # --- Diagnostics ----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def wide() -> np.ndarray:
-    return np.random.default_rng(0).normal(size=(30, 90)) @ np.diag(np.linspace(3, 0.1, 90))
-
-
-# --- variables ----------------------------------------------------------------------------------
 
 
 def test_correlations_are_those_of_columns_and_scores(fit, pitprops):
     both = np.corrcoef(pitprops.to_numpy().T, fit.scores.to_numpy().T)[:13, 13:]
     np.testing.assert_allclose(fit.correlations, both, atol=1e-12)
     assert list(fit.correlations.index) == list(pitprops.columns)
+
+
+# --- variables ----------------------------------------------------------------------------------
 
 
 def test_a_covariance_fit_has_the_same(fit, covariance_fit):
@@ -46,20 +38,6 @@ def test_communalities_are_r_squared_of_regressions_on_the_scores(fit, pitprops)
     residual = X - T @ np.linalg.lstsq(T, X, rcond=None)[0]  # both are centred
     r2 = 1 - residual.var(axis=0) / X.var(axis=0)
     np.testing.assert_allclose(fit.communalities, r2, atol=1e-10)
-
-
-def test_communalities_weighted_by_variance_are_the_least_squares_share():
-    data = sp.datasets.make_hastie(80)
-    fit = sp.spca(data, k=2, card=4, method="bcd-l0")
-    mean = np.average(fit.communalities, weights=data.var())
-    assert mean == pytest.approx(fit.measure("least_squares"), rel=1e-12)
-
-
-def test_a_variable_that_does_not_vary_has_no_correlation():
-    data = sp.datasets.make_hastie(40).assign(flat=2.0)
-    fit = sp.spca(data, k=1, card=3, method="bcd-l0")
-    assert fit.correlations.loc["flat"].isna().all()
-    assert np.isnan(fit.communalities["flat"])
 
 
 # --- shares -------------------------------------------------------------------------------------
@@ -103,19 +81,6 @@ def test_shares_of_dense_pca_are_its_eigenvalues(pitprops):
     wanted = np.linalg.eigvalsh(pitprops.cov())[::-1][:4] / 13
     for column in ("alone", "average", "last"):
         np.testing.assert_allclose(fit.component_shares[column], wanted, rtol=1e-8)
-
-
-def test_a_component_that_is_there_twice_loses_nothing_when_left_out():
-    C = np.array([[2.0, 2.0], [2.0, 2.0]])
-    alone, average, last = shares(C, C @ C)
-    np.testing.assert_allclose(last, 0, atol=1e-12)
-    np.testing.assert_allclose(average, alone / 2)
-
-
-def test_more_than_twelve_components_have_no_average(wide):
-    found = sp.spca(wide, k=13, method="pca").component_shares
-    assert found["average"].isna().all()
-    assert found[["alone", "last"]].notna().all(axis=None)
 
 
 # --- rows ---------------------------------------------------------------------------------------
@@ -163,25 +128,6 @@ def test_sparse_rows_have_the_same_distances_some_rows_at_a_time():
     np.testing.assert_allclose(sparse.limits(), dense.limits(), rtol=1e-8)
 
 
-def test_limits_of_wide_and_of_tall_data_agree(wide):
-    """The traces of the residuals come from the smaller side; here both sides are worked out."""
-    fit = sp.spca(wide, k=2, card=10, method="bcd-l0")
-    S = np.cov(wide.T)
-    P = np.eye(90) - fit.loadings.to_numpy() @ np.linalg.pinv(fit.loadings.to_numpy())
-    E = P @ S @ P
-    wanted = [np.trace(np.linalg.matrix_power(E, power)) for power in (1, 2, 3)]
-    assert fit.limits(0.99)["Q"] == pytest.approx(q_limit(np.array(wanted), 0.99), rel=1e-9)
-
-
-def test_new_rows(fit, pitprops):
-    new = pitprops.iloc[:5] * 1.0
-    pd.testing.assert_frame_equal(fit.diagnostics(new), fit.diagnostics().iloc[:5])
-    far = new.copy()
-    far.iloc[0, 0] = 50.0
-    limits = fit.limits()
-    assert (fit.diagnostics(far).iloc[0] > 10 * limits).all()
-
-
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
 def test_new_normal_rows_stay_below_the_limits_as_often_as_they_should(level):
     """20,000 rows of one normal distribution, the fit being of its covariance matrix: n is large.
@@ -227,61 +173,3 @@ def test_limits_need_a_level_and_enough_rows(fit, covariance_fit):
     # without n the chi-squared limit, to which the other tends
     assert t2_limit(None, 4, 0.95) == pytest.approx(9.488, abs=1e-3)
     assert t2_limit(1e9, 4, 0.95) == pytest.approx(9.488, abs=1e-3)
-
-
-def test_a_covariance_fit_with_means_takes_new_rows(pitprops):
-    R = sp.datasets.load_pitprops()
-    fit = sp.spca_cov(R, k=3, card=5, n_obs=180, mean=pitprops.mean(), method="bcd-l0")
-    rows = sp.spca(pitprops, k=3, card=5, method="bcd-l0")
-    np.testing.assert_allclose(fit.diagnostics(pitprops), rows.diagnostics(), rtol=1e-3, atol=1e-6)
-    with pytest.raises(NoRowsError, match="mean"):
-        sp.spca_cov(R, k=3, card=5, method="bcd-l0").diagnostics(pitprops)
-
-
-def test_rows_so_far_away_that_their_squares_overflow_are_named(fit, pitprops):
-    with pytest.raises(DataError, match="T2 or Q of 1 row, the first 'prop2', are too large"):
-        fit.diagnostics(pitprops.iloc[:2].mul([1.0, 1e200], axis=0))
-    with pytest.raises(OptionError, match="level='x'"):
-        fit.limits("x")
-    np.testing.assert_array_equal(fit.limits(Fraction(19, 20)), fit.limits(0.95))
-
-
-# --- What is kept of the second moments -----------------------------------------------------------
-
-
-def moments_of(fit, X):
-    """The moments of loadings and rows, and of their eigenvalues."""
-    op = prepare(X, None, True, False, fit.loadings.index)[1]
-    return Moments(fit.loadings.to_numpy(), op, op.leading(len(fit.components))[0])
-
-
-@pytest.mark.parametrize("name", sp.measures.MEASURES)
-def test_measures_are_those_of_loadings_and_rows(fit, pitprops, name):
-    wanted = getattr(sp.measures, name)(fit.loadings, X=pitprops, cumulative=True)
-    np.testing.assert_allclose(moments_of(fit, pitprops.to_numpy()).measure(name), wanted, rtol=1e-10)
-    assert fit.measure(name) == pytest.approx(wanted[-1], rel=1e-10)
-
-
-def test_of_sparse_rows_with_more_columns_than_rows():
-    X = sps.random(40, 600, 0.1, random_state=0, format="csr")
-    fit = sp.spca(X, 3, 8, method="bcd-l0")
-    S = np.cov(X.toarray().T)
-    V = fit.loadings.to_numpy()
-    moments = moments_of(fit, X)
-    np.testing.assert_allclose(moments.variances, np.diag(S), rtol=1e-10)
-    np.testing.assert_allclose(moments.coupling, S @ V, atol=1e-12)
-    np.testing.assert_allclose(moments.scores, V.T @ S @ V, atol=1e-12)
-    np.testing.assert_allclose(moments.pca, np.linalg.eigvalsh(S)[::-1][:3], rtol=1e-8)
-    for name in sp.measures.MEASURES:
-        wanted = getattr(sp.measures, name)(V, X=X.toarray())
-        assert fit.measure(name) == pytest.approx(wanted, rel=1e-8)
-        assert moments.measure(name)[-1] == pytest.approx(wanted, rel=1e-8)
-
-
-def test_stored_moments_are_not_computed_again(fit, pitprops):
-    held, measures = moments_of(fit, pitprops.to_numpy()).kept()
-    stored = Moments.stored(fit.loadings.to_numpy(), held, measures)
-    for name in Moments.ARRAYS:
-        assert getattr(stored, name) is held[name]
-    with pytest.raises(AssertionError):
-        stored.op  # noqa: B018

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations, permutations
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,24 +11,12 @@ import pytest
 import spcastat as sp
 from spcastat.errors import CardinalityError, OptionError, SpcaError, UnknownOptionError
 from spcastat.fit.method_table import SOLVERS
-from spcastat.fit.options import CHECKS, cardinalities
-from spcastat.fit.plan import Request, make_plan
-from spcastat.fit.starts import (
-    Aim,
-    candidates_among,
-    candidates_to_begin,
-    chosen,
-    first_loadings,
-    of_component,
+from spcastat.fit.plan import cardinalities, checked_option
+from spcastat.fit.run import (
     order_and_sign,
-    row_seeded,
-    starting_loadings,
 )
-from spcastat.linalg.eigenvectors import varimax
-from spcastat.linalg.operators import GRAM_ORDER, Gram
-from spcastat.measures import MEASURES, best_order, totals_in_orders
-from spcastat.solvers.solver import Solution
-from tests.search.conftest import draw
+from spcastat.linalg.operators import Gram
+from spcastat.measures import best_order, totals_in_orders
 
 # --- Order and sign of components -----------------------------------------------------------------
 
@@ -37,24 +24,6 @@ from tests.search.conftest import draw
 def rows() -> pd.DataFrame:
     X = np.random.default_rng(0).standard_normal((50, 6)) * [1, 2, 3, 4, 5, 6]
     return pd.DataFrame(X, columns=list("abcdef"))
-
-
-@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series, lambda card: dict(enumerate(card, 1))])
-def test_a_sequence_of_cardinalities_fixes_the_order(kind):
-    fit = sp.spca(rows(), 3, kind([1, 2, 6]))
-    assert fit.card.tolist() == [1, 2, 6]
-    by_name = sp.spca(rows(), 3, {"PC3": 6, "PC1": 1, "PC2": 2})
-    np.testing.assert_array_equal(by_name.loadings, fit.loadings)
-
-
-def test_views_and_generators_are_sequences_too():
-    card = {"x": 1, "y": 2, "z": 6}
-    # of one cardinality each, so that an order by variance would show
-    data = rows()[list("fedcba")]
-    for given in (card.values(), (c for c in (1, 2, 6))):
-        fit = sp.spca(data, 3, given, effort="quick")
-        expected = sp.spca(data, 3, [1, 2, 6], effort="quick")
-        np.testing.assert_array_equal(fit.loadings, expected.loadings)
 
 
 def test_joint_methods_with_one_cardinality_are_sorted_by_variance():
@@ -97,26 +66,6 @@ def test_of_equal_loadings_the_first_is_positive():
         np.testing.assert_allclose(v, [np.sqrt(0.5), -np.sqrt(0.5), 0.0], atol=1e-14)
 
 
-def test_the_order_that_a_search_for_adjusted_variance_found_stays():
-    # sorted by variance, the same components would count less where they overlap
-    R = sp.datasets.load_pitprops()
-    found, asked = sp.spca_cov(R, 3, 5), sp.spca_cov(R, 3, 5, order="given")
-    np.testing.assert_array_equal(found.loadings, asked.loadings)
-    by_variance = sp.spca_cov(R, 3, 5, order="variance")
-    assert by_variance.measure("adjusted") <= found.measure("adjusted") + 1e-12
-    assert by_variance.objective_value / 13 == pytest.approx(by_variance.measure("adjusted"), rel=1e-12)
-
-
-def test_a_promise_after_every_component_leaves_their_order_alone():
-    R = sp.datasets.load_pitprops()
-    fit = sp.spca_cov(R, 3, variance=0.8, effort="quick")
-    kept = fit.variance["cumulative adjusted"] / fit.variance["cumulative PCA"]
-    assert (kept >= 0.8 - 1e-9).all()
-    np.testing.assert_allclose(kept, fit.details["kept"].astype(float), rtol=1e-9)
-    with pytest.raises(OptionError, match="whose share of variance is kept by the components in the order"):
-        sp.spca_cov(R, 3, variance=0.8, order="variance")
-
-
 @pytest.mark.parametrize("objective", ["adjusted", "pev", "least_squares"])
 @pytest.mark.parametrize("kind", [list, np.asarray])
 def test_equal_cardinalities_in_a_list_are_one_cardinality(objective, kind):
@@ -128,14 +77,6 @@ def test_equal_cardinalities_in_a_list_are_one_cardinality(objective, kind):
         np.testing.assert_array_equal(several.loadings, one.loadings)
         descent = sp.spca_cov(S, 2, kind([card, card]), method="bcd-l0")
         np.testing.assert_array_equal(descent.loadings, sp.spca_cov(S, 2, card, method="bcd-l0").loadings)
-
-
-def test_components_of_one_cardinality_are_sorted_among_themselves():
-    S = np.diag([1.0, 4.0, 2.0, 9.0, 3.0, 8.0])
-    V = np.eye(6)[:, [0, 1, 2, 3, 4]]
-    found, order = order_and_sign(Gram(S), V, np.array([0, 1, 0, 1, 2]))
-    assert order.tolist() == [2, 3, 0, 1, 4]
-    np.testing.assert_array_equal(found, V[:, order])
 
 
 @pytest.mark.parametrize("swap", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]])
@@ -231,7 +172,7 @@ NUMBERS = {
     "threshold": ([0.0, 1.0], [-0.01, 1.01]),
     "mu": ([1e-90, 1e90], [0.0]),
     "epsilon": ([1e-9, 1.0], [0.0, 1.01]),
-    "alpha": ([1e-9, 1e12], [0.0, 1.1e12]),
+    "orthonormality": ([1e-9, 1e12], [0.0, 1.1e12]),
     "orthogonal": ([0.0, 1.0], [-0.01, 1.01]),
     "uncorrelated": ([0.0, 1e9], [-0.01]),
     "ridge": ([0.0, 1e9], [-0.01]),
@@ -241,7 +182,6 @@ NUMBERS = {
     "grid": ([3, 10_000], [2, 10_001]),
     "sweeps": ([1, 1000], [0]),
     "n_init": ([1], [0, 10**9]),
-    "screen": ([1, P], [0, P + 1, 2.5]),
     "max_iter": ([1, 10**6], [0]),
     "tol": ([0.0, 1.0], [-1e-9, 1.01]),
 }
@@ -249,174 +189,13 @@ NUMBERS = {
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_an_option_takes_what_its_meaning_allows(name):
-    if name not in CHECKS:
-        pytest.skip("no method has it")
     right, wrong = NUMBERS[name]
     for value in right:
-        taken = CHECKS[name](value, K, P)
+        taken = checked_option(name, value, K, P)
         assert taken in (value, (value,) * K)
     for value in wrong:
         with pytest.raises(SpcaError):
-            CHECKS[name](value, K, P)
-
-
-def solution(op, candidates, objectives):
-    V = candidates[int(np.argmin(objectives))].T
-    return Solution(V, "converged", 1, min(objectives), np.array(objectives), candidates=candidates)
-
-
-def test_the_best_start_is_that_of_the_objective():
-    op = Gram(draw(6, 1))
-    rng = np.random.default_rng(0)
-    starts = np.linalg.qr(rng.standard_normal((4, 6, 2)))[0].mT
-    given = solution(op, starts, [0.3 * op.total, 0.2 * op.total, 0.2 * op.total, 0.25 * op.total])
-    same, optima = chosen(op, given, Aim("pev"), np.zeros(2))
-    assert same is given
-    assert optima == [(pytest.approx(0.8), 2), (pytest.approx(0.75), 1), (pytest.approx(0.7), 1)]
-    alone = SimpleNamespace(objectives=np.array([0.5 * op.total]), candidates=None)
-    assert chosen(op, alone, Aim("adjusted"), np.zeros(2)) == (alone, [(pytest.approx(0.5), 1)])
-    for objective in ("adjusted", "least_squares"):
-        for sort in (True, False):
-            values = []
-            for U in starts:
-                order = np.argsort(-np.einsum("ij,jk,ik->i", U, op.S, U)) if sort else [0, 1]
-                values.append(MEASURES[objective](U[order].T, op)[-1])
-            better, optima = chosen(op, given, Aim(objective), np.zeros(2) if sort else np.arange(2))
-            np.testing.assert_array_equal(better.V, starts[np.argmax(values)].T)
-            assert better.objective == pytest.approx(max(values) * op.total)
-            np.testing.assert_allclose(better.objectives, np.array(values) * op.total)
-            np.testing.assert_allclose([value for value, _ in optima], sorted(values, reverse=True))
-
-
-def test_loadings_are_settled_by_variance_and_sign():
-    S = np.diag([1.0, 5.0, 3.0])
-    V = np.array([[-0.6, 0.0, 0.0], [0.0, -1.0, 0.0], [0.8, 0.0, -1.0]])
-    found, order = order_and_sign(Gram(S), V, np.zeros(3))
-    assert order.tolist() == [1, 2, 0]
-    np.testing.assert_array_equal(
-        found, np.abs(V[:, order]) * np.sign(np.array([[1, 1, -1], [1, 1, 1], [1, 1, 1]]))
-    )
-    assert not np.signbit(found[found == 0]).any()
-    assert order_and_sign(Gram(S), V, np.arange(3))[1].tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("p", "card", "screen", "must", "few", "count"),
-    [
-        (5000, (3, 2), None, True, False, 200),
-        (5000, (80, 50), None, True, False, 260),
-        (5000, (3, 2), None, False, False, 200),
-        (5000, (3, 2), None, False, True, None),
-        (150, (3, 2), True, False, True, 150),
-        (5000, (3, 2), False, False, False, None),
-        (5000, (3, 2), 7, False, True, 7),
-        (5000, (3, 2), 3, False, True, 3),
-        (5000, (3, 2), 2, False, True, "error"),
-        (9000, (3, 2), GRAM_ORDER + 1, False, False, "error"),
-        (9000, (GRAM_ORDER // 3, 1), None, False, False, None),
-        (9000, (GRAM_ORDER // 3,), None, False, False, 2 * (GRAM_ORDER // 3)),
-        (9000, (GRAM_ORDER,), True, False, False, GRAM_ORDER),
-        (5000, (3, 2), False, True, False, "error"),
-    ],
-)
-def test_how_many_variables_are_candidates_at_first(p, card, screen, must, few, count):
-    """Two for each nonzero and two hundred at least; asked for, or needed, or of many variables."""
-    solver = SimpleNamespace(card=card, screenable=True, out_of_core=False)
-    if count == "error":
-        with pytest.raises(SpcaError):
-            candidates_among(p, solver, Aim("pev", screen), must=must, few=few)
-        return
-    assert candidates_among(p, solver, Aim("pev", screen), must=must, few=few) == count
-
-
-def test_what_is_not_screened():
-    solver = SimpleNamespace(card=(3,), screenable=True, out_of_core=False)
-    for aim, one in (
-        (None, solver),
-        (Aim("adjusted"), solver),
-        (Aim("pev"), SimpleNamespace(screenable=False, out_of_core=False)),
-    ):
-        assert candidates_among(5000, one, aim, must=False) is None
-        with pytest.raises(SpcaError, match="are not in memory"):
-            candidates_among(5000, one, aim, must=True)
-    joint = SimpleNamespace(screenable=False, out_of_core=True)
-    assert candidates_among(5000, joint, Aim("pev"), must=True) is None
-    for p, held, out, count in (
-        (GRAM_ORDER, None, False, None),
-        (GRAM_ORDER + 1, None, False, 200),
-        (5000, 1, False, None),
-        (5000, None, True, 200),
-    ):
-        op = SimpleNamespace(p=p, held=held, out_of_core=out)
-        assert candidates_to_begin(op, solver, Aim("pev")) == count
-
-
-def test_starts_are_pca_its_rotations_and_then_rows_and_random_ones_in_turn():
-    op = Gram(draw(6, 2))
-    pca, rng = op.leading(2)[1], np.random.default_rng(0)
-    found = starting_loadings(op, pca, 7, rng)
-    assert found.shape == (7, 2, 6)
-    np.testing.assert_array_equal(found[0].T, pca)
-    np.testing.assert_allclose(found[1].T, varimax(pca), atol=1e-12)
-    np.testing.assert_allclose(found[2].T, varimax(pca, normalise=True), atol=1e-12)
-    rows = op.S / np.linalg.norm(op.S, axis=0)
-    of_rows = [np.isclose(np.abs(one @ rows), 1.0, atol=1e-12).any(axis=1).all() for one in found[3:]]
-    assert of_rows == [True, False, True, False]
-    first = np.eye(6)[:, :2]
-    np.testing.assert_array_equal(starting_loadings(op, pca, 1, rng, first)[0].T, first)
-    three = starting_loadings(op, pca, 3, rng, first)
-    np.testing.assert_array_equal(three[1].T, pca)
-    np.testing.assert_allclose(three[2].T, varimax(pca), atol=1e-12)
-    assert starting_loadings(op, pca, 2, rng).shape == (2, 2, 6)
-
-
-def test_rows_that_seed_starts_vary_and_differ():
-    S = np.zeros((5, 5))
-    S[1:4, 1:4] = draw(3, 0)
-    rng = np.random.default_rng(0)
-    columns = (S / np.maximum(np.linalg.norm(S, axis=0), 1e-9))[:, 1:4]
-    for _ in range(20):
-        V = row_seeded(Gram(S), 3, rng)
-        which = [int(np.argmin(np.abs(columns - v[:, None]).sum(axis=0))) for v in V.T]
-        assert sorted(which) == [0, 1, 2]
-        np.testing.assert_allclose(V, columns[:, which], atol=1e-12)
-    assert np.linalg.norm(row_seeded(Gram(S), 5, rng), axis=0) == pytest.approx(np.ones(5))
-
-
-def test_starts_of_one_component():
-    """The one asked for, PCA of what is left and the longest column, then rows and random ones."""
-    op = Gram(draw(6, 2))
-    rng = np.random.default_rng(0)
-    pca = op.leading(1)[1][:, 0]
-    for start, count in (("pca", 4), (np.eye(6)[:, :3], 5)):
-        found = list(of_component(op, start, 1, count, rng))
-        assert len(found) == count
-        assert all(np.linalg.norm(v) == pytest.approx(1.0) for v in found)
-    np.testing.assert_array_equal(found[0], np.eye(6)[1])
-    assert any(np.allclose(np.abs(v), np.abs(pca)) for v in found[1:3])
-    assert len(list(of_component(op, "pca", 0, 1, rng))) == 1
-
-
-def test_as_many_starts_as_are_asked_for_or_as_the_method_has():
-    several = make_plan(Request(K, card=3, method="bcd-l0"), P)
-    assert several.n_init == several.solver.n_init
-    assert make_plan(Request(K, card=3, method="bcd-l0", n_init=1), P).n_init == 1
-    assert make_plan(Request(K, card=3, method="bcd-l0", n_init=3), P).n_init == 3
-
-
-def test_the_start_of_columns_has_the_pivots_of_cholesky():
-    """One after another the variable of which the ones before leave most, in any unit."""
-    for seed in range(5):
-        S = 1e-3 * draw(6, seed)
-        left, expected = S.copy(), []
-        for _ in range(4):
-            i = int(np.argmax(np.diag(left)))
-            expected.append(i)
-            left = left - np.outer(left[i], left[i]) / left[i, i]
-            left[i] = left[:, i] = 0.0
-        V = first_loadings(Gram(S), np.zeros((6, 4)), "column")
-        assert [np.flatnonzero(v).tolist() for v in V.T] == [[i] for i in expected]
-        assert (V.sum(axis=0) == 1.0).all()
+            checked_option(name, value, K, P)
 
 
 # --- Ways to say how many nonzeros each component has ---------------------------------------------
@@ -477,30 +256,6 @@ def test_bcd_l1_finds_the_factors_of_hasties_data_in_every_set():
         assert {tuple(np.flatnonzero(v)) for v in V.T} == truth
 
 
-def test_named_starts_are_what_they_say():
-    X = np.random.default_rng(0).standard_normal((40, 6)) * [1, 3, 2, 1, 5, 1]
-    X -= X.mean(axis=0)
-    op = Gram(X.T @ X / 39)
-    pca = op.leading(3)[1]
-    assert first_loadings(op, pca, "pca") is pca
-    assert np.allclose(first_loadings(op, pca, "ones"), 6**-0.5)
-    # one after another the longest column of what the ones before leave, by regression
-    left, chosen = X.copy(), []
-    for _ in range(3):
-        i = int(np.argmax((left**2).sum(axis=0)))
-        chosen.append(i)
-        left = left - np.outer(left[:, i], left[:, i] @ left) / (left[:, i] @ left[:, i])
-    assert [int(np.flatnonzero(v)[0]) for v in first_loadings(op, pca, "column").T] == chosen
-    given = np.random.default_rng(1).standard_normal((6, 3))
-    assert np.allclose(first_loadings(op, pca, given), given / np.linalg.norm(given, axis=0))
-    rng = np.random.default_rng(0)
-    assert starting_loadings(op, pca, 7, rng, given).shape == (7, 3, 6)
-    ones = list(of_component(op, "column", 0, 6, rng))
-    assert len(ones) == 6
-    assert np.allclose([np.linalg.norm(one) for one in ones], 1.0)
-    assert np.abs(ones[1] @ pca[:, 0]) == pytest.approx(1.0)
-
-
 ITERATING = [
     name for name, method in SOLVERS.items() if "start" in method.options and "card" in method.controls
 ]
@@ -550,16 +305,3 @@ def test_loadings_given_as_a_frame_are_matched_by_name():
     assert fits[0].loadings.equals(fits[1].loadings)
     with pytest.raises(OptionError, match="'topdiam'"):
         sp.spca_cov(R, 2, 4, method="bcd-l0", start=own.loadings.rename(index={"topdiam": "other"}))
-
-
-@pytest.mark.parametrize("seed", [0, 2, 4])
-def test_of_several_starts_the_one_of_largest_variance_is_kept(seed):
-    """Of one component the starts are PCA, the longest column and equal loadings."""
-    S = np.cov(np.random.default_rng(seed).standard_normal((15, 20)), rowvar=False)
-
-    def variance(**how):
-        return sp.spca_cov(S, 1, 2, method="rsvd-l0", **how).variance["score variance"].iloc[0]
-
-    values = [variance(n_init=1, start=name) for name in ("pca", "column", "ones")]
-    assert values[1] > 1.02 * max(values[0], values[2])
-    assert variance(n_init=3) == pytest.approx(values[1], rel=1e-9)

@@ -1,4 +1,4 @@
-"""Rows and variables beside a fit: against enumeration, scipy and statsmodels, and theorems of PCA."""
+"""Rows and variables beside a fit, and new rows: against enumeration, scipy, statsmodels and theorems."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
+import scipy.sparse as ss
 import statsmodels.formula.api as smf
 from scipy import stats
 
 import spcastat as sp
+from spcastat import errors
 from spcastat.errors import (
     ComponentsError,
     ShapeError,
@@ -47,15 +48,6 @@ def test_rows_of_the_fit_as_supplementary_rows(fit, X):
     expected = (Z @ fit.loadings.to_numpy()) ** 2 / (Z**2).sum(axis=1)[:, None]
     np.testing.assert_allclose(found.frames["rows_cos2"], expected, rtol=1e-10)
     np.testing.assert_allclose(fit.cos2("rows").iloc[:6], expected, rtol=1e-10)
-
-
-def test_correlations_are_those_of_pandas(fit, X, further):
-    found = fit.supplement(variables=further[::-1])  # matched by label
-    for component in fit.components:
-        r = further["price"].corr(fit.scores[component])
-        assert found.correlations.loc["price", component] == pytest.approx(r, rel=1e-12)
-    own = fit.supplement(variables=X)
-    pd.testing.assert_frame_equal(own.correlations, fit.correlations, atol=1e-12)
 
 
 def test_scores_without_centring_are_centred_for_correlations_and_tests(X, further):
@@ -103,17 +95,6 @@ def test_tests_are_those_of_scipy_and_statsmodels(fit, further):
     assert found["estimate"] == pytest.approx(model.rsquared, rel=1e-9)
     assert found["statistic"] == pytest.approx(model.fvalue, rel=1e-9)
     assert found["p_value"] == pytest.approx(model.f_pvalue, rel=1e-9)
-
-
-def test_only_what_reaches_the_level_is_described_the_strongest_first(fit, further):
-    whole, some = (fit.describe_components(further, alpha=alpha) for alpha in (1.0, 0.05))
-    own = some["loading"].fillna(0.0) != 0.0
-    assert own.sum() == fit.card.sum()
-    assert some["p_value"][own].isna().all()
-    assert (some["p_value"][~own] <= 0.05).all()
-    assert len(some) < len(whole)
-    for _, part in some[some["kind"] == "variable"].groupby("component"):
-        assert part["estimate"].abs().is_monotonic_decreasing
 
 
 def test_a_fit_of_a_covariance_matrix_is_described_without_rows():
@@ -188,15 +169,6 @@ def test_values_with_other_labels_never_go_by_position(which, fit, further):
             call()
 
 
-def test_values_without_labels_go_by_position(fit, further):
-    expected = fit.supplement(variables=further)
-    unnamed = further.reset_index(drop=True)
-    for given in (unnamed, pl.from_pandas(unnamed)):
-        pd.testing.assert_frame_equal(fit.supplement(variables=given).correlations, expected.correlations)
-    rows = fit.biplot_data(groups=unnamed["region"].iloc[::-1].to_numpy()).points["group"]
-    assert rows.astype(str).tolist() == further["region"].tolist()[::-1]
-
-
 # --- names of components ------------------------------------------------------------------------
 
 
@@ -240,10 +212,146 @@ def test_reconstruction_with_some_components(fit, X):
         fit.inverse_transform(fit.scores, k=3)
 
 
-def test_the_spectrum_is_that_of_numpy(X):
-    fit = sp.spca(X, k=2, card=3, scale=True)
-    expected = np.linalg.eigvalsh(X.corr())[::-1]
-    np.testing.assert_allclose(fit.eigenvalues, expected, rtol=1e-9)
-    wide = sp.spca(X.T.set_axis(range(40), axis=1), k=2, card=3)
-    values = np.linalg.eigvalsh(np.cov(X.to_numpy()))[::-1]
-    np.testing.assert_allclose(wide.eigenvalues[:6], values[:6], rtol=1e-8)
+# --- New rows need only the variables with a nonzero loading ------------------------------------
+
+
+def rows() -> pd.DataFrame:
+    """60 rows of two factors with three variables each, and two columns of small noise."""
+    rng = np.random.default_rng(3)
+    factors = rng.normal(size=(60, 2)) * [3.0, 2.0]
+    values = np.column_stack([factors[:, [0, 0, 0, 1, 1, 1]], np.zeros((60, 2))])
+    return pd.DataFrame(values + 0.3 * rng.normal(size=(60, 8)), columns=list("abcdefgh"))
+
+
+@pytest.fixture(scope="module")
+def small_fit() -> sp.SpcaResult:
+    found = sp.spca(rows(), 2, 3)
+    assert not found.loadings.loc[["g", "h"]].to_numpy().any()
+    return found
+
+
+def same(scores: object, small_fit: sp.SpcaResult) -> None:
+    np.testing.assert_array_equal(np.asarray(scores), small_fit.scores.to_numpy())
+
+
+def test_unused_columns_may_be_absent_or_missing(small_fit):
+    data = rows()
+    same(small_fit.transform(data), small_fit)
+    for new in (
+        data.drop(columns=["g", "h"]),
+        data[list("fbdace")],
+        data.assign(g=np.nan),
+        data.assign(g=np.inf, h="text"),
+    ):
+        pd.testing.assert_frame_equal(small_fit.transform(new), small_fit.scores, check_exact=True)
+    appended = small_fit.augment(data.drop(columns="h").assign(g=np.nan))
+    same(appended[[".fittedPC1", ".fittedPC2"]], small_fit)
+    assert appended["g"].isna().all()
+
+
+def test_arrays_have_all_columns_and_unused_ones_may_be_missing():
+    values = rows().to_numpy()
+    small_fit = sp.spca(values, 2, 3)
+    holes = values.copy()
+    holes[:, 6:] = np.nan
+    same(small_fit.transform(holes), small_fit)
+    same(small_fit.transform(pd.DataFrame(holes, columns=[f"x{j}" for j in range(1, 9)])), small_fit)
+    with pytest.raises(errors.NewDataError, match="have 6 columns; the fit has 8"):
+        small_fit.transform(holes[:, :6])
+    sparse = sp.spca(ss.csc_array(values), 2, 3)
+    same(sparse.transform(ss.csr_array(holes)), sparse)
+
+
+def test_chunks_and_dask(small_fit, tmp_path):
+    less = rows()[list("abcdef")]
+    same(small_fit.transform([less[:25], less[25:].assign(h=np.nan)]), small_fit)
+    dask = pytest.importorskip("dask.dataframe")
+    same(small_fit.transform(dask.from_pandas(less, npartitions=2)).compute(), small_fit)
+    array = pytest.importorskip("dask.array").from_array(rows().to_numpy(), chunks=(30, 8))
+    unnamed = sp.spca(rows().to_numpy(), 2, 3)
+    same(unnamed.transform(array).compute(), unnamed)
+    frame = dask.from_pandas(rows().assign(h=np.nan), npartitions=2)
+    with pytest.warns(errors.DataWarning, match="taken by position"):
+        same(unnamed.transform(frame).compute(), unnamed)
+    pytest.importorskip("pyarrow")
+    small_fit.transform_to(tmp_path / "scores.parquet", less)
+    same(pd.read_parquet(tmp_path / "scores.parquet"), small_fit)
+
+
+def test_used_columns_are_needed(small_fit):
+    with pytest.raises(errors.NewDataError, match="lack 1 of the 6 columns that the components use: 'b'"):
+        small_fit.transform(rows().drop(columns="b"))
+    holes = rows()
+    holes.loc[4, "b"] = np.nan
+    with pytest.raises(errors.MissingValuesError, match=r"in 'b'\. Use na='drop' .* or na='pairwise' to use"):
+        small_fit.transform(holes)
+    assert small_fit.transform(holes, na="drop").index.tolist() == [i for i in range(60) if i != 4]
+    assert small_fit.transform(holes, na="pairwise").isna().to_numpy().sum() == 1
+    # the distance from the span of the loadings depends on all variables
+    with pytest.raises(errors.NewDataError, match="lack 1 of the 8 columns of the fit: 'h'"):
+        small_fit.diagnostics(rows().drop(columns="h"))
+
+
+@pytest.mark.parametrize(
+    "formula", ["~ a + b + c + d + e + f + g + h", "~ scale(a) + b + c + d + e + f + scale(g) + h"]
+)
+def test_terms_without_loadings_are_not_evaluated(formula):
+    small_fit = sp.spca(rows(), 2, 3, formula=formula)
+    assert (small_fit.loadings.iloc[6:] == 0).all(axis=None)
+    new = rows().drop(columns="h").assign(g=np.nan)
+    np.testing.assert_allclose(
+        small_fit.transform(new), small_fit.scores, rtol=1e-14
+    )  # scale(a) in another layout
+    np.testing.assert_array_equal(small_fit.transform(new), small_fit.transform(rows()))
+    with pytest.raises(errors.NewDataError, match="lack 1 of the 6 columns that the components use: 'd'"):
+        small_fit.transform(new.drop(columns="d"))
+
+
+def test_a_factor_is_needed_if_one_of_its_levels_is():
+    data = rows().assign(site=np.where(rows()["a"] > 0, "north", "south"), other=list("uvw") * 20)
+    small_fit = sp.spca(
+        data,
+        2,
+        card=[2, 3],
+        formula="~ a + site + d + e + f + other",
+        categorical="dummy",
+        exclude=["site[north]"],
+    )
+    loadings = small_fit.loadings
+    assert loadings.loc["site[south]"].any()
+    assert not loadings.filter(like="other", axis=0).to_numpy().any()
+    np.testing.assert_array_equal(small_fit.transform(data.drop(columns="other")), small_fit.transform(data))
+    np.testing.assert_array_equal(small_fit.transform(data.assign(other="new")), small_fit.transform(data))
+    with pytest.raises(errors.NewDataError, match="'site'"):
+        small_fit.transform(data.drop(columns="site"))
+
+
+def test_covariates_are_needed():
+    data = rows().assign(age=np.random.default_rng(5).normal(size=60))
+    small_fit = sp.spca(data, 2, 3, formula="~ . | age")
+    assert not small_fit.loadings.loc[["g", "h"]].to_numpy().any()
+    same(small_fit.transform(data.drop(columns=["g", "h"])), small_fit)
+    with pytest.raises(errors.NewDataError, match="'age'"):
+        small_fit.transform(data.drop(columns="age"))
+
+
+def test_missing_values_are_treated_as_in_the_fit(tmp_path):
+    holes = rows().mask(np.random.default_rng(4).random((60, 8)) < 0.05)
+    for na in ("pairwise", "em"):
+        small_fit = sp.spca(holes, 2, 3, na=na)
+        pd.testing.assert_frame_equal(small_fit.transform(holes), small_fit.scores, check_exact=True)
+        pd.testing.assert_frame_equal(
+            small_fit.augment(holes).iloc[:, -2:].set_axis(["PC1", "PC2"], axis=1), small_fit.scores
+        )
+        with pytest.raises(errors.MissingValuesError, match="Use na='drop'"):
+            small_fit.transform(holes, na="raise")
+        small_fit.save(tmp_path / "a.spca")
+        pd.testing.assert_frame_equal(sp.load(tmp_path / "a.spca").transform(holes), small_fit.scores)
+    # em: imputing needs all columns, and without missing values nothing is imputed
+    complete = rows()[list("abcdef")]
+    np.testing.assert_array_equal(small_fit.transform(complete, na="em"), small_fit.transform(rows()))
+    with pytest.raises(errors.NewDataError, match="lack 2 of the 8 columns of the fit: 'g', 'h'"):
+        small_fit.transform(holes[list("abcdef")])
+    dropped = sp.spca(holes, 2, 3, na="drop")
+    with pytest.raises(errors.MissingValuesError):
+        dropped.transform(holes)

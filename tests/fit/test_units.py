@@ -1,4 +1,4 @@
-"""The unit of the data changes nothing but units: every method, from 1e-150 to 1e150.
+"""The unit of the data changes nothing but units: every method and public call, from 1e-150 to 1e150.
 
 A factor that is a power of two changes no digit of the data, and so must change none of the loadings; another
 one rounds the data once, and loadings may then move by what the method makes of 1e-16 (iterations stop a step
@@ -8,6 +8,7 @@ earlier or later: the tolerance of the method).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -17,13 +18,13 @@ from scipy import sparse
 import spcastat as sp
 from spcastat.errors import ConstantColumnError, DataError, OptionError
 from spcastat.fit.method_table import SOLVERS
+from spcastat.linalg.standardisation import deviations
 
 RNG = np.random.default_rng(3)
 N, P = 40, 8
 BLOCKS = np.kron(np.eye(2), np.ones((1, 4))) * np.array([1.2, 1.1, 1.0, 0.9, 0.85, 0.8, 0.75, 0.7])
 X = RNG.normal(size=(N, 2)) @ BLOCKS + 0.4 * RNG.normal(size=(N, P)) + 5.0
 S = np.cov(X, rowvar=False)
-ON_S = [name for name, method in SOLVERS.items() if method.solver.needs != "rows"]
 #: What rounding of the data may do to loadings: 1e-7, the coarsest tolerance of a method but one.
 ROUNDED = {"alspca": 1e-3}
 
@@ -58,20 +59,6 @@ def test_rows_in_other_units(name):
         atol = ROUNDED.get(name, 1e-7)
         np.testing.assert_allclose(fit.loadings, base.loadings, rtol=0, atol=atol)
         assert np.array_equal(fit.loadings != 0, base.loadings != 0)
-
-
-@pytest.mark.slow  # rows are tried in other units with every method
-@pytest.mark.filterwarnings("ignore::spcastat.errors.ConvergenceWarning")
-@pytest.mark.parametrize("name", ON_S)
-def test_covariances_in_other_units(name):
-    base = sp.spca_cov(S, 2, method=name, **control(name))
-    for factor in (4.0**-498, 4.0):
-        fit = sp.spca_cov(S * factor, 2, method=name, **control(name, factor**0.5))
-        pd.testing.assert_frame_equal(fit.loadings, base.loadings, check_exact=True)
-        assert fit.total_variance / factor == pytest.approx(base.total_variance, rel=1e-14)
-    for factor in (1e-24, 1e300):
-        fit = sp.spca_cov(S * factor, 2, method=name, **control(name, factor**0.5))
-        np.testing.assert_allclose(fit.loadings, base.loadings, rtol=0, atol=ROUNDED.get(name, 1e-7))
 
 
 #: Methods whose penalty has a unit: power of the unit of the data.
@@ -111,41 +98,6 @@ def test_messages_tell_penalties_in_the_units_of_the_data(name):
     assert told[1] == pytest.approx(told[0] * unit ** PENALTIES[name], rel=1e-4)  # six digits are printed
 
 
-def test_what_is_reported_of_a_fit_is_in_the_units_of_the_data(tmp_path):
-    """To 1e-13: a power of two changes no digit, but sums depend on where the rows lie in memory."""
-    unit = 2.0**-450
-    base, fit = (sp.spca(data, 2, 3, effort="quick") for data in (X, X * unit))
-    fit.save(tmp_path / "fit")
-    for one in (fit, sp.load(tmp_path / "fit")):
-        np.testing.assert_allclose(one.correlations, base.correlations, rtol=1e-13)
-        np.testing.assert_allclose(one.communalities, base.communalities, rtol=1e-13)
-        np.testing.assert_allclose(one.component_shares, base.component_shares, rtol=1e-13)
-        np.testing.assert_allclose(one.limits() / [1, unit * unit], base.limits(), rtol=1e-13)
-        np.testing.assert_allclose(one.diagnostics(X * unit) / [1, unit**2], base.diagnostics(X), rtol=1e-12)
-    # sums of products of either sign: their rounding is relative to the data
-    np.testing.assert_allclose(fit.scores / unit, base.scores, rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(fit.residuals / unit, base.residuals, rtol=1e-13, atol=1e-13)
-    told, wanted = fit.certify(joint=False), base.certify(joint=False)
-    for column in ("value", "upper_bound", "best_known"):
-        np.testing.assert_allclose(told.table[column] / unit**2, wanted.table[column], rtol=1e-13)
-    assert fit.measure("pev") == pytest.approx(base.measure("pev"), rel=1e-13)
-    assert fit.measure("pev") == pytest.approx(sp.measures.pev(fit.loadings.to_numpy(), X * unit), rel=1e-13)
-
-
-@pytest.mark.parametrize("options", [{"zeros": 0.5}, {"penalty": 0.7}])
-def test_principal_coordinates(options):
-    unit = 2.0**300
-    base = sp.spco(X, 2, **options)
-    fit = sp.spco(X * unit, 2, **{k: v * unit if k == "penalty" else v for k, v in options.items()})
-    np.testing.assert_allclose(fit.loadings, base.loadings, rtol=1e-13)
-    np.testing.assert_allclose(fit.coordinates / unit, base.coordinates, rtol=1e-13)
-    assert fit.penalty / unit == pytest.approx(base.penalty, rel=1e-13)
-    assert fit.objective_value / unit**2 == pytest.approx(base.objective_value, rel=1e-13)
-    np.testing.assert_allclose(fit.variance / [1, 1, unit**2, 1, 1, 1], base.variance, rtol=1e-13)
-    with pytest.raises(OptionError, match=r"\[0, 1.24526e\+91\) for any component to be left"):
-        sp.spco(X * unit, 2, penalty=1e3 * unit)
-
-
 # --- columns in units of their own, and every way that rows come -----------------------------------
 
 MIXED = 10.0 ** np.array([-150, 0, 150, -10, 10, -290, 290, 3])
@@ -172,11 +124,6 @@ def standardised() -> sp.SpcaResult:
     return sp.spca(X, 2, 3, scale=True, effort="quick")
 
 
-@pytest.fixture(scope="module")
-def plain() -> sp.SpcaResult:
-    return sp.spca(X, 2, 3, effort="quick")
-
-
 @pytest.mark.parametrize("hold", [_rows, _chunks, _csr, _csc])
 @pytest.mark.parametrize("factors", [MIXED, 1e-160, 1e-300 / 2, 1e160, 1e290])
 def test_standardised_columns_may_have_any_unit(standardised, hold, factors):
@@ -188,30 +135,6 @@ def test_standardised_columns_may_have_any_unit(standardised, hold, factors):
     np.testing.assert_allclose(fit.loadings, standardised.loadings, rtol=0, atol=1e-12)
     np.testing.assert_allclose(np.asarray(fit.scores), standardised.scores, rtol=0, atol=1e-11)
     assert fit.measure("pev") == pytest.approx(standardised.measure("pev"), rel=1e-12)
-
-
-@pytest.mark.parametrize("hold", [_rows, _chunks, _csr, _csc])
-@pytest.mark.parametrize("factor", [1e-150, 1e150])
-def test_large_and_small_rows_of_every_kind(plain, hold, factor):
-    fit = sp.spca(hold(X * factor), 2, 3, effort="quick")
-    np.testing.assert_allclose(fit.loadings, plain.loadings, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(np.asarray(fit.scores) / factor, plain.scores, rtol=0, atol=1e-11)
-    assert fit.total_variance / factor / factor == pytest.approx(plain.total_variance, rel=1e-12)
-
-
-def test_dask(standardised):
-    da = pytest.importorskip("dask.array")
-    fit = sp.spca(da.from_array(X * MIXED, chunks=(15, P)), 2, 3, scale=True, effort="quick")
-    np.testing.assert_allclose(fit.loadings, standardised.loadings, rtol=0, atol=1e-12)
-
-
-def test_divisors_and_centres_of_ones_own(standardised):
-    sd, mean = X.std(axis=0, ddof=1), X.mean(axis=0)
-    fit = sp.spca(X * MIXED, 2, 3, scale=sd * MIXED, center=mean * MIXED, effort="quick")
-    np.testing.assert_allclose(fit.loadings, standardised.loadings, rtol=0, atol=1e-12)
-    weights = np.random.default_rng(4).integers(1, 4, N)
-    base, large = (sp.spca(X * unit, 2, 3, weights=weights, effort="quick") for unit in (1.0, 2.0**480))
-    assert np.array_equal(large.loadings, base.loadings)
 
 
 def test_more_variables_than_are_summed_up():
@@ -253,40 +176,145 @@ def test_constant_columns_are_constant_at_any_size():
     assert sp.spca(zero, 2, 3, effort="quick").loadings.loc["x6"].eq(0).all()
 
 
-def test_a_correlation_matrix_times_a_small_number():
-    """Scores of variables far below 1 once tied with one another: PEV .368 instead of .519."""
-    R = sp.datasets.load_pitprops()
-    base = sp.spca_cov(R, 3, 4, method="pathspca")
-    assert base.measure("pev") == pytest.approx(0.519, abs=5e-4)  # three digits
-    for factor in (1e-9, 1e9, 1e-300):
-        fit = sp.spca_cov(R * factor, 3, 4, method="pathspca")
-        assert np.array_equal(fit.loadings != 0, base.loadings != 0)
-        assert fit.measure("pev") == pytest.approx(base.measure("pev"), rel=1e-12)
-
-
-def test_a_matrix_near_the_largest_number():
-    R = sp.datasets.load_pitprops()
-    fit, base = (sp.spca_cov(S, 2, 4, effort="quick") for S in (R * 1e307, R))
-    np.testing.assert_allclose(fit.loadings, base.loadings, atol=1e-12)
-    assert fit.total_variance == pytest.approx(13e307)
-
-
-def test_columns_of_zeros_cost_a_stream_no_further_pass():
-    passes = []
-
-    def source():
-        passes.append(1)
-        return iter([zero[:20], zero[20:]])
-
-    zero = X.copy()
-    zero[:, 5] = 0.0
-    sp.spca(source, 2, 3)
-    assert len(passes) == 2  # one to learn the columns, one for the covariances
-
-
 def test_small_numbers_about_an_exact_zero_are_no_zeros():
     balanced = np.tile([[1.0, 1.0, 2.0], [1.0, -1.0, 2.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, -3.0]], (5, 1))
     assert not balanced.mean(axis=0).any()
     base = sp.spca(balanced, 1, 2, scale=True)
     for hold in (_rows, _csr):
         assert np.array_equal(sp.spca(hold(balanced * 2.0**-700), 1, 2, scale=True).loadings, base.loadings)
+
+
+# --- Every public call in units from 1e-150 to 1e150 --------------------------------------------
+
+ROWS = pd.DataFrame(X, columns=list("abcdefgh"))
+GAPS = ROWS.mask(RNG.random(X.shape) < 0.05)
+COVARIANCE = ROWS.cov()
+UNITS = [2.0**-498, 2.0**498]  # 1.2e-150 and 8.2e149
+
+#: What a call returns: a table or an array, and the power of the unit in which each column is given.
+Result = tuple[pd.DataFrame, dict[str, int]]
+
+
+def fit(u: float) -> sp.SpcaResult:
+    return sp.spca(ROWS * u, 2, 3, effort="quick")
+
+
+def spca(u: float) -> Result:
+    return sp.spca(ROWS * u, 2, 3).loadings, {}
+
+
+def spca_cov(u: float) -> Result:
+    found = sp.spca_cov(COVARIANCE * u * u, 2, 3, n_obs=40, effort="quick").variance
+    return found, {"score variance": 2, "adjusted variance": 2}
+
+
+def spca_path(u: float) -> Result:
+    return sp.spca_path(ROWS * u, 2, cards=[2, 4], effort="quick").table, {"objective": 2}
+
+
+def choose(u: float) -> Result:
+    return sp.choose(ROWS * u, 2, cards=[2, 4], effort="quick", repeats=1).fit.loadings, {}
+
+
+TESTED = {"observed": 2, "noise": 2, "sparse_observed": 2}
+
+
+def choose_k(u: float) -> Result:
+    return sp.choose_k(ROWS * u, n_draws=39).table, TESTED
+
+
+def choose_k_of_a_covariance_matrix(u: float) -> Result:
+    return sp.choose_k(COVARIANCE * u * u, n_obs=40, n_draws=39).table, TESTED
+
+
+def choose_k_with_gaps(u: float) -> Result:
+    return sp.choose_k(GAPS * u, na="em", n_draws=39).table, TESTED
+
+
+def polychoric(u: float) -> Result:
+    return sp.correlation((ROWS / 2).round() * u), {}
+
+
+def spco(u: float) -> Result:
+    return sp.spco(ROWS * u, 2, zeros=0.5).loadings, {}
+
+
+def bootstrap(u: float) -> Result:
+    return fit(u).bootstrap(20).conf_int(), {}
+
+
+def stability(u: float) -> Result:
+    return fit(u).stability(5).frequency, {}
+
+
+def split_inference(u: float) -> Result:
+    columns = ("estimate", "std_error", "lower", "upper")
+    return fit(u).split_inference(20).variance_ci().set_index("component"), dict.fromkeys(columns, 2)
+
+
+def loading_tests(u: float) -> Result:
+    return fit(u).test_loadings(19).p_values, {}
+
+
+def certify_jointly(u: float) -> Result:  # values are shares of the total variance
+    return fit(u).certify().table[["value", "upper_bound", "pca_bound", "gap", "optimal"]], {}
+
+
+def diagnostics(u: float) -> Result:
+    return fit(u).diagnostics(), {"Q": 2}
+
+
+def em(u: float) -> Result:
+    return fit_with_gaps(u, "em").variance, {"score variance": 2, "adjusted variance": 2}
+
+
+def pairwise(u: float) -> Result:
+    return fit_with_gaps(u, "pairwise").variance, {"score variance": 2, "adjusted variance": 2}
+
+
+def fit_with_gaps(u: float, na: str) -> sp.SpcaResult:
+    return sp.spca(GAPS * u, 2, 3, na=na, effort="quick")
+
+
+CALLS = [
+    spca, spca_cov, spca_path, choose, choose_k, choose_k_of_a_covariance_matrix, choose_k_with_gaps,
+    polychoric, spco, bootstrap, stability, split_inference, loading_tests, certify_jointly, diagnostics,
+    em, pairwise,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
+def test_a_call_in_other_units(call: Callable[[float], Result]) -> None:
+    base, powers = call(1.0)
+    assert set(powers) <= set(base.columns)
+    for unit in UNITS:
+        found = call(unit)[0]
+        for column in base:
+            expected, values = base[column], found[column]
+            if pd.api.types.is_float_dtype(expected):
+                # divided twice, as a squared unit may overflow
+                for _ in range(powers.get(column, 0)):
+                    values = values / unit
+                pd.testing.assert_series_equal(values, expected, rtol=1e-11, atol=1e-13)
+            else:
+                pd.testing.assert_series_equal(values, expected)
+
+
+def test_standard_deviations_of_values_whose_squares_overflow_or_vanish():
+    # those of 1, 2, 3 and of 1, 3 are 1 and sqrt(2)
+    values = np.array([[1.0, 1e300], [2.0, 2e300], [3.0, 3e300]])
+    np.testing.assert_allclose(deviations(values), [1.0, 1e300], rtol=1e-14)
+    np.testing.assert_allclose(deviations(np.array([[1e-300], [3e-300]])), [2**0.5 * 1e-300], rtol=1e-14)
+    assert deviations(np.zeros((3, 1))) == 0
+
+
+@pytest.mark.parametrize("unit", [1e-160, 1e160])
+def test_variances_beyond_floating_point_numbers_are_refused(unit):
+    for call in (sp.choose_k, sp.choose):
+        with pytest.raises(sp.errors.DataError, match=r"variances of the data are too.*Divide the columns"):
+            call(ROWS * unit)
+    with pytest.raises(sp.errors.DataError, match=r"variances of the data are too.*Divide the columns"):
+        fit(unit)
+    # correlations have no unit; 1e160 rounds the data once
+    scaled, base = (sp.correlation(GAPS * u, "pearson") for u in (unit, 1.0))
+    np.testing.assert_allclose(scaled, base, atol=1e-13)

@@ -1,18 +1,29 @@
-"""Every operator against the explicit covariance matrix, by every route on which it is built."""
+"""Operators against the explicit covariance matrix, by every route; sums over rows, and scales."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
 import scipy.sparse as sps
+from statsmodels.robust.scale import mad, qn_scale
 
-from spcastat.errors import ConstantColumnError, OptionError
+import spcastat as sp
+from spcastat.errors import (
+    ConstantColumnError,
+    DataError,
+    InfiniteValuesError,
+    MissingValuesError,
+    OptionError,
+)
 from spcastat.linalg import operators
-from spcastat.linalg.build import ROW_DEFLATIONS, Deflated, Removed, deflate, deflate_rows, prepare
-from spcastat.linalg.operators import Gram
+from spcastat.linalg.accumulate import CrossProducts, Sums, product, sparse_sums
+from spcastat.linalg.deflation import ROW_DEFLATIONS, Deflated, Removed, deflate, deflate_rows
+from spcastat.linalg.standardisation import SCALES, prepare
+from spcastat.reading import frames
 
 SHAPES = {"tall": (60, 7), "wide": (8, 30)}
 CENTRES: dict[str, Any] = {"mean": True, "none": False, "given": "given"}
@@ -103,12 +114,6 @@ def test_every_operator_of_the_same_rows_is_the_same_matrix(shape, weighted, cen
         compare(op, S, name, 1e-12)  # variances are of order 1 to 10: some hundred roundings
 
 
-def test_weights_count_rows():
-    X, w = data(40, 5), np.random.default_rng(2).integers(0, 4, 40)
-    op = prepare(X, w.astype(float), True, False, range(5))[1]
-    np.testing.assert_allclose(op.dot(np.eye(5)), np.cov(X, rowvar=False, fweights=w), atol=1e-13)
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
 def test_wide_data_have_an_operator_of_rows(kind):
     X = data(20, 450)  # above 400, with fewer rows than variables
@@ -116,23 +121,6 @@ def test_wide_data_have_an_operator_of_rows(kind):
     assert isinstance(op, operators.Rows)
     assert op.rank_limit == 19
     compare(op, np.cov(X, rowvar=False), "rows", 1e-11)  # sums over 450 variables
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
-def test_adjoint(shape, kind):
-    X = data(*SHAPES[shape])
-    w = np.random.default_rng(3).uniform(0.5, 2, len(X))
-    held = kind(X)
-    op = prepare(held, w, True, shape == "tall", range(X.shape[1]), keep_rows=True)[1]
-    rng = np.random.default_rng(4)
-    V, U = rng.standard_normal((op.p, 3)), rng.standard_normal((op.n, 2))
-    np.testing.assert_allclose(U.T @ op.forward(V), op.adjoint(U).T @ V, atol=1e-12)
-    np.testing.assert_allclose(op.forward(V[:, 0]), op.forward(V)[:, 0], atol=1e-14)
-    np.testing.assert_allclose(op.adjoint(U[:, 0]), op.adjoint(U)[:, 0], atol=1e-14)
-    small = op.forward(np.eye(op.p))
-    small = small @ small.T if op.n < op.p else small.T @ small
-    np.testing.assert_allclose(op.cross_products(), small, atol=1e-12)
 
 
 # --- accuracy -------------------------------------------------------------------------------------
@@ -161,21 +149,6 @@ def test_sparse_data_far_from_zero(ratio, shape):
             compare(op, S, name, 1e-9 + 1e-13 * ratio)
 
 
-@pytest.mark.parametrize("ratio", [1e4, 1e6, 1e8])
-def test_variances_of_sparse_data_far_from_zero(ratio):
-    rng = np.random.default_rng(6)
-    X = rng.standard_normal((1000, 3)) + ratio
-    for w in (np.ones(1000), rng.uniform(0.1, 3.0, 1000)):
-        held = sps.csc_array(X)
-        standard = prepare(held, w, True, True, range(3))[0]
-        dense = prepare(X, w, True, True, range(3))[0]
-        # The mean is known to eps * ratio * sqrt(n), and enters the variance squared.
-        np.testing.assert_allclose(standard.scale, dense.scale, rtol=1e-8)
-        root = np.sqrt(w / (w.sum() - 1))
-        rows = operators.SparseRows(held, dense.mean, np.ones(3), root, 3)
-        np.testing.assert_allclose(rows.diagonal(), dense.scale**2, rtol=1e-8)
-
-
 def test_single_precision_is_computed_in_double():
     X = data(50, 6).astype(np.float32)
     S = np.cov(X.astype(float), rowvar=False)
@@ -202,6 +175,10 @@ def test_many_columns_of_sparse_rows_take_no_dense_products(kind, weighted, cent
 
     monkeypatch.setattr(operators.SparseRows, "forward", no_dense_products)
     np.testing.assert_allclose(op.columns(J) * op.unit**2, S[:, J], atol=1e-13 * S.max())
+    thin = np.zeros((70, 3))
+    thin[[5, 9, 30], [0, 1, 1]] = -2.0, 1.0, 3.0
+    if kind is sps.csc_array:  # of these, a product with sparse vectors reads the rows with entries alone
+        np.testing.assert_allclose(op.dot(thin) * op.unit**2, S @ thin, atol=1e-12 * S.max())
     monkeypatch.undo()
     np.testing.assert_allclose(op.columns(J[:5]) * op.unit**2, S[:, J[:5]], atol=1e-13 * S.max())
 
@@ -220,26 +197,6 @@ def test_data_are_not_changed():
             removed(op, np.eye(5)[:, :1], 0).dot(np.eye(5))
     for now, then in zip((held.data, held.indices, held.indptr), before, strict=True):
         np.testing.assert_array_equal(now, then)
-
-
-# --- constant columns -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
-@pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 1e8 + 0.1, -1e-9])
-@pytest.mark.parametrize("n", [10, 1001, 20000])
-def test_constant_columns_are_seen(kind, value, n):
-    X = np.column_stack([np.arange(n) % 7, np.full(n, value)])
-    with pytest.raises(ConstantColumnError, match="1 of 2 columns does not vary: 'b'"):
-        prepare(kind(X), None, True, True, ["a", "b"])
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sps.csc_array])
-def test_constant_columns_have_no_variance(kind):
-    X = np.full((1001, 3), 0.1)
-    op = prepare(kind(X), None, True, False, range(3))[1]
-    # What rounding leaves is below (1e-13 of the value)^2, the share at which a column counts as constant.
-    np.testing.assert_allclose(op.diagonal(), 0.0, atol=(1e-13 * 0.1) ** 2)
 
 
 # --- bases of scores ------------------------------------------------------------------------------
@@ -267,31 +224,6 @@ def test_score_basis_is_the_qr_of_the_scores(shape):
 # --- deflation ------------------------------------------------------------------------------------
 
 
-def test_schur_deflation_projects_the_rows():
-    X = data(*SHAPES["tall"])
-    Y = (X - X.mean(axis=0)) / np.sqrt(len(X) - 1)
-    rng = np.random.default_rng(8)
-    Z = rng.standard_normal((7, 3))
-    Z /= np.linalg.norm(Z, axis=0)
-    for name, op in routes(X, None, True, False):
-        view, left = op, Y
-        for i in range(3):
-            view = removed(view, Z, i)
-            t = left @ Z[:, i]  # He, Monteiro and Park (2010), equation 3.12
-            left = left - np.outer(t, t @ left) / (t @ t)
-            compare(view, left.T @ left, f"{name}, {i + 1} components less", 1e-11)
-        # All that the scores of Z explain is gone: their part of the variance is the adjusted variance.
-        np.testing.assert_allclose(op.total - view.total, (op.score_basis(Z)[1] ** 2).sum(), rtol=1e-10)
-        np.testing.assert_allclose(view.dot(Z), 0.0, atol=1e-12)
-    assert (view.diagonal() >= 0).all()
-
-
-def test_deflation_of_nothing():
-    op = operators.Gram(np.diag([2.0, 0.0]))
-    view = removed(op, np.array([[0.0], [1.0]]), 0)
-    np.testing.assert_array_equal(view.dot(np.eye(2)), np.diag([2.0, 0.0]))
-
-
 def test_other_deflations_by_their_formulas():
     A = np.random.default_rng(10).standard_normal((30, 6))
     S = A.T @ A / 29
@@ -310,23 +242,6 @@ def test_other_deflations_by_their_formulas():
                 P = np.eye(6) - np.outer(q, q) / (q @ q)
                 left = P @ left @ P
             np.testing.assert_allclose(view.dot(np.eye(6)), left, atol=1e-13, err_msg=how)
-
-
-@pytest.mark.parametrize("kind", ["covariance", "rows"])
-def test_deflation_commutes_with_a_change_of_unit(kind):
-    # A power of two changes no digit, so that equality is exact.
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((12, 6))
-    v = np.array([0.6, 0.0, 0.8, 0.0, 0.0, 0.0])
-
-    def left(unit):
-        rows = prepare(X / unit, None, True, False, range(6), keep_rows=True)[1]
-        removed = Removed(v, v, np.zeros((6, 0)))
-        if kind == "rows":
-            return deflate_rows(rows, removed, "schur")
-        return deflate(Gram(np.cov(X.T) / unit**2), removed, "schur")
-
-    np.testing.assert_array_equal(left(1.0).divided(8.0).block(np.arange(6)), left(8.0).block(np.arange(6)))
 
 
 # --- Deflated rows must be what the deflated covariance matrix says, whatever the rows are held as ---
@@ -394,15 +309,144 @@ def test_schur_deflation_projects_on_the_complement_of_all_scores(n, p, sparse, 
         )
 
 
-def test_projected_rows_have_no_score_on_what_was_removed():
-    op = rows_operator(30, 8, False, False)
-    v = np.full(8, 8**-0.5)
-    view = deflate_rows(op, Removed(v, v, np.zeros((8, 0))), "projection")
-    assert np.abs(view.forward(v)).max() < 1e-14 * np.sqrt(op.total)
-
-
 def test_hotelling_is_refused_for_rows_and_the_others_named():
     op = rows_operator(30, 8, False, False)
     v = np.eye(8)[0]
     with pytest.raises(OptionError, match=r"no rows have.*'schur', 'projection'"):
         deflate_rows(op, Removed(v, v, np.zeros((8, 0))), "hotelling")
+
+
+# --- Sums over rows in chunks, and scales -------------------------------------------------------
+
+
+def exact_moments(X, w):
+    """Means and cross-products about them in rational arithmetic: no rounding at all."""
+    rows = [[Fraction(float(x)) for x in row] for row in X]
+    weights = [Fraction(float(x)) for x in w]
+    total = sum(weights)
+    p = len(rows[0])
+    mean = [sum(a * row[j] for a, row in zip(weights, rows, strict=True)) / total for j in range(p)]
+    products = [
+        [
+            sum(a * (row[i] - mean[i]) * (row[j] - mean[j]) for a, row in zip(weights, rows, strict=True))
+            for j in range(p)
+        ]
+        for i in range(p)
+    ]
+    return np.array(mean, dtype=float), np.array(products, dtype=float)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("far", [0.0, 3.0, 1e4, 1e8])
+def test_chunks_merged_in_any_order_have_the_moments_of_the_whole(far, weighted):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 3)) * [1.0, 10.0, 0.1] + far
+    w = rng.uniform(0.0, 2.0, 60) if weighted else np.ones(60)
+    mean, products = exact_moments(X, w)
+    cuts = [0, 7, 8, 31, 60]
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        for kind in (Sums, CrossProducts):
+            whole = kind(3)
+            for i in order:
+                part = kind(3)
+                part.add(X[cuts[i] : cuts[i + 1]], w[cuts[i] : cuts[i + 1]] if weighted else None)
+                whole.merge(part)
+            np.testing.assert_allclose(whole.mean, mean, rtol=4e-16, atol=1e-14)
+            found = whole.squares if kind is Sums else whole.products
+            target = np.diag(products) if kind is Sums else products
+            # The means of pieces of rows at `far` are known to its last bit, 1e-16 far, and enter with the
+            # distances between pieces, of about the standard deviation: a relative 1e-16 far / 0.1.
+            size = np.sqrt(np.outer(np.diag(products), np.diag(products)))
+            bound = (1e-14 + 1e-14 * far) * (np.diag(size) if kind is Sums else size)
+            assert (np.abs(found - target) <= bound).all()
+
+
+def test_rows_that_drift_away_from_zero_lose_no_digits():
+    """The first rows lie near zero, the last far away: the quick products must give way."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((500, 4))
+    near = CrossProducts(4)
+    near.add(X, None)
+    np.testing.assert_allclose(near.products, np.cov(X.T) * 499, rtol=1e-12, atol=1e-11)
+    X[300:] += 1e9
+    drift = CrossProducts(4)
+    drift.add(X, None)
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(drift.products, centred.T @ centred, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [sps.csr_array, sps.csc_array])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_sums_and_products_in_blocks(kind, weighted, dtype):
+    n, p = 4000, 60  # 48,000 values, more than two million products with 50 columns
+    rng = np.random.default_rng(4)
+    dense = (rng.random((n, p)) * (rng.random((n, p)) < 0.2)).astype(dtype)
+    dense[:, 3] = 0.0
+    dense[5] = 0.0
+    held = kind(dense)
+    w = rng.uniform(0.1, 2.0, n) if weighted else None
+    ones = np.ones(n) if w is None else w
+    weight, mean, squares = sparse_sums(held, w)
+    X = dense.astype(float)
+    target = ones @ X / ones.sum()
+    np.testing.assert_allclose(mean, target, atol=1e-15)
+    np.testing.assert_allclose(squares, ones @ (X - target) ** 2, rtol=1e-12)
+    assert weight == pytest.approx(ones.sum())
+    V, U = rng.standard_normal((p, 50)), rng.standard_normal(n)
+    np.testing.assert_allclose(product(held, V), X @ V, atol=1e-12)
+    np.testing.assert_allclose(product(held.T, U), X.T @ U, atol=1e-11)
+    assert product(held, V).dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", [sps.csr_array, sps.csc_array])
+def test_columns_that_do_not_vary_have_no_negative_squares(kind):
+    """Rounding of weighted means must not make the squares of a constant sparse column negative."""
+    rng = np.random.default_rng(9)
+    dense = rng.standard_normal((30, 100))
+    dense[:, :99] = rng.standard_normal(99)
+    w = rng.uniform(0.1, 3.0, 30)
+    held = kind(dense)
+    assert (sparse_sums(held, w)[2] >= 0).all()
+    with pytest.raises(ConstantColumnError, match="99 of 100 columns do not vary"):
+        prepare(held, w, True, True, range(100))
+    _, op = prepare(held, w, True, False, range(100), keep_rows=True)
+    np.testing.assert_array_equal(op.diagonal()[:99], 0.0)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_large_arrays_are_checked_by_their_sums(scale, monkeypatch):
+    """Arrays above the limit are not looked through beforehand; what is not finite is found all the same."""
+    rng = np.random.default_rng(7)
+    monkeypatch.setattr(frames, "COPY_LIMIT", 100)
+    for n, p in ((40, 6), (20, 450)):
+        X = rng.standard_normal((n, p))
+        X[3, 2] = np.nan
+        with pytest.raises(MissingValuesError, match="1 missing value in 1 of"):
+            sp.spca(X, 1, 2, scale=scale, method="bcd-l0")
+        X[3, 2] = -np.inf
+        with pytest.raises(InfiniteValuesError, match="x3"):
+            sp.spca(X, 1, 2, scale=scale, method="bcd-l0")
+        X[3, 2] = np.nan
+        assert len(sp.spca(X, 1, 2, na="drop", scale=scale, method="bcd-l0").scores) == n - 1
+        X[3, 2] = 0.0
+        with pytest.raises(DataError, match="too large"):
+            sp.spca(1e200 * X, 1, 2, method="bcd-l0")
+
+
+# --- Scales against statsmodels, which computes them by other means; units and blocks of work -----
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 11, 400, 401])
+def test_mad_and_qn_are_those_of_statsmodels(n):
+    Z = np.random.default_rng(n).standard_normal((2, n))
+    np.testing.assert_allclose(SCALES["mad"](Z), mad(Z, axis=1), rtol=1e-13)
+    np.testing.assert_allclose(SCALES["qn"](Z), [qn_scale(row) for row in Z], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [50, 600])
+def test_qn_of_values_that_mostly_coincide_is_zero(n):
+    z = np.zeros(n)
+    z[: n // 5] = np.arange(n // 5)
+    assert SCALES["qn"](z) == 0.0
+    assert SCALES["mad"](z) == 0.0

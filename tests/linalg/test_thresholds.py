@@ -1,4 +1,4 @@
-"""Thresholds against the problems that they solve."""
+"""Thresholds against the problems that they solve, and selection where values tie."""
 
 from __future__ import annotations
 
@@ -9,11 +9,25 @@ import pytest
 import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
+from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.optimize import brentq, minimize_scalar
 
 from spcastat.linalg.thresholds import OrthogonalSoft, half, lp
-from spcastat.linalg.ties import hard, l1_bounded, positive_part, soft, soft_at, unit
+from spcastat.linalg.ties import (
+    canonical_eigenvectors,
+    first_max,
+    flip_signs,
+    hard,
+    hard_marked,
+    l1_bounded,
+    levelled,
+    positive_part,
+    ranked,
+    soft,
+    soft_at,
+    top,
+    unit,
+)
 
 # Integers over eight make ties and zeros frequent, and exact.
 vectors = (
@@ -59,11 +73,6 @@ def test_hard_breaks_ties_by_the_lowest_index():
     np.testing.assert_array_equal(one(hard, [1, 1 + 1e-9], 1), [0, 1])
 
 
-def test_hard_with_fewer_values_than_asked():
-    np.testing.assert_array_equal(one(hard, [0, -5, 0], 2), [0, -1, 0])
-    np.testing.assert_array_equal(one(hard, [0, 0, 0], 2), 0.0)
-
-
 # --- soft -----------------------------------------------------------------------------------------
 
 
@@ -93,19 +102,6 @@ def test_soft_shrinks_by_the_next_value():
     )
 
 
-def test_soft_with_ties_at_the_border_keeps_its_nonzeros():
-    v = one(soft, [3, 2, 2, 1], 2)
-    np.testing.assert_array_equal(v != 0, [True, True, False, False])
-    np.testing.assert_allclose(v, np.array([2, 1, 0, 0]) / np.sqrt(5), atol=1e-15)
-
-
-def test_soft_works_column_by_column():
-    W = np.random.default_rng(0).standard_normal((9, 30))
-    together = soft(W, 4)
-    for j in range(30):
-        np.testing.assert_allclose(together[:, j], one(soft, W[:, j], 4), atol=1e-15)  # the norm sums differ
-
-
 # --- l1_bounded -----------------------------------------------------------------------------------
 
 
@@ -125,26 +121,6 @@ def by_bisection(w: np.ndarray, bound: float) -> float:
         return float(size.max())
     depth = brentq(lambda x: at(x).sum() - bound, second, 1.0, xtol=1e-20)
     return float(size @ at(depth))
-
-
-@quick
-@given(vectors.filter(lambda w: len(w) > 1 and w.any()), st.floats(0, 1))
-def test_l1_bounded_is_feasible_and_beats_feasible_vectors(w, share):
-    bound = 1.0 + share * (np.sqrt(len(w)) - 1.0)
-    v = one(l1_bounded, w, bound)
-    assert np.linalg.norm(v) == pytest.approx(1.0, abs=1e-12)
-    assert np.abs(v).sum() <= bound * (1 + 1e-12)
-    rng = np.random.default_rng(0)
-    others = [*np.eye(len(w)), *-np.eye(len(w))]
-    for _ in range(40):  # a soft threshold of anything, shrunk until it is feasible
-        x = rng.standard_normal(len(w)) + rng.integers(0, 3) * np.sign(w)
-        for level in np.linspace(0, 1, 8, endpoint=False):
-            y = np.sign(x) * np.maximum(np.abs(x) - level * np.abs(x).max(), 0)
-            y = y / np.linalg.norm(y)
-            if np.abs(y).sum() <= bound:
-                others.append(y)
-                break
-    assert w @ v >= max(w @ x for x in others) - 1e-12
 
 
 @quick
@@ -171,14 +147,6 @@ def test_l1_bound_holds_where_the_largest_nearly_tie(gap):
     assert np.linalg.norm(v) == pytest.approx(1.0, abs=1e-12)
     assert np.abs(v).sum() == pytest.approx(1.2, abs=1e-6)
     assert w @ v == pytest.approx(1.2, abs=1e-5 + gap)
-
-
-def test_l1_bounded_at_the_ends():
-    w = np.array([0.5, -2.0, 1.0, 0.0])
-    np.testing.assert_allclose(one(l1_bounded, w, 1.0), [0, -1, 0, 0], atol=1e-15)
-    np.testing.assert_allclose(one(l1_bounded, w, 2.0), w / np.linalg.norm(w), atol=1e-15)
-    np.testing.assert_array_equal(one(l1_bounded, np.zeros(4), 1.5), 0.0)
-    np.testing.assert_array_equal(one(l1_bounded, [-3.0], 1.0), [-1.0])
 
 
 @pytest.mark.parametrize("bound", [1.0, 1.2, np.sqrt(2), 1.6, np.sqrt(3), 1.9, 2.0])
@@ -208,12 +176,6 @@ def test_nonnegative_update_is_the_best_nonnegative_vector(w, data):
     for J in itertools.combinations(range(len(w)), card):
         best = max(best, np.linalg.norm(np.maximum(w[list(J)], 0)) or -np.inf)
     assert w @ v == pytest.approx(best, abs=1e-13)
-
-
-def test_positive_part_where_nothing_is_positive():
-    W = np.array([[-3.0, 0.0, -1.0], [-1.0, 0.0, -1.0], [-2.0, 0.0, 2.0]])
-    np.testing.assert_array_equal(positive_part(W), [[0, 1, 0], [1, 0, 0], [0, 0, 2]])
-    assert W[0, 0] == -3.0  # not in place
 
 
 def test_l1_bounds_at_which_a_value_just_vanishes_are_met():
@@ -262,24 +224,6 @@ def test_lp_minimises_the_penalised_distance(power, card):
     np.testing.assert_allclose(lp(w[:, None], card, power)[:, 0], brute(w, card, power), atol=1e-6)
 
 
-def test_lp_solves_the_equation_of_theorem_2_to_rounding():
-    w, card, p = np.array([3.0, -1.0, 0.2, 0.0]), 2, 0.3
-    u = np.abs(lp(w[:, None], card, p)[:2, 0])
-    level = (2 * (1 - p)) ** (1 - p) / (2 - p) ** (2 - p)  # theta = 1
-    # u is proportional to b; b_2 = 2(1-p)/(2-p) exactly, which gives the factor.
-    b = u / u[1] * 2 * (1 - p) / (2 - p)
-    np.testing.assert_allclose(b + level * p * b ** (p - 1), [3.0, 1.0], rtol=1e-13)
-
-
-def test_half_is_lp_at_one_half_and_keeps_two_thirds_at_the_threshold():
-    W = np.random.default_rng(1).standard_normal((9, 4))
-    np.testing.assert_allclose(half(W, 4), lp(W, 4, 0.5), atol=1e-14)
-    v = half(np.array([[4.0], [4.0], [4.0], [1.0]]), 4)[:, 0]
-    phi = np.arccos(np.sqrt(0.5) * 0.25**1.5)
-    big = 2 / 3 * 4 * (1 + np.cos(2 * np.pi / 3 - 2 * phi / 3))
-    assert v[3] / v[0] == pytest.approx((2 / 3) / big, rel=1e-13)
-
-
 @pytest.mark.parametrize("rule", [half, lambda W, card: lp(W, card, 0.2)])
 def test_exactly_card_entries_stay_of_unit_length(rule):
     W = np.random.default_rng(2).standard_normal((20, 6)) * 1e-200  # no underflow
@@ -295,11 +239,6 @@ def test_ties_keep_the_lowest_index_and_zeros_stay_zero():
     assert np.flatnonzero(half(np.array([[1.0], [1.0], [1.0]]), 2)[:, 0]).tolist() == [0, 1]
     assert lp(np.array([[2.0], [0.0], [0.0]]), 2, 0.5)[:, 0].tolist() == [1.0, 0.0, 0.0]
     np.testing.assert_allclose(half(np.array([[2.0], [1.0], [0.0]]), 3)[:, 0], np.array([2, 1, 0]) / 5**0.5)
-
-
-def test_small_exponents_tend_to_hard_thresholding():
-    W = np.random.default_rng(3).standard_normal((9, 2))
-    np.testing.assert_allclose(lp(W, 4, 1e-9), hard(W, 4), atol=1e-7)
 
 
 def test_half_thresholding_is_equation_13():
@@ -347,17 +286,6 @@ def test_a_threshold_solves_the_problem(level):
             lambda nu, g=g, Q=Q: 0.5 * (soft_at(g - Q @ nu, level) ** 2).sum(), np.zeros(2), tol=1e-14
         )
         assert 0.5 * x @ x <= dual.fun * (1 + 1e-8) + 1e-12  # the least of the dual, to what BFGS reaches
-
-
-def test_zeros_stay_zero():
-    g, Q = problem(2)
-    soft_one = OrthogonalSoft(Q)
-    for level in (0.0, 0.5):
-        assert not soft_one.threshold(np.zeros(8), level).any()
-    inside = Q @ np.array([2.0, -3.0])
-    assert not soft_one.threshold(inside, 0.0).any()
-    assert not soft_one.bounded(inside, 1.5).any()
-    assert not soft_one.threshold(g, np.abs(g).max()).any()
 
 
 @pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
@@ -410,11 +338,126 @@ def test_without_components_before_it_is_the_plain_threshold():
     np.testing.assert_array_equal(empty.threshold(g, 0.3), soft_at(g, 0.3))
 
 
-def test_of_ties_as_many_stay_as_can_be_made_orthogonal():
-    # Every threshold leaves all four or nothing. Of the first three (1, 1, -1) less their mean remains, which
-    # is orthogonal to equal loadings; of the first two nothing would, so that all four stay.
-    Q = np.full((4, 1), 0.5)
-    g = np.array([1.0, 1.0, -1.0, -1.0])
-    three = OrthogonalSoft(Q).sparse(g, 3)
-    np.testing.assert_allclose(three, np.array([1.0, 1.0, -2.0, 0.0]) / np.sqrt(6.0), atol=1e-12)
-    np.testing.assert_allclose(OrthogonalSoft(Q).sparse(g, 2), g / 2.0, atol=1e-12)
+# --- Selection where values differ by rounding only ---------------------------------------------
+
+many = settings(max_examples=150, deadline=None, database=None)
+tables = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=st.integers(-3, 3))
+
+
+@many
+@given(tables, st.data())
+def test_top_marks_the_largest_and_of_equals_the_first(values, data):
+    values = values.astype(float)
+    count = data.draw(st.integers(1, len(values)))
+    marks = top(values, count)
+    assert (marks.sum(axis=0) == count).all()
+    for j in range(values.shape[1]):
+        expected = np.argsort(-values[:, j], kind="stable")[:count]
+        assert set(np.flatnonzero(marks[:, j])) == set(expected)
+        np.testing.assert_array_equal(top(values[:, j], count), marks[:, j])
+
+
+@many
+@given(tables, st.integers(0, 1000), st.data())
+def test_rounding_does_not_choose(values, seed, data):
+    values = values.astype(float)
+    count = data.draw(st.integers(1, len(values)))
+    noise = np.random.default_rng(seed).uniform(-1, 1, values.shape)
+    # 1e-13 relative is a thousandth of the width of a tie; zeros tie within 1e-14 of the largest
+    shaken = values * (1 + 1e-13 * noise) + 1e-16 * noise * np.abs(values).max(axis=0)
+    np.testing.assert_array_equal(top(shaken, count), top(values, count))
+    np.testing.assert_array_equal(flip_signs(shaken), flip_signs(values))
+    for j in range(values.shape[1]):
+        assert first_max(shaken[:, j]) == int(np.argmax(values[:, j]))
+
+
+def test_width_of_a_tie():
+    assert first_max(np.array([1.0, 1.0 + 5e-11])) == 0
+    assert first_max(np.array([1.0, 1.0 + 5e-10])) == 1
+    assert first_max(np.array([-1.0 - 5e-11, -1.0])) == 0
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-8, 1e8, 1e300])
+def test_scale_does_not_matter(scale):
+    values = np.array([3.0, 1.0, 3.0, 2.0]) * scale
+    np.testing.assert_array_equal(top(values, 1), [True, False, False, False])
+    np.testing.assert_array_equal(top(values, 3), [True, False, True, True])
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_width_within_which_entries_are_levelled_is_relative(unit):
+    column = np.array([[3.0, -3.0 - 3e-12, 1.0, 1.0 + 1e-12, 2e-13, 2.0]]).T * unit
+    found = np.abs(levelled(column, 1e-10)[:, 0]) / unit
+    assert found[0] == found[1]
+    assert found[2] == found[3]
+    assert found[4] == 0.0
+    np.testing.assert_allclose(found, [3.0, 3.0, 1.0, 1.0, 0.0, 2.0], rtol=1e-11)
+    apart = np.array([[3.0, 2.9, 1.0]]).T * unit
+    np.testing.assert_array_equal(levelled(apart, 1e-10), apart)
+
+
+def test_ranks_ties_are_put_in_the_order_of_the_next_key_and_then_of_the_places():
+    first = np.array([1.0, 3.0, 3.0 + 1e-11, 1.0, 3.0, 2.0])
+    second = np.array([0.0, 5.0, 7.0, 0.0, 5.0 + 1e-11, 9.0])
+    assert ranked(first).tolist() == [1, 2, 4, 5, 0, 3]
+    assert ranked(first, second).tolist() == [2, 1, 4, 5, 0, 3]
+    third = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 0.0])
+    assert ranked(first, second, third).tolist() == [2, 4, 1, 5, 3, 0]
+    assert ranked(np.empty(0)).tolist() == []
+    assert ranked(np.zeros(3)).tolist() == [0, 1, 2]
+
+
+# --- eigenvectors of equal values ------------------------------------------------------------------
+
+
+def along_axes(basis: np.ndarray) -> np.ndarray:
+    """Project the first axes on the span of `basis`, orthonormal; those of little length are left out."""
+    chosen: list[np.ndarray] = []
+    for axis in basis @ basis.T:
+        left = axis - sum(((axis @ one) * one for one in chosen), np.zeros(len(axis)))
+        if np.linalg.norm(left) > 1e-3 and len(chosen) < basis.shape[1]:
+            chosen.append(left / np.linalg.norm(left))
+    return np.column_stack(chosen)
+
+
+def test_vectors_of_equal_values_are_projections_of_the_first_axes():
+    values = np.array([5.0, 3.0, 3.0, 3.0 - 1e-10, 2.0, 2.0, 1.0])
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        V = np.linalg.qr(rng.standard_normal((9, 7)))[0]
+        V[0, 1:4] *= 1e-9  # the first axis has next to nothing in the group of three
+        V = np.linalg.qr(V)[0]
+        kept, found = canonical_eigenvectors(values, V)
+        np.testing.assert_array_equal(kept, values)
+        for group in (slice(0, 1), slice(1, 4), slice(4, 6), slice(6, 7)):
+            wanted = along_axes(V[:, group]) if V[:, group].shape[1] > 1 else V[:, group]
+            np.testing.assert_allclose(found[:, group], wanted * flip_signs(wanted), atol=1e-12)
+        turned = V.copy()
+        turned[:, 1:4] = V[:, 1:4] @ np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        np.testing.assert_allclose(canonical_eigenvectors(values, turned)[1], found, atol=1e-12)
+
+
+# --- thresholds ------------------------------------------------------------------------------------
+
+
+def test_what_is_zero_but_for_rounding_is_no_loading():
+    W = np.array([[8.0, 8.0, -8.0], [-8e-13, -8.1e-13, 0.0], [2.0, -2.0, 2.0]])
+    V, marks = hard_marked(W, 3)
+    assert marks.all()
+    np.testing.assert_array_equal(V != 0, [[True] * 3, [False, True, False], [True] * 3])
+    np.testing.assert_allclose(V[:, 0], np.array([4, 0, 1]) / np.sqrt(17), rtol=1e-15)
+    np.testing.assert_array_equal(hard(W, 3), V)
+    assert hard_marked(W, 2)[1].tolist() == [[True] * 3, [False] * 3, [True] * 3]
+    np.testing.assert_array_equal(soft(W, 3) != 0, V != 0)
+    shrunk = soft(np.array([[3.0, 1.0, -2.0, 1e-15]]).T, 3)[:, 0]
+    np.testing.assert_allclose(shrunk, np.array([3, 1, -2, 0]) / np.sqrt(14), rtol=1e-14)
+
+
+@pytest.mark.parametrize("bound", [1.0, 1.05, 1.2, 1.4, 1.414])
+def test_two_loadings_within_an_l1_norm_lie_on_a_circle(bound):
+    # x + y = bound and x^2 + y^2 = 1 with x > y: x = (bound + sqrt(2 - bound^2)) / 2.
+    root = np.sqrt(2.0 - bound**2)
+    wanted = [(bound - root) / 2, -(bound + root) / 2]
+    np.testing.assert_allclose(l1_bounded(np.array([[2.99, -3.0]]).T, bound)[:, 0], wanted, atol=1e-7)
+    tied = l1_bounded(np.array([[-3.0, 3.0, 1.0]]).T, bound)[:, 0]
+    np.testing.assert_allclose(tied, [-(bound + root) / 2, (bound - root) / 2, 0.0], atol=1e-12)

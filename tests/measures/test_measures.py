@@ -8,8 +8,7 @@ import pytest
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.errors import CovarianceError, MissingValuesError, ShapeError, SpcaError, TooFewRowsError
-from spcastat.measures import MEASURES
+from spcastat.errors import CovarianceError, MissingValuesError, ShapeError, TooFewRowsError
 
 NAMES = ("pev", "rre", "adjusted", "relative_adjusted", "least_squares")
 
@@ -59,29 +58,12 @@ def test_every_measure_follows_its_formula(name):
     np.testing.assert_allclose(measure(V, S=X.cov() * 1e12, cumulative=True), expected, rtol=1e-11)
 
 
-def test_pev_is_one_less_rre_squared():
-    assert sp.measures.pev(loadings(), X=data()) == pytest.approx(
-        1 - sp.measures.rre(loadings(), X=data()) ** 2
-    )
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_lengths_and_signs_of_columns_do_not_matter(name):
     measure = getattr(sp.measures, name)
     V = loadings()
     assert measure(V * [-3, 1e-5, 1e5], X=data()) == pytest.approx(measure(V, X=data()), rel=1e-12)
     assert measure(V[:, 0], X=data()) == pytest.approx(measure(V[:, :1], X=data()), rel=1e-14)
-
-
-def test_of_dense_components_all_agree():
-    X = data()
-    values, U = np.linalg.eigh(X.cov())
-    share = np.cumsum(values[::-1][:4]) / values.sum()
-    for name in ("pev", "adjusted", "least_squares"):
-        np.testing.assert_allclose(
-            getattr(sp.measures, name)(U[:, ::-1][:, :4], X=X, cumulative=True), share, rtol=1e-11
-        )
-    assert sp.measures.relative_adjusted(U[:, ::-1][:, :4], X=X) == pytest.approx(1.0, rel=1e-12)
 
 
 def test_none_is_above_dense_pca_nor_below_its_bounds():
@@ -101,24 +83,6 @@ def test_none_is_above_dense_pca_nor_below_its_bounds():
                 assert (np.diff(found) >= -1e-14).all()
             assert (least >= pev - 1e-10).all()
             assert (least >= adjusted - 1e-10).all()
-
-
-def test_duplicated_components_add_nothing():
-    X, V = data(), loadings()
-    twice = np.column_stack([V[:, 0], V[:, 0], V[:, 1], V[:, 0] / np.linalg.norm(V[:, 0]) * 7, V[:, 2]])
-    for given in ({"X": X}, {"S": X.cov()}):
-        for name in ("pev", "adjusted", "least_squares"):
-            measure = getattr(sp.measures, name)
-            once = measure(V, **given, cumulative=True)
-            np.testing.assert_allclose(
-                measure(twice, **given, cumulative=True), once[[0, 0, 1, 1, 2]], rtol=1e-10
-            )
-
-
-def test_adjusted_variance_depends_on_the_order():
-    V = loadings()
-    one, other = (sp.measures.adjusted(W, X=data(), cumulative=True) for W in (V, V[:, ::-1]))
-    assert abs(one[0] - other[0]) > 0.01
 
 
 def test_a_further_component_adds_what_least_squares_on_the_earlier_scores_leaves():
@@ -176,17 +140,3 @@ def test_what_is_refused(name):
         measure(V, X=X.mask(X > 5))
     with pytest.raises(MissingValuesError, match="V holds missing or infinite"):
         measure(V * np.nan, X=X)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    "X", [np.ones((5, 6)), pd.DataFrame({f"c{j}": list("abcd") for j in range(6)}), np.ones((5, 6)) * 1j]
-)
-def test_data_without_variance_or_numbers_are_refused(name, X):
-    with pytest.raises(SpcaError):  # not NaN with a warning of NumPy's, not a ValueError without advice
-        getattr(sp.measures, name)(loadings(), X=X)
-
-
-def test_every_measure_has_a_place_of_its_own():
-    places = [measure.place for measure in MEASURES.values()]
-    assert len(set(places)) == len(places)  # tables show them in this order

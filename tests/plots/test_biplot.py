@@ -7,15 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from matplotlib.quiver import Quiver
-from scipy import stats
 
 from spcastat.plots.axes_and_names import note_of
 from spcastat.plots.biplot import biplot, biplot_data
 from spcastat.plots.loadings_plot import plot_loadings
-from spcastat.plots.score_plots import density, plot_scores, plot_scores_data
+from spcastat.plots.score_plots import plot_scores, plot_scores_data
 
 # --- biplot ---------------------------------------------------------------------------------------
 
@@ -108,21 +106,6 @@ def test_correlations_as_arrows(scores, loadings):
     assert faint[:3].sum() > strong[:3].sum() + 0.5
 
 
-def test_given_axes_are_used_without_pyplot(scores, loadings):
-    ax = Figure().subplots()
-    before = plt.get_fignums()
-    assert biplot(scores, loadings, groups=["a", "b"] * 30, ax=ax) is ax
-    assert plt.get_fignums() == before
-
-
-def test_axes_shared_with_others_can_be_drawn(scores, loadings):
-    figure = Figure(layout="constrained")
-    axes = figure.subplots(1, 2, sharex=True, sharey=True)
-    biplot(scores, loadings, ax=axes[0])
-    biplot(scores, loadings, components=(2, 3), ax=axes[1])
-    figure.draw_without_rendering()
-
-
 def test_groups_differ_in_colour_and_marker(scores, loadings):
     groups = pd.Categorical(
         [["z", "_hidden", "$m$"][i % 3] for i in range(60)], ["z", "_hidden", "$m$", "none"]
@@ -134,12 +117,6 @@ def test_groups_differ_in_colour_and_marker(scores, loadings):
     assert len({c.get_paths()[0].vertices.tobytes() for c in drawn}) == 3
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["z", "_hidden", "$m$"]
     ax.figure.canvas.draw()
-
-
-def test_missing_groups_are_shown(scores, loadings):
-    ax = biplot(scores, loadings, groups=[None, *["a"] * 59])
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "(missing)"]
-    assert len(points_of(ax)) == 60
 
 
 def test_a_series_is_matched_by_its_labels(scores, loadings):
@@ -159,14 +136,6 @@ def test_the_note_says_how_both_are_scaled_and_that_scores_correlate(scores, loa
     assert "Points: scores. Arrows: loadings × " in note_of(biplot(scores, loadings, scale=0))
     scores["PC2"] -= scores["PC1"] * (scores["PC1"] @ scores["PC2"]) / (scores["PC1"] @ scores["PC1"])
     assert "Correlated" not in note_of(biplot(scores, loadings))
-
-
-def test_more_than_seven_groups_have_colours_of_their_own(scores, loadings):
-    groups = pd.Categorical([f"g{i % 20}" for i in range(60)], [f"g{i}" for i in range(19, -1, -1)])
-    ax = biplot(scores, loadings, groups=groups)
-    drawn = [c for c in ax.collections if not isinstance(c, Quiver)]
-    assert len({tuple(c.get_facecolor()[0]) for c in drawn}) == 20
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(groups.categories)
 
 
 def test_colours_of_groups_can_be_given(scores, loadings):
@@ -287,11 +256,6 @@ def test_dark_paper_has_light_ink(scores, loadings):
         assert arrows.get_facecolor()[0][:3].min() > 0.8
 
 
-def test_shares_stand_on_the_axes(scores, loadings):
-    ax = biplot(scores, loadings, shares=pd.Series({"PC2": 0.2, "PC1": 0.345}))
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("PC1 (34.5 %)", "PC2 (20.0 %)")
-
-
 def test_many_points_are_rasterised(loadings):
     scores = pd.DataFrame(np.random.default_rng(0).normal(size=(6000, 3)), columns=loadings.columns)
     many, few = (biplot(frame, loadings).collections[0] for frame in (scores, scores[:100]))
@@ -299,11 +263,6 @@ def test_many_points_are_rasterised(loadings):
     assert not few.get_rasterized()
     assert many.get_sizes()[0] < few.get_sizes()[0]
     assert many.get_alpha() < few.get_alpha()
-
-
-def test_data_without_a_biplot(scores, loadings):
-    scores["PC2"] = 0.0
-    assert np.isnan(biplot_data(scores, loadings, scale=0).correlation)
 
 
 def test_the_layout_of_a_figure_with_a_colour_bar_may_be_changed(scores, loadings):
@@ -374,11 +333,6 @@ def test_lists_of_the_first_panel_cover_no_point_once_there_is_a_second(scores):
     plt.close("all")
 
 
-def test_the_note_can_be_left_out(scores, loadings):
-    assert note_of(biplot(scores, loadings)).startswith("Points: scores / sd.")
-    assert note_of(biplot(scores, loadings, note=False)) == ""
-
-
 def test_letters_stand_for_names_without_room_where_rows_are_named_by_numbers(scores, make_loadings):
     loadings = make_loadings(p=20, nonzero=16)
     numbered = biplot(scores.set_axis(range(len(scores))), loadings, max_arrows=None, labels=5)
@@ -413,17 +367,6 @@ def test_every_pair_is_drawn_once(six, count):
         assert panel.get_title() == f"r = {r:.2f}".replace("-", "−")
 
 
-def test_names_stand_at_the_edges(six):
-    ax = plot_scores(six, components=["PC2", "PC4", 6], densities=False)
-    assert [panel.get_xlabel() for panel in ax.child_axes] == ["", "PC2", "PC4"]
-    assert [panel.get_ylabel() for panel in ax.child_axes] == ["PC4", "PC6", ""]
-
-
-def test_the_first_five_by_default(six):
-    assert list(plot_scores_data(six).columns) == ["PC1", "PC2", "PC3", "PC4", "PC5"]
-    assert list(plot_scores_data(six.iloc[:, :2]).columns) == ["PC1", "PC2"]
-
-
 def test_the_diagonal_has_densities_that_integrate_to_the_shares_of_the_groups(six):
     groups = ["a"] * 10 + ["b"] * 30
     ax = plot_scores(six, components=(1, 2), groups=groups)
@@ -432,19 +375,6 @@ def test_the_diagonal_has_densities_that_integrate_to_the_shares_of_the_groups(s
     areas = [np.trapezoid(line.get_ydata(), line.get_xdata()) for line in diagonal.lines]
     # the grid ends 15 % of the range beyond the rows, where little is left of a kernel
     assert areas == pytest.approx([0.25, 0.75], abs=0.02)
-
-
-def test_densities_are_those_of_scipy():
-    values = np.random.default_rng(0).normal(size=300)
-    grid = np.linspace(-3, 3, 50)
-    spread = min(values.std(ddof=1), np.subtract(*np.quantile(values, [0.75, 0.25])) / 1.34)
-    width = 0.9 * spread * 300**-0.2
-    expected = stats.gaussian_kde(values, width / values.std(ddof=1))(grid)
-    np.testing.assert_allclose(density(values, grid), expected, rtol=1e-10)
-    many = np.random.default_rng(1).normal(size=20_000)
-    exact = stats.gaussian_kde(many, 0.9 * 20_000**-0.2 * 0.99)(grid)
-    # 2 % of the top: width and cells differ
-    np.testing.assert_allclose(density(many, grid), exact, atol=0.01)
 
 
 def test_one_component_has_its_density(six):
@@ -474,18 +404,3 @@ def test_groups_and_their_legend(six):
         ax.figure.canvas.draw()
         boxes = [panel.get_window_extent() for panel in ax.child_axes]
         assert not any(legend.get_window_extent().overlaps(box) for box in boxes)
-
-
-def test_panels_do_not_overlap(six):
-    ax = plot_scores(six)
-    ax.figure.canvas.draw()
-    boxes = [panel.get_tightbbox() for panel in ax.child_axes]
-    for i, box in enumerate(boxes):
-        assert not any(box.shrunk(0.98, 0.98).overlaps(other.shrunk(0.98, 0.98)) for other in boxes[:i])
-
-
-def test_given_axes_are_used_without_pyplot_of_scores(six):
-    ax = Figure().subplots()
-    before = plt.get_fignums()
-    assert plot_scores(six, ax=ax) is ax
-    assert plt.get_fignums() == before

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from matplotlib.quiver import Quiver
 
@@ -17,8 +15,14 @@ import spcastat as sp
 from spcastat.measures import measures_of
 from spcastat.plots.arrows import plot_correlations, plot_correlations_data
 from spcastat.plots.axes_and_names import note_of
-from spcastat.plots.bar_plots import plot_contributions, plot_contributions_data
-from spcastat.plots.loadings_plot import FILL, column_places, plot_loadings, plot_loadings_data
+from spcastat.plots.loadings_plot import (
+    FILL,
+    column_places,
+    plot_contributions,
+    plot_contributions_data,
+    plot_loadings,
+    plot_loadings_data,
+)
 from spcastat.plots.measure_plots import plot_compare, plot_compare_data
 
 # --- loadings -------------------------------------------------------------------------------------
@@ -41,15 +45,6 @@ def test_variables_of_a_component_are_together_the_largest_first():
     assert list(plot_loadings_data(loadings, sort=False).index) == list("abcde")
 
 
-def test_many_columns_named_by_increasing_numbers_are_a_line(make_loadings):
-    spectrum = make_loadings(p=120).set_axis([f"{900 + 2 * i} nm" for i in range(120)])
-    assert len(plot_loadings(spectrum).child_axes) == 3  # one panel a component
-    assert len(plot_loadings_data(spectrum)) == 120
-    assert not plot_loadings(make_loadings(p=120)).child_axes  # names without an order
-    assert not plot_loadings(spectrum, kind="dots").child_axes
-    plt.close("all")
-
-
 def test_dots_are_the_data(loadings):
     ax = plot_loadings(loadings)
     data = plot_loadings_data(loadings)
@@ -63,15 +58,6 @@ def test_dots_are_the_data(loadings):
     assert [text.get_text() for text in ax.get_xticklabels()] == list(data.columns)
 
 
-def test_value_ticks_mark_values(loadings):
-    ax = plot_loadings(loadings)
-    largest = np.abs(loadings.to_numpy()).max()
-    places = ax.get_xticks(minor=True)
-    texts = [text.get_text().replace("−", "-") for text in ax.get_xticklabels(minor=True)]
-    bands = np.round(places)
-    np.testing.assert_allclose((places - bands) / FILL * largest, [float(text) for text in texts])
-
-
 def test_heat_map_is_the_data_and_prints_it(loadings):
     loadings.iloc[0, 0] = 1e-5
     ax = plot_loadings(loadings, kind="heatmap")
@@ -83,11 +69,6 @@ def test_heat_map_is_the_data_and_prints_it(loadings):
     assert -low == high == np.abs(data).max()
     assert len(ax.texts) == np.count_nonzero(data)
     assert "<.01" in {text.get_text() for text in ax.texts}
-
-
-def test_values_that_do_not_fit_are_not_printed(make_loadings):
-    ax = plot_loadings(make_loadings(40, 12, 10), kind="heatmap", ax=Figure(figsize=(4, 3)).subplots())
-    assert not ax.texts
 
 
 @pytest.mark.parametrize("kind", ["dots", "heatmap"])
@@ -118,14 +99,6 @@ def test_nothing_is_clipped_or_overlaps(make_loadings, kind, p, k):
     assert page.x0 <= label.x0
     assert label.x1 <= page.x1
     assert label.y0 >= page.y0
-
-
-@pytest.mark.parametrize("kind", ["dots", "heatmap"])
-def test_given_axes_are_used_without_pyplot(loadings, kind):
-    ax = Figure().subplots()
-    before = plt.get_fignums()
-    assert plot_loadings(loadings, kind=kind, ax=ax) is ax
-    assert plt.get_fignums() == before
 
 
 # --- Loadings by sections, with intervals, over the columns, and as images ------------------------
@@ -206,13 +179,6 @@ def test_names_that_are_numbers_are_places(names, places, what):
     assert found[1] == what
 
 
-def test_every_kind_is_readable_on_dark_paper(loadings, sections):
-    with plt.style.context("dark_background"):
-        ax = plot_loadings(loadings, sections=sections)
-        texts = [text for text in ax.texts if text.get_gid() == "group"]
-        assert all(np.mean(text.get_color()) > 0.8 for text in texts)
-
-
 # --- compare --------------------------------------------------------------------------------------
 
 
@@ -239,20 +205,6 @@ def test_no_correlation_stands_on_the_axis_of_variances(measures):
     assert [text.get_text() for text in legend.get_texts()] == ["l0 (3)", "_hidden (4)", "$x$ (5)"]
 
 
-def test_fits_are_told_apart_without_colour(measures):
-    ax = plot_compare(pd.concat([measures] * 3).set_axis([f"fit {i}" for i in range(9)]))
-    marks = [(line.get_marker(), line.get_color()) for line in ax.lines]
-    assert len(set(marks)) == 9
-    assert len({mark for mark, _ in marks[:8]}) == 8
-
-
-def test_given_axes_are_used_without_pyplot_of_comparisons(measures):
-    ax = Figure().subplots()
-    before = plt.get_fignums()
-    assert plot_compare(measures, ax=ax) is ax
-    assert plt.get_fignums() == before
-
-
 # --- correlations ---------------------------------------------------------------------------------
 
 
@@ -276,13 +228,6 @@ def test_arrows_are_the_correlations(correlations, loadings):
     assert all(label in names or label in note_of(ax) for label in data["label"])
 
 
-def test_those_with_a_loading_come_first_and_the_rest_is_counted(correlations, loadings):
-    data = plot_correlations_data(correlations, loadings, max_arrows=4)
-    assert data["nonzero"].all()
-    ax = plot_correlations(correlations, loadings, max_arrows=4)
-    assert "4 of the 13 variables are drawn" in note_of(ax)
-
-
 def test_supplementary_variables_are_drawn_in_another_colour(correlations, loadings):
     further = pd.DataFrame([[0.3, -0.4, 0.1]], index=["price"], columns=correlations.columns)
     ax = plot_correlations(correlations, loadings, supplementary=further)
@@ -296,13 +241,6 @@ def test_the_note_says_that_arrows_may_leave_the_circle():
     r = np.corrcoef(fit.scores.T)[0, 1]
     assert abs(r) > 0.1
     assert f"(r = {r:.2f}): arrows may leave the circle".replace("-", "−") in note_of(fit.plot_correlations())
-
-
-def test_axes_can_be_given_and_named(correlations):
-    ax = Figure(layout="constrained").subplots()
-    shares = pd.Series({"PC1": 0.3, "PC2": 0.25})
-    assert plot_correlations(correlations, shares=shares, ax=ax) is ax
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("PC1 (30.0 %)", "PC2 (25.0 %)")
 
 
 # --- contributions and squared cosines ----------------------------------------------------------
@@ -325,11 +263,6 @@ def test_lines_of_equal_contribution(loadings):
     assert not plot_contributions(loadings**2, kind="cos2").lines
 
 
-def test_what_is_not_drawn_is_counted(loadings):
-    ax = plot_contributions(loadings**2, max_rows=3, of="rows")
-    assert "2 more rows have a nonzero value" in note_of(ax)
-
-
 def test_the_legend_of_contributions_lies_over_no_bar():
     """Bars fill the axes: the legend stands above them, for one component and for several."""
     parts = pd.DataFrame({"PC1": [0.5, 0.3, 0.2], "PC2": [0.1, 0.4, 0.5]}, index=[*"abc"])
@@ -337,14 +270,3 @@ def test_the_legend_of_contributions_lies_over_no_bar():
         ax = plot_contributions(parts, components=components)
         ax.figure.canvas.draw()
         assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1
-
-
-def test_long_names_have_a_key(loadings):
-    """The labels of the figure are in the data, beside the names, which stay whole."""
-    names = [f"share_of_the_households_with_an_income_below_{name}" for name in loadings.index]
-    parts = (loadings**2).set_axis(names, axis=0)
-    data = plot_contributions_data(parts)
-    ax = plot_contributions(parts)
-    assert set(data.index) <= set(names)
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == data.attrs["labels"]
-    assert all(len(label) <= 28 and "…" in label for label in data.attrs["labels"])

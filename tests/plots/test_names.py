@@ -22,9 +22,8 @@ from matplotlib.transforms import Bbox
 
 import spcastat as sp
 from spcastat import plots
-from spcastat.labels import short_names
 from spcastat.plots.axes_and_names import note_of
-from spcastat.plots.biplot import BiplotData, biplot, biplot_data
+from spcastat.plots.biplot import BiplotData, biplot
 
 from .shapes import SHAPES
 
@@ -148,27 +147,6 @@ def test_names_belong_to_their_arrows(name):
     assert_names_belong(fit.biplot(**options), fit.biplot_data(**options))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["wine", "cells", "far row"])
-def test_names_of_dense_components_belong_to_their_arrows(name):
-    X, _ = SHAPES[name]()
-    fit = sp.spca(X, k=2, method="pca", scale=True)
-    assert_names_belong(fit.biplot(), fit.biplot_data())
-    if name == "wine":
-        ax = Figure(figsize=(5, 4), layout="constrained").subplots()
-        assert_names_belong(fit.biplot(ax=ax), fit.biplot_data())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["wine", "breast_cancer"])
-def test_names_on_data_of_scikit_learn(name):
-    datasets = pytest.importorskip("sklearn.datasets")
-    X = getattr(datasets, f"load_{name}")(as_frame=True).data
-    for options in ({"method": "pca"}, {"card": min(5, X.shape[1])}):
-        fit = sp.spca(X, k=2, scale=True, **options)
-        assert_names_belong(fit.biplot(), fit.biplot_data())
-
-
 #: One drawing in each size, and the longest names in the smallest one; all others in the slow tests.
 SIZED = {("wine", None), ("letters", 5.0), ("genes", 3.4)}
 
@@ -257,12 +235,6 @@ def test_tips_on_one_spot_share_a_number(scores):
     assert len(texts_of(ax, "number")) == 1
 
 
-def test_the_same_call_gives_the_same_names():
-    fit, _ = fit_of("cells")
-    first, second = (texts_of(fit.biplot(), "name") for _ in range(2))
-    assert [text.get_position() for text in first] == [text.get_position() for text in second]
-
-
 def test_a_list_stands_in_the_half_of_its_arrow(scores):
     """Also on 3.4 inches with all rows named, where a list may be far from the end of its axis."""
     weights = pd.DataFrame(0.0, index=[f"variable {i}" for i in range(9)], columns=scores.columns)
@@ -317,60 +289,6 @@ def test_only_figures_without_a_layout_get_one(scores, loadings):
         assert (figure.get_layout_engine() is not None) == engine
 
 
-def test_lists_stay_within_axes_that_shrink_later():
-    """Other panels, drawn afterwards, may take room from the axes: the lists keep to their frame."""
-    fit, _ = fit_of("wine")
-    axes = Figure(figsize=(9, 8), layout="constrained").subplots(2, 2)
-    ax = fit.biplot(ax=axes[0, 0])
-    axes[1, 0].set_ylabel("a label\n" * 6)
-    ax.figure.canvas.draw()
-    frame = ax.get_window_extent()
-    for text in texts_of(ax, "stack"):
-        box = text.get_window_extent()
-        assert frame.x0 <= box.x0 <= box.x1 <= frame.x1
-        assert frame.y0 <= box.y0 <= box.y1 <= frame.y1
-
-
-def test_names_with_hyphens_are_whole_in_the_note(scores):
-    """Nine arrows on one another: most names stand in the note, none broken at its hyphens."""
-    names = [f"mean-of-raw-channel-{i}" for i in range(9)]
-    turns = np.linspace(0.4, 0.43, 9)
-    weights = pd.DataFrame(np.stack([np.cos(turns), np.sin(turns), 0 * turns], axis=1), index=names)
-    ax = biplot(scores, weights.set_axis(scores.columns, axis=1))
-    ax.figure.canvas.draw()
-    told = note_of(ax)
-    written = [text.get_text() for text in texts_of(ax, "name")]
-    assert len(written) < 5
-    assert all(name in told for name in names if name not in written)
-
-
-@pytest.mark.slow
-def test_no_number_is_nearer_to_a_named_tip(scores):
-    """Two tips on one spot beside one that is named, as of correlated genes."""
-    rng = np.random.default_rng(3)
-    for turn in (0.2, 0.9, 1.4):
-        angles = turn + 0.02 * rng.normal(size=24)
-        lengths = rng.uniform(0.9, 1.0, 24)
-        weights = np.stack([lengths * np.cos(angles), lengths * np.sin(angles), np.zeros(24)], axis=1)
-        names = [f"gene_expression_probe_{i}" for i in range(24)]
-        frame = pd.DataFrame(weights, index=names, columns=scores.columns)
-        ax, data = biplot(scores, frame), biplot_data(scores, frame)
-        ax.figure.canvas.draw()
-        tips = ax.transData.transform(data.arrows[["x", "y"]].to_numpy(dtype=float))
-        labelled = [text.get_text() for text in texts_of(ax, "name")]
-        named = tips[[near(label, labelled) for label in data.arrows["label"]]]
-        for text in texts_of(ax, "number"):
-            members = note_of(ax).partition(f" {text.get_text()} ")[2].partition(";")[0].split(". ")[0]
-            own = tips[[near(label, members.split(", ")) for label in data.arrows["label"]]]
-            assert distance(box_of(text), own).min() <= distance(box_of(text), named).min()
-
-
-def test_dates_have_no_time_of_day():
-    days = pd.date_range("2024-01-31", periods=2)
-    assert short_names(list(days)) == ["2024-01-31", "2024-02-01"]
-    assert short_names([pd.Timestamp("2024-01-31 06:00")]) == ["2024-01-31 06:00:00"]
-
-
 # --- What holds for every plot --------------------------------------------------------------------
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -401,6 +319,14 @@ def test_a_plot_says_what_its_parameters_are_and_draws_its_table(name):
     assert "ax" not in taken
     assert inspect.unwrap(drawing) is drawing
     assert drawing.__code__.co_name == name
+
+
+@pytest.mark.parametrize("name", ["biplot", "plot_scores", "plot_loadings", "plot_correlations", "screeplot"])
+def test_given_axes_are_used_without_pyplot(name):
+    fit, _ = fit_of("wine")
+    ax, before = Figure().subplots(), plt.get_fignums()
+    assert getattr(fit, name)(ax=ax) is ax
+    assert plt.get_fignums() == before
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 import spcastat as sp
 from spcastat.errors import OptionError
-from spcastat.plots.axes_and_names import note_of
 from spcastat.plots.measure_plots import plot_path, plot_path_data, screeplot, screeplot_data
 from spcastat.plots.score_plots import plot_diagnostics, plot_diagnostics_data
 
@@ -31,24 +28,11 @@ def variance() -> pd.DataFrame:
     )
 
 
-def test_data(variance):
-    data = screeplot_data(variance)
-    np.testing.assert_allclose(data["sparse"], [3, 2, 0])
-    np.testing.assert_allclose(data["dense"], [4, 2, 1])
-    assert list(data.index) == ["PC1", "PC2", "PC3"]
-
-
 def test_artists_are_the_data(variance):
     ax = screeplot(variance)
     assert [bar.get_height() for bar in ax.patches] == [3, 2, 0]
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [4, 2, 1])
     assert [text.get_text() for text in ax.get_xticklabels()] == ["PC1", "PC2", "PC3"]
-
-
-def test_no_variance_at_all(variance):
-    nothing = variance.assign(**{"adjusted variance": 0.0, "share of total": 0.0})
-    assert screeplot_data(nothing)["dense"].isna().all()
-    assert not screeplot(nothing).lines
 
 
 def test_the_legend_covers_no_bar(variance):
@@ -58,13 +42,6 @@ def test_the_legend_covers_no_bar(variance):
     ax.figure.canvas.draw()
     legend = ax.get_legend().get_window_extent()
     assert not any(legend.overlaps(bar.get_window_extent()) for bar in ax.patches)
-
-
-def test_given_axes_are_used_without_pyplot(variance):
-    ax = Figure().subplots()
-    before = plt.get_fignums()
-    assert screeplot(variance, ax=ax) is ax
-    assert plt.get_fignums() == before
 
 
 def test_the_whole_spectrum_in_variances_shares_and_added_up(variance):
@@ -96,16 +73,6 @@ def test_the_legend_names_what_was_fitted():
         texts[name] = [text.get_text() for text in ax.get_legend().get_texts()]
     assert sorted(texts["pca"]) == ["PCA", "PCA, further components"]
     assert sorted(texts["sparse"]) == ["dense PCA", "sparse PCA (adjusted)"]
-
-
-def test_the_biplot_of_vignette_1_has_a_note():
-    """Its scores have the correlation .03, which needs no word; others have more."""
-    df = sp.datasets.pitprops_sample()
-    first, other = sp.spca(df, 2, [7, 4], effort="quick"), sp.spca(df, 3, [7, 4, 4], method="bcd-l0")
-    assert first.biplot_data().correlation == pytest.approx(0.03, abs=0.005)
-    assert "Correlated scores" not in note_of(first.biplot())
-    assert other.biplot_data(components=(1, 3)).correlation > 0.1
-    assert "Correlated scores" in note_of(other.biplot(components=(1, 3)))
 
 
 def test_shares_are_written_beside_what_is_drawn(fit):
@@ -174,45 +141,12 @@ def test_lines_are_the_data(table):
     assert ax.get_ylim()[0] == 0
 
 
-def test_lines_are_told_apart_without_colour(table):
-    ax = plot_path(table, measures=["adjusted", "pev"])
-    assert len({(line.get_linestyle(), line.get_marker()) for line in ax.lines}) == 3
-
-
-def test_shares_of_pca_have_no_line_for_it(table):
-    ax = plot_path(table, measures="relative_adjusted")
-    assert len(ax.lines) == 1
-    assert ax.get_ylabel().startswith("% of PCA's")
-
-
-def test_errors_and_correlations_have_an_axis_of_their_own(table):
-    more = table.assign(rre=[0.9, 0.8, 0.7], score_correlation=[0.1, 0.2, 0.3])
-    ax = plot_path(more, measures="rre")
-    assert len(ax.lines) == 1
-    assert "error" in ax.get_ylabel()
-    assert "correlation" in plot_path(more, measures="score_correlation").get_ylabel()
-    assert plot_path(more, measures=["pev", "rre"]).get_ylabel() == "%"
-
-
-def test_the_axis_counts_nonzeros_or_cardinalities(table):
-    ax = plot_path(table.assign(card=[1, 2, 4]), x="card")
-    np.testing.assert_array_equal(ax.lines[0].get_xdata(), [1, 2, 4])
-    assert "Cardinality" in ax.get_xlabel()
-
-
 def test_a_path_draws_what_its_search_maximised():
     R = sp.datasets.load_pitprops()
     path = sp.spca_path(R, 2, cards=[2, 4], covariance=True, method="joint", objective="pev")
     assert path.plot().get_lines()[0].get_label() == "PEV"
     curve = sp.spca_path(R, 2, cards=[2, 4], covariance=True).plot().get_lines()[0]
     assert "djusted" in curve.get_label()
-
-
-def test_given_axes_are_used_without_pyplot_of_paths(table):
-    ax = Figure().subplots()
-    before = plt.get_fignums()
-    assert plot_path(table, ax=ax) is ax
-    assert plt.get_fignums() == before
 
 
 # --- diagnostics ----------------------------------------------------------------------------------
@@ -241,12 +175,6 @@ def test_rows_beyond_a_limit_are_marked(rows):
     assert set(points.index[points["labelled"]]) == {"row 7", "row 9", "row 11"}
 
 
-def test_those_that_exceed_most_are_labelled(rows):
-    points = plot_diagnostics_data(rows, LIMITS, labels=1)
-    assert points.index[points["labelled"]].tolist() == ["row 9"]  # four times its limit
-    assert not plot_diagnostics_data(rows, LIMITS, labels=0)["labelled"].any()
-
-
 def test_artists_are_the_data_of_diagnostics(rows):
     ax = plot_diagnostics(rows, LIMITS)
     inside, outside = ax.collections
@@ -269,22 +197,3 @@ def test_far_rows_make_an_axis_logarithmic(rows):
     assert high > 500
     far.iloc[1, 1] = 0.0  # has no logarithm
     assert plot_diagnostics(far, LIMITS).get_yscale() == "linear"
-
-
-def test_a_limit_that_is_not_known_is_not_drawn(rows):
-    ax = plot_diagnostics(rows, LIMITS.where(LIMITS.index == "T2"))
-    assert len(ax.lines) == 1
-
-
-def test_groups(rows):
-    groups = pd.Series(["u", "v", "w"] * 20, index=rows.index, name="kind")
-    ax = plot_diagnostics(rows, LIMITS, groups=groups)
-    assert len(ax.collections) == 3
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["u", "v", "w"]
-
-
-def test_given_axes_are_used_without_pyplot_of_diagnostics(rows):
-    ax = Figure().subplots()
-    before = plt.get_fignums()
-    assert plot_diagnostics(rows, LIMITS, ax=ax) is ax
-    assert plt.get_fignums() == before

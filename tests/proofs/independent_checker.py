@@ -9,29 +9,36 @@ import numpy as np
 TOL = 1e-10  # for plain floating point
 NAMES = ["layout", "measure", "columns", "data", "centre", "scale", "loadings", "bounds", "values", "witness"]
 
+
 def need(holds, why):
     if not holds:
         raise ValueError(why)
+
 
 def vector(x, n, limit=1e100):
     need(type(x) is list and len(x) == n, f"a list of {n} is wanted")
     need(all(type(one) in (int, float) and abs(one) <= limit for one in x), "numbers are wanted")
     return np.array(x, dtype=float)
 
+
 def table(x, rows):
     need(type(x) is list and len(x) == rows and type(x[0]) is list and 0 < len(x[0]) <= rows, "no matrix")
     return np.array([vector(row, len(x[0])) for row in x])
+
 
 def members(x, names):
     need(type(x) is dict and sorted(x) == sorted(names), f"an object with {names} is wanted")
     return [x[name] for name in names]
 
+
 def once(pairs):
     need(len(dict(pairs)) == len(pairs), "a name occurs twice")
     return dict(pairs)
 
+
 def largest(A, k):
     return float(np.linalg.eigvalsh((A + A.T) / 2)[-k:].sum())
+
 
 def covariance(path, columns, kind, centre, scale):
     with open(path, newline="", encoding="utf-8-sig") as file:
@@ -53,6 +60,7 @@ def covariance(path, columns, kind, centre, scale):
     need((np.abs(X - X.T) <= 1e-8).all(), "not symmetric")
     return (X + X.T) / 2 / np.trace(X)
 
+
 def attained(S, V, measure):
     V = V / np.linalg.norm(V, axis=0)
     if measure == "pev":
@@ -62,8 +70,10 @@ def attained(S, V, measure):
     added = [w @ S @ w for w in (v - explained(S, V[:, :j]).T @ v for j, v in enumerate(V.T))]
     return added if measure == "component" else [sum(added)]
 
+
 def explained(S, W):
     return S @ W @ np.linalg.pinv(W.T @ S @ W) @ W.T
+
 
 def tree(Q, c, witness, key, taken, free):
     free, node = free if len(taken) < c else [], witness[key]
@@ -80,6 +90,7 @@ def tree(Q, c, witness, key, taken, free):
     U = U + U.T
     A[n:, n:] += U - np.diag(-np.sort(-np.abs(U), axis=1)[:, : max(c - n - 1, 0)].sum(axis=1))
     need(largest(-A, 1) <= TOL, f"leaf {key}")
+
 
 def joint(S, measure, cards, b, witness):
     p, k, cards = len(S), len(cards), sorted(cards)
@@ -109,6 +120,7 @@ def joint(S, measure, cards, b, witness):
         need(type(node) is list and len(node) == k <= len(U), "one object for each component is wanted")
         (first if measure == "adjusted" else pev)(M, [[*map(U.index, T)] for T in supports], b, node)
 
+
 def open_firsts(S, cards, b, lines):
     names, proven, fine = ["card", "from", "to", "loadings", "weight", "theta"], {}, {}
     need(type(lines) is list, "a list is wanted")
@@ -135,6 +147,7 @@ def open_firsts(S, cards, b, lines):
             left[tuple(blocks[c][i].tolist()), tuple(blocks[d][j].tolist())] = True
     return left if lines else False
 
+
 def pev(M, at, b, node):
     for T, one in zip(at, node, strict=True):
         Y, m = members(one, ["Y", "least"])
@@ -142,6 +155,7 @@ def pev(M, at, b, node):
         need(largest(m * np.eye(len(T)) - YY[np.ix_(T, T)], 1) <= TOL, "least")
         M, b = M + YY, b + m
     need(largest(M, len(at)) <= b + TOL, "leaf")
+
 
 def first(M, at, b, node):
     n, R = len(M), np.linalg.cholesky(M + 1e-12 * np.eye(len(M))).T
@@ -156,6 +170,7 @@ def first(M, at, b, node):
             need(largest(-B.T @ Z @ B - chord, 1) <= TOL, "first")
             need(all(largest(N - Z, 1) <= x + TOL for N, x in zip(others, limits[1:], strict=True)), "others")
             need(np.trace(Z) + limits.sum() <= b + TOL, "interval")
+
 
 def check(proof, data):
     with open(proof, encoding="utf-8") as file:

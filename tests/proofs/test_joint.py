@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise, product
+from math import comb
 
 import numpy as np
 import pytest
@@ -10,10 +11,13 @@ import pytest
 import spcastat as sp
 from benchmarks import proofs
 from spcastat.linalg.operators import Gram
+from spcastat.progress import Step, listening
+from spcastat.proofs.adjusted_bounds import ScoreMultiplier, Supports, sparse_eigenvalue
 from spcastat.proofs.duals import ordered_bounds, ordered_relaxation
-from spcastat.proofs.first_supports import ScoreMultiplier, Supports, sparse_eigenvalue
-from spcastat.proofs.jointly import certify_joint, verdict
+from spcastat.proofs.jointly import Tuples, certify_joint
+from spcastat.proofs.one_component import Stopped
 from spcastat.proofs.orthogonal import Orthogonal, climb_orthogonal, search_orthogonal
+from spcastat.proofs.relaxed import Relaxed, Root
 from spcastat.search.criteria import CRITERIA
 from spcastat.search.default import joint
 from tests.search.conftest import draw
@@ -120,14 +124,6 @@ def test_a_multiplier_closes_no_support_that_has_a_better_fit(seed):
     assert closed > 20
 
 
-def test_components_of_one_variable_are_enough_for_a_bound(R):
-    """7-2-3-1-1-1: with the others dense PEV is at most 83.296 % and least squares 85.874 %, as rounded."""
-    V = sp.spca_cov(R, 6, card=[7, 2, 3, 1, 1, 1]).loadings.to_numpy()
-    for measure, bound in (("pev", 83.296), ("least_squares", 85.874)):
-        found = certify_joint(Gram(R.to_numpy()), V, measure, max_nodes=1)
-        assert 100 * found.upper_bound == pytest.approx(bound, abs=6e-4)
-
-
 def test_a_poor_fit_is_told_of_a_better_one(R):
     fit = sp.spca_cov(R, 2, card=3, method="greedy")
     found = certify_joint(Gram(R.to_numpy()), fit.loadings.to_numpy(), "pev")
@@ -143,11 +139,12 @@ def test_stopped_by_time_or_by_the_user_the_bound_is_what_was_proven(R, measure)
     S = Gram(R.to_numpy())
     V = sp.spca_cov(R, 3, card=[4, 3, 1]).loadings.to_numpy()
 
-    def interrupt(nodes: int) -> None:
-        if nodes > 20:
+    def interrupt(step: Step) -> None:
+        if step.stage == "joint proof" and step.done > 20 and not step.ended:
             raise KeyboardInterrupt
 
-    stopped = certify_joint(S, V, measure, callback=interrupt)
+    with listening(interrupt):
+        stopped = certify_joint(S, V, measure)
     assert stopped.proof.endswith("(interrupted)")
     at_once = certify_joint(S, V, measure, time_limit=1e-9)
     assert at_once.proof.endswith("(time limit)")
@@ -181,25 +178,6 @@ def test_two_variables_of_one_component_each_are_proven():
     assert found.upper_bound == pytest.approx(best, rel=1e-9)
     assert found.proof == "all choices of single variables"
     assert certify_joint(Gram(S), np.eye(2)[:, ::-1], "adjusted").optimal
-
-
-def test_the_proof_says_why_nothing_was_searched(R):
-    """Components of p - k + 1 = 12 of 13 variables are free: dense PCA is attained."""
-    V = np.eye(13)[:, :2] + np.eye(13)[:, [11, 12]] + 0.1
-    V[[12, 0], [0, 1]] = 0.0
-    found = certify_joint(Gram(R.to_numpy()), V / np.linalg.norm(V, axis=0), "pev")
-    assert found.proof == "dense PCA (free components)"
-    assert found.upper_bound == found.pca_bound
-    wide = np.diag([1.0, 1.0, *np.full(1999, 2.0)]) + 1.0
-    found = certify_joint(Gram(wide), np.eye(2001)[:, :2], "pev", pca=np.array([2003.0, 2.0]))
-    assert found.proof == "sum of the largest variances (too many variables for a search)"
-
-
-def test_a_joint_proof_is_one_to_a_ten_thousandth():
-    """The relative tolerance that `certify` is documented with."""
-    assert verdict(1.0, 1.0 + 0.9e-4)[1]
-    assert not verdict(1.0, 1.0 + 1.1e-4)[1]
-    assert verdict(2.0, 2.1)[0] == pytest.approx(5.0)
 
 
 # --- Under rules for supports, against enumeration ------------------------------------------------
@@ -298,35 +276,6 @@ def test_no_bound_is_below_the_best_orthogonal_loadings_of_all_supports():
         assert proofs.violations(case, "orthogonal", number) == []
 
 
-@pytest.mark.slow
-def test_orthogonal_loadings_have_a_tighter_bound():
-    """Three components of three variables of pitprops: closed long before that for all loadings.
-
-    On disjoint supports the sum of their leading eigenvalues is exact; all triples of such are gone through.
-    """
-    R = sp.datasets.load_pitprops().to_numpy() / 13
-    triples = np.array(list(combinations(range(13), 3)))
-    largest = np.linalg.eigvalsh(R[triples[:, :, None], triples[:, None, :]])[:, -1]
-    bits = (1 << triples).sum(axis=1)
-    apart = (bits[:, None] & bits) == 0
-    pairs = np.where(apart, largest[:, None] + largest, -np.inf)
-    disjoint, W = 0.0, np.zeros((13, 3))
-    for i, row in enumerate(apart):
-        rest = np.ix_(row, row)
-        j, k = np.unravel_index(np.argmax(pairs[rest]), pairs[rest].shape)
-        if largest[i] + pairs[rest][j, k] > disjoint:
-            disjoint = largest[i] + pairs[rest][j, k]
-    for j, T in enumerate(([0, 1, 2], [3, 4, 5], [6, 7, 8])):
-        W[T, j] = np.linalg.eigh(R[np.ix_(T, T)])[1][:, -1]
-    found = certify_joint(Gram(R), W, "pev", orthogonal=True)
-    loose = certify_joint(Gram(R), W, "pev", max_nodes=found.nodes)
-    assert disjoint * (1 - 1e-4) <= found.best_known <= found.upper_bound <= found.best_known * (1 + 1e-4)
-    assert found.upper_bound < loose.upper_bound
-    np.testing.assert_allclose(found.V.T @ found.V, np.eye(3), atol=1e-8)
-    # the optimum of all loadings, from exhaustive triples; it has disjoint supports
-    assert 100 * disjoint == pytest.approx(51.0742, abs=6e-5)
-
-
 def best_of_pairs(S: np.ndarray) -> float:
     """PEV of the best two orthogonal components of two variables, from the closed forms of all supports.
 
@@ -351,3 +300,139 @@ def test_the_search_finds_the_best_of_all_supports(seed):
     assert (np.count_nonzero(V, axis=0) <= 2).all()
     assert value == pytest.approx(np.trace(V.T @ S @ V), rel=1e-12)
     assert value == pytest.approx(best_of_pairs(S), rel=1e-9)
+
+
+# --- The search over supports -------------------------------------------------------------------
+
+#: Large enough for bounds that are closed between the best value and the threshold.
+TOLERANCE = 0.03
+
+
+class Toy(Relaxed):
+    """Values of all choices are random; a choice that is not complete is bounded by its best completion.
+
+    Bounds are too large by less and less: by `loose` for each support that is still to be chosen, by a tenth
+    of that where all are, and by nothing the second time.
+    """
+
+    def __init__(self, cards, p=5, loose=0.2, seed=0):
+        super().__init__(np.eye(p) / p, cards)
+        self.every = cards
+        self.loose = loose
+        rng = np.random.default_rng(seed)
+        shape = comb(p, self.m), *(len(one) for one in self.supports)
+        self.values = rng.uniform(0.2, 0.6, shape)
+        self.steps: dict[tuple[int, ...], list[int]] = {}
+        self.calls: list[tuple[int, int, int]] = []
+
+    def searched(self, c):
+        return c < self.p
+
+    def dense(self):
+        return 0.9
+
+    def single_bounds(self, singles):
+        every = [tuple(one) for one in self.singles()]
+        return np.array([self.best((every.index(tuple(one)),)) for one in singles]) + self.loose
+
+    def best(self, key):
+        """The largest value of all that begin so; of components alike only one order counts."""
+        tails = product(*(range(n) for n in self.values.shape[len(key) :]))
+        return max(self.values[(*key, *tail)] for tail in tails if self.ascending((*key, *tail)))
+
+    def ascending(self, key):
+        rows = key[1:]
+        return all(rows[t] <= rows[t + 1] or self.cards[t] != self.cards[t + 1] for t in range(len(rows) - 1))
+
+    def root(self, singles):
+        every = [tuple(one) for one in self.singles()]
+        root = Root(self.frame, singles, None)
+        object.__setattr__(root, "number", every.index(tuple(singles)))
+        return root
+
+    def above(self, key, again=False):
+        """The bound of a choice."""
+        open_ = len(self.cards) - len(key) + 1
+        if again and not open_:
+            return self.best(key)
+        return self.best(key) + self.loose * (open_ or 0.1)
+
+    def bounds(self, roots, chosen, threshold, steps, running):
+        self.calls.append((chosen.shape[1], len(roots), steps))
+        found = []
+        for root, rows in zip(roots, chosen, strict=True):
+            key = root.number, *map(int, rows)
+            self.steps.setdefault(key, []).append(steps)
+            found.append(self.above(key, len(self.steps[key]) > 1))
+        return np.array(found)
+
+    def alike(self, roots, chosen, threshold, steps, running): ...
+
+
+def searching(problem, value, **options):
+    climbed = []
+
+    def climb(some):
+        climbed.append(some)
+        for fit in some:  # of single variables and supports, in the order of the cardinalities
+            assert [len(T) for T in fit] == sorted(problem.every)
+        return value
+
+    search = Tuples(problem, value, TOLERANCE, lambda: True, climb, **options)
+    search.begin()
+    return search, climbed
+
+
+@pytest.mark.parametrize("cards", [(2, 2), (2, 3), (1, 2), (1, 2, 2)])
+def test_the_best_is_found_from_a_poor_beginning(cards):
+    """The value is that of the leaves that are climbed on; the bound never rises and is never too small."""
+    problem = Toy(cards, 5 if len(cards) < 3 else 4, 0.1)
+    keys = {}
+    for key in np.ndindex(*problem.values.shape):
+        if problem.ascending(key):
+            fit = problem.variables_of(problem.root(problem.singles()[key[0]]), np.array(key[1:], dtype=int))
+            keys[tuple(map(tuple, fit))] = problem.values[key]
+    found, bounds = 0.0, []
+
+    def climb(some):
+        nonlocal found
+        found = max(found, *(keys[tuple(map(tuple, fit))] for fit in some))
+        return found
+
+    search = Tuples(problem, 0.01, 1e-4, lambda: True, climb, step=lambda n: bounds.append(search.bound))
+    search.begin()
+    search.run()
+    assert all(max(keys.values()) <= after <= before for before, after in pairwise([*bounds, search.bound]))
+    assert search.value * 1.0001 >= max(keys.values())
+    assert search.bound <= search.value * 1.0001
+
+
+def test_limits_and_what_is_proven_by_then():
+    problem = Toy((2, 3), loose=0.3)
+    best = problem.best((0,))
+    for most in (0, 1, 5, 17):
+        search, _ = searching(Toy((2, 3), loose=0.3), best, max_nodes=most)
+        with pytest.raises(Stopped, match="node limit"):
+            search.run()
+        assert search.nodes == most
+        assert search.bound >= best
+    left = iter([True] * 3)
+    search = Tuples(Toy((2, 3), loose=0.3), best, 1e-4, lambda: next(left, False), lambda some: best)
+    search.begin()
+    with pytest.raises(Stopped, match="time limit"):
+        search.run()
+    search = Tuples(Toy((1, 3)), best, 1e-4, lambda: False, lambda some: best)
+    assert search.bound == 0.9
+    assert search.argument == "dense PCA"
+    with pytest.raises(Stopped, match="time limit"):
+        search.begin()
+
+
+def test_a_leaf_whose_bound_stays_above_ends_the_search():
+    problem = Toy((2, 2))
+    problem.best = lambda key: 0.8  # bounds of all, while no value is found to be that large
+    search, _ = searching(problem, 0.5)
+    with pytest.raises(Stopped, match="bound not tight"):
+        search.run()
+    assert max(map(len, problem.steps.values())) == 2
+    assert search.bound == pytest.approx(0.8)

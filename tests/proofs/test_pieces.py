@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
-import spcastat as sp
 from spcastat.linalg.operators import Gram
-from spcastat.measures import MEASURES
+from spcastat.linalg.standardisation import prepare
 from spcastat.proofs.adjusted_bounds import (
     Boxes,
     Sequence,
-    eigenvalues,
     first_component_bounds,
-    first_two_bound,
-    largest,
 )
 from spcastat.proofs.duals import (
-    capped_simplex,
-    gram,
-    multiplier,
     ordered_bounds,
     ordered_relaxation,
-    sequential,
 )
-from spcastat.proofs.eigenvalue_bounds import Clock, Node, examine, meeting
+from spcastat.proofs.eigenvalue_bounds import (
+    Clock,
+    Node,
+    complement,
+    examine,
+)
 from spcastat.proofs.jointly import TARGET, certify_joint, relaxed, root_bound, sparse_eigenvalues
-from spcastat.proofs.orthogonal import Orthogonal
+from spcastat.proofs.jointly import relaxed as problem_of
+from spcastat.proofs.one_component import certify
 from spcastat.proofs.relaxed import (
-    Frame,
+    bounds_alone,
     elimination_bounds,
     least_squares_frame,
     losses,
     pev_frame,
     reaches,
-    support_bounds,
     union_table,
     without,
 )
@@ -45,7 +42,7 @@ from spcastat.search.default import joint
 from spcastat.search.matrices import unit
 from spcastat.search.moves import refined
 
-from .conftest import values_of_supports
+from .conftest import matrices, values_of_supports
 
 
 def covariance(seed: int, p: int, n: int | None = None) -> np.ndarray:
@@ -84,15 +81,6 @@ def test_elimination_is_exact(build, measure, single):
     assert bound == pytest.approx(left.dense, rel=1e-8)
 
 
-def test_least_squares_leaves_the_schur_complement():
-    S = covariance(2, 5)
-    left = without(least_squares_frame(S, 2), np.array([2]))
-    rest = [0, 1, 3, 4]
-    schur = S - np.outer(S[:, 2], S[2]) / S[2, 2]
-    np.testing.assert_allclose(left.F.T @ left.F, schur[np.ix_(rest, rest)], atol=1e-14)
-    assert left.offset == pytest.approx((S[:, 2] ** 2).sum() / S[2, 2])
-
-
 @pytest.mark.parametrize(("build", "measure"), [(pev_frame, pev), (least_squares_frame, least_squares)])
 def test_the_union_table_holds_every_fit_on_its_variables(build, measure):
     S = covariance(3, 5)
@@ -107,50 +95,6 @@ def test_the_union_table_holds_every_fit_on_its_variables(build, measure):
     for bits in range(32):
         more = [bits | (1 << i) | (1 << j) for i in range(5) for j in range(5)]
         assert reach[2][bits] == table[[*more, bits]].max()
-
-
-def test_the_union_table_of_small_variances_is_no_looser():
-    """One component on uncorrelated variables explains the largest of their variances, in whatever unit."""
-    unit, variances = 1e-8, np.array([3.0, 2.0, 1.0])
-    table = union_table(Frame(unit * np.diag(variances), np.eye(3), np.arange(3), 1))
-    expected = [0.0, *(max(variances[[i for i in range(3) if bits >> i & 1]]) for bits in range(1, 8))]
-    # the allowance for rounding is 1e-10 of the trace
-    np.testing.assert_allclose(table, unit * np.array(expected), rtol=1e-9)
-
-
-def test_the_bound_of_dense_components_has_room_for_rounding_and_no_more():
-    """1e-10 of the trace, while eigenvalues are exact to 1e-15 of it."""
-    S = covariance(3, 5)
-    frame = Frame(S, np.eye(5), np.arange(5), 2, 0.25)
-    exact = 0.25 + np.linalg.eigvalsh(S)[-2:].sum()
-    assert frame.dense - exact == pytest.approx(1e-10 * np.trace(S), rel=1e-3)
-
-
-def test_a_component_of_all_variables_is_not_searched():
-    S = covariance(5, 6)
-    assert relaxed(S, (6, 2), "adjusted").cards == (2,)
-    assert Orthogonal(S, (6, 2, 2)).cards == (2, 2)
-
-
-def test_duplicates_span_what_one_of_them_spans():
-    X = np.random.default_rng(4).standard_normal((20, 5))
-    X[:, 1] = X[:, 0]
-    S = X.T @ X / np.trace(X.T @ X)
-    frame = least_squares_frame(S, 2)
-    D, sound = frame.bases(np.array([[0, 1], [0, 2]]))
-    assert sound.all()
-    assert [np.linalg.matrix_rank(one) for one in D] == [1, 2]
-    left = without(frame, np.array([0, 1]))  # the second adds nothing
-    assert left.dense >= least_squares(S, np.eye(5)[:, :2]) - 1e-12
-
-
-def test_a_component_of_p_less_k_plus_one_variables_is_free():
-    """Every space of k dimensions holds a vector with k - 1 zeros wherever they are wanted."""
-    S = covariance(5, 6)
-    assert relaxed(S, (4, 2, 2), "pev").cards == (2, 2)
-    assert relaxed(S, (3, 2, 2), "pev").cards == (2, 2, 3)
-    assert relaxed(S, (4, 2, 1), "least_squares").cards == (2,)
-    assert relaxed(S, (4, 2, 1), "adjusted").cards == (2, 4)
 
 
 def adjusted(S: np.ndarray, V: np.ndarray) -> float:
@@ -180,37 +124,12 @@ def test_the_bound_of_adjusted_variance_holds_in_any_order(seed):
     assert ordered_relaxation(groups, [1, 1, 1]).certified((Z @ Z.swapaxes(1, 2))[None])[0] >= best
 
 
-@pytest.mark.parametrize("n", [12, 3])
-def test_components_of_one_variable_have_the_value_of_their_best_order(n):
-    """All orders gone through; with three rows the fourth variable depends on the others."""
-    S = covariance(6, 6, n)
-    singles = np.array(list(combinations(range(6), 4)))
-    for places, found in zip(singles, sequential(S, singles), strict=True):
-        best = max(adjusted(S, np.eye(6)[:, list(order)]) for order in permutations(places))
-        assert best - 1e-12 <= found <= best + 1e-9
-
-
 def test_sparse_eigenvalues_are_the_largest_of_all_supports():
     S = covariance(8, 9)
     largest = {c: max(values_of_supports(S, c).values()) for c in (1, 3, 5)}
     expected = 2 * largest[3] + largest[5] + largest[1]
     found = sparse_eigenvalues(S, (5, 3, 1, 3), Clock(np.inf))
     assert expected <= found <= expected * (1 + 1e-8)
-
-
-@pytest.mark.parametrize("cards", [(1, 3), (1, 1, 4), (2, 2)])
-def test_bounds_that_need_no_search_hold(cards):
-    """Against random fits, and against PCA, which is attained where every component is free."""
-    rng = np.random.default_rng(3)
-    for seed in range(20):
-        S = covariance(seed, 5)
-        values = np.linalg.eigvalsh(S)[::-1][: len(cards)]
-        V = np.zeros((5, len(cards)))
-        for j, c in enumerate(cards):
-            V[rng.choice(5, c, replace=False), j] = rng.standard_normal(c)
-        for measure, value in (("pev", pev(S, V)), ("least_squares", least_squares(S, V))):
-            root = root_bound(Gram(S), cards, measure, values)
-            assert value <= root.bound <= root.pca == pytest.approx(values.sum(), rel=2e-9)
 
 
 def test_other_components_may_load_on_the_variable_of_a_single_one():
@@ -242,49 +161,6 @@ def test_other_components_may_load_on_the_variable_of_a_single_one():
     assert below > 0
 
 
-def test_supports_that_meet_are_one_group_also_by_others():
-    """Checked by hand; variables beyond the 64 bits of a number count like any other."""
-    supports = [[[0, 1], [0, 70]], [[2, 3], [70, 71]], [[1, 2], [3, 4]], [[5, 6], [6, 7]]]
-    found = meeting([np.array(one) for one in supports], 72)
-    assert found.tolist() == [[0, 0, 0, 3], [0, 0, 2, 3]]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_groups_that_do_not_meet_are_problems_of_their_own(seed):
-    """Two pairs of overlapping supports: at most the sum of the best of both pairs."""
-    rng = np.random.default_rng(seed)
-    S = covariance(seed, 8)
-    supports = [[0, 1], [4, 5], [1, 2], [5, 6]]
-    problem = relaxed(S, (2, 2, 2, 2), "pev")
-    rows = [int(np.flatnonzero((problem.supports[0] == T).all(axis=1))[0]) for T in supports]
-    root = problem.root(problem.singles()[0])
-    held, loose = (
-        problem.bounds([root], np.array([rows]), 0.0, steps, lambda: True)[0] for steps in (400, 0)
-    )
-    best = 0.0
-    for pair in ((0, 2), (1, 3)):
-        values = []
-        for _ in range(2000):
-            V = np.zeros((8, 2))
-            for i, j in enumerate(pair):
-                V[supports[j], i] = rng.standard_normal(2)
-            values.append(pev(S, V))
-        best += max(values)
-    assert best <= held <= best * 1.02
-    assert held <= loose <= problem.dense()
-
-
-def test_what_supports_add_at_most_given_a_component_of_one_variable():
-    """Closed forms: S_ii and the largest eigenvalues on the supports."""
-    S = covariance(9, 6)
-    single = np.array([5])
-    problem = Orthogonal(S, (1, 2, 2))
-    rows = [int(np.flatnonzero((problem.supports[0] == T).all(axis=1))[0]) for T in ([0, 1], [2, 3])]
-    found = problem.root(single).sums.ceilings(np.array([rows]), 1, np.inf)
-    own = [np.linalg.eigvalsh(S[np.ix_(T, T)])[-1] for T in ([0, 1], [2, 3])]
-    assert found[0, rows[1]] == pytest.approx(S[5, 5] + sum(own), rel=1e-8)
-
-
 def test_a_variable_does_not_count_among_the_others_of_its_support():
     # were the first variable taken, its own variance would become 5.2; two of the others have 0.42
     T = np.array(
@@ -298,27 +174,6 @@ def test_a_variable_does_not_count_among_the_others_of_its_support():
     best = max(np.linalg.eigvalsh(T[np.ix_(J, J)])[-1] for J in combinations(range(4), 3))
     assert best < 0.96
     assert examine(T, Node(np.arange(0), np.arange(4)), 3, 0.96) == ([], None)
-
-
-def test_as_many_ones_as_entries_need_no_rounding():
-    values = np.sort(np.random.default_rng(4).standard_normal((50, 6)) * np.geomspace(1e-8, 1e8, 6), axis=1)
-    assert (capped_simplex(values, 6) == 1.0).all()
-    assert (capped_simplex(values, 7) == 1.0).all()
-
-
-@pytest.mark.parametrize("measure", ["pev", "least_squares", "adjusted"])
-@pytest.mark.parametrize("steps", [0, 50])
-def test_a_batch_of_nodes_is_bounded_as_each_by_itself(measure, steps):
-    problem = relaxed(covariance(3, 7), (1, 3, 3, 2), measure)
-    rng = np.random.default_rng(0)
-    roots = [problem.root(np.array([rng.integers(7)])) for _ in range(5)]
-    chosen = np.stack([rng.integers(len(supports), size=5) for supports in problem.supports], axis=1)
-    batch = problem.bounds(roots, chosen, 0.78, steps, lambda: True)
-    alone = [
-        problem.bounds([root], rows[None], 0.78, steps, lambda: True)[0]
-        for root, rows in zip(roots, chosen, strict=True)
-    ]
-    np.testing.assert_allclose(batch, alone, rtol=1e-12)
 
 
 # --- Bounds on adjusted variance ------------------------------------------------------------------
@@ -383,38 +238,6 @@ def test_supports_that_the_multiplier_leaves_out_have_no_better_fit():
     assert refined(criterion, criterion.fits(places, start), 60).value.max() <= best * (1.0 + TARGET)
 
 
-def test_of_one_component_the_bound_is_the_largest_sparse_eigenvalue():
-    """Where nothing is orthogonal to anything, Z = 0 is best: lambda_max over supports, by enumeration."""
-    S = problem(3, 7)
-    every = np.array(list(combinations(range(7), 3)))
-    exact = max(np.linalg.eigvalsh(S[np.ix_(T, T)])[-1] for T in every)
-    F = least_squares_frame(S, 1).F
-    found = multiplier(F, {3: 1}, {3: every[:1]}, lambda G, c: largest(G, c, every, Clock(np.inf)), 0.0)
-    assert exact <= found.bound <= exact * 1.01
-
-
-def test_a_threshold_is_right_where_the_gram_matrix_has_no_eigenvalue_above_one():
-    """lambda_max(N_T - Z) <= theta if and only if lambda_max(G_TT) <= 1: both sides are worked out."""
-    rng = np.random.default_rng(5)
-    S = problem(5, 6)
-    F = least_squares_frame(S, 2).F
-    B = rng.standard_normal((6, 6))
-    Z = B @ B.T / 100.0
-    for T in combinations(range(6), 3):
-        theta = np.linalg.eigvalsh(F[:, T] @ F[:, T].T - Z)[-1]
-        value = np.linalg.eigvalsh(gram(F, Z, theta)[np.ix_(T, T)])[-1]
-        assert value == pytest.approx(1.0, rel=1e-9)
-
-
-def test_bounds_of_eigenvalues_are_eigenvalues_where_they_matter():
-    G = 4.0 * problem(6, 7)
-    every = np.array(list(combinations(range(7), 3)))
-    exact = np.linalg.eigvalsh(G[every[:, :, None], every[:, None, :]])[:, -1]
-    found = eigenvalues(G, every)
-    assert (found >= exact * (1.0 - 1e-12)).all()
-    np.testing.assert_allclose(found[found > 0.8], exact[found > 0.8], rtol=1e-12)
-
-
 def test_what_two_components_lose_is_that_of_two_planar_problems():
     """N = second I + spread uu': the largest sum over orthonormal q and r in the plane of u and w."""
     angles = np.linspace(0.0, np.pi, 20_001)
@@ -423,7 +246,7 @@ def test_what_two_components_lose_is_that_of_two_planar_problems():
         q = np.stack([np.cos(angles), np.sin(angles)], axis=1)
         r = np.stack([-np.sin(angles), np.cos(angles)], axis=1)
         exact = (a * (q @ u) ** 2 + b * (r @ w) ** 2).max()
-        one, other = (support_bounds((size * np.outer(d, d))[None]) for size, d in ((a, u), (b, w)))
+        one, other = (bounds_alone((size * np.outer(d, d))[None]) for size, d in ((a, u), (b, w)))
         lost = losses(one, np.array([0]), other, np.array([0]))[0, 0]
         assert a + b - lost == pytest.approx(exact, abs=1e-7)  # the angles are 1.6e-4 apart
 
@@ -471,33 +294,6 @@ def test_no_box_of_the_first_two_components_has_a_bound_below_a_fit_in_it(seed):
         assert (boxes.bounds(0.0, 300)[0] > sum(parts) * (1.0 - 1e-8)).all()
 
 
-@pytest.mark.slow
-def test_three_components_of_pitprops_are_closed_on_the_best_supports():
-    """With the exact variance of the first component support_bounds, 0.9 % is left."""
-    S = sp.datasets.load_pitprops().to_numpy() / 13.0
-    F = least_squares_frame(S, 3).F
-    V = joint(Gram(S), 3, (3, 3, 3), "adjusted", "auto", np.random.default_rng(0)).V
-    best = float(MEASURES["adjusted"](V, Gram(S))[-1])
-    factors = [F[:, np.flatnonzero(v)] for v in V.T]
-    assert first_two_bound(factors, 1.0001 * best) == 1.0001 * best
-
-
-@pytest.mark.slow
-def test_three_components_of_pitprops_are_proven():
-    S = sp.datasets.load_pitprops().to_numpy() / 13.0
-    V = joint(Gram(S), 3, (3, 3, 3), "adjusted", "auto", np.random.default_rng(0)).V
-    assert certify_joint(Gram(S), V, "adjusted").optimal
-
-
-@pytest.mark.parametrize("cards", [(2, 2), pytest.param((5, 3), marks=pytest.mark.slow), (6, 6), (6, 1)])
-def test_two_components_of_pitprops_are_proven(cards):
-    S = sp.datasets.load_pitprops().to_numpy() / 13.0
-    V = joint(Gram(S), 2, cards, "adjusted", "auto", np.random.default_rng(0)).V
-    proof = certify_joint(Gram(S), V, "adjusted")
-    assert proof.optimal
-    assert proof.value == pytest.approx(float(MEASURES["adjusted"](V, Gram(S))[-1]))
-
-
 def test_many_supports_have_a_bound_that_is_close():
     """60 variables, 5 million supports of each component: none is listed; PCA's bound is far above."""
     rng = np.random.default_rng(0)
@@ -508,3 +304,166 @@ def test_many_supports_have_a_bound_that_is_close():
     assert proof.pca_bound > 2.5 * proof.value
     assert proof.value <= proof.upper_bound <= proof.value * 1.1
     assert "multiplier" in proof.proof
+
+
+# --- The rules of the proofs, against closed forms and enumeration ------------------------------
+
+
+def of_rows(seed: int, p: int) -> np.ndarray:
+    X = np.random.default_rng(seed).standard_normal((2 * p, p))
+    S = X.T @ X
+    return S / np.trace(S)
+
+
+# --- one node -------------------------------------------------------------------------------------
+
+
+def of_node(node: Node, S: np.ndarray, c: int) -> dict[tuple[int, ...], float]:
+    """The largest eigenvalue on every support of a node, of at most c variables."""
+    found = {}
+    for r in range(c - node.taken.size + 1):
+        for K in combinations(node.free.tolist(), r):
+            J = np.sort([*node.taken.tolist(), *K]).astype(int)
+            if J.size:
+                found[tuple(J.tolist())] = np.linalg.eigvalsh(S[np.ix_(J, J)])[-1]
+    return found
+
+
+def test_a_node_loses_no_support_that_reaches_the_level(rng):
+    """By enumeration: what is neither found nor closed is in a child, and what is found is true."""
+    branched = found_ = closed = 0
+    for _, S in matrices(rng, 160, 8):
+        S = S / np.diag(S).max() + 1e-9 * np.eye(len(S))  # definite, as in a search
+        p = len(S)
+        c = int(rng.integers(2, p))
+        order = rng.permutation(p)
+        taken = int(rng.integers(0, c))
+        node = Node(order[:taken], order[taken : p - int(rng.integers(0, 2))])
+        values = of_node(node, S, c)
+        best = max(values.values())
+        for level in best * np.array([0.9, 0.999999, 1.000001, 1.02, 1.1]):
+            children, found = examine(S, node, c, level)
+            reaching = {J for J, value in values.items() if value >= level}
+            if found is not None:
+                found_ += 1
+                J = tuple(np.sort(found).tolist())
+                assert set(node.taken) <= set(J) <= set(order)
+                assert len(set(J)) == len(J) <= c
+                assert np.linalg.eigvalsh(S[np.ix_(J, J)])[-1] >= level * (1 - 1e-9)
+                continue
+            held = [set(of_node(child, S, c)) for child in children]
+            assert not reaching - set().union(*held)
+            closed += not children
+            if children:
+                branched += 1
+                without, with_ = children
+                assert without.taken.tolist() == node.taken.tolist()
+                (new,) = set(with_.taken) - set(node.taken)
+                assert new not in without.free
+                assert without.free.tolist() == with_.free.tolist()
+                assert set(without.free) < set(node.free)
+                for child in children:
+                    assert child.U is None or child.U.shape == (len(child.free),) * 2
+            if level < best:
+                assert reaching
+    assert min(branched, found_, closed) > 20
+
+
+def test_the_complement_of_taken_variables_has_the_level_where_the_support_has():
+    S = of_rows(3, 7)
+    node = Node(np.array([1, 4]), np.array([0, 2, 3, 6]))
+    for J in combinations(range(4), 2):
+        whole = [1, 4, *node.free[list(J)]]
+        level = np.linalg.eigvalsh(S[np.ix_(whole, whole)])[-1]
+        T = complement(S, node, level)
+        assert np.linalg.eigvalsh(T[np.ix_(J, J)])[-1] == pytest.approx(level, rel=1e-9)
+    assert complement(S, node, np.linalg.eigvalsh(S[np.ix_([1, 4], [1, 4])])[-1] * (1 - 1e-12)) is None
+
+
+# --- certificates ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("card", "argument"), [(1, "sum of the largest variances"), (300, "leading eigenvalue")]
+)
+def test_more_than_5000_variables_get_the_better_of_two_cheap_bounds(card, argument):
+    X = np.random.default_rng(0).standard_normal((20, 5001))
+    op = prepare(X, None, True, False, None)[1]
+    v = np.zeros((5001, 1))
+    v[:card] = card**-0.5
+    (found,) = certify(op, v)
+    sums = np.sort(X.var(axis=0, ddof=1))[::-1][:card].sum()
+    top = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[0] ** 2 / 19
+    assert min(sums, top) <= found.upper_bound <= min(sums, top) * (1 + 3e-9)
+    assert found.proof == f"{argument} (too many variables for a search)"
+    assert found.value == found.best_known == pytest.approx((X @ v).var(ddof=1))
+    assert found.support.tolist() == list(range(card))
+    assert found.nodes == 0
+
+
+# --- whole fits -----------------------------------------------------------------------------------
+
+
+def test_bounds_of_whole_fits_before_any_search():
+    """Closed forms, to the rounding of iterations, 1e-9."""
+    S = 3.0 * of_rows(4, 6)
+    values, variances = np.linalg.eigvalsh(S)[::-1] / 3.0, np.sort(np.diag(S))[::-1] / 3.0
+    for cards in ((2, 2), (1, 1), (1, 2, 1), (4, 4, 1)):
+        k, single = len(cards), cards.count(1)
+        for measure in ("pev", "adjusted", "least_squares"):
+            found = root_bound(Gram(S), cards, measure, values[:k] * (1.0 + 1e-9))
+            bounds = {"dense PCA": values[:k].sum()}
+            if measure != "least_squares":
+                bounds["sum of the largest variances"] = variances[: sum(cards)].sum()
+                if 0 < single < k:
+                    mixed = variances[:single].sum() + values[: k - single].sum()
+                    bounds["components of one variable, the others dense"] = mixed
+            best = min(bounds, key=bounds.__getitem__)
+            assert found.argument == best
+            assert bounds[best] <= found.bound <= bounds[best] * (1 + 2e-9)
+
+
+def test_nine_components_of_one_variable_have_the_bound_of_pev():
+    """Up to eight all orders are gone through, by their subsets, and the bound is exact."""
+    S = of_rows(2, 9)
+    eight = problem_of(S, (1,) * 8, "adjusted")
+    singles = eight.singles()[:1]
+    T = S[:8, :8]
+    bound = eight.single_bounds(singles)[0]
+    assert bound < np.trace(T) - 1e-3
+    nine = problem_of(S, (1,) * 9, "adjusted")
+    assert nine.single_bounds(nine.singles())[0] == pytest.approx(1.0, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("p", "V", "why"),
+    [
+        (2001, np.eye(2001)[:, :2], "too many variables for a search"),
+        (3, np.diag([1.0, 0.0, 0.0])[:, :2], "a component without loadings"),
+        (257, np.eye(257)[:, :2], "time limit"),
+        (3, np.full((3, 2), 3**-0.5), "free components"),
+    ],
+)
+def test_why_nothing_is_searched(p, V, why):
+    X = np.random.default_rng(0).standard_normal((5, p))
+    found = certify_joint(prepare(X, None, True, False, None)[1], V, "pev", time_limit=0.0)
+    assert found.proof.endswith(f"({why})")
+    assert found.nodes == 0
+
+
+@pytest.mark.parametrize("chosen", [1, 2])
+def test_bounds_of_adjusted_variance_given_a_component_of_one_variable(chosen):
+    """Closed form: S_ii, the largest eigenvalues of N_T - N_i, and of N - N_i for what may be dense."""
+    S = of_rows(3, 6)
+    problem = problem_of(S, (1, 2, 2), "adjusted")
+    values, vectors = np.linalg.eigh(S)
+    F = (vectors * np.sqrt(values)) @ vectors.T
+    single = np.outer(F[:, 5], F[:, 5])
+    supports = [problem.supports[0][row] for row in (3, 11)][:chosen]
+    parts = [F[:, T] @ F[:, T].T - single for T in supports] + [F @ F.T - single] * (2 - chosen)
+    expected = S[5, 5] + sum(np.linalg.eigvalsh(one)[-1] for one in parts)
+    root_ = problem.root(np.array([5]))
+    found = problem.bounds([root_], np.array([[3, 11][:chosen]]), 0.0, 0, lambda: True)[0]
+    assert found == pytest.approx(min(expected, root_.frame.dense), rel=1e-8)
+    (alone,) = problem.alike([root_], np.array([[3, 11][:chosen]]), 0.0, 0, lambda: True)
+    assert alone == pytest.approx(expected, rel=1e-8)

@@ -7,15 +7,12 @@ import contextlib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import spcastat as sp
 from spcastat.errors import (
     FormulaError,
     InfiniteValuesError,
     MissingValuesError,
-    TooFewRowsError,
 )
 from spcastat.reading.design import ReadOptions
 from spcastat.reading.read import read_data, replay
@@ -60,18 +57,13 @@ def test_terms_keep_the_users_order_and_the_intercept_is_dropped():
     [
         ("~ a + b", ["a", "b"]),
         ("a + b", ["a", "b"]),
-        ("~ 0 + a + b", ["a", "b"]),
         ("~ b + a - 1", ["b", "a"]),
         ("~ . - id - g", ["a", "b", "c", "my col", "a.b", "flag"]),
-        ("~ . - id - g - `my col` - a.b", ["a", "b", "c", "flag"]),
-        ("~ `my col` + a.b", ["my col", "a.b"]),
         ("~ log1p(`my col`) + a", ["log1p(`my col`)", "a"]),
         ("~ I(`my col` ** 2)", ["I(`my col` ** 2)"]),
-        ("~ Q('my col')", ["Q('my col')"]),
         ("~ {a + 1} + flag", ["a + 1", "flag"]),
         ("~ a * b", ["a", "b", "a:b"]),
         ("~ (a + b + c)**2", ["a", "a:b", "a:c", "b", "b:c", "c"]),
-        ("~ . - id - g + log(c)", ["a", "b", "c", "my col", "a.b", "flag", "log(c)"]),
         ("~ poly(a, 2)", ["poly(a, 2)[1]", "poly(a, 2)[2]"]),
         ("~ np.sqrt(a)", ["np.sqrt(a)"]),
         ("~ C(b)", ["C(b)[1]", "C(b)[2]", "C(b)[3]", "C(b)[5]"]),
@@ -80,29 +72,6 @@ def test_terms_keep_the_users_order_and_the_intercept_is_dropped():
 )
 def test_formulas(formula, columns):
     assert names(formula, context={"log1p": np.log1p}) == columns
-
-
-def test_plain_formulas_bypass_formulaic_and_agree_with_it():
-    df = frame()
-    plain = read_data(df, ReadOptions("~ b + a + flag"))
-    assert plain.spec.model_spec is None
-    full = read_data(df, ReadOptions("~ b + a + flag + exp(c)"))
-    assert full.spec.model_spec is not None
-    np.testing.assert_array_equal(plain.matrix, full.matrix[:, :3])
-    assert list(full.columns[:3]) == list(plain.columns)
-
-
-def test_flags_count_as_numbers_inside_functions():
-    design = read_data(frame(), ReadOptions("~ I(flag + flag)"))
-    np.testing.assert_array_equal(design.matrix[:, 0], [2, 0, 2, 2])
-
-
-def test_dot_of_thousands_of_columns():
-    X = np.random.default_rng(0).normal(size=(5, 4000))
-    df = pd.DataFrame(X, columns=[f"v{j}" for j in range(4000)])
-    design = read_data(df, ReadOptions("~ . - v1 - v3"))
-    assert design.matrix.shape == (5, 3998)
-    np.testing.assert_array_equal(design.matrix[:, :3], X[:, [0, 2, 4]])
 
 
 def test_labels_that_are_not_text():
@@ -117,35 +86,6 @@ def test_labels_that_are_not_text():
     odd = pd.DataFrame(np.eye(3), columns=[".", "1", "x"])
     odd = read_data(odd, ReadOptions("~ . + 0 - `.` + I(`1` + x)"))
     assert list(odd.columns) == ["1", "x", "I(`1` + x)"]
-
-
-def test_columns_named_as_functions_do_not_shadow_them():
-    df = pd.DataFrame({"log": [1.0, 2, 3], "C": [1, 2, 2], "x": [1.0, 2, 4]})
-    design = read_data(df, ReadOptions("~ log(x) + C"))
-    np.testing.assert_allclose(design.matrix, np.column_stack([np.log([1, 2, 4]), [1, 2, 2]]))
-
-
-# --- refusals -----------------------------------------------------------------------------------
-
-
-def test_a_module_is_not_proposed_as_a_variable():
-    with pytest.raises(FormulaError, match="uses 'nope'") as caught:
-        read_data(frame(), ReadOptions("~ nope", context={"np": np}))
-    assert "Did you mean" not in str(caught.value)
-
-
-def test_unknown_column_lists_the_columns_without_a_chain():
-    with pytest.raises(FormulaError, match="The columns are 'id', 'a', 'b', 'c', 'my col'") as caught:
-        read_data(frame(), ReadOptions("~ a + nope"))
-    assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__ or caught.value.__context__ is None
-
-
-def test_dotted_names_in_functions_need_backticks():
-    df = frame().rename(columns={"my col": "Sepal.Length"})
-    with pytest.raises(FormulaError, match=r"in backticks: `Sepal\.Length`"):
-        read_data(df, ReadOptions("~ log(Sepal.Length)"))
-    assert list(read_data(df, ReadOptions("~ exp(`Sepal.Length`)")).columns) == ["exp(`Sepal.Length`)"]
 
 
 # --- missing values -----------------------------------------------------------------------------
@@ -166,27 +106,6 @@ def test_only_the_columns_that_are_used_count():
         assert np.isfinite(design.matrix).all()
     with pytest.raises(InfiniteValuesError, match="'my col'"):
         read_data(df, ReadOptions("~ b + exp(`my col`)", na="drop"))
-
-
-def test_transforms_learn_from_the_kept_rows_only():
-    df = frame()
-    df.iloc[3, df.columns.get_loc("a")] = np.nan
-    design = read_data(df, ReadOptions("~ center(a) + b", na="drop"))
-    np.testing.assert_allclose(design.matrix[:, 0], np.array([1, 2, 4]) - 7 / 3)
-
-
-@given(st.lists(st.tuples(*[st.one_of(st.floats(0.5, 9), st.none())] * 3), min_size=2, max_size=8))
-@settings(max_examples=25, deadline=None)
-def test_drop_equals_dropna_on_the_used_columns(rows):
-    df = pd.DataFrame(rows, columns=["a", "b", "c"], dtype=float, index=[0] * len(rows))
-    kept = df.dropna(subset=["a", "b"])
-    if len(kept) < 2:
-        with pytest.raises(TooFewRowsError):
-            read_data(df, ReadOptions("~ log(a) + b", na="drop"))
-    else:
-        design = read_data(df, ReadOptions("~ log(a) + b", na="drop"))
-        np.testing.assert_allclose(design.matrix, np.column_stack([np.log(kept["a"]), kept["b"]]))
-        assert design.dropped == len(df) - len(kept)
 
 
 # --- factors ------------------------------------------------------------------------------------
@@ -222,23 +141,10 @@ def names_of(df: pd.DataFrame, formula: str) -> list:
     return list(read_data(df, ReadOptions(formula, categorical="dummy")).columns)
 
 
-def test_parts_of_dates_are_numbers():
-    df = frame().assign(when=pd.date_range("2020-01-01", periods=4))
-    design = read_data(df, ReadOptions("~ a + I(when.dt.day)"))
-    np.testing.assert_array_equal(design.matrix[:, 1], [1, 2, 3, 4])
-
-
 @pytest.mark.parametrize("dtype", ["int64", "uint16", "Int8", "UInt32"])
 def test_whole_numbers_stay_whole(dtype):
     design = read_data(frame().astype({"b": dtype}), ReadOptions("~ C(b)"))
     assert list(design.columns) == ["C(b)[1]", "C(b)[2]", "C(b)[3]", "C(b)[5]"]
-
-
-def test_nullable_columns_in_functions():
-    df = frame().astype({"b": "Int64", "flag": "boolean", "a": "Float64"})
-    design = read_data(df, ReadOptions("~ log(a) + b:flag + C(b)"))
-    assert list(design.columns[2:]) == ["C(b)[1]", "C(b)[2]", "C(b)[3]", "C(b)[5]"]
-    np.testing.assert_allclose(design.matrix[:, 1], [3, 0, 5, 2])
 
 
 # --- context ------------------------------------------------------------------------------------
@@ -253,12 +159,6 @@ def test_context_is_explicit_and_only_what_is_used_is_kept():
     design = read_data(frame(), ReadOptions("~ double(a) + I(b + offset)", context=names))
     assert design.spec.context == {"double": double, "offset": 3.0}
     np.testing.assert_array_equal(design.matrix[:, 1], frame()["b"] + 3)
-
-
-def test_columns_come_before_the_context():
-    design = read_data(frame(), ReadOptions("~ log(a)", context={"a": np.ones(4)}))
-    np.testing.assert_allclose(design.matrix[:, 0], np.log(frame()["a"]))
-    assert design.spec.context == {}
 
 
 def test_functions_cannot_change_the_callers_data():
@@ -292,25 +192,19 @@ WEIGHTED = [
     "center(a)",
     "scale(a)",
     "scale(a, center=False)",
-    "scale(a, True, False)",
     "scale(a, scale=2.0)",
-    "scale(a, ddof=0)",
     "standardize(a)",
     "standardize(a, rescale=False)",
-    "scale(log(a))",
     "C(f) + b",
     "scale(a):b",
     "log(a) + a:b",
-    "I(center(a) ** 2)",
 ]
 #: Transforms that learn from the rows in a way that weights do not define.
 UNWEIGHTED = [
     "poly(a, 3)",
-    "scale(poly(a, 2))",
     "bs(a, df=4)",
     "bs(a, knots=[4.0, 5.0])",
     "cr(a, df=4, constraints='center')",
-    "cs(a, df=4)",
     "cc(a, df=4)",
 ]
 
@@ -341,43 +235,10 @@ def test_a_weight_counts_as_repeated_rows(term):
     )
 
 
-def test_explained_variance_is_that_of_repeated_rows():
-    w = weights().astype(int)
-    repeated = terms_frame().iloc[np.repeat(np.arange(40), w)]
-    formula = "~ scale(a) + scale(b) + center(log(a))"
-    one = sp.spca(terms_frame(), k=2, card=3, formula=formula, weights=w, method="bcd-l0")
-    two = sp.spca(repeated, k=2, card=3, formula=formula, method="bcd-l0")
-    np.testing.assert_allclose(one.variance.to_numpy(float), two.variance.to_numpy(float), rtol=1e-9)
-
-
-def test_weights_of_one_change_nothing():
-    for term in WEIGHTED + UNWEIGHTED:
-        plain = read_data(terms_frame(), ReadOptions(f"~ {term}")).matrix
-        np.testing.assert_array_equal(
-            read_data(terms_frame(), ReadOptions(f"~ {term}", weights=np.ones(40))).matrix, plain
-        )
-
-
-def test_weights_that_are_no_counts():
-    w = weights() / 3
-    X = read_data(terms_frame(), ReadOptions("~ standardize(b) + center(a)", weights=w)).matrix
-    np.testing.assert_allclose(w @ X, 0, atol=1e-12)
-    np.testing.assert_allclose(w @ X[:, 0] ** 2 / w.sum(), 1, atol=1e-12)
-
-
 @pytest.mark.parametrize("term", UNWEIGHTED)
 def test_other_transforms_are_refused_with_weights(term):
     with pytest.raises(FormulaError, match=r"learns from the rows without their weights: use center"):
         read_data(terms_frame(), ReadOptions(f"~ {term} + b", weights=weights()))
-
-
-def test_rows_of_weight_zero_teach_nothing():
-    w = weights()
-    w[:5] = 0
-    formula = "~ scale(b) + center(a)"
-    one = read_data(terms_frame(), ReadOptions(formula, weights=w))
-    two = read_data(terms_frame().iloc[5:], ReadOptions(formula, weights=w[5:]))
-    np.testing.assert_allclose(one.matrix[5:], two.matrix, atol=1e-12)
 
 
 def test_transforms_of_the_user_do_not_know_weights():
@@ -403,20 +264,13 @@ def test_transforms_of_the_user_do_not_know_weights():
     [
         "b.rank()",
         "I(a / a.max())",
-        "I(a.cumsum())",
         "np.cumsum(a)",
-        "I(a - np.mean(a))",
         "I(a - a.mean())",
         "I(a - a.shift(1).fillna(0))",
-        "np.sort(a)",
         "I(a[::-1].to_numpy())",
-        "I(a > np.median(a))",
-        "I((a - a.min()) / (a.max() - a.min()))",
-        "np.gradient(a)",
         "noise(a)",
         "I(a + beside)",
         "beside",
-        "scale(b.rank())",
         "b.rank():a",
         "pd.cut(a, 3, labels=False)",
     ],
@@ -426,15 +280,6 @@ def test_a_term_that_does_not_replay_is_refused(term):
     context = {"np": np, "pd": pd, "noise": lambda x: x + rng.normal(size=len(x)), "beside": np.arange(40.0)}
     with pytest.raises(FormulaError, match=r"depend on the other rows|on \d+ of its 40 rows alone it fails"):
         read_data(terms_frame(), ReadOptions(f"~ {term} + a", context=context))
-
-
-@pytest.mark.parametrize("n", [2, 3, 5, 40])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_ranks_of_sorted_rows_are_found(n, sign):
-    rows = pd.DataFrame({"a": np.arange(n)[::sign] + 1.0, "b": np.ones(n)})
-    for term in ("a.rank()", "I(a / a.max())", "I(a - a.iloc[0])", "a.cumsum()"):
-        with pytest.raises(FormulaError, match="depend on the other rows"):
-            read_data(rows, ReadOptions(f"~ {term} + a"))
 
 
 @pytest.mark.parametrize(
@@ -452,14 +297,6 @@ def test_terms_that_replay_go_on_working(term):
     )
 
 
-def test_scores_of_some_rows_are_those_of_the_fit():
-    with pytest.raises(FormulaError, match=r"'b\.rank\(\)' depend on the other rows"):
-        sp.spca(terms_frame(), k=1, card=2, formula="~ b.rank() + a", method="bcd-l0")
-    fit = sp.spca(terms_frame(), k=1, card=3, formula="~ poly(a, 2) + scale(b) + log(a)", method="bcd-l0")
-    some = fit.transform(terms_frame().iloc[10:13])
-    np.testing.assert_allclose(some, fit.scores.iloc[10:13], atol=1e-12)
-
-
 # --- numbers --------------------------------------------------------------------------------------
 
 
@@ -473,8 +310,3 @@ def test_whole_numbers_do_not_overflow():
     np.testing.assert_allclose(design.matrix, expected, rtol=1e-15)
     inverse = read_data(big, ReadOptions("~ I(n**-1) + x")).matrix[:, 0]
     np.testing.assert_allclose(inverse, 1 / n, rtol=1e-15)
-
-
-def test_what_stands_for_exp10_gives_its_values():
-    design = read_data(terms_frame(), ReadOptions("~ np.power(10.0, b)"))
-    np.testing.assert_allclose(design.matrix[:, 0], 10.0 ** terms_frame()["b"])

@@ -116,13 +116,6 @@ def test_two_values_with_one_label_are_refused(tmp_path):
         sp.spca(path, 1, 1)
 
 
-def test_text_among_numbers_is_shown(tmp_path, suffix):
-    frame = FRAME.assign(income=[str(i) if i else "k.A." for i in range(N)])
-    path = written(tmp_path / f"x{suffix}", frame, {})
-    with pytest.raises(ColumnTypeError, match=r"'income' holds 'k\.A\.' among numbers"):
-        sp.spca(path, 1, 1)
-
-
 def test_files_that_are_empty_damaged_or_something_else_are_refused_in_one_sentence(tmp_path, suffix, capsys):
     whole = written(tmp_path / f"whole{suffix}").read_bytes()
     path = tmp_path / f"x{suffix}"
@@ -145,29 +138,12 @@ def test_files_that_are_empty_damaged_or_something_else_are_refused_in_one_sente
         sp.spca(tmp_path / f"nowhere{suffix}", 1, 1)
 
 
-def test_options_of_other_files_are_refused(tmp_path, suffix, capsys):
-    path = str(written(tmp_path / f"x{suffix}"))
-    for option in (["--sep", ";"], ["--na-values", "9"], ["--no-header"], ["--sheet", "A"]):
-        assert cli.main(["fit", path, "--k", "1", *option]) == 1
-        assert "leave it out" in capsys.readouterr().err
-    FRAME.to_csv(tmp_path / "x.csv")
-    assert cli.main(["fit", str(tmp_path / "x.csv"), "--k", "1", "--codes"]) == 1
-    assert "--codes is for files of SPSS and Stata" in capsys.readouterr().err
-
-
 def test_without_pyreadstat_the_extra_is_named(tmp_path, monkeypatch):
     path = tmp_path / "x.sav"
     path.write_bytes(b"$FL2")
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     with pytest.raises(OptionError, match=r"pip install 'spcastat\[spss\]'"):
         sp.spca(path, 1, 1)
-
-
-def test_a_file_is_not_overwritten_by_scores(tmp_path, suffix):
-    path = written(tmp_path / f"x{suffix}", FRAME.drop(columns="sport"), {})
-    fit = sp.spca(path, 1, 2)
-    with pytest.raises(OptionError, match="read from"):
-        fit.transform_to(path)
 
 
 # --- Row labels that pandas stores among the columns ----------------------------------------------
@@ -194,16 +170,12 @@ class Stream:
 
 SOURCES = {
     "table": lambda folder: TABLE,
-    "batch": lambda folder: TABLE.to_batches()[0],
     "list of batches": lambda folder: TABLE.to_batches(max_chunksize=20),
-    "list of tables": lambda folder: [TABLE.slice(0, 20), TABLE.slice(20)],
     "function": lambda folder: lambda: iter(TABLE.to_batches(max_chunksize=20)),
     "stream": lambda folder: Stream(),
     "dataset": lambda folder: dataset.dataset(TABLE),
     "path": file,
-    "ParquetFile": lambda folder: parquet.ParquetFile(file(folder)),
     "narwhals": lambda folder: nw.from_native(TABLE),
-    "narwhals of pandas": lambda folder: nw.from_native(STORED_FRAME),
     "polars": lambda folder: pl.from_arrow(TABLE),
     "LazyFrame": lambda folder: pl.scan_parquet(file(folder)),
 }
@@ -232,11 +204,6 @@ def test_a_named_index_and_ranges():
     assert sp.spca(numbered.slice(3), 1, 2).scores.index.equals(pd.RangeIndex(57))
 
 
-def test_damaged_metadata_are_refused():
-    with pytest.raises(FileError, match="damaged"):
-        sp.spca(TABLE.replace_schema_metadata({b"pandas": b"{"}), 1, 2)
-
-
 # --- Columns that number the rows are pointed out; ordinary whole numbers are not -----------------
 
 NUMBERED_N = 40
@@ -247,25 +214,18 @@ NUMBERS = {
     "Unnamed: 0": np.arange(NUMBERED_N),
     "": NUMBERED_RNG.permutation(NUMBERED_N),
     "subject": np.arange(1, NUMBERED_N + 1),
-    "plot": np.arange(1001.0, 1001 + NUMBERED_N),
-    "patient_id": np.cumsum(NUMBERED_RNG.integers(1, 9, NUMBERED_N)),
     "ID": np.cumsum(NUMBERED_RNG.integers(1, 9, NUMBERED_N)),
     "SubjectID": np.repeat([3, 7, 8, 12], [9, 10, 11, 10]),  # sorted, several rows of each
     "person": np.tile(np.arange(NUMBERED_N // 4), 4),  # as often as the others
 }
 ORDINARY = {
     "count": NUMBERED_RNG.poisson(5, NUMBERED_N),
-    "sorted counts": np.sort(NUMBERED_RNG.poisson(50, NUMBERED_N)),
     "rank": np.arange(1, NUMBERED_N + 1),
-    "score rank": NUMBERED_RNG.permutation(NUMBERED_N),
     "year": np.arange(1980, 1980 + NUMBERED_N),
     "panel": np.tile(np.arange(NUMBERED_N // 4), 4),
-    "cumulative": np.cumsum(NUMBERED_RNG.integers(1, 9, NUMBERED_N)),
-    "doubling": 2 * np.arange(NUMBERED_N),
     "time": np.arange(NUMBERED_N) / 10,
     "id": NUMBERED_RNG.normal(size=NUMBERED_N),
     "fluid": np.cumsum(NUMBERED_RNG.integers(1, 9, NUMBERED_N)),
-    "persons": np.sort(NUMBERED_RNG.poisson(3, NUMBERED_N)),
     "person": NUMBERED_RNG.poisson(3, NUMBERED_N),
     "years": np.repeat(np.arange(1980, 1980 + NUMBERED_N // 4), 4),
 }
@@ -297,10 +257,3 @@ def test_ordinary_whole_numbers_are_not(name):
         sp.spca(
             pd.DataFrame(np.arange(9.0)[:, None] + [[0, 1.5, 3]]).assign(b=NUMBERED_RNG.normal(size=9)), 1, 2
         )
-
-
-def test_refits_and_chunks():
-    data = NUMBERED_FRAME.assign(**{"Unnamed: 0": range(NUMBERED_N)})
-    with pytest.warns(DataWarning, match="Unnamed"):
-        fit = sp.spca([data[:20], data[20:]], 1, 2)
-    fit.refit(card=1)  # has been said

@@ -1,7 +1,9 @@
-"""Missing values: the EM, available cases, and numbers that stand for missing values."""
+"""Missing values: the EM, available cases, numbers that stand for missing values, and fits of them."""
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -10,9 +12,10 @@ import pytest
 from statsmodels.stats.correlation_tools import corr_nearest
 
 import spcastat as sp
-from spcastat import errors
+from spcastat import cli, errors
 from spcastat.errors import ConvergenceWarning, DataWarning
 from spcastat.reading.missing_values import PpcaModel, em_moments, nearest_correlation, pairwise_moments
+from tests.conftest import source_of
 
 # --- EM for probabilistic PCA against closed forms and the likelihood itself ----------------------
 
@@ -135,15 +138,6 @@ def test_weights_count_rows():
     np.testing.assert_allclose(np.repeat(weighted.rows, w, axis=0), repeated.rows, rtol=1e-9)
 
 
-def test_a_start_changes_the_way_and_not_the_end():
-    """From the model of other rows the same maximum is met, within the tolerance, in fewer iterations."""
-    X = low_rank(80, 8, 2, 7, share=0.3)
-    alone = em_moments(X[:60], None, 2, tol=1e-11)
-    begun = em_moments(X[:60], None, 2, tol=1e-11, start=alone.model)
-    assert begun.iterations < alone.iterations
-    np.testing.assert_allclose(begun.covariance, alone.covariance, rtol=1e-4, atol=1e-4)
-
-
 def singular_values(rows: np.ndarray, q: int) -> np.ndarray:
     return np.linalg.svd(rows, compute_uv=False)[:q]
 
@@ -168,11 +162,6 @@ def test_shrunk_scores_are_those_of_optimal_shrinkage_of_singular_values():
     np.testing.assert_allclose(singular_values(T @ W.T, 2), [expected, 0.0], rtol=1e-10, atol=1e-10)
 
 
-def test_shrinking_is_nothing_with_many_rows():
-    model = em_moments(low_rank(60, 6, 2, 8), None, 2).model
-    np.testing.assert_allclose(model.shrunk(1e12).loadings, model.loadings, rtol=1e-9)
-
-
 def test_wide_rows_are_filled_with_less_error_than_by_the_means_of_the_model():
     """Two weak components among 200 columns of 50 rows: directions are half noise."""
     rng = np.random.default_rng(3)
@@ -191,25 +180,6 @@ def test_wide_rows_are_filled_with_less_error_than_by_the_means_of_the_model():
     assert errors_of["shrunk"] < errors_of["means"] < errors_of["model"]
 
 
-def test_data_of_exact_rank_are_filled_exactly():
-    """Without noise the missing values follow from the others; the noise ends at its least share, 1e-8."""
-    rng = np.random.default_rng(9)
-    whole = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 8))
-    X = np.where(rng.random(whole.shape) < 0.15, np.nan, whole)
-    found = em_moments(X, None, 2)
-    np.testing.assert_allclose(found.rows, whole, atol=1e-3)
-
-
-@pytest.mark.parametrize("p", [400, pytest.param(2000, marks=pytest.mark.slow)])
-def test_wide_data_run(p):
-    """As many patterns as rows, and systems of order k_em."""
-    X = low_rank(62, p, 3, 10, share=0.1)
-    found = em_moments(X, None, 3)
-    assert found.converged
-    assert (found.patterns, found.covariance.shape) == (62, (p, p))
-    assert np.diff(found.log_likelihood).min() >= 0
-
-
 @pytest.mark.parametrize(
     ("where", "value", "error", "words"),
     [
@@ -223,34 +193,6 @@ def test_what_cannot_be_estimated_is_named(where, value, error, words):
     X[where] = value
     with pytest.raises(error, match=words):
         em_moments(X, None, 1, names=pd.Index(list("abcd")), index=pd.Index([f"r{i}" for i in range(20)]))
-
-
-@pytest.mark.parametrize("k_em", [0, 4, 9])
-def test_a_rank_that_the_data_cannot_give_is_refused(k_em):
-    with pytest.raises(errors.OptionError, match=rf"k_em={k_em} .* at least 1 and at most 3"):
-        em_moments(low_rank(20, 4, 1, 12), None, k_em)
-
-
-def test_supplementary_rows_with_gaps_are_placed_as_transform_places_them():
-    rng = np.random.default_rng(4)
-    X = pd.DataFrame(rng.standard_normal((40, 1)) + 0.5 * rng.standard_normal((40, 5))).add_prefix("v")
-    fit = sp.spca(X.mask(rng.random(X.shape) < 0.1), 1, card=3, na="em")
-    new = X.head(4).copy()
-    new.iloc[1, 0] = np.nan
-    with pytest.raises(errors.MissingValuesError, match="na='em'"):
-        fit.supplement(new, na="raise")
-    for na in (None, "em", "drop"):
-        placed = fit.supplement(new, na=na)
-        pd.testing.assert_frame_equal(placed.rows, fit.transform(new, na=na))
-
-
-def test_one_column_is_refused_in_words_of_its_own():
-    """Nobody gave a rank."""
-    X = low_rank(20, 4, 1, 12)[:, :1]
-    X[3] = np.nan
-    with pytest.raises(errors.OptionError, match="two columns and three rows at least") as caught:
-        em_moments(X[~np.isnan(X[:, 0])], None, 1)
-    assert "k_em" not in str(caught.value)
 
 
 # --- What a fit says when the EM of its gaps has not converged ------------------------------------
@@ -267,13 +209,6 @@ def test_steps_that_do_not_suffice_are_warned_of(monkeypatch):
     monkeypatch.setitem(em_moments.__kwdefaults__, "max_iter", 2)
     with pytest.warns(ConvergenceWarning, match="the EM stopped after 2 iterations, before it converged"):
         sp.spca(gappy(), 2, 3, na="em")
-
-
-def test_steps_that_suffice_are_not():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fit = sp.spca(gappy(), 2, 3, na="em")
-    assert fit.status != "max_iter"
 
 
 # --- Available cases against pandas, and the nearest correlation matrix against statsmodels and Higham's ---
@@ -296,13 +231,6 @@ def test_correlations_and_variances_are_those_of_pandas():
     there = data.notna().to_numpy().astype(int)
     assert found.fewest == (there.T @ there).min()
     assert found.nearest.moved == 0.0
-
-
-def test_weights_count_rows_of_available_cases():
-    data, w = frame(1), np.random.default_rng(0).integers(0, 3, 40)
-    weighted = pairwise_moments(data.to_numpy(), w.astype(float))
-    repeated = pairwise_moments(np.repeat(data.to_numpy(), w, axis=0), None)
-    np.testing.assert_allclose(weighted.covariance, repeated.covariance, rtol=1e-10)
 
 
 def test_the_nearest_correlation_matrix_of_highams_example():
@@ -352,29 +280,6 @@ def test_the_nearest_correlation_matrix_meets_the_conditions_of_optimality():
         assert np.linalg.eigvalsh(R)[0] < -0.1
         # Newton's method ends at a diagonal within 1e-10 of one, usually far closer
         assert optimality(R, nearest_correlation(R).correlation) < 1e-9
-
-
-def test_the_nearest_correlation_matrix_of_equal_negative_correlations():
-    # by symmetry all correlations of the nearest matrix are equal, and -1 / (p - 1) is the least possible
-    p = 10
-    found = nearest_correlation(np.full((p, p), -0.8) + 1.8 * np.eye(p))
-    np.testing.assert_allclose(found.correlation[np.triu_indices(p, 1)], -1 / (p - 1), atol=1e-10)
-
-
-def test_the_nearest_correlation_matrix_takes_few_eigenvalue_decompositions(monkeypatch):
-    eigh, made = np.linalg.eigh, []
-
-    def counted(S):
-        made.append(len(S))
-        return eigh(S)
-
-    monkeypatch.setattr(np.linalg, "eigh", counted)
-    R = frame(5, n=80, p=8, share=0.0).to_numpy() @ np.random.default_rng(6).normal(size=(8, 150))
-    R += np.random.default_rng(7).normal(size=R.shape)
-    R = pd.DataFrame(R).mask(np.random.default_rng(8).random(R.shape) < 0.2).corr().to_numpy()
-    assert nearest_correlation(R).smallest < -0.1
-    # Newton's method converges quadratically; alternating projections need a hundred or more
-    assert len(made) <= 12
 
 
 def test_pairs_without_a_correlation_are_named():
@@ -448,3 +353,260 @@ def test_both_codes_of_a_column_and_missing_values_beside_them():
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)
         fit.refit(card=1)  # has been reported
+
+
+# --- Missing values in fits: from the call to files, new rows and the command -------------------
+
+
+def whole(n: int = 60, seed: int = 0) -> pd.DataFrame:
+    """Two components of four variables each, three of noise."""
+    rng = np.random.default_rng(seed)
+    T = rng.standard_normal((n, 2)) * [3.0, 2.0]
+    V = np.zeros((11, 2))
+    V[:4, 0] = V[4:8, 1] = 0.5
+    X = T @ V.T + 0.5 * rng.standard_normal((n, 11)) + np.arange(11)
+    return pd.DataFrame(X, index=[f"r{i}" for i in range(n)], columns=[f"v{j}" for j in range(11)])
+
+
+def gapped(share: float = 0.1, **how) -> pd.DataFrame:
+    data = whole(**how)
+    return data.mask(np.random.default_rng(99).random(data.shape) < share)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("na", ["em", "pairwise"])
+def test_planted_supports_are_found(na, scale):
+    fit = sp.spca(gapped(), 2, 4, na=na, scale=scale, effort="quick")
+    found = [set(fit.loadings.index[fit.loadings[c] != 0]) for c in fit.loadings]
+    assert {frozenset(one) for one in found} == {
+        frozenset(f"v{j}" for j in r) for r in (range(4), range(4, 8))
+    }
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("na", ["em", "pairwise"])
+def test_without_gaps_it_is_the_same_fit(na, scale):
+    how = {"scale": scale, "effort": "quick"}
+    a, b = sp.spca(whole(), 2, 4, na=na, **how), sp.spca(whole(), 2, 4, **how)
+    pd.testing.assert_frame_equal(a.loadings, b.loadings, check_exact=True)
+    pd.testing.assert_frame_equal(a.scores, b.scores, check_exact=True)
+    assert "Missing    no value" in str(a)
+
+
+def test_imputed_keeps_what_was_measured():
+    data = gapped()
+    before = data.copy()
+    imputed = sp.spca(data, 2, 4, na="em", scale=True, effort="quick").imputed
+    pd.testing.assert_frame_equal(data, before, check_exact=True)
+    assert imputed.index.equals(data.index)
+    assert imputed.columns.equals(data.columns)
+    assert imputed.notna().all(axis=None)
+    pd.testing.assert_frame_equal(imputed.where(data.notna()), data, check_exact=True)
+    # what follows from others is met better than by means
+    error = ((imputed - whole()).iloc[:, :8] ** 2).where(data.isna()).stack().mean()
+    assert error < 0.6 * ((data.mean() - whole()).iloc[:, :8] ** 2).where(data.isna()).stack().mean()
+
+
+@pytest.mark.parametrize("na", ["em", "pairwise"])
+def test_rows_of_the_fit_and_the_same_rows_as_new_ones_agree(na, tmp_path):
+    data = gapped()
+    fit = sp.spca(data, 2, 4, na=na, scale=True, effort="quick")
+    pd.testing.assert_frame_equal(fit.transform(data, na=na), fit.scores, check_exact=True)
+    pd.testing.assert_frame_equal(fit.diagnostics(data, na=na), fit.diagnostics(), check_exact=True)
+    pd.testing.assert_frame_equal(fit.augment(data, na=na), fit.augment(), check_exact=True)
+    assert fit.augment()[list(data)].isna().equals(data.isna())
+    fit.save(tmp_path / "a.spca")
+    kept = sp.load(tmp_path / "a.spca")
+    pd.testing.assert_frame_equal(kept.scores, fit.scores, check_exact=True)
+    pd.testing.assert_frame_equal(kept.transform(data, na=na), fit.scores, check_exact=True)
+    assert str(kept) == str(fit)
+    for twin in (copy.deepcopy(fit), pickle.loads(pickle.dumps(fit))):
+        pd.testing.assert_frame_equal(twin.transform(data, na=na), fit.scores, check_exact=True)
+
+
+def test_a_score_of_available_cases_needs_its_own_variables_only():
+    data = gapped()
+    fit = sp.spca(data, 2, 4, na="pairwise", effort="quick")
+    for name in fit.loadings:
+        own = fit.loadings.index[fit.loadings[name] != 0]
+        assert fit.scores[name].isna().equals(data[own].isna().any(axis=1))
+    assert fit.diagnostics()["Q"].isna().equals(data.isna().any(axis=1))
+    complete = data.dropna()
+    pd.testing.assert_frame_equal(fit.transform(complete), fit.scores.loc[complete.index])
+
+
+def test_variances_allow_for_what_was_not_measured():
+    """The components' share is that of S; conditional means alone vary less than their scores would have."""
+    fit = sp.spca(gapped(0.3), 2, 4, na="em", effort="quick")
+    assert (fit.scores.var() < fit.variance["score variance"]).all()
+    assert fit.measure("pev") < 1.0
+
+
+def test_own_centre_and_scale_and_units():
+    data = gapped()
+    one = sp.spca(data, 2, 4, na="em", scale=np.full(11, 4.0), effort="quick")
+    two = sp.spca(data, 2, 4, na="em", effort="quick")
+    np.testing.assert_allclose(one.loadings, two.loadings, atol=1e-12)
+    np.testing.assert_allclose(
+        one.variance["score variance"] * 16, two.variance["score variance"], rtol=1e-12
+    )
+    centre = np.zeros(11)
+    about = sp.spca(data, 2, 4, na="em", center=centre, effort="quick")
+    moved = sp.spca(data, 2, 4, na="em", center=False, effort="quick")
+    np.testing.assert_allclose(about.loadings, moved.loadings, atol=1e-14)
+    large = sp.spca(data * 1e140, 2, 4, na="em", scale=True, effort="quick")
+    np.testing.assert_allclose(large.loadings, sp.spca(data, 2, 4, na="em", scale=True).loadings, atol=1e-12)
+
+
+@pytest.mark.parametrize("na", ["em", "pairwise"])
+def test_weights_count_rows_of_fits(na):
+    data, w = gapped(), np.random.default_rng(5).integers(0, 3, 60)
+    weighted = sp.spca(data, 2, 4, na=na, weights=w, effort="quick")
+    repeated = sp.spca(data.loc[data.index.repeat(w)], 2, 4, na=na, effort="quick")
+    np.testing.assert_allclose(weighted.loadings, repeated.loadings, atol=1e-9)
+    np.testing.assert_allclose(weighted.variance, repeated.variance, rtol=1e-9)
+
+
+# --- draws of rows ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("na", ["em", "pairwise"])
+def test_draws_estimate_missing_values_again(na, tmp_path):
+    """A draw with all rows once has the covariance matrix of the fit; others that of a fit of the same rows.
+
+    1e-3: the EM of a draw begins with the model of the fit, and both end within 1e-8 of the likelihood.
+    """
+    from spcastat.assess.draws import sampler_of
+
+    data = gapped()
+    fit = sp.spca(data, 2, 4, na=na, scale=True, effort="quick")
+    source = source_of(data, na=na, scale=True)
+    sampler = sampler_of(source, False, None, "bootstrap()")
+    every = np.arange(11)
+    np.testing.assert_allclose(sampler.whole().block(every), source.op.block(every), atol=1e-3)
+    rng = np.random.default_rng(4)
+    rows = data.iloc[sampler.groups.bootstrap(np.random.default_rng(4))[0]]
+    again = source_of(rows, na=na, scale=True).op
+    np.testing.assert_allclose(sampler.bootstrap(rng).block(every), again.block(every), atol=1e-3)
+    table = fit.bootstrap(20, rng=0).conf_int()
+    own = table[table["estimate"] != 0]
+    assert own["selected"].min() > 0.5
+    fit.save(tmp_path / "a.spca")
+    given = sp.load(tmp_path / "a.spca").bootstrap(20, rng=0, data=data).conf_int()
+    pd.testing.assert_frame_equal(given, table, rtol=1e-6)
+    with pytest.raises(errors.OptionError, match="permutes values"):
+        fit.test_loadings(9)
+
+
+# --- formulas and columns of other types ------------------------------------------------------------
+
+
+def test_a_term_is_missing_where_a_column_in_it_is():
+    data = gapped()
+    data["site"] = pd.Categorical(np.resize(["a", "b", "c"], 60))
+    data.loc["r3", "site"] = np.nan
+    formula = "~ exp(v0 / 9) + v1 + v2 + v3 + v4:v5 + scale(v6) + site"
+    fit = sp.spca(data, 2, 4, formula=formula, categorical="dummy", na="em", scale=True, effort="quick")
+    imputed = fit.imputed
+    expected = pd.DataFrame(
+        {
+            "exp(v0 / 9)": np.exp(data.v0 / 9),
+            "v1": data.v1,
+            "v4:v5": data.v4 * data.v5,
+            "scale(v6)": (data.v6 - data.v6.mean()) / data.v6.std(),
+            "site[b]": (data.site == "b").astype(float).where(data.site.notna()),
+        }
+    )
+    for name, column in expected.items():
+        there = column.notna()
+        np.testing.assert_allclose(imputed.loc[there, name], column[there], rtol=1e-12, atol=1e-12)
+    assert 0 < imputed.loc["r3", "site[b]"] < 1
+    pd.testing.assert_frame_equal(fit.transform(data, na="em"), fit.scores, check_exact=True)
+    alone = data.loc[["r3"]].assign(v1=np.nan, site=None)
+    assert fit.transform(alone, na="em").notna().all(axis=None)
+    with pytest.raises(errors.NewDataError, match="levels that the fit has not seen: 'x'"):
+        fit.transform(data.assign(site="x"), na="em")
+
+
+# --- paths, refusals, the faces ---------------------------------------------------------------------
+
+
+def test_a_path_is_its_fits():
+    data = gapped()
+    path = sp.spca_path(data, 2, cards=[2, 4], na="em", k_em=3, scale=True)
+    alone = sp.spca(data, 2, 4, na="em", k_em=3, scale=True, effort="quick")
+    np.testing.assert_allclose(path[4].loadings, alone.loadings, atol=1e-10)
+    assert "of rank 3" in " ".join(str(path[2]).split())
+    assert "na='em', k_em=3" in path[4].call
+
+
+def test_what_was_moved_is_told():
+    """Many gaps in few rows: no sample has such correlations."""
+    fit = sp.spca(gapped(0.45, n=25, seed=2), 2, 4, na="pairwise", scale=True, effort="quick")
+    words = " ".join(str(fit).split())
+    assert "no sample has such correlations (smallest eigenvalue -" in words
+    assert "so the nearest correlation matrix is used: it differs by" in words
+    assert max(map(len, str(fit).splitlines())) <= 80
+    for text in (fit.summary().as_latex(), fit.summary().as_html(), fit.summary().as_markdown()):
+        assert "nearest" in text
+
+
+@pytest.mark.parametrize(
+    ("data", "how", "error", "words"),
+    [
+        ("rows", {"na": "omit"}, errors.OptionError, "'raise', 'drop', 'em', 'pairwise'"),
+        ("rows", {"na": "em", "method": "spcagrid"}, errors.OptionError, "works on the rows themselves"),
+        (
+            "rows",
+            {"na": "pairwise", "method": "rspca-l0"},
+            errors.OptionError,
+            "works on the rows themselves",
+        ),
+        ("rows", {"na": "em", "k_em": 11}, errors.OptionError, "at least 1 and at most 10"),
+        ("rows", {"na": "drop", "k_em": 2}, errors.OptionError, "rank of the model of na='em'"),
+        ("chunks", {"na": "em"}, errors.OptionError, "come in chunks"),
+        ("sparse", {"na": "pairwise"}, errors.OptionError, "sparse data"),
+        ("infinite", {"na": "em"}, errors.InfiniteValuesError, "1 infinite value"),
+        ("constant", {"na": "pairwise"}, errors.ConstantColumnError, "do not vary: 'v2'"),
+    ],
+)
+def test_refusals(data, how, error, words):
+    import scipy.sparse as ss
+
+    rows = gapped()
+    if data == "infinite":
+        rows.loc["r1", "v1"] = np.inf
+    if data == "constant":
+        rows["v2"] = rows["v2"].where(rows["v2"].isna(), 1.0)
+    given = {"chunks": [rows, rows], "sparse": ss.csr_array(whole().to_numpy())}.get(data, rows)
+    with pytest.raises(error, match=words):
+        sp.spca(given, 2, 4, **how)
+
+
+def test_new_rows_need_a_model_and_a_value(tmp_path):
+    data = gapped()
+    with pytest.raises(errors.OptionError, match="needs the model of missing values of a fit with na='em'"):
+        sp.spca(whole(), 2, 4).transform(data, na="em")
+    fit = sp.spca(data, 2, 4, na="em", effort="quick")
+    with pytest.raises(errors.MissingValuesError, match="1 row without any value: 'r0'"):
+        fit.transform(data.head(2).assign(**dict.fromkeys(data, np.nan)).head(1), na="em")
+    with pytest.raises(errors.OptionError, match="na='em'"):
+        _ = sp.spca(whole(), 2, 4).imputed
+    fit.save(tmp_path / "a.spca")
+    with pytest.raises(errors.NoRowsError, match="imputed needs the data"):
+        _ = sp.load(tmp_path / "a.spca").imputed
+
+
+def test_the_command(tmp_path, capsys):
+    data = gapped()
+    data.to_csv(tmp_path / "a.csv")
+    for na in ("em", "pairwise"):
+        given = ["--k", "2", "--card", "4", "--na", na, "--save", f"{tmp_path}/{na}.spca"]
+        assert cli.main(["fit", f"{tmp_path}/a.csv", *given]) == 0
+        assert "% of the values" in capsys.readouterr().out
+        assert cli.main(["transform", f"{tmp_path}/{na}.spca", f"{tmp_path}/a.csv", "--na", na]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 61
+        fit = sp.spca(data, 2, 4, na=na)
+        gaps = sum(line.count(",,") + line.endswith(",") for line in lines[1:])
+        assert gaps == fit.scores.isna().to_numpy().sum()

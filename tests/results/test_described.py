@@ -45,15 +45,6 @@ def test_equations_are_the_nonzero_loadings(fit):
         pd.testing.assert_series_equal(found, wanted[wanted != 0], atol=1e-6, rtol=0, check_names=False)
 
 
-def test_equations_are_wrapped_between_terms(fit):
-    text = fit.equations(width=40)
-    assert max(map(len, text.splitlines())) <= 40
-    assert repr(text) == str(text)
-    *lines, _ = text.splitlines()
-    for line in lines:
-        assert re.match(r"(PC\d = |\s+[+-] )", line)
-
-
 def test_raw_equations_give_the_scores_of_raw_rows(mixed):
     fit = sp.spca(mixed.drop(columns="kind"), k=2, card=3, scale=True, method="bcd-l0")
     for equation, component in zip(
@@ -97,11 +88,6 @@ def test_terms_that_are_not_written_are_counted():
     assert set(read(text.removesuffix("+ 6 smaller terms"))) == set(largest.index)
 
 
-def test_a_tiny_loading_is_not_written_as_zero(pitprops):
-    fit = sp.spca(pitprops.assign(tiny=pitprops["length"] * 1e-6), k=1, method="pca")
-    assert not re.search(r" 0\.000 ", fit.equations())
-
-
 # --- broom --------------------------------------------------------------------------------------
 
 
@@ -114,11 +100,6 @@ def test_tidy_has_a_row_for_each_nonzero(fit):
     pd.testing.assert_frame_equal(
         whole.loc[fit.loadings.index], fit.loadings, check_names=False, check_index_type=False
     )
-
-
-def test_tidy_keeps_the_types_of_names(mixed):
-    fit = sp.spca(mixed[["a", "b", 7]], k=1, method="pca")
-    assert fit.tidy()["term"].tolist() == ["a", "b", 7]
 
 
 def test_glance_is_one_row(fit, covariance_fit):
@@ -142,13 +123,6 @@ def test_augment_keeps_the_data_and_their_labels(mixed):
     pd.testing.assert_frame_equal(data, mixed)  # the user's frame is not changed
 
 
-def test_augment_without_data_has_the_fitted_columns(mixed):
-    fit = sp.spca(mixed, k=1, card=1, formula="~ a + log(b)", method="bcd-l0")
-    wide = fit.augment()
-    assert list(wide.columns) == ["a", "log(b)", ".fittedPC1"]
-    assert wide.index.equals(mixed.index)
-
-
 def test_augment_keeps_rows_with_missing_values(mixed):
     fit = sp.spca(mixed[["a", "b"]], k=1, card=2, method="bcd-l0")
     holes = mixed.set_axis(["same"] * len(mixed))  # labels that repeat
@@ -156,16 +130,6 @@ def test_augment_keeps_rows_with_missing_values(mixed):
     wide = fit.augment(holes, na="drop")
     assert wide[".fittedPC1"].isna().to_numpy().nonzero()[0].tolist() == [2, 5]
     assert len(wide) == len(holes)
-
-
-def test_augment_of_other_containers(mixed):
-    polars = pytest.importorskip("polars")
-    values = mixed[["a", "b"]].to_numpy()
-    by_array = sp.spca(values, k=1, card=1, method="bcd-l0")
-    assert list(by_array.augment(values).columns) == ["x1", "x2", ".fittedPC1"]
-    fit = sp.spca(mixed[["a", "b"]], k=1, card=1, method="bcd-l0")
-    table = polars.DataFrame({"b": values[:, 1], "a": values[:, 0], "c": ["u"] * 24})
-    np.testing.assert_allclose(fit.augment(table)[".fittedPC1"], fit.scores["PC1"])
 
 
 # --- Components as scales, against R's psych, statsmodels and published formulas ------------------
@@ -207,18 +171,6 @@ def test_the_factor_is_that_of_statsmodels(names):
     theirs = Factor(corr=R, n_factor=1, method="pa", smc=True).fit(maxiter=5000, tol=1e-12).loadings[:, 0]
     # both iterate principal axes, which agree to the root of the last change
     np.testing.assert_allclose(one_factor(R), np.abs(theirs), atol=1e-6)
-
-
-def test_a_factor_leaves_no_better_residuals():
-    """Minimum residuals: no other loadings have a smaller sum of squared residual correlations."""
-    R = sp.datasets.load_pitprops().iloc[:5, :5].to_numpy()
-    loadings, rng = one_factor(R), np.random.default_rng(0)
-
-    def loss(one: np.ndarray) -> float:
-        return float(((R - np.outer(one, one))[~np.eye(5, dtype=bool)] ** 2).sum())
-
-    least = loss(loadings)
-    assert all(loss(loadings + 0.01 * rng.standard_normal(5)) > least for _ in range(200))
 
 
 def test_alpha_of_parallel_items_is_spearman_and_brown():
@@ -269,14 +221,3 @@ def test_units_are_known_from_a_covariance_matrix(judges):
     given = sp.spca_cov(judges.corr(), 1, 5, mean=judges.mean(), sd=judges.std()).scales().table
     for one in (matrix, given):
         assert one.loc["PC1", "alpha"] == pytest.approx(rows.loc["PC1", "alpha"], abs=1e-9)
-
-
-def test_the_print_of_scales():
-    fit = sp.spca_cov(sp.datasets.load_pitprops(), 2, 4)
-    found = fit.scales()
-    text = str(found)
-    assert "the sums have" in text
-    assert "std. alpha" in text
-    assert max(map(len, text.splitlines())) <= 80
-    assert found.as_latex(label="tab:scales").count("tabular") == 4
-    assert set(found.frames) == {"scales", "items"}

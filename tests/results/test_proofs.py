@@ -6,14 +6,10 @@ import copy
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import spcastat as sp
 from spcastat.errors import FileError, NoRowsError, OptionError
-from spcastat.fit.record import Proven
-from spcastat.fit.state import proof_sentence
-from spcastat.results.proofs import Certificate
 from tests.fit.test_archive import seal
 
 
@@ -163,32 +159,6 @@ def test_a_proof_of_other_kinds_and_sizes_is_refused(fit, proof, change, tmp_pat
         sp.load(tmp_path / "fit.spca")
 
 
-def test_a_certificate_has_its_table_and_the_best_loadings(proof):
-    assert isinstance(proof, Certificate)
-    assert type(proof.table) is pd.DataFrame
-    assert proof.table.index.tolist() == ["fit"]
-    pd.testing.assert_frame_equal(proof.frames["proof"], proof.table)
-    assert proof.loadings.shape == (13, 2)
-    with pytest.raises(TypeError):
-        proof["gap"]
-
-
-def test_what_was_proven_names_the_components_as_the_fit_does(R):
-    fit = sp.spca_cov(R, 2, card=5, effort="quick").rename({"PC1": "size", "PC2": "moisture"})
-    found = fit.certify(joint=False)
-    for text in (found.as_text(), str(fit)):
-        assert "size" in text
-        assert "PC1" not in text
-        assert "PC2" not in text
-
-
-def test_a_gap_is_rounded_up_in_words_as_in_the_table():
-    rows = [{"optimal": False, "gap": 0.01231}, {"optimal": True, "gap": 0.0}]
-    text = proof_sentence(Proven("components", "adjusted", rows), False, ["size", "moisture"])
-    assert text.startswith("Proven optimal, given the earlier components: moisture.")
-    assert "at most: size 0.013 %. Only one" in text
-
-
 def test_orthogonal_loadings_are_compared_with_such_alone(R, tmp_path):
     """The two greedy components of four variables share none."""
     fit = sp.spca_cov(R, 2, card=4, method="greedy")
@@ -231,19 +201,6 @@ def test_a_fit_is_certified_for_its_objective(R, card, objective, gap):
         assert singly.table["gap"].item() > 30.0
 
 
-def test_the_proof_of_a_default_fit_is_about_the_fit_as_a_whole(R):
-    """Six components of the pitprops; the gap of PC3 alone, 12 %, is not one of the fit."""
-    fit = sp.spca_cov(R, 6, [7, 4, 4, 1, 1, 1], effort="quick")
-    proof = fit.certify(max_nodes=1)
-    assert list(proof.table.index) == ["fit"]
-    assert proof.table["measure"].item() == "adjusted"
-    text = str(proof)
-    assert text.startswith("Joint proof")
-    assert "adjusted variance" in text
-    assert "PC3" not in text
-    assert proof.table["upper_bound"].item() <= proof.table["pca_bound"].item()
-
-
 def test_single_components_are_certified_where_nothing_is_maximised_jointly(R):
     greedy = sp.spca_cov(R, 2, 4, method="greedy").certify()
     one = sp.spca_cov(R, 1, 4, objective="pev", effort="quick").certify()
@@ -262,16 +219,6 @@ def test_a_component_that_adds_nothing_has_the_value_zero():
     assert proof.table["upper_bound"].tolist() == pytest.approx([1.0, 0.0], abs=1e-12)
     assert proof.table["support"].tolist() == [["x1"], ["x1"]]
     assert proof.table["optimal"].all()
-    assert fit.adopt(proof) is fit
-
-
-def test_a_joint_proof_of_single_variables_under_a_rule_says_that_its_bound_is_without_it():
-    """Without the rule both variables together have .875 of the variance: 1, and 1 - .5^2, of 2."""
-    fit = sp.spca_cov(np.array([[1, 0.5], [0.5, 1]]), 2, [1, 1], include=["x1"], effort="quick")
-    proof = fit.certify(joint=True)
-    assert proof.table["upper_bound"].item() == pytest.approx(0.875, rel=1e-4)
-    assert proof.table["best_known"].item() == proof.table["value"].item() == pytest.approx(0.5, rel=1e-12)
-    assert "without the rule" in " ".join(proof.sentence.split())
     assert fit.adopt(proof) is fit
 
 

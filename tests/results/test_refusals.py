@@ -26,12 +26,10 @@ from spcastat.errors import (
     TooFewRowsError,
     UnknownOptionError,
 )
-from spcastat.show.fit_tables import Arrangement, loadings_table, variance_table
-from spcastat.show.grid import Document, Layout, Row, Table
-from spcastat.show.renderings import render
+from spcastat.show.grid import Arrangement, Layout
+from spcastat.show.summary import loadings_table
 from tests.refusals import each, require_refusal
 from tests.results.test_compare import GROUP, covariance, group_rows
-from tests.show.conftest import make_variance
 
 # `numbers` are 40 rows with columns a to f, `rows` these and a text, `folder` is empty. `fit` has two
 # components, `matrix_fit` those of their covariance matrix without means, `stored` is `fit` from a file.
@@ -50,20 +48,22 @@ FITS = [
     ("matrix_fit.supplement(variables=rows)", NoRowsError, "rows"),
     ("matrix_fit.summary(conf_int=True)", OptionError,
      r"conf_int=True was given, .* call fit.bootstrap\(\) first"),
+    *((f"matrix_fit.summary().{method}(lable='x')", TypeError,
+       rf"^{method}\(\) has no argument lable=; it has .*Did you mean 'label'")
+      for method in ("as_html", "as_latex", "as_markdown")),
+    ("matrix_fit.summary().as_text(label='x')", OptionError, r"^as_text\(\) has no argument label="),
+    ("matrix_fit.summary().to_docx('t.docx', capton='x')", OptionError, "to_docx.*Did you mean 'caption'"),
     ("matrix_fit.summary(stars=True)", OptionError,
      r"stars=True was given, .* call fit.test_loadings\(\) first"),
     ("fit.imputed", OptionError, "imputed is for fits with na='em'"),
     ("fit.inverse_transform(np.ones((4, 3)))", ShapeError, "2 columns"),
-    ("fit.inverse_transform(np.ones(2))", ShapeError, "2 columns"),
     ("fit.inverse_transform(fit.scores[['PC2', 'PC1']])", ShapeError, "order"),
     ("fit.transform(rows.drop(columns='e'))", NewDataError, "'e'"),
     ("fit.augment(fit.augment(rows))", DuplicateNamesError, "fittedPC1"),
     ("fit.augment(rows.assign(b=np.nan))", MissingValuesError, "40 missing"),
     ("fit.measure('PEV')", OptionError, "'PEV'.*'pev'"),
     ("fit.equations(digits=0)", OptionError, "digits"),
-    ("fit.equations(width=10)", OptionError, "width"),
-    ("fit.equations(max_terms=0)", OptionError, "max_terms"),
-    ("fit.refit(card=2, variance=0.9)", OptionError, "both"),
+    ("fit.refit(card=2, variance=0.9)", OptionError, "has no option .variance."),
     ("fit.describe(3)", OptionError, "choice=3 was given; it must be what choose"),
     ("fit.tidy(conf_int=True)", OptionError, r"call fit\.bootstrap\(\)"),
     ("fit.biplot(groups='sit')", OptionError, "groups='sit' is not a column.*Did you mean 'site'"),
@@ -71,7 +71,7 @@ FITS = [
     ("array_fit.biplot(groups='site')", OptionError, "an array without names"),
     ("stored.biplot(groups='site')", NoRowsError, "give the values themselves"),
     ("stored.scales()", NoRowsError, "scales"),
-    ("stored.summary(dense=True)", NoRowsError, r"dense PCA need the data, .* fit again: spca\("),
+    ("stored.summary(dense=True)", NoRowsError, r"dense=True needs the data, .* fit again: spca\("),
     ("fit.supplement()", OptionError, "given nothing"),
     ("fit.supplement(variables=rows.iloc[:39])", ShapeError, r"none for 1 label, 'r39'.*set_axis"),
     ("fit.supplement(variables=rows.assign(when=pd.Timestamp('2020')))", ColumnTypeError,
@@ -84,21 +84,10 @@ FITS = [
     ("fit.rename({'PC3': 'x'})", ComponentsError, "'PC3', which is not a component"),
     ("fit.rename(['x'])", ComponentsError, "1 name for 2 components"),
     ("fit.rename({'PC1': ''})", OptionError, "must be text"),
-    ("fit.rename({'PC1': 3})", OptionError, "must be text"),
     ("fit.rename({'PC1': 'PC2'})", DuplicateNamesError, "the same name"),
     ("setattr(fit, 'scores', 3)", AttributeError, "no setter|cannot be set|can.t set"),
     *[(f"{call}(level={level})", OptionError, "level=.* a number between 0 and 1")
       for call in ("fit.limits", "fit.biplot", "fit.tidy") for level in ("0", "1", "95", "'0.95'", "None")],
-    *[(f"fit.{name}", AttributeError, f"'SpcaResult' object has no attribute '{name}'")
-      for name in ("t2", "q_statistic", "loading_products", "cite", "n_iter", "of", "print_loadings",
-                   "rotation_")],
-    *[(f"fit.{name}(xyz=1)", TypeError, rf"{name}\(\) got an unexpected keyword argument 'xyz'")
-      for name in ("biplot", "plot_loadings", "bootstrap", "summary", "transform", "tidy")],
-    ("fit.summary().to_html", AttributeError, "'Summary' object has no attribute 'to_html'"),
-    ("sp.choose_k(numbers, n_draws=19).to_latex", AttributeError,
-     "'ComponentChoice' object has no attribute"),
-    ("sp.choose(numbers, 1, cards=[2], by='is').loadings", AttributeError,
-     "'Choice' object has no attribute"),
     ("sp.prcomp", AttributeError, r"dense PCA is spca\(data, k, card=p\)"),
 ]
 
@@ -107,18 +96,14 @@ CERTIFICATES = [
     ("fit.certify(joint=True, objective='rre')", OptionError, "objective"),
     ("fit.certify(joint=False, objective='pev')", OptionError, "joint=False"),
     ("fit.certify(joint=False, orthogonal=True)", OptionError, "joint=False"),
-    ("fit.certify(joint=True, orthogonal=1)", OptionError, "orthogonal"),
     ("fit.certify(joint=True, orthogonal=True, objective='adjusted')", OptionError, "objective='pev'"),
     ("fit.certify(joint=True, time_limit=0)", OptionError, "time_limit"),
-    ("fit.certify(joint=True, max_nodes=0)", OptionError, "max_nodes"),
 ]
 
 COMPARED = [
     ("sp.compare({'a': fit, 'b': other})", ShapeError, "only the first has 'a', only the second 'long'"),
     ("sp.compare({'a': fit, 'b': sp.spca(X, 2, 3, method='greedy')})", ShapeError, "6 and 12"),
-    ("sp.compare([fit, other])", OptionError, "two fits or more by name"),
     ("sp.compare({'a': fit})", OptionError, "two fits or more by name"),
-    ("sp.compare({})", OptionError, "two fits or more by name"),
     ("sp.compare({'a': fit, 'b': rows})", OptionError, "'b' is a DataFrame"),
     ("sp.compare({'l0': matrix_fit, 'a': fit}, held_out=True)", NoRowsError,
      "'l0' is of a covariance matrix"),
@@ -139,7 +124,6 @@ GROUPS = [
     ("sp.compare_groups(X, 'site', 2, 4)", RowGroupsError, "the name of no column"),
     ("sp.compare_groups(X.to_numpy(), 'site', 2, 4)", RowGroupsError, "have no names"),
     ("sp.compare_groups(X, ['a'] * 236 + ['b'] * 4, 2, 5, n_draws=9)", TooFewRowsError, "has 4 rows"),
-    ("sp.compare_groups(X, np.arange(240) > 235, 2, 5, n_draws=9)", TooFewRowsError, "group True has 4 rows"),
     ("sp.compare_groups(X, {'a': 1}, 2, 5)", RowGroupsError, "of type dict"),
     ("sp.compare_groups(X, ['a', np.nan] * 120, 2, 4)", RowGroupsError, "120 missing labels"),
     ("sp.compare_groups(X.mask(X > 0), GROUP, 2, 4, na='drop')", TooFewRowsError, "had been dropped"),
@@ -152,7 +136,6 @@ GROUPS = [
      "1 cluster"),
     ("sp.compare_groups(X, GROUP, 2, 4, scale='blocks')", OptionError, "scale"),
     ("sp.compare_groups('~ . | v1', GROUP, 2, 4, data=X)", OptionError, "covariates"),
-    ("sp.compare_groups(X, GROUP, 2, 4, n_draws=0)", OptionError, "n_draws"),
     ("sp.compare_groups([X, X], GROUP, 2, 4)", NoRowsError, "chunks"),
     ("sp.compare_groups(X.corr(), list('abc') * 4, 2, 4)", NoRowsError, "covariance matrix"),
     ("sp.compare_groups(X.assign(v1=(GROUP == 'a') * 1.0), GROUP, 2, 4)", ConstantColumnError, "v1"),
@@ -166,14 +149,9 @@ SPARSE_LOADINGS = [
     ("sp.sparse_loadings(wine[['ash', 'hue']].assign(c=wine['ash'], d=wine['ash'] + wine['hue']), 3, 2)",
      ComponentsError, "rank 2"),
     ("sp.sparse_loadings(wine, 2, 14, scale=True)", CardinalityError, "card"),
-    ("sp.sparse_loadings(wine, 2, [3], scale=True)", CardinalityError, "card"),
     ("sp.sparse_loadings(wine, 3, total=2, scale=True)", CardinalityError, "total=3 or more"),
-    ("sp.sparse_loadings(wine, 3, total=40, scale=True)", CardinalityError, "total"),
     ("sp.sparse_loadings(wine, 3, 2, total=9)", OptionError, "give one of card="),
     ("sp.sparse_loadings(wine, 3, variance=1.2)", OptionError, "variance"),
-    ("sp.sparse_loadings(wine, 3, variance=0.0)", OptionError, "variance"),
-    ("sp.sparse_loadings(wine, 3, 2, n_init=0)", OptionError, "n_init"),
-    ("sp.sparse_loadings(wine, 3, 2, rng='x')", OptionError, "rng"),
     ("sp.sparse_loadings(wine, 3, 2, n_components=2)", UnknownOptionError, "k="),
     ("sp.sparse_loadings(wine, 3, 2, objective='pev')", UnknownOptionError, "objective"),
     ("sp.sparse_loadings(wine, 1, 2, block_length=3, clusters=list(wine.index))", OptionError,
@@ -190,24 +168,19 @@ SPARSE_LOADINGS = [
      "'flavanoids'"),
     ("coordinates.path([0.1], penalty=[1.0])", OptionError, "give the values of one"),
     ("coordinates.path([1.0])", OptionError, "zeros=1"),
-    ("coordinates.path([])", OptionError, "empty"),
     ("coordinates.path([0.1])[0.7]", OptionError, r"no fit with zeros=0\.7"),
     ("coordinates.measure('variance')", OptionError, "name='variance'"),
 ]
 
 PATHS = [
     ("sp.spca_path(R, k=2, cards=[])", CardinalityError, "empty"),
-    ("sp.spca_path(R, k=2, cards=0)", CardinalityError, "cards=0 .* such as"),
     ("sp.spca_path(R, k=2, cards=3)", CardinalityError, r"such as cards=range\(1, 4\)"),
-    ("sp.spca_path(R, k=2, cards=[0])", CardinalityError, "card=0"),
     ("sp.spca_path(R, k=2, cards=[99])", CardinalityError, "card=99"),
     ("sp.spca_path(R, k=2, cards=[1, (1, 1)])", CardinalityError, "mixes"),
     ("sp.spca_path(R, k=2, cards=[(1,)])", CardinalityError, "k=2"),
     ("sp.spca_path(R, cards=10**9)", CardinalityError, "is a sequence"),
-    ("sp.spca_path(R, cards=range(1, 10**9))", CardinalityError, "more than 100,000 cardinalities"),
     ("sp.spca_path(R, cards=cycle([1, 2]))", CardinalityError, "more than 100,000 cardinalities"),
     ("sp.spca_path(R, cards=[1, 2], variance=0.9)", OptionError, r"variance= was given to spca_path\(\)"),
-    ("sp.spca_path(R, cards=[1, 2], method='pca')", UnknownOptionError, "'card'"),
     ("sp.spca_path(R, cards=[1, 2], method='greedy', deflate='schur')", UnknownOptionError, "deflate"),
     ("sp.spca_path(R.to_numpy(), cards=[1, 2])", DataError,
      "look like a covariance or correlation matrix.*covariance=True"),
@@ -217,58 +190,25 @@ PATHS = [
 
 SHOWN = [
     ("fit.summary(dense='yes')", OptionError, "dense='yes' was given; it must be True or False"),
-    ("fit.summary(digits=11)", OptionError, "digits=11"),
     ("fit.summary(contributions=True, dense=True)", OptionError,
      "contributions=True was given with dense=True"),
     ("fit.summary(tables='both')", OptionError, "tables='both'"),
     ("fit.summary().as_latex(decimal='x')", OptionError, "decimal"),
-    ("loadings_table(fit.loadings, digits=0)", OptionError, "digits"),
-    ("loadings_table(fit.loadings, digits=2.5)", OptionError, "digits"),
-    ("loadings_table(np.ones((3, 2)))", ShapeError, "loadings of type ndarray were given; give a frame"),
-    ("loadings_table(fit.loadings, dense=2)", ShapeError, "dense loadings of type int"),
-    ("loadings_table(fit.loadings, dense=frame)", ShapeError, "dense of shape"),
-    ("loadings_table(fit.loadings, intervals=0.5)", ShapeError, "intervals of type float"),
-    ("loadings_table(fit.loadings, intervals=(frame, frame))", ShapeError, "intervals of shape"),
-    ("loadings_table(fit.loadings, stars=frame)", ShapeError, "stars of something else"),
-    ("loadings_table(fit.loadings, stars=pd.DataFrame([['*', '']]))", ShapeError, "stars of shape"),
     ("Arrangement(cut=-0.1)", OptionError, "cut"),
-    ("Arrangement(cut=np.nan)", OptionError, "cut"),
-    ("Arrangement(max_rows=0)", OptionError, "max_rows"),
-    ("Arrangement(sort='yes')", OptionError, "sort"),
-    ("variance_table(make_variance(2).assign(other=1.0))", ShapeError, "with the columns 'other'"),
-    ("Table('t', ('one',), (Row('a', ('1', '2')),))", ShapeError,
-     "'a' of the table 't' has 2 cells; it must have 1"),
-    ("Table('t', ('one',), (), align='x')", ShapeError, "align='x'"),
-    ("render(Document('t'), 'latx')", OptionError, "Did you mean 'latex'"),
-    ("render(Document('t'), width=20)", OptionError, "width=20"),
     ("Layout(digits=11)", OptionError, "digits=11 was given; it must be a whole number from 0 to 10"),
-    ("Layout(digits=2.5)", OptionError, "digits=2.5"),
     ("Layout(decimal=';')", OptionError, r"decimal=';' is not known; allowed are '\.', ','"),
-    ("Layout(full_names='yes')", OptionError, "full_names='yes' was given; it must be True or False"),
     ("Layout(caption=7)", OptionError, "caption=7 was given; it must be text"),
-    ("Layout(caption=' ')", OptionError, "leave it out to have the title"),
     ("Layout(label='two words')", OptionError, "label='two words' was given; it must begin with a letter"),
-    ("Layout(label='a}b')", OptionError, "such as 'tab:loadings'"),
-    ("Layout(siunitx=1)", OptionError, "siunitx=1 was given"),
-    ("Layout(longtable='auto')", OptionError, "longtable='auto'"),
-    ("Layout(notes=None)", OptionError, "notes=None"),
-    ("Layout(width=10)", OptionError, "width=10"),
     ("fit.report(folder / 'nowhere' / 'out.html')", FileError, "cannot be written"),
     ("fit.report(folder / 'x.pdf')", FileError, r"must end in \.html, \.htm or \.docx\."),
-    ("fit.report(folder / 'page')", FileError, r"'page' was given; its name must end in \.html"),
-    ("fit.report(folder / 'star.tex')", FileError, r"'star.tex' was given; its name must end in \.html"),
     ("fit.report(folder / 'x.html', groups=['a', 'b', 'c'])", ShapeError, "groups has 3 values"),
     ("fit.report(folder / 'x.docx', full_names='no')", OptionError,
      "full_names='no' was given; it must be True or False"),
-    ("fit.summary().to_docx(folder / 'x.docx', decimal=\"'\")", OptionError, "decimal"),
-    ("fit.summary().to_docx(folder / 'no' / 'x.docx')", FileError, "cannot be written"),
     ("fit.summary().to_docx(folder / 'x.txt')", FileError,
      r"'x.txt' was given; its name must end in \.docx\."),
-    ("fit.to_excel(folder / 'fit.xls')", FileError, "'fit.xls' was given; its name must end in .xlsx"),
     ("path.explore(folder / 'nowhere' / 'out.html')", FileError, "cannot be written"),
     ("path.explore(folder / 'out.pdf')", FileError, r"must end in \.html or \.htm"),
     *[(f"path.explore({place})", OptionError, "path=") for place in ("3", "None", "''", "'a\\0b'")],
-    ("path.explore(folder / 'out.html', max_points=-1)", OptionError, "max_points=-1"),
     ("path.explore(folder / 'out.html', title=3)", OptionError, "title="),
 ]
 # fmt: on
@@ -288,8 +228,7 @@ def made(tmp_path_factory):
     stored = sp.load(folder / "fit.spca")
     (folder / "fit.spca").unlink()
     return {
-        **{one.__name__: one for one in (loadings_table, variance_table, make_variance, render)},
-        **{one.__name__: one for one in (Arrangement, Document, Layout, Row, Table)},
+        **{"loadings_table": loadings_table, "Arrangement": Arrangement, "Layout": Layout},
         **{"sp": sp, "np": np, "pd": pd, "cycle": itertools.cycle, "GROUP": GROUP},
         **{"rows": rows, "numbers": numbers, "folder": folder, "fit": fit, "stored": stored},
         "array_fit": sp.spca(numbers.to_numpy(), 2, 3, method="greedy"),
@@ -297,7 +236,6 @@ def made(tmp_path_factory):
         "other": sp.spca(numbers.rename(columns={"a": "long"}), 2, 3, method="greedy"),
         "path": sp.spca_path(numbers, 1, cards=[1, 2], method="greedy"),
         "coordinates": sp.spco(numbers, 2, zeros=0.3),
-        "frame": pd.DataFrame(np.ones((4, 2))),
         "X": group_rows(1, covariance(), covariance(swap=True)),
         "R": sp.datasets.load_pitprops(),
         "wine": sp.datasets.load_wine(),
@@ -308,7 +246,5 @@ def made(tmp_path_factory):
 def test_refusals(refused, made):
     if "docx" in refused.call:
         pytest.importorskip("docx")
-    if "excel" in refused.call:
-        pytest.importorskip("openpyxl")
     require_refusal(refused, made)
     assert not list(made["folder"].iterdir())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-import pickle
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ import spcastat as sp
 from spcastat.errors import ShapeError
 from spcastat.fit.method_table import SOLVERS
 from spcastat.results.call import ARGUMENTS
-from spcastat.search.joint_method import Joint
 
 METHODS = [
     ("bcd-l0", {"card": 3}),
@@ -90,12 +87,6 @@ def test_labels_of_every_kind_are_kept(columns, capsys):
     np.testing.assert_allclose(fit.transform(X), fit.scores, atol=1e-12)
 
 
-def test_arrays_get_names():
-    fit = sp.spca(rows().to_numpy(), 2, 3, method="bcd-l0")
-    assert list(fit.loadings.index) == ["x1", "x2", "x3", "x4", "x5", "x6"]
-    assert fit.scores.index.equals(pd.RangeIndex(40))
-
-
 # --- variances ------------------------------------------------------------------------------------
 
 
@@ -136,19 +127,6 @@ def test_variance_table_by_its_formulas(method, options):
     assert fit.measure("adjusted") == pytest.approx(adjusted.sum() / total)
     assert fit.measure("relative_adjusted") == pytest.approx(adjusted.sum() / total / pca[-1])
     assert fit.measure("least_squares") == pytest.approx(least[-1])
-
-
-def test_rows_and_covariance_matrix_agree():
-    X = rows()
-    fit = sp.spca(X, 3, [4, 3, 2], method="bcd-l0")
-    cov = sp.spca_cov(X.cov(), 3, [4, 3, 2], method="bcd-l0")
-    np.testing.assert_allclose(cov.loadings, fit.loadings, atol=1e-9)
-    np.testing.assert_allclose(cov.variance, fit.variance, rtol=1e-9)
-    scaled = sp.spca(X, 3, [4, 3, 2], scale=True, method="bcd-l0")
-    np.testing.assert_allclose(
-        sp.spca_cov(X.corr(), 3, [4, 3, 2], method="bcd-l0").loadings, scaled.loadings, atol=1e-9
-    )
-    assert scaled.total_variance == pytest.approx(6.0, rel=1e-13)
 
 
 def test_weights_are_repeated_rows():
@@ -203,19 +181,6 @@ def test_transform_and_back(scale, center):
         assert share == pytest.approx(fit.measure("pev"), rel=1e-12)
 
 
-def test_all_components_give_the_rows_back():
-    X = rows()
-    fit = sp.spca(X, 6, 6, scale=True, method="bcd-l0")
-    np.testing.assert_allclose(fit.inverse_transform(fit.scores), X, atol=1e-9)
-
-
-def test_transform_takes_columns_by_name():
-    X = rows()
-    fit = sp.spca(X, 2, 3, method="bcd-l0")
-    shuffled = X.assign(more="text")[["more", *reversed(X.columns)]]
-    np.testing.assert_allclose(fit.transform(shuffled), fit.scores, atol=1e-12)
-
-
 def test_one_component_twice():
     # Whatever gave it: nothing may break where V'V is singular.
     X, fit = twins()
@@ -233,35 +198,6 @@ def test_one_component_twice():
     np.testing.assert_allclose(
         back, fit.scores.to_numpy() @ np.linalg.pinv(V.T @ V) @ V.T + X.mean().to_numpy(), atol=1e-9
     )
-
-
-def test_formula_is_replayed():
-    X = rows()
-    X["a"] = X["a"].abs() + 1
-    fit = sp.spca(X, 2, 3, formula="~ log(a) + b + scale(c) + I(d * 2)", method="bcd-l0")
-    assert len(fit.loadings) == 4
-    np.testing.assert_allclose(fit.transform(X), fit.scores, atol=1e-12)
-    np.testing.assert_allclose(fit.transform(X.iloc[:3]), fit.scores.iloc[:3], atol=1e-12)  # the fit's scale
-    assert sp.spca(X, 2, 3, formula="~ . - a", method="bcd-l0").loadings.index.tolist() == list("bcdef")
-
-
-def test_rows_with_missing_values_are_dropped_on_request():
-    X = rows()
-    X.loc["r3", "b"] = np.nan
-    fit = sp.spca(X, 2, 3, na="drop", method="bcd-l0")
-    assert list(fit.scores.index) == [f"r{i}" for i in range(40) if i != 3]
-    np.testing.assert_allclose(
-        fit.loadings, sp.spca(X.drop(index="r3"), 2, 3, method="bcd-l0").loadings, atol=1e-12
-    )
-    assert "1 row with missing values dropped" in fit.summary().as_text(200)
-
-
-def test_scores_outlive_changes_of_the_data():
-    X = rows()
-    fit = sp.spca(X, 2, 3, method="bcd-l0")
-    before = sp.spca(rows(), 2, 3, method="bcd-l0").scores
-    X.iloc[:] = 0.0
-    np.testing.assert_array_equal(fit.scores, before)
 
 
 # --- refits ---------------------------------------------------------------------------------------
@@ -318,47 +254,6 @@ def test_a_covariance_fit_with_mean_and_scale_transforms():
     )
 
 
-# --- what is refused ------------------------------------------------------------------------------
-
-
-def test_scores_of_no_rows_and_of_the_centre():
-    fit = sp.spca(rows(), 2, 3, method="bcd-l0")
-    assert fit.inverse_transform(np.zeros((0, 2))).shape == (0, 6)
-    np.testing.assert_allclose(fit.inverse_transform([[0, 0]]).iloc[0], rows().mean(), atol=1e-12)
-
-
-# --- summaries ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("method", "options"), METHODS)
-def test_summaries_render(method, options):
-    fit = sp.spca(rows(), 2, method=method, **options)
-    summary = fit.summary()
-    assert str(fit) == summary.as_text() == repr(summary)
-    assert "40 rows x 6 variables" in " ".join(summary.as_text().split())
-    assert method in summary.as_text()
-    assert "<table" in summary.as_html()
-    assert "\\toprule" in summary.as_latex()
-    assert "|" in summary.as_markdown()
-    pd.testing.assert_frame_equal(summary.frames["loadings"], fit.loadings)
-    pd.testing.assert_frame_equal(summary.frames["variance"], fit.variance)
-
-
-def test_summary_names_the_rows_of_a_covariance_matrix():
-    R = sp.datasets.load_pitprops()
-    text = " ".join(sp.spca_cov(R, 2, 3, n_obs=180, method="bcd-l0").summary().as_text().split())
-    assert "covariance matrix of 13 variables, from 180 rows" in text
-
-
-def test_every_start_of_a_descent_is_among_the_optima(pitprops):
-    """Twelve starts: their PEVs, the best of which is the fit's own."""
-    fit = sp.spca(pitprops, 3, 4, method="bcd-l0", n_init=12)
-    assert fit.optima["hits"].sum() == 12
-    assert fit.optima["objective"].is_monotonic_decreasing
-    # the criterion of a start is summed over components, the measure is a projection
-    assert fit.optima["objective"].iloc[0] == pytest.approx(fit.measure("pev"), rel=1e-9)
-
-
 # --- Groups and colours by the name of a column of the fitted data --------------------------------
 
 
@@ -395,75 +290,7 @@ def test_rows_that_were_left_out_have_no_group(df):
         twice.biplot(groups="site")
 
 
-# --- A fit has each method written out in its class, and replacements of methods that are gone ----
-
-PUBLIC = [name for name in vars(sp.SpcaResult) if not name.startswith("_")]
-
-
-@pytest.fixture(scope="module")
-def plain_fit():
-    return sp.spca(sp.datasets.pitprops_sample(), 3, [7, 4, 4], scale=True, method="bcd-l0")
-
-
-def test_every_public_name_of_a_fit_is_in_its_class(plain_fit):
-    assert sorted(PUBLIC) == [name for name in dir(plain_fit) if not name.startswith("_")]
-    assert len(PUBLIC) <= 60
-
-
-@pytest.mark.parametrize("name", PUBLIC)
-def test_a_definition_is_where_an_editor_looks_for_it(name):
-    found = vars(sp.SpcaResult)[name]
-    function = found.fget if isinstance(found, property) else found
-    assert function.__code__.co_filename == inspect.getsourcefile(sp.SpcaResult)
-    assert function.__name__ == name
-    assert not hasattr(function, "__signature__")
-    assert inspect.getdoc(found)
-    assert "return" in function.__annotations__
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    assert all(one.annotation is not one.empty for one in parameters)
-
-
-def test_eigenvalues_are_those_of_the_correlation_matrix(plain_fit):
-    wanted = np.linalg.eigvalsh(sp.datasets.pitprops_sample().corr())[::-1]
-    np.testing.assert_allclose(
-        plain_fit.eigenvalues, wanted, rtol=1e-10
-    )  # both from LAPACK, in double precision
-    assert plain_fit.k == 3
-
-
-def test_a_summary_of_the_loadings_only_shows_percent_of_their_squares(plain_fit):
-    text = str(plain_fit.summary(tables="loadings", contributions=True))
-    largest = plain_fit.contributions().to_numpy().max()
-    assert f"{100 * largest:.1f}" in text
-    assert "Variance" not in text
-    assert "Loadings" not in str(plain_fit.summary(tables="variance"))
-
-
-def test_printing_builds_the_rule_of_a_fit_once_and_none_without_a_rule(monkeypatch):
-    S = sp.datasets.load_pitprops()
-    fits = [sp.spca_cov(S, 2, 4, disjoint=disjoint, effort="quick") for disjoint in (True, False)]
-    made = []
-    rule = Joint.rule
-
-    def counted(self, *sizes):
-        made.append(sizes)
-        return rule(self, *sizes)
-
-    monkeypatch.setattr(Joint, "rule", counted)
-    for fit, times in zip(fits, (1, 0), strict=True):
-        fresh = fit.rename(["first", "second"])
-        made.clear()
-        str(fresh)
-        str(fresh)
-        assert len(made) == times
-
-
 # --- Names of other programs are answered by ours --------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def renamed_fit():
-    return sp.spca(sp.datasets.make_hastie(60), k=2, card=4, method="greedy")
 
 
 @pytest.mark.parametrize(
@@ -500,36 +327,3 @@ def test_a_call_without_k_says_what_k_is():
         sp.spca(sp.datasets.pitprops_sample())
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'k'"):
         sp.spca_cov(sp.datasets.load_pitprops())
-
-
-def test_sparse_coordinates_answer_too():
-    assert sp.spco(data=sp.datasets.make_hastie(20), k=1, zeros=0.5).components.size == 1
-    with pytest.raises(sp.errors.UnknownOptionError, match=r"spco\(\) has no argument ncomp=; .* k="):
-        sp.spco(sp.datasets.make_hastie(20), 2, ncomp=2)
-
-
-def test_results_are_copied_and_pickled_as_before(renamed_fit):
-    assert (
-        pickle.loads(pickle.dumps(renamed_fit)).card.tolist()
-        == copy.deepcopy(renamed_fit).card.tolist()
-        == [4, 4]
-    )
-    assert not hasattr(renamed_fit, "_repr_nothing_")
-
-
-def test_what_a_fit_does_not_have_is_asked_for_by_hasattr():
-    """Debuggers and notebooks ask so, and nothing else than AttributeError may come out."""
-    rows = sp.spca(sp.datasets.pitprops_sample(), 1, 3, method="greedy")
-    covariance = sp.spca_cov(sp.datasets.load_pitprops(), 1, 3, method="greedy")
-    public = [name for name in dir(covariance) if not name.startswith("_")]
-    missing = ["imputed", "residuals", "scores"]
-    assert [name for name in public if not hasattr(covariance, name)] == missing
-    assert not hasattr(rows, "imputed")
-
-
-def test_the_main_table_of_resampling_results():
-    fit = sp.spca(sp.datasets.make_hastie(n=40), np.int64(2), np.array([3, 2]), effort="quick")
-    assert fit.card.tolist() == [3, 2]
-    intervals, halves = fit.bootstrap(9), fit.stability(5)
-    pd.testing.assert_frame_equal(intervals.table, intervals.conf_int())
-    pd.testing.assert_frame_equal(halves.table, halves.frequency)

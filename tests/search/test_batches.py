@@ -12,10 +12,10 @@ from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
 from spcastat.search import chains
 from spcastat.search import matrices as columns
-from spcastat.search.chains import from_directions, interchanged
-from spcastat.search.climbing import EFFORTS, SAME, Evidence, climb, deepen, sweep
+from spcastat.search.chains import interchanged
+from spcastat.search.climbing import EFFORTS, SAME, climb
 from spcastat.search.criteria import CRITERIA, Fits, criterion_of_matrix, joined
-from spcastat.search.default import near, together
+from spcastat.search.default import near
 from spcastat.search.moves import exchange, falling, promising, refined, reordered, trials
 from tests.search.conftest import draw
 
@@ -72,17 +72,6 @@ def test_an_exchange_is_the_best_of_all(objective, i, cards):
 
 
 @pytest.mark.parametrize("objective", CRITERIA)
-def test_an_exchange_is_the_best_of_those_that_are_valued(objective):
-    """Where the model of one component is exact, its three best are enough."""
-    criterion, _, fits = problem(objective)
-    for i in range(3):
-        best = trials(criterion, fits, i, P, 3 if criterion.exact else 20)[2].max(axis=1)
-        new = fits.some(slice(None))
-        exchange(criterion, new, i, P, 20)
-        np.testing.assert_allclose(new.value, np.maximum(fits.value, best), rtol=1e-9)
-
-
-@pytest.mark.parametrize("objective", CRITERIA)
 @pytest.mark.parametrize(("width", "valued"), [(P, 500), (2, 500), (P, 4), (1, 1)])
 def test_columns_that_are_tried_are_valued_as_the_fits_they_are(objective, width, valued):
     criterion, S, fits = problem(objective)
@@ -122,38 +111,6 @@ def test_variables_that_may_enter_have_the_steepest_slopes(objective):
             assert found[b].tolist() == sorted(steepest)
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
-@pytest.mark.parametrize("sweeps", [1, 10])
-def test_sweeps_take_the_best_of_three_steps_while_it_rises(objective, sweeps):
-    """Components in turn, the pull plus 0, 1 and 5 times the present loadings, cut to the largest entries."""
-    criterion, S, fits = problem(objective)
-    found = sweep(criterion, fits, sweeps)
-    for b in range(B):
-        one = fits.some(np.array([b]))
-        for _ in range(sweeps):
-            moved = False
-            for i, card in enumerate(CARDS):
-                pull, scale = criterion.pull(one, i)
-                V = criterion.dense(one)[0]
-                tried = []
-                for weight in (0.0, 1.0, 5.0):
-                    w = pull[0] + weight * scale[0] * V[:, i]
-                    J = np.sort(np.argsort(-np.abs(w))[:card])
-                    W = V.copy()
-                    W[:, i] = 0.0
-                    W[J, i] = w[J] / np.linalg.norm(w[J])
-                    tried.append((value(objective, S, W), J, W[J, i]))
-                best, J, v = max(tried, key=lambda one: one[0])
-                if best > one.value[0] * (1 + 1e-9):
-                    criterion.put(one, np.array([0]), i, J[None], v[None])
-                    moved = True
-            if not moved:
-                break
-        assert found.value[b] == pytest.approx(one.value[0], rel=1e-9)
-        np.testing.assert_array_equal(found.places[b], one.places[0])
-        np.testing.assert_allclose(found.x[b], one.x[0], atol=1e-7)
-
-
 def climb_alone(criterion, fit, width, valued, rough):
     """Rounds of exchanges of every component and an ascent of twelve steps, of one fit."""
     fit = refined(criterion, fit, 12)
@@ -176,31 +133,6 @@ def test_climbs_continue_while_a_round_raises_the_value(objective, rough):
         alone = climb_alone(criterion, fits.some(np.array([b])), 4, 6, rough)
         np.testing.assert_array_equal(found.places[b], alone.places[0])
         assert found.value[b] == pytest.approx(alone.value[0], rel=1e-10)
-
-
-@pytest.mark.parametrize("objective", CRITERIA)
-def test_a_deep_climb_follows_the_two_best_exchanges_of_every_component(objective):
-    """Each by an ascent of twelve steps, and the best of them by a climb, as long as it rises."""
-    criterion, _, fits = problem(objective)
-    fits = climb(criterion, fits, 3, 2)
-    found = deepen(criterion, fits, 5, 4)
-    for b in range(B):
-        one = fits.some(np.array([b]))
-        while True:
-            ends = []
-            for i, part in enumerate(criterion.parts):
-                places, x, values = trials(criterion, one, i, 5, 4)
-                for at in np.argsort(-values[0, :-1])[:2]:
-                    order = np.argsort(places[0, at])
-                    new = one.some(slice(None))
-                    new.places[0, part], new.x[0, part] = places[0, at][order], x[0, at][order]
-                    ends.append(refined(criterion, criterion.fits(new.places, new.x), 12))
-            best = max(ends, key=lambda end: end.value[0])
-            if not best.value[0] > one.value[0] * (1 + 1e-9):
-                break
-            one = climb(criterion, best, 5, 4, 1e-5)
-        np.testing.assert_array_equal(found.places[b], one.places[0])
-        assert found.value[b] == pytest.approx(one.value[0], rel=1e-10)
 
 
 def test_components_of_equal_cardinality_are_sorted_by_variance_if_the_value_stays():
@@ -282,48 +214,7 @@ def test_the_best_vectors_are_leading_generalised_eigenvectors(inner):
         assert abs(found[b] @ v) / np.linalg.norm(v) == pytest.approx(1.0, abs=1e-9)
 
 
-# --- Ascents for batches of fits against the same steps written out for one fit after another -----
-
-
-def lbfgs(value_and_slope, x: np.ndarray, steps: int) -> np.ndarray:
-    """Limited-memory BFGS (Nocedal and Wright, Algorithms 7.4 and 7.5, and 3.1 for the length of a step).
-
-    Six pairs are remembered, those of no curvature left out; the first step is half a unit long at most. A
-    step has to bring 1e-4 of what its slope promises; else the length goes to where a parabola has its top,
-    between a tenth and a half of it, twelve times at most. The way ends where a step raises the value by
-    1e-12 of it or less.
-    """
-    value, slope = value_and_slope(x)
-    pairs: list[tuple[np.ndarray, np.ndarray]] = []
-    for number in range(steps):
-        q, factors = slope.copy(), []
-        for s, y in reversed(pairs[-6:]):
-            factors.append((s @ q) / (s @ y) if y.any() else 0.0)
-            q = q - factors[-1] * y
-        if pairs and pairs[-1][1].any():
-            s, y = pairs[-1]
-            q = q * (s @ y) / (y @ y)
-        for (s, y), factor in zip(pairs[-6:], reversed(factors), strict=True):
-            q = q + s * (factor - ((y @ q) / (s @ y) if y.any() else 0.0))
-        length = min(1.0, 0.5 / np.linalg.norm(q)) if number == 0 else 1.0
-        for trial in range(13):
-            if trial == 12:
-                length = 0.0
-            new, turned = value_and_slope(x + length * q)
-            if new >= value + 1e-4 * length * (slope @ q) or trial == 12:
-                break
-            short = length * (slope @ q)
-            bent = 2 * (short - (new - value))
-            length *= np.clip(short / bent if bent > 0 else 0.5, 0.1, 0.5)
-        s, y = length * q, slope - turned
-        if not s @ y > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
-            y = np.zeros_like(y)
-        pairs.append((s, y))
-        gain = max(new, value) - value
-        x, value, slope = x + s, max(new, value), turned
-        if not gain > 1e-12 * abs(value):
-            break
-    return x
+# --- The length of a step of an ascent ------------------------------------------------------------
 
 
 class Alone:
@@ -335,72 +226,6 @@ class Alone:
     def fits(self, places, x, of):
         value = self.with_gradient(x, self.M[of], self.T[of])[0]
         return Fits(places, x, places, places, places, places, value, of)
-
-
-class Waves(Alone):
-    """Sums of waves with a bowl, one of its own for each fit: neither concave nor convex."""
-
-    def __init__(self, M, T):
-        self.M, self.T = M, T
-
-    def with_gradient(self, x, M, T):
-        inner = (M @ x[:, :, None])[:, :, 0] + T[:, 0]
-        value = np.sin(inner).sum(axis=1) - 0.05 * (x**2).sum(axis=1)
-        return value, (M.mT @ np.cos(inner)[:, :, None])[:, :, 0] - 0.1 * x
-
-
-@pytest.mark.parametrize("steps", [1, 2, 3, 9, 15, 400])
-def test_steps_of_a_batch_are_those_of_limited_memory_bfgs(steps):
-    rng = np.random.default_rng(3)
-    M = rng.standard_normal((12, 8, 5)) * np.geomspace(0.2, 6.0, 12)[:, None, None]
-    T, x = rng.uniform(0, 6, (12, 1, 8)), rng.standard_normal((12, 5))
-    criterion, before = Waves(M, T), x.copy()
-    start = criterion.fits(np.zeros((12, 5), dtype=int), x, np.arange(12))
-    found = refined(criterion, start, steps)
-    assert (found.value >= start.value).all()
-    for b in range(12):
-
-        def alone(z, b=b):
-            value, slope = criterion.with_gradient(z[None], M[b : b + 1], T[b : b + 1])
-            return value[0], slope[0]
-
-        expected = lbfgs(alone, x[b], steps)
-        # rounding grows from step to step, and most where a path runs along a ridge
-        np.testing.assert_allclose(found.x[b], expected, atol=1e-6 if steps > 15 else 1e-9)
-    np.testing.assert_array_equal(x, before)
-
-
-@pytest.mark.parametrize("objective", CRITERIA)
-@pytest.mark.parametrize("steps", [1, 4, 12, 300])
-def test_loadings_on_fixed_supports_take_these_steps(objective, steps):
-    cards, p = (4, 3, 3), 9
-    S = draw(p, 5)
-    criterion = criterion_of_matrix(S / np.trace(S), cards, objective)
-    rng = np.random.default_rng(0)
-    places = np.array([np.concatenate([np.sort(rng.permutation(p)[:c]) for c in cards]) for _ in range(5)])
-    fits = criterion.fits(places, rng.standard_normal(places.shape))
-    found = refined(criterion, fits, steps)
-    assert (found.value >= fits.value).all()
-    for b in range(5):
-        M, T = criterion.packed(places[b : b + 1])
-
-        def alone(z, M=M, T=T):
-            value, slope = criterion.with_gradient(z[None], M, T)
-            return value[0], slope[0]
-
-        if steps <= 12:  # the path itself; over more steps rounding may lead it into another optimum
-            expected = criterion.fits(places[b : b + 1], lbfgs(alone, fits.x[b], steps)[None])
-            np.testing.assert_allclose(found.value[b], expected.value[0], rtol=1e-11)
-            np.testing.assert_allclose(found.x[b], expected.x[0], atol=1e-8)
-        else:  # an optimum: no slope is left, and no step from here leads higher
-            # PEV may rise while two components become the same: there is no optimum on that way, and the
-            # slope grows as they meet. Which starts go there depends on the last bits of products.
-            if objective == "pev" and np.linalg.svd(criterion.dense(found)[b])[1][-1] < 1e-3:
-                continue
-            slope = alone(found.x[b])[1]
-            assert np.abs(slope).max() < 1e-6
-            again = criterion.fits(places[b : b + 1], lbfgs(alone, found.x[b], steps)[None])
-            np.testing.assert_allclose(again.value[0], found.value[b], rtol=1e-11)
 
 
 class Given(Alone):
@@ -460,27 +285,6 @@ def test_the_largest_distinct_values_are_taken_and_the_first_of_equals():
     assert chains.distinct(np.array([1.0]), 2).tolist() == [0]
 
 
-@pytest.mark.parametrize("kicks", [0, 3])
-@pytest.mark.parametrize("objective", CRITERIA)
-def test_a_chain_keeps_up_to_three_distinct_fits_within_two_percent_of_its_best(objective, kicks):
-    criterion = criterion_of_matrix(S, CHAIN_CARDS, objective)
-    effort = replace(EFFORTS["auto"], kicks=kicks)
-    parts = [random_fits(criterion, 12), random_fits(criterion, 12, 1)]
-    evidence = Evidence()
-    first = chains.grow_chains(criterion, parts, [None, None], effort, evidence, np.random.default_rng(0))
-    tops = [elite.value[0] for elite in first]
-    for part, elite in zip(parts, first, strict=True):
-        assert elite.value[0] >= part.value.max()
-        assert 1 <= len(elite) <= 3
-        assert (np.diff(elite.value) < -SAME * elite.value[1:]).all()
-        assert elite.value[-1] >= 0.98 * elite.value[0]
-    assert max(evidence.values) == pytest.approx(max(tops), rel=1e-12)
-    again = chains.grow_chains(
-        criterion, [parts[1], parts[0]], first, effort, evidence, np.random.default_rng(0)
-    )
-    assert all(elite.value[0] >= top for elite, top in zip(again, tops, strict=True))
-
-
 @pytest.mark.parametrize("objective", CRITERIA)
 @pytest.mark.parametrize("effort", ["quick", "auto"])
 def test_the_best_of_all_chains_is_returned_and_no_chain_is_better(objective, effort):
@@ -527,35 +331,6 @@ def test_several_data_at_once_give_what_each_gives_alone(objective, fixed):
 
 
 @pytest.mark.parametrize("objective", CRITERIA)
-def test_fits_of_several_matrices_have_the_figures_of_their_own(objective):
-    """Values, slopes and exchanges by the criterion of one matrix are what those of the stack have to be."""
-    ops, starts = problems(3)
-    S = np.stack([op.block(np.arange(NEAR_P)) / op.total for op in ops])
-    stack = criterion_of_matrix(S, CARD, objective)
-    of = np.array([2, 0, 1, 2])
-    fits = from_directions(stack, [starts[d][1] for d in of], of)
-    fits = refined(stack, fits, 5)
-    for b, d in enumerate(of):
-        single = criterion_of_matrix(S[d], CARD, objective)
-        own = single.fits(fits.places[b : b + 1], fits.x[b : b + 1])
-        np.testing.assert_allclose(fits.value[b], own.value[0], rtol=1e-12)
-        for i in range(K):
-            for one, other in zip(stack.pull(fits, i), single.pull(own, i), strict=True):
-                np.testing.assert_allclose(one[b], other[0], atol=1e-12)
-            model, alone = stack.model(fits, i), single.model(own, i)
-            np.testing.assert_allclose(model.corners()[b], alone.corners()[0], atol=1e-12)
-            outside = np.array([[7, 8]])
-            both = model.bordered(fits.places[:, stack.parts[i]], np.repeat(outside, 4, axis=0))
-            one = alone.bordered(own.places[:, stack.parts[i]], outside)
-            np.testing.assert_allclose(both.A[b], one.A[0], atol=1e-12)
-            np.testing.assert_allclose(both.corner[b], one.corner[0], atol=1e-12)
-
-
-def test_how_many_go_together_is_bounded_by_memory():
-    assert together(10) == together(50) > together(200) > together(1000) == 1
-
-
-@pytest.mark.parametrize("objective", CRITERIA)
 def test_more_variables_than_a_covariance_matrix_is_held_for_are_searched_by_products(objective):
     p = 1001
     X = np.random.default_rng(0).standard_normal((40, p))
@@ -568,6 +343,8 @@ def test_more_variables_than_a_covariance_matrix_is_held_for_are_searched_by_pro
     assert supports == [[i + 2, *range(20, 19 + c)] for i, c in enumerate(CARD)]
     # Unit vectors are far from the best supports, and sweeps leave them.
     assert MEASURES[objective](free, op)[-1] > 1.01 * MEASURES[objective](fixed, op)[-1]
+
+
 def test_products_of_many_sparse_columns_are_those_of_full_columns():
     # enough columns for the sparse product; both sums have eight terms, so that they differ by rounding only
     rng = np.random.default_rng(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -11,21 +10,19 @@ import pytest
 from scipy.linalg import eigh
 from scipy.optimize import minimize
 
-from spcastat.errors import OptionError
-from spcastat.linalg.build import prepare
 from spcastat.linalg.operators import Gram
+from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
 from spcastat.search import chains as pool
 from spcastat.search import default, matrices, working_set
-from spcastat.search.chains import best_predictor, from_directions, interchanged, search
+from spcastat.search.chains import from_directions
 from spcastat.search.climbing import EFFORTS, Evidence
 from spcastat.search.criteria import CRITERIA, criterion_of_matrix, criterion_of_operator
 from spcastat.search.default import joint, near
 from spcastat.search.matrices import Dense, Identity, Products, whitening
 from spcastat.search.moves import rebuild, refined
 from spcastat.search.working_set import SearchResult, found_of
-from tests.search.conftest import draw
-from tests.search.swapping import KINDS, best_swap, covariance, explained
+from tests.search.conftest import KINDS, best_swap, covariance, draw, explained
 
 # --- The default search ---------------------------------------------------------------------------
 
@@ -91,47 +88,12 @@ def test_least_squares_of_pitprops(R):
 
 
 @pytest.mark.parametrize(
-    ("card", "name", "best"),
-    [
-        ((7, 2, 3, 1, 1, 1), "least_squares", 85.488),
-    ],
-)
-def test_best_known_of_pitprops(R, card, name, best):
-    found = joint(Gram(R.to_numpy()), 6, card, name)
-    assert 100 * found.value >= best - 0.0005  # printed with three decimals
-    assert tuple(np.count_nonzero(found.V, axis=0)) == card
-
-
-@pytest.mark.parametrize(
     ("card", "seed"), [((6, 5, 4), 0), ((6, 5, 4), 1), ((6, 5, 4), 3), ((5, 4, 6), 0), ((4, 5, 6), 0)]
 )
 def test_pev_does_not_depend_on_the_order_of_the_cardinalities(R, card, seed):
     # the best of 128 searches in all orders of 6, 5, 4; climbs from single starts end there in 1 of 50 cases
     found = joint(Gram(R.to_numpy()), 3, card, "pev", rng=np.random.default_rng(seed))
     assert found.value == pytest.approx(0.6118045, abs=5e-8)
-
-
-def test_interchanged_components_have_one_another_s_cardinality(R):
-    criterion = criterion_of_matrix(R.to_numpy() / 13, (5, 2, 5), "pev")
-    vectors = np.linalg.eigh(R.to_numpy())[1][:, ::-1][:, :3]
-    fit = from_directions(criterion, [vectors])
-    found = criterion.dense(interchanged(criterion, fit))
-    assert len(found) == 2  # the pairs of different cardinalities: first and second, second and third
-    images = R.to_numpy() @ criterion.dense(fit)[0]
-    for V, (a, b) in zip(found, [(0, 1), (1, 2)], strict=True):
-        assert tuple(np.count_nonzero(V, axis=0)) == criterion.cards
-        for here, there in ((a, b), (b, a)):
-            largest = np.sort(np.argsort(-np.abs(images[:, there]))[: criterion.cards[here]])
-            assert np.flatnonzero(V[:, here]).tolist() == largest.tolist()
-
-
-@pytest.mark.parametrize("name", CRITERIA)
-@pytest.mark.parametrize("effort", ["quick", "auto", pytest.param("thorough", marks=pytest.mark.slow)])
-def test_the_same_generator_gives_the_same_bits(R, name, effort):
-    op = Gram(R.to_numpy())
-    first, second = (joint(op, 2, (4, 3), name, effort, np.random.default_rng(8)) for _ in range(2))
-    assert (first.V == second.V).all()
-    assert first.optima == second.optima
 
 
 @pytest.mark.slow
@@ -261,13 +223,6 @@ def test_pev_of_many_variables_has_no_better_swap(kind, monkeypatch):
     assert found.value == pytest.approx(explained(S, found.V) / np.trace(S), rel=1e-10)
 
 
-def test_rows_and_their_covariance_matrix_give_the_same_fit():
-    X = np.random.default_rng(3).standard_normal((40, 12)) @ np.linalg.cholesky(draw(12, 0)).T
-    one = joint(operator(X), 3, (4, 3, 2))
-    other = joint(Gram(np.cov(X, rowvar=False)), 3, (4, 3, 2))
-    np.testing.assert_allclose(np.abs(one.V), np.abs(other.V), atol=1e-6)
-
-
 def test_more_effort_is_not_worse_and_reports_its_optima(R):
     op = Gram(R.to_numpy())
     found = {effort: joint(op, 3, (4,) * 3, effort=effort) for effort in EFFORTS}
@@ -281,33 +236,10 @@ def test_more_effort_is_not_worse_and_reports_its_optima(R):
     assert found["quick"].settled is None
 
 
-def test_a_search_from_a_start_is_never_worse(R):
-    S = R.to_numpy() / 13
-    criterion = criterion_of_matrix(S, (3, 3, 3), "adjusted")
-    start = criterion.fits(np.array([[0, 1, 2, 3, 4, 5, 6, 7, 8]]), np.ones((1, 9)))
-    best, _ = search(criterion, np.eye(13)[:, :6], EFFORTS["quick"], np.random.default_rng(0), start)
-    assert best.value[0] >= start.value[0]
-
-
 def test_good_turing():
     evidence = Evidence([0.5, 0.5, 0.4, 0.3])
     assert evidence.unseen() == 0.5
     assert evidence.table() == [(0.5, 2), (0.4, 1), (0.3, 1)]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"objective": "cpev"}, "adjusted, pev, least_squares"),
-        ({"effort": "more"}, "quick, auto, thorough"),
-        ({"card": (3,)}, "needs 2 cardinalities"),
-        ({"card": (3, 14)}, "from 1 to 13"),
-    ],
-)
-def test_refusals(R, options, message):
-    given = {"card": (3, 3), **options}
-    with pytest.raises(OptionError, match=message):
-        joint(Gram(R.to_numpy()), 2, **given)
 
 
 def test_many_components_are_found_one_after_another_with_the_largest_variance_that_is_left():
@@ -365,16 +297,6 @@ def test_products_with_sparse_columns_are_those_with_dense_ones(c, long, monkeyp
             np.testing.assert_allclose(M.blocks(first, second), expected, atol=1e-12)
 
 
-def test_products_of_many_columns_are_gathered_in_parts():
-    S = np.cov(np.random.default_rng(0).standard_normal((50, 1000)), rowvar=False)
-    rng = np.random.default_rng(1)
-    places = np.sort(np.argsort(rng.random((900, 1000)), axis=1)[:, :5], axis=1)
-    x = rng.standard_normal(places.shape)
-    V = np.zeros((900, 1000))
-    np.put_along_axis(V, places, x, axis=1)
-    np.testing.assert_allclose(Dense(S).products(places, x), V @ S, atol=1e-12)
-
-
 def test_a_matrix_is_whitened_up_to_a_ridge():
     """1e-9 on the diagonal of its correlations: their eigenvalues, by themselves and the ridge, stay."""
     S = draw(6, 1)
@@ -427,19 +349,6 @@ def test_a_component_of_up_to_two_hundred_variables_may_be_proven():
 # --- starts ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
-def test_a_pool_has_the_directions_of_pca(objective):
-    op = gram()
-    criterion = criterion_of_matrix(op.S / op.total, (3, 2), objective)
-    vectors = op.leading(4)[1]
-    fits = pool.pool(criterion, vectors, 12, np.random.default_rng(0), True)
-    cut = from_directions(criterion, [vectors[:, :2]])
-    assert len(fits) == len(pool.pool(criterion, vectors, 12, np.random.default_rng(0), False)) == 12
-    assert cut.places[0].tolist() in fits.places.tolist()
-    assert fits.value.max() >= cut.value[0]
-    assert len({tuple(places) for places in fits.places.tolist()}) > 3
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_greedy_fits_of_many_variables_start_from_those_of_largest_variance(seed):
     """Of 400 variables three have a larger variance and go together; few random rows would miss them."""
@@ -448,25 +357,6 @@ def test_greedy_fits_of_many_variables_start_from_those_of_largest_variance(seed
     criterion = criterion_of_matrix(S / np.trace(S), (3,), "pev")
     found = pool.greedy(criterion, 1, np.random.default_rng(seed), plain=True)
     assert found.places.tolist() == [[0, 1, 2]]
-
-
-def test_bases_span_the_directions_they_are_made_of():
-    rng = np.random.default_rng(0)
-    vectors = np.linalg.qr(rng.standard_normal((9, 6)))[0]
-    found = pool.bases(vectors, 3, 8, rng)
-    assert len(found) == 8
-    spans = [vectors[:, :3], vectors[:, :3], vectors[:, :4], vectors] * 2
-    for draw_, (V, Q) in enumerate(zip(found, spans, strict=True)):
-        assert V.shape == (9, 3)
-        np.testing.assert_allclose(Q @ (Q.T @ V), V, atol=1e-12)
-        orthonormal = np.allclose(V.T @ V, np.eye(3), atol=1e-12)
-        assert orthonormal == (draw_ % 4 in (0, 3))
-        assert np.linalg.matrix_rank(V) == 3
-    # of one more direction they use all
-    assert np.abs(found[2].T @ vectors[:, 3]).max() > 1e-3
-    assert len(pool.mixtures(vectors, 3, 5, rng)) == 5
-    for V in pool.mixtures(vectors[:, :2], 2, 4, rng):
-        np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-12)
 
 
 @pytest.mark.parametrize("objective", CRITERIA)
@@ -489,41 +379,7 @@ def test_a_rebuilt_component_has_the_best_loadings_on_its_support(objective):
     assert (np.diff(fits.value) <= 1e-9).all()
 
 
-def test_more_effort_is_more_of_everything():
-    """More effort is more of everything."""
-    quick, auto, thorough = (EFFORTS[name] for name in ("quick", "auto", "thorough"))
-    for less, more in ((quick, auto), (auto, thorough)):
-        for name in ("chains", "kicks", "agree", "rounds", "width", "valued", "deep"):
-            assert getattr(less, name) <= getattr(more, name)
-    assert replace(quick, deep=True) != quick
-
-
 # --- parts of fits --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("objective", CRITERIA)
-def test_a_component_that_is_taken_out_leaves_no_trace(objective):
-    op = gram()
-    criterion = criterion_of_matrix(op.S / op.total, (3, 2, 4), objective)
-    fits = from_directions(criterion, [op.leading(3)[1], op.leading(3)[1][::-1], op.leading(3)[1] ** 2])
-    before = fits.some(slice(None))
-    out = np.zeros((len(fits), criterion.k), dtype=bool)
-    out[[0, 2], 1] = True
-    criterion.empty(fits, out)
-    for b in (0, 2):
-        V = criterion.dense(before)[b]
-        V[:, 1] = 0.0
-        np.testing.assert_array_equal(criterion.dense(fits)[b], V)
-        S = op.S / op.total
-        M = np.eye(12) if objective == "pev" else S
-        np.testing.assert_allclose(fits.G[b], V.T @ M @ V, atol=1e-14)
-        np.testing.assert_allclose(fits.first[b], (M @ V).T, atol=1e-14)
-        if objective != "adjusted":
-            T = S if objective == "pev" else S @ S
-            np.testing.assert_allclose(fits.N[b], V.T @ T @ V, atol=1e-14)
-            np.testing.assert_allclose(fits.second[b], (T @ V).T, atol=1e-14)
-    for name in ("x", "G", "N", "first", "second"):
-        np.testing.assert_array_equal(getattr(fits, name)[1], getattr(before, name)[1])
 
 
 @pytest.mark.parametrize("objective", CRITERIA)
@@ -536,19 +392,6 @@ def test_nearby_fits_keep_their_supports_if_asked(objective):
     expected = criterion.dense(refined(criterion, cut, 300))[0]
     np.testing.assert_allclose(kept, expected, atol=1e-9)
     assert MEASURES[objective](free, op)[-1] > 1.05 * MEASURES[objective](kept, op)[-1]
-
-
-def test_the_best_predictor_is_reported_with_the_climbs_that_led_to_it():
-    op = gram(8)
-    fit, evidence = best_predictor(criterion_of_matrix(op.S / op.total, (3,), "least_squares"))
-    S = op.S / op.total
-    ratios = []
-    for J in map(list, combinations(range(8), 3)):
-        ratios.append(eigh((S @ S)[np.ix_(J, J)], S[np.ix_(J, J)], eigvals_only=True)[-1])
-    assert fit.value[0] == pytest.approx(max(ratios), rel=1e-9)
-    assert evidence.chains == [fit.value[0]]
-    assert max(evidence.values) == pytest.approx(max(ratios), rel=1e-6)
-    assert 1 <= len(evidence.values) <= 30
 
 
 def test_chains_that_ended_in_the_best_fit_agree():

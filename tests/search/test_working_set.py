@@ -10,16 +10,15 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
-from spcastat.linalg.build import prepare
 from spcastat.linalg.operators import Gram, SparseRows
+from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
 from spcastat.search import climbing, default, working_set
 from spcastat.search import moves as exchange
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense, Known
 from spcastat.search.working_set import improved
-
-from .swapping import KINDS, best_swap, covariance, explained, loadings
+from tests.search.conftest import KINDS, best_swap, covariance, explained, loadings
 
 
 class Passes(Gram):
@@ -158,16 +157,6 @@ def test_topics_are_found_among_many_sparse_columns(counts):
     assert words[0] | words[1] == set(range(12))
 
 
-def test_leading_pairs_of_rows_are_found_once(counts):
-    op = prepare(counts, None, True, False, pd.RangeIndex(1200))[1]
-    values, vectors = op.leading(2)
-    vectors[:] = 0.0  # the caller's own
-    again, kept = op.leading(2)
-    np.testing.assert_array_equal(again, values)
-    np.testing.assert_allclose(kept.T @ kept, np.eye(2), atol=1e-12)
-    np.testing.assert_allclose(op.dot(kept), kept * values, atol=1e-9 * values[0])
-
-
 def test_components_that_one_group_explains_in_part_are_found():
     # ten variables are the sum of four orthogonal factors, whose own ten variables each have more variance
     # together; PCA of all 1200 variables shows the ten other factors, of which no ten variables have much
@@ -227,20 +216,3 @@ def test_a_polish_ends_where_no_swap_improves(kind, k, seed):
     assert not any(W[np.setdiff1d(np.arange(P), support), i].any() for i, support in enumerate(supports))
     # GAIN is 1e-9; the other eight digits are those that brute force has where loadings nearly coincide
     assert best_swap(S, W, supports) <= 1e-8
-
-
-@pytest.mark.parametrize("cards", [(1, 1), (1, 4, 2), (P,), (P, 2)])
-def test_a_polish_keeps_the_cardinality_of_every_component(cards):
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        S = covariance("full", P, rng)
-        V = np.linalg.eigh(S)[1][:, ::-1][:, : len(cards)].copy()
-        for i, card in enumerate(cards):
-            V[np.argsort(-np.abs(V[:, i]))[card:], i] = 0.0
-        V /= np.linalg.norm(V, axis=0)
-        W, supports = polished(S, V, cards)
-        assert tuple(map(len, supports)) == cards
-        assert tuple(np.count_nonzero(W, axis=0)) == cards
-        inner = [i for i, card in enumerate(cards) if card < P]
-        if inner:
-            assert best_swap(S, W, supports) <= 1e-8

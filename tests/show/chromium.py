@@ -5,7 +5,6 @@ Nothing beside the browser itself is needed, and no port is opened.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import fcntl
 import json
@@ -31,18 +30,7 @@ QUIET = (
     "--disable-component-update --disable-sync --disable-extensions --hide-scrollbars --remote-debugging-pipe"
 )
 #: The keys that tests press: their codes.
-KEYS = {
-    "Tab": 9,
-    "Enter": 13,
-    "Escape": 27,
-    " ": 32,
-    "End": 35,
-    "Home": 36,
-    "ArrowLeft": 37,
-    "ArrowUp": 38,
-    "ArrowRight": 39,
-    "ArrowDown": 40,
-}
+KEYS = {"Tab": 9, "Enter": 13, " ": 32, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
 
 
 class Tab:
@@ -99,18 +87,10 @@ class Tab:
 
     # --- what is shown ----------------------------------------------------------------------------
 
-    def screen(self, width: int, height: int = 900, *, touch: bool = False, dark: bool = False) -> None:
-        """Take the size, the input and the colours of a device."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=2 if touch else 1,
-            mobile=touch,
-        )
-        self.call("Emulation.setTouchEmulationEnabled", enabled=touch)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", media="", features=[scheme])
+    def screen(self, width: int, height: int = 900) -> None:
+        """Take the size of a device."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
 
     def open(self, page: Path | str) -> None:
         """Open a file or an address, and wait until all of it is there."""
@@ -135,27 +115,6 @@ class Tab:
                 raise TimeoutError(expression)
             time.sleep(0.02)
 
-    def picture(self, path: Path, *, whole: bool = True) -> None:
-        """Write what is shown as PNG, the whole page or what the screen holds of it."""
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(found["data"]))
-
-    def pdf(self) -> bytes:
-        """Return the page as it is printed."""
-        return base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True)["data"])
-
-    def keep_downloads(self, folder: Path) -> None:
-        """Let the page save files, all in one folder, and use the clipboard."""
-        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
-        self.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
-
-    def named(self) -> list[tuple[str, str]]:
-        """Return role and name of everything that a screen reader meets, in turn."""
-        self.call("Accessibility.enable")
-        nodes = self.call("Accessibility.getFullAXTree")["nodes"]
-        shown = [node for node in nodes if not node.get("ignored")]
-        return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in shown]
-
     def ran(self) -> list[str]:
         """Return what a page should not have done: errors, dialogs, and addresses that it asked for."""
         found = []
@@ -177,10 +136,10 @@ class Tab:
 
     # --- hands ------------------------------------------------------------------------------------
 
-    def key(self, name: str, *, shift: bool = False) -> None:
+    def key(self, name: str) -> None:
         """Press a key of `KEYS`."""
         given: dict[str, Any] = {"key": name, "code": "Space" if name == " " else name}
-        given |= {"windowsVirtualKeyCode": KEYS[name], "modifiers": 8 if shift else 0}
+        given |= {"windowsVirtualKeyCode": KEYS[name]}
         text = {"Enter": "\r", " ": " "}.get(name)
         self.call("Input.dispatchKeyEvent", type="keyDown", **given, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **given)
@@ -199,29 +158,6 @@ class Tab:
         x, y = self.place(selector)
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
-
-    def tap(self, selector: str) -> None:
-        """Tap an element with a finger."""
-        x, y = self.place(selector)
-        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
-        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-
-    def drag(self, start: tuple[float, float], end: tuple[float, float], *, touch: bool = False) -> None:
-        """Draw a finger, or the mouse with its button down, from one place to another."""
-        steps = [tuple(a + (b - a) * i / 8 for a, b in zip(start, end, strict=True)) for i in range(9)]
-        if touch:
-            for i, (x, y) in enumerate(steps):
-                kind = "touchMove" if i else "touchStart"
-                self.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": y}])
-            self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-            return
-        (x, y), (last_x, last_y) = steps[0], steps[-1]
-        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
-        for x, y in steps[1:]:
-            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, button="left", buttons=1)
-        self.call(
-            "Input.dispatchMouseEvent", type="mouseReleased", x=last_x, y=last_y, button="left", clickCount=1
-        )
 
 
 @contextmanager

@@ -41,28 +41,50 @@ def hostile_rows() -> pd.DataFrame:
     return data.set_axis(names, axis=1).set_axis([f"{MARKUP[i % 13]} {i}" for i in range(60)])
 
 
-class Elements(HTMLParser):
-    """The elements of a page, and what of their attributes could act."""
+class Page(HTMLParser):
+    """Tags, attributes and text of a page, whose elements must be closed in order."""
+
+    VOID = ("meta", "link", "img", "br", "wbr", "input", "hr")
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.tags: set[str] = set()
-        self.acting: list[str] = []
-        self.sources: list[str] = []
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text = ""
         self.feed(page)
         self.close()
+        assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note an element."""
-        self.tags.add(tag)
-        for name, value in attrs:
-            if name.startswith("on") or name in ("srcdoc", "autofocus", "action", "formaction"):
-                self.acting.append(f"{tag} {name}")
-            if name in ("src", "href", "xlink:href") and value:
-                if not value.startswith(("data:image/svg+xml,", "#")) and value != "data:,":
-                    self.acting.append(f"{tag} {name}={value[:60]}")
-                elif tag == "img":
-                    self.sources.append(value)
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Require that the last open element is closed."""
+        assert tag in self.VOID or self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note text that is shown."""
+        if self.open and self.open[-1] != "style":
+            self.text += data
+
+    def values(self, tag: str, name: str) -> list[str]:
+        """Return the values of an attribute of all elements with this tag."""
+        return [value for of, attribute, value in self.attributes if (of, attribute) == (tag, name)]
+
+    def acting(self) -> list[str]:
+        """Return the attributes that run something, or fetch something from elsewhere."""
+        runs = ("srcdoc", "autofocus", "action", "formaction")
+        found = [f"{tag} {name}" for tag, name, _ in self.attributes if name.startswith("on") or name in runs]
+        for tag, name, value in self.attributes:
+            if name in ("src", "href", "xlink:href") and value and value != "data:,":
+                own = value.startswith(("data:image/svg+xml,", "#"))
+                found += [] if own else [f"{tag} {name}={value[:60]}"]
+        return found
 
 
 def judge(tab: Tab, page: str, folder: Path) -> list[str]:
@@ -77,7 +99,7 @@ def judge(tab: Tab, page: str, folder: Path) -> list[str]:
         buttons = "['on', 'pin', 'back', 'back', 'raw', 'copy']"
         tab.js(f"{buttons}.forEach(id => document.getElementById(id)?.click())")
         found += [f"ran: {what}" for what in tab.js("window.hurt")] + tab.ran()
-    for source in Elements(page).sources:
+    for source in Page(page).values("img", "src"):
         svg = folder / "figure.svg"
         svg.write_text(unquote(source.partition(",")[2]), encoding="utf-8")
         tab.open(svg)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spcastat as sp
-from spcastat.labels import LONGEST, name_text, short_name, short_names, shorten
-from spcastat.show.fit_tables import Arrangement, loadings_table, variance_table
-from spcastat.show.grid import Document, Figures, Layout, Row, Table, fixed, wrapped
+from spcastat.labels import LONGEST, name_text, short_name, short_names
+from spcastat.show.grid import Arrangement, Document, Figures, Layout, Row, Table, fixed
 from spcastat.show.renderings import render
+from spcastat.show.summary import loadings_table, variance_table
 
 LANGUAGES = [f"household_language_{one}_as_percentage_of_total" for one in ("english", "other", "asian")]
 
@@ -38,13 +38,6 @@ def test_names_are_whole_in_what_goes_into_a_paper(census, kind):
     assert all(name in page for name in LANGUAGES)
     assert "…" not in page
     assert "ldots" not in page
-
-
-def test_text_shortens_only_what_does_not_fit(make_loadings):
-    narrow = Document("", tables=(loadings_table(make_loadings(4, 2, 4).set_axis([*LANGUAGES, "income"])),))
-    lines = render(narrow).splitlines()
-    assert [line.split()[0] for line in lines[2:6]] == [*LANGUAGES, "income"]  # 47 + 2 * 8 characters
-    assert "Names in full" not in lines
 
 
 def test_the_key_of_text_says_which_short_name_is_which_variable(census):
@@ -85,17 +78,6 @@ def test_a_long_name_of_a_component_is_shortened_in_text_alone(make_loadings):
     for kind in ("html", "markdown"):
         assert "phenols and flavanoids" in render(document, kind)
     assert r"\begin{tabular}[b]{@{}r@{}}phenols and\\flavanoids\end{tabular}" in render(document, "latex")
-
-
-def test_wrapped_breaks_between_words():
-    assert wrapped("household_size-ofTheFamily in all", 12) == [
-        "household_",
-        "size-ofThe",
-        "Family in",
-        "all",
-    ]
-    assert wrapped("a" * 25, 10) == ["a" * 10, "a" * 10, "a" * 5]
-    assert "".join(wrapped(LANGUAGES[0], 7)) == LANGUAGES[0]
 
 
 def test_captions_and_labels(census):
@@ -144,16 +126,6 @@ def test_a_decimal_comma(loadings, kind, number, tiny):
     assert "1.5" in page  # words stay as they are
 
 
-def test_numbers_are_written_anew_from_what_they_are():
-    cell = Figures.of((0.123456,), 3, stars="**")
-    assert cell == "0.123**"
-    assert cell.again(2) == "0.12346**"
-    assert cell.again(-9) == "<1**"
-    assert Figures.of((-0.5, 1e-9), 2) == "[-0.50, <.01]"
-    assert Figures.of((-0.5, 0.25), 2).again(1, ",") == "[-0,500; 0,250]"
-    assert fixed(float("nan"), 2).again(1, ",") == "NA"
-
-
 def test_longtables_past_a_page_and_on_request(make_loadings, make_variance):
     def source(p: int, **options) -> str:
         loadings = make_loadings(p, 3, nonzero=p)
@@ -171,49 +143,6 @@ def test_longtables_past_a_page_and_on_request(make_loadings, make_variance):
     assert long.count(r"\addtocounter{table}{-1}") == 1  # both are one table
     assert r"\begin{longtable}" in source(5, longtable=True)
     assert r"\begin{longtable}" not in source(60, longtable=False)
-
-
-def test_columns_of_siunitx(loadings, make_variance):
-    tables = (loadings_table(loadings), variance_table(make_variance(2)))
-    source = render(Document("T", tables=tables), "latex", layout=Layout(siunitx=True, decimal=","))
-    shape = "output-decimal-marker={,}]"
-    assert rf"\begin{{tabular}}{{lS[table-format=-2.3,{shape}S[table-format=2.3,{shape}}}" in source
-    assert r"Loadings & {PC1} & {PC2} \\" in source
-    assert r"weight & -0.600 &  \\" in source  # siunitx itself writes the comma
-    assert r"income & {${<}.001$} & {$-{<}.001$} \\" in source  # no number: in braces
-
-
-def test_siunitx_with_powers_of_ten_stars_and_words():
-    cells = [Figures.of((1.5e9,), 2, scientific=True), Figures.of((-2e-10,), 2, scientific=True), "yes"]
-    rows = tuple(Row(f"r{i}", (cell, "word")) for i, cell in enumerate(cells))
-    starred = Table("S", ("a", "b"), (Row("r", (Figures.of((0.5,), 2, stars="**"), "")),))
-    page = render(Document("", tables=(Table("T", ("a", "b"), rows),)), "latex", layout=Layout(siunitx=True))
-    assert "{lS[table-format=-1.2e-2]r}" in page
-    assert r"r0 & 1.50e+09 & {word} \\" in page
-    assert r"r2 & {yes} & {word} \\" in page
-    page = render(Document("", tables=(starred,)), "latex", layout=Layout(siunitx=True))
-    assert "{lS[table-format=1.2,table-space-text-post={$^{**}$}]r}" in page
-    assert r"r & 0.50{$^{**}$} &  \\" in page
-
-
-def test_markdown_gives_numbers_a_share_of_the_page_that_keeps_them_whole(census):
-    """A page of Word has about 72 characters of 12 points, of which each cell loses two at its sides."""
-    for table in render(census, "markdown").split("\n\n")[1:]:
-        grid = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
-        if len(grid) < 3:
-            continue
-        assert min(map(len, table.splitlines())) > 72  # only then pandoc looks at the dashes
-        (dashes,) = (line for line in grid if set("".join(line)) <= set(":-"))
-        shares = [len(cell) / sum(map(len, dashes)) for cell in dashes]
-        for share, column in list(zip(shares, zip(*grid, strict=True), strict=True))[1:]:
-            assert 72 * share >= 2 + max(len(cell) for cell in column if not cell.endswith("-:"))
-        assert shares[0] >= 0.25
-
-
-def test_markdown_has_short_labels_of_rows(census):
-    page = render(census, "markdown")
-    assert "| Cumulative % of total variance " in page
-    assert "\n| \N{NO-BREAK SPACE}\N{NO-BREAK SPACE}least squares " in page
 
 
 def test_without_notes(loadings):
@@ -234,16 +163,6 @@ def test_stars_leave_numbers_aligned():
     assert "a & 0.50$^{***}$" in render(document, "latex")
 
 
-def test_every_rendering_of_a_fit_takes_them():
-    fit = sp.spca_cov(sp.datasets.load_pitprops(), 3, 4, method="greedy")
-    summary = fit.summary()
-    assert "0,5" in summary.as_text(decimal=",")
-    assert "0.5" not in summary.as_text(decimal=",", notes=False)
-    assert r"\label{tab:a}" in summary.as_latex(label="tab:a", siunitx=True, longtable=True, digits=2)
-    assert '<div class="spcastat" id="a">' in summary.as_html(label="a", caption="c", full_names=False)
-    assert summary.as_markdown(caption="c", label="tbl-a").count(": c {#tbl-a}") == 1
-
-
 def test_notebooks_get_latex_that_needs_no_package_and_markdown():
     fit = sp.spca_cov(sp.datasets.load_pitprops(), 3, 4, method="greedy")
     for shown in (fit, fit.summary(), sp.methods("pmd")):
@@ -255,36 +174,6 @@ def test_notebooks_get_latex_that_needs_no_package_and_markdown():
         assert shown._repr_html_().startswith('<div class="spcastat">')
 
 
-def test_a_certificate_prints_in_80_columns_and_keeps_the_rest_in_its_table():
-    data = sp.datasets.make_hastie().rename(columns={"x1": LANGUAGES[0], "x2": LANGUAGES[1]})
-    found = sp.spca(data, k=2, card=4, effort="quick").certify(joint=False)
-    lines = str(found).splitlines()
-    assert max(map(len, lines)) <= 80
-    head = next(line for line in lines if "optimal" in line)
-    assert head.split() == ["value", "bound", "gap,", "%", "optimal"]
-    assert any(line.startswith("Proof") for line in lines)
-    assert {"nodes", "seconds", "best_known", "support", "cardinality"} <= set(found.table.columns)
-    for shown in (found.as_html(), found.as_latex(label="tab:proof"), found.as_markdown()):
-        assert "optimal" in shown
-
-
-def test_unknown_names_are_not_lost_in_the_key():
-    """Names of any type, duplicates of their beginning and end among them, have keys of their own."""
-    index = pd.Index([("a" * 30, i) for i in range(3)], dtype=object)
-    loadings = pd.DataFrame(np.full((3, 9), 0.5), index=index, columns=[f"PC{j}" for j in range(1, 10)])
-    lines = render(Document("", tables=(loadings_table(loadings),))).splitlines()
-    whole = lines[lines.index("Names in full") + 1 :]
-    assert [line.split("  ")[-1] for line in whole] == [f"({'a' * 30}, {i})" for i in range(3)]
-
-
-@pytest.mark.parametrize("option", ["longtable", "siunitx", "notes", "full_names"])
-def test_flags_of_numpy_are_those_of_python(option):
-    document = Document("T", tables=(Table("L", ("PC1",), (Row("a", ("0.500",)),)),))
-    for flag in (True, False):
-        expected = render(document, "latex", layout=Layout(**{option: flag}))
-        assert render(document, "latex", layout=Layout(**{option: np.bool_(flag)})) == expected
-
-
 # --- Labels: printable, no longer than asked, told apart ------------------------------------------
 
 
@@ -293,17 +182,6 @@ def test_a_label_is_printable_and_short(text, limit):
     label = short_name(text, limit)
     assert 0 < len(label) <= limit
     assert label.isprintable()
-
-
-def test_the_middle_is_cut_out():
-    assert shorten("abcdefghij", 5) == "ab…ij"
-    assert shorten("abcde", 5) == "abcde"
-
-
-def test_names_that_are_no_text():
-    assert name_text(("a", (1, None))) == "(a, (1, None))"
-    assert name_text("a\n b\x00") == "a b\\x00"
-    assert name_text("") == "''"
 
 
 def test_names_that_would_look_alike_lose_their_common_words():

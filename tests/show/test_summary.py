@@ -35,45 +35,6 @@ def test_the_header_has_the_facts(pitprops):
     assert "best of 3 starts" in text
 
 
-def test_a_fit_that_was_stopped_says_what_to_do(pitprops):
-    with pytest.warns(sp.errors.ConvergenceWarning):
-        fit = sp.spca(pitprops, k=3, card=4, max_iter=1, method="bcd-l0")
-    assert "stopped at max_iter before it converged; raise max_iter or tol" in " ".join(str(fit).split())
-
-
-@pytest.mark.parametrize("k", range(1, 7))
-def test_up_to_six_components_are_one_panel_of_80_columns(pitprops, k):
-    names = [f"a long name of variable number {i} of them" for i in range(13)]
-    fit = sp.spca(pitprops.set_axis(names, axis=1) * 100.0, k=k, card=5, method="bcd-l0")
-    assert max(map(len, lines(fit))) <= 80
-    assert sum(line.startswith("Loadings") for line in lines(fit)) == 1
-    assert fit.loadings.index.tolist() == names
-
-
-def test_six_components_fit_a_screen(fit):
-    assert len(lines(fit)) <= 42
-
-
-@pytest.fixture(scope="module")
-def large():
-    """20 components of 20,000 variables, from sparse rows."""
-    import scipy.sparse as sps
-
-    X = sps.random(60, 20_000, 0.002, random_state=0, format="csr")
-    return sp.spca(X, k=20, card=4, method="greedy", c=4)
-
-
-def test_twenty_components_of_twenty_thousand_variables(large):
-    shown = lines(large)
-    assert max(map(len, shown)) <= 80
-    text = " ".join(str(large).split())
-    loaded = int((large.loadings != 0).any(axis=1).sum())
-    assert "with a loading are shown" not in text
-    assert f"{20_000 - loaded} of 20000 variables are zero in all components." in text
-    # every component has a line of its own
-    assert len({line.split()[0] for line in shown if line.startswith("PC")}) == 20
-
-
 def test_below_the_loadings_stand_all_definitions(fit):
     text = str(fit)
     for label in (
@@ -88,6 +49,8 @@ def test_below_the_loadings_stand_all_definitions(fit):
     (row,) = (line for line in lines(fit) if line.startswith("Largest score |r|"))
     C = fit.score_correlations.abs().to_numpy() - np.eye(6)
     assert row.split()[3:] == [f"{r:.2f}" for r in C.max(axis=1)]
+    (row,) = (line for line in lines(fit.summary(digits=2)) if line.startswith("Largest score |r|"))
+    assert row.split()[3:] == [f"{r:.2f}" for r in C.max(axis=1)]  # with one decimal .96 would be 1.0
     (dense,) = (line for line in lines(fit) if line.startswith("  PCA (dense)"))
     assert dense.split()[2:] == [f"{100 * share:.2f}" for share in fit.variance["cumulative PCA"]]
 
@@ -114,31 +77,6 @@ def test_a_cardinality_that_was_missed_is_named(pitprops):
     assert f"Cardinality missed: PC1 has {fit.card['PC1']} nonzeros, 3 were asked for" in " ".join(
         str(fit).split()
     )
-
-
-def test_cardinalities_follow_the_order_of_the_components(pitprops):
-    fit = sp.spca(pitprops, k=3, card=[1, 2, 7], order="variance", method="bcd-l0")
-    assert fit.options["card"] == fit.card.tolist()
-    assert "missed" not in str(fit)
-
-
-def test_frames_and_formats(fit):
-    summary = fit.summary()
-    pd.testing.assert_frame_equal(summary.frames["loadings"], fit.loadings)
-    pd.testing.assert_frame_equal(summary.frames["variance"], fit.variance)
-    assert summary.as_text() == str(fit) == repr(summary)
-    assert summary.as_html().count("<table") == 1
-    assert r"\toprule" in summary.as_latex()
-    assert summary.as_markdown().count("| Loadings") == 1
-
-
-def test_the_table_of_loadings_shows_percent_contributions(fit, capsys):
-    print(fit.summary(tables="loadings", contributions=True, sort=True, cut=0.3))
-    out = capsys.readouterr().out
-    assert "Contributions, %" in out
-    assert '"." stands for' in out
-    print(fit.summary(tables="loadings", max_rows=2))
-    assert "2 of 13 variables with a loading are shown" in capsys.readouterr().out
 
 
 def test_the_call_makes_the_fit_again(fit, pitprops):
@@ -184,6 +122,25 @@ def test_of_a_correlation_matrix():
     assert found.bibtex.count("@") == len(found.references) == 3
     assert f"spcastat {sp.__version__}" in found.text
     assert str(fit.describe()) == str(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"card": 4}, "These loadings were reached from"),
+        ({"variance": 0.8}, "These loadings are the sparsest of"),
+        ({"card": 13}, "It is proven that no other loadings of these cardinalities are better."),
+        ({"disjoint": True}, "partition"),
+    ],
+)
+def test_the_search_is_described_in_sentences(options, said):
+    """The line "Status" of the summary is not a sentence and has no place in a paper."""
+    joint = sp.spca_cov(sp.datasets.load_pitprops(), 2, **options)
+    (status,) = (line for line in lines(joint.summary()) if line.startswith("Status"))
+    found = joint.describe().text.partition('(method "joint")')[2].partition("Together the")[0]
+    assert said in found
+    assert "; " not in found
+    assert status.removeprefix("Status").strip() not in found
 
 
 def test_of_rows_with_missing_values_weights_and_draws():
@@ -236,17 +193,6 @@ def test_the_text_for_a_methods_section_has_no_advice(planted_rows):
     assert "Neighbouring rows are alike" in " ".join(str(choice).split())
     for advice in ("Neighbouring", "give clusters", "give a", "its q", "presuppose", "()", "=True", "='"):
         assert advice not in text
-
-
-def test_split_inference_and_tests_are_described_with_their_sources(planted_rows):
-    fit = sp.spca(planted_rows, 2, 4, effort="quick")
-    fit.split_inference(5, repeats=2)
-    fit.test_loadings(9)
-    found = fit.describe()
-    for author in ("Rinaldo, A.", "Meinshausen, N.", "DiCiccio, C."):
-        assert any(reference.startswith(author) for reference in found.references)
-    assert "control the family-wise error rate" in found.text
-    assert "over all variables and components" in found.text
 
 
 @pytest.fixture(scope="module")

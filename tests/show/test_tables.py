@@ -1,9 +1,8 @@
-"""Tables of loadings and variance, also beside dense PCA, as text, and in great_tables."""
+"""Tables of loadings and variance, also beside dense PCA, and as text."""
 
 from __future__ import annotations
 
 import re
-import sys
 
 import numpy as np
 import pandas as pd
@@ -13,33 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import spcastat as sp
-from spcastat.errors import ExtraError, OptionError
-from spcastat.labels import short_names
-from spcastat.show import plain_text
-from spcastat.show.fit_tables import HIDDEN, MANY, Arrangement, loadings_table, variance_table
-from spcastat.show.grid import Document, Row, Table, alike, display_width
-from spcastat.show.renderings import render
+from spcastat.show.grid import Arrangement, Document, Layout, Row, Table, display_width
+from spcastat.show.renderings import render, render_text
+from spcastat.show.summary import HIDDEN, MANY, loadings_table, variance_table
 
 # --- loadings -------------------------------------------------------------------------------------
 
 
 def grid(table) -> dict[str, tuple[str, ...]]:
     return {row.label: row.cells for row in table.rows}
-
-
-def test_cells_and_notes(loadings):
-    table = loadings_table(loadings)
-    assert table.headings == ("PC1", "PC2")
-    assert grid(table) == {
-        "height": ("0.800", ""),
-        "weight": ("-0.600", ""),
-        "age": ("", "1.000"),
-        "income": ("<.001", "-<.001"),
-    }
-    assert table.notes == (
-        "A blank is exactly zero.",
-        "Zero in all components (1 of 5 variables): shoe size.",
-    )
 
 
 def test_contributions(loadings):
@@ -54,15 +35,6 @@ def test_cutoff_hides_but_never_blanks(loadings):
     assert grid(table)["weight"] == (HIDDEN, "")
     assert grid(table)["income"] == (HIDDEN, HIDDEN)
     assert '"." stands for 3 nonzero loadings below 0.7 in absolute value.' in table.notes
-
-
-def test_sort_by_component_then_size(loadings):
-    assert [row.label for row in loadings_table(loadings, Arrangement(sort=True)).rows] == [
-        "height",
-        "weight",
-        "income",
-        "age",
-    ]
 
 
 @given(
@@ -85,12 +57,6 @@ def test_blank_means_exactly_zero(values, digits, cutoff, contributions):
                 assert (cell[0] == "-") == (value < 0)
 
 
-def test_nothing_loaded():
-    table = loadings_table(pd.DataFrame(np.zeros((3, 2))))
-    assert table.rows == ()
-    assert table.notes == ("Zero in all components (3 of 3 variables): 0, 1, 2.",)
-
-
 def test_truncation_keeps_every_component(make_loadings):
     loadings = make_loadings(500, 2, nonzero=200)
     loadings["PC2"] *= 1e-3
@@ -103,29 +69,6 @@ def test_truncation_keeps_every_component(make_loadings):
     assert any(note.startswith(f"10 of {loaded} variables with a loading are shown") for note in table.notes)
     order = [loadings.index.get_loc(row.label) for row in table.rows]
     assert order == sorted(order)
-
-
-def test_names_of_any_type():
-    index = pd.Index([("a", 1), 7, None, "two\nlines", "\x1b[31mred", "", "x" * 40], dtype=object)
-    table = loadings_table(pd.DataFrame(np.ones((7, 1)), index=index, columns=[0]))
-    labels = [row.label for row in table.rows]
-    assert labels == ["(a, 1)", "7", "None", "two lines", "\\x1b[31mred", "''", "x" * 40]
-    assert table.headings == ("0",)
-
-
-def test_names_that_differ_in_the_middle_stay_apart():
-    names = ["expression_of_gene_A_in_tissue_one", "expression_of_gene_B_in_tissue_one", "short"]
-    labels = short_names(names)
-    assert len(set(labels)) == 3
-    assert max(map(len, labels)) <= 24
-    assert labels == ["…A_in_tissue_one", "…B_in_tissue_one", "short"]
-
-
-def test_not_a_number_is_shown():
-    assert grid(loadings_table(pd.DataFrame({"PC1": [np.nan, np.inf]}, index=["a", "b"]))) == {
-        "a": ("NA",),
-        "b": ("Inf",),
-    }
 
 
 def test_more_than_25_variables_are_sorted_unless_the_call_says_otherwise(make_loadings):
@@ -155,60 +98,7 @@ def test_groups_stand_together_under_their_names(loadings):
     ]
 
 
-def test_what_is_zero_everywhere_is_counted_where_its_names_are_many(make_loadings):
-    *_, note = loadings_table(make_loadings(500, 2)).notes
-    assert note == "494 of 500 variables are zero in all components."
-
-
-def test_further_columns_stand_last_also_below_intervals(loadings):
-    columns = pd.DataFrame({"communality": [0.1, 0.2, 0.3, 0.4, 0.5]}, index=loadings.index)
-    table = loadings_table(loadings, columns=columns, intervals=(loadings - 1, loadings + 1))
-    assert table.headings == ("PC1", "PC2", "communality")
-    assert [row.cells[2] for row in table.rows[:4]] == ["0.10", "", "0.20", ""]
-
-
 # --- variance -------------------------------------------------------------------------------------
-
-
-def test_rows(make_variance):
-    table = variance_table(make_variance(2))
-    assert table.headings == ("PC1", "PC2")
-    assert [(row.label, row.cells) for row in table.rows] == [
-        ("Nonzeros", ("2", "1")),
-        ("Variance of scores", ("4.400", "2.200")),
-        ("Adjusted variance", ("4.000", "2.000")),
-        ("Adjusted, % of total", ("40.00", "20.00")),
-        ("adjusted", ("40.00", "60.00")),
-        ("PEV", ("41.00", "61.00")),
-        ("least squares", ("42.00", "62.00")),
-        ("PCA (dense)", ("43.00", "63.00")),
-    ]
-    assert [row.group for row in table.rows] == [""] * 4 + ["Cumulative % of total variance"] * 4
-
-
-@pytest.mark.parametrize(
-    ("unit", "cells"),
-    [(1e-9, ("4.400e-09", "2.200e-09")), (1e3, ("4400", "2200")), (1e9, ("4.400e+09", "2.200e+09"))],
-)
-def test_any_unit(unit, cells, make_variance):
-    assert variance_table(make_variance(2, unit)).rows[1].cells == cells
-
-
-def test_alike():
-    assert alike([12.345, 0.0001, 0.0, float("nan")]) == ("12.35", "<.01", "0.00", "NA")
-    assert alike([0.0, 0.0]) == ("0.000", "0.000")
-
-
-def test_the_table_has_the_columns_that_are_there(make_variance):
-    less = make_variance(2).drop(columns="cumulative PEV")
-    labels = [row.label for row in variance_table(less).rows]
-    assert labels[4:] == ["adjusted", "least squares", "PCA (dense)"]
-
-
-def test_correlation_of_scores(make_variance):
-    table = variance_table(make_variance(2), pd.Series([0.5, float("nan")]))
-    assert table.rows[-1].label == "Largest score |r|"
-    assert table.rows[-1].cells == ("0.50", "NA")
 
 
 def test_many_components_stand_upright(make_variance):
@@ -274,7 +164,8 @@ def test_intervals_stand_below_the_loadings(fit):
     assert max(map(len, text.splitlines())) <= 80
     frame = fit.resampled["bootstrap"].conf_int(0.9)
     for row in frame[frame["estimate"] != 0].itertuples():
-        assert f"[{row.lower:.3f}, {row.upper:.3f}]" in text
+        ends = ["0" if bound == 0 else f"{bound:.3f}" for bound in (row.lower, row.upper)]
+        assert f"[{', '.join(ends)}]" in text  # as bootstrap() prints a bound that is exactly zero
     words = "In brackets: 90 % bootstrap intervals, variables selected again in each draw (20 draws)."
     assert words in " ".join(text.split())
     assert "How sure" in text  # the shares of draws that select
@@ -282,6 +173,27 @@ def test_intervals_stand_below_the_loadings(fit):
     meaning = "unless 95 % of the draws give the loading the sign that it has in the fit"
     assert " ".join(text.split()).count(meaning) == 1
     assert text.count("An interval shows how far") == 1
+
+
+def test_often_selected_zeros_are_printed_and_variances_have_the_same_decimals(fit):
+    """The limit of a quarter of the draws is the one that reports have."""
+    boot = fit.resampled["bootstrap"]
+    frame, text = boot.conf_int(), " ".join(str(boot).split())
+    zeros = frame[frame["estimate"] == 0]
+    often = (zeros["selected"] >= 0.25).sum()
+    assert str(boot).count("\n  ") - str(boot).count("\n   ") == (frame["estimate"] != 0).sum() + often
+    for header, last in (("Variance PC1", "Held out"), ("in new rows", "Loading")):
+        line = text.partition(header)[2].partition(last)[0]
+        assert len({len(decimals) for decimals in re.findall(r"\d\.(\d+)", line)}) == 1
+
+
+@given(st.integers(40, 90), st.text("ab ", max_size=60))
+def test_no_line_begins_with_the_percent_sign_of_a_number(width, before):
+    sentence = f"{before} a bound of 54.249 %; this fit has 53.560 %: at most 1.286 % above"
+    document = Document(sentence, (("Kept", sentence),), notes=(sentence,))
+    lines = render_text(document, Layout(width=width)).splitlines()
+    assert not any(line.strip().startswith("%") for line in lines)
+    assert max(map(len, lines)) <= width
 
 
 def test_stars_are_those_of_q_values(fit):
@@ -295,15 +207,6 @@ def test_stars_are_those_of_q_values(fit):
     text = " ".join(str(fit.summary(stars=True)).split())
     meaning = "* q <= .05, ** q <= .01, *** q <= .001: false discovery rates (Benjamini and Hochberg)"
     assert f"{meaning} of 39 permutations." in text
-
-
-def test_digits_hold_for_all_that_stands_there(fit):
-    text = fit.summary(digits=2, conf_int=True, stars=True, dense=True).as_text(decimal=",")
-    table = text.split("\n\n")[1]
-    assert "0," in table
-    assert "0.5" not in table
-    numbers = re.findall(r"-?\d+,(\d+)", table)
-    assert {len(decimals) for decimals in numbers} == {2}
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -363,12 +266,7 @@ def test_no_line_is_wider_than_asked(k, unit, make_loadings, make_variance):
         ("note " * 40,),
     )
     for width in (40, 80):
-        assert max(map(len, render(document, width=width).splitlines())) <= width
-
-
-def test_six_components_fit_one_panel(make_loadings, make_variance):
-    lines = render(both(make_loadings(9, 6).rename("{}_23456789012345678901234".format), make_variance(6)))
-    assert lines.count("Loadings") == 1
+        assert max(map(len, render(document, layout=Layout(width)).splitlines())) <= width
 
 
 def test_eight_components_come_in_panels_that_line_up(make_loadings, make_variance):
@@ -394,15 +292,10 @@ def test_twenty_components_have_short_panels_and_one_table_of_variance(make_load
     assert not [line for line in lines if line.strip() in names]
 
 
-def test_only_ascii_of_its_own(make_loadings, make_variance):
-    loadings = make_loadings(3, 2).rename({"x1": "n" * 50})
-    assert render(both(loadings, make_variance(2))).isascii()
-
-
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_names_are_kept_where_the_console_has_them(encoding, make_variance):
     loadings = pd.DataFrame({"PC1": [0.6, 0.6, 0.5]}, index=["Größe", "β", "身長"])
-    printed = plain_text.render(both(loadings, make_variance(1)), encoding=encoding)
+    printed = render_text(both(loadings, make_variance(1)), Layout(), encoding)
     printed.encode(encoding)
     assert ("Größe" in printed) == (encoding != "ascii")
     assert ("β" in printed) == (encoding == "utf-8")
@@ -421,59 +314,3 @@ def test_rules_alignment_and_long_titles():
         "--------------",
         "b  yy       22",
     ]
-
-
-# --- Tables of great_tables: numbers that are numbers, written as elsewhere -----------------------
-
-
-@pytest.fixture(scope="module")
-def summary():
-    pytest.importorskip("great_tables")
-    return sp.spca_cov(sp.datasets.load_pitprops(), 3, 4, method="greedy").summary()
-
-
-def cells(table) -> list[str]:
-    return re.findall(r"<td[^>]*>([^<]*)</td>", table.as_raw_html())
-
-
-def test_numbers_stay_numbers(summary):
-    table = summary.as_gt()
-    data = table._tbl_data
-    loadings = data[data["group"] == "Loadings"].set_index("label")[["PC1", "PC2", "PC3"]]
-    known = summary.frames["loadings"].loc[loadings.index]
-    np.testing.assert_array_equal(loadings.fillna(0.0).to_numpy(), known.to_numpy())
-    assert (loadings.isna() == (known == 0)).all(axis=None)
-
-
-def test_they_are_written_as_elsewhere(summary):
-    shown = cells(summary.as_gt(decimal=",", digits=2))
-    text = summary.as_text(decimal=",", digits=2, notes=False)
-    assert set(re.findall(r"-?\d+,\d+", text)) <= set(shown)
-    assert "A blank is exactly zero." in summary.as_gt().as_raw_html()
-    assert "A blank is exactly zero." not in summary.as_gt(notes=False).as_raw_html()
-    assert "My caption" in summary.as_gt(caption="My caption").as_raw_html()
-
-
-def test_equal_headings_and_words_have_columns():
-    pytest.importorskip("great_tables")
-    data = sp.datasets.pitprops_sample()
-    fit = sp.spca(data, k=2, card=4, method="greedy")
-    found = fit.supplement(rows=data.head(3))
-    table = found.as_gt()
-    assert table.cols_hide(["group", "label", "PC1", "cos2", "PC2", "cos2 2"]) is not None
-    assert "cos2 2" not in table.as_raw_html()
-    assert cells(sp.methods("pmd").as_gt())[0]
-
-
-def test_a_table_by_its_title(summary):
-    page = summary.as_gt("Variance").as_raw_html()
-    assert "Cumulative % of total variance" in page
-    assert "Loadings" not in page
-    with pytest.raises(OptionError, match=r"table='Varianz' is not there; .* Did you mean 'Variance'\?"):
-        summary.as_gt("Varianz")
-
-
-def test_without_great_tables_the_extra_is_named(summary, monkeypatch):
-    monkeypatch.setitem(sys.modules, "great_tables", None)
-    with pytest.raises(ExtraError, match=r"as_gt\(\) needs great_tables, .* pip install 'spcastat\[gt\]'"):
-        summary.as_gt()

@@ -76,14 +76,6 @@ def test_parts_of_properties_are_in_the_order_of_the_schema(report):
         assert names == [name for name in order if name in names]
 
 
-def test_the_width_of_tables_is_that_of_the_page_at_most(report):
-    word = docx.Document(str(report))
-    section = word.sections[0]
-    page = section.page_width - section.left_margin - section.right_margin
-    for table in word.tables:
-        assert sum(column.width for column in table.columns) <= page * 1.001
-
-
 def test_figures_have_300_dpi_words_and_captions(report):
     from PIL import Image
 

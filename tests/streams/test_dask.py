@@ -29,8 +29,7 @@ from spcastat.errors import (
 )
 from spcastat.linalg.accumulate import CrossProducts, Sums
 from spcastat.progress import listening
-from spcastat.streams.base import Pass, Tally
-from spcastat.streams.dask import DaskStream, Reading, Summing, fan_in, first_rows, merged
+from spcastat.streams.dask import DaskStream
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -153,41 +152,24 @@ def test_a_fit_is_that_in_memory(client, X, options):
 def test_weights_are_those_in_memory(client, X, w):
     expected = sp.spca(X, k=2, card=4, weights=w, method="bcd-l0").loadings.to_numpy()
     both = frame(weighted=True)
-    df, series = both[NAMES], both["weight"]
     cases = [
         (array(), w),
         (array(), da.from_array(w, chunks=777)),
-        (array(), series),
-        (df, series),
-        (df, da.from_array(w, chunks=ROWS)),
-        (df.to_dask_array(), series.to_dask_array()),
-        (df.to_dask_array(), da.from_array(w, chunks=ROWS)),
+        (both, "weight"),
+        (both[NAMES].to_dask_array(), both["weight"].to_dask_array()),
     ]
     for source, weights in cases:
         fit = sp.spca(source, k=2, card=4, weights=weights, method="bcd-l0")
         assert np.abs(fit.loadings.to_numpy() - expected).max() < CLOSE
 
 
-def test_any_chunks_give_the_same_sums():
-    X = rows_of(0, 700)
-    expected = np.cov(X.T) * 699
-    sources = [da.from_array(X, chunks=chunks) for chunks in ((700, 12), (100, 5), ((1, 699), (12,)))]
-    sources += [dd.from_pandas(pd.DataFrame(X), npartitions=3).to_dask_array()]
-    sources += [da.from_array(X, chunks=(100, 5))[:, ::-1][:, ::-1].rechunk((300, 4))]
-    for source in sources:
-        found = DaskStream.open(source).reduce(partial(CrossProducts, P), "sums")
-        # Rounding of 700 products, relative to the largest.
-        np.testing.assert_allclose(found.result.products, expected, atol=1e-12 * expected.max())
-        assert found.tally == Tally(rows=700, positive=700, weight=700.0)
-
-
-@pytest.mark.parametrize("count", [0, 1, 3, 9])
-def test_the_first_rows_of_a_partition_are_its_head(count):
-    chunk = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": list("wxyz")})
-    found = first_rows(chunk, count)
-    pd.testing.assert_frame_equal(found, chunk.head(count))
-    found["a"] = 0.0
-    assert chunk["a"].tolist() == [1.0, 2.0, 3.0, 4.0]
+def test_sums_of_many_partitions_are_merged_in_several_steps(w):
+    rows = rows_of(0)
+    data = dd.from_pandas(pd.DataFrame(rows, columns=NAMES).assign(w=w[:ROWS]), npartitions=150)
+    with scheduled("threads"):
+        fit = sp.spca(data, 2, 4, method="bcd-l0", weights="w")
+    expected = sp.spca(rows, 2, 4, method="bcd-l0", weights=w[:ROWS])
+    assert np.abs(fit.loadings.to_numpy() - expected.loadings.to_numpy()).max() < CLOSE
 
 
 def test_sparse_blocks_stay_sparse():
@@ -285,34 +267,6 @@ def test_the_same_partitions_give_the_same_bits(client):
     for scheduler in ("sync", "threads"):
         with scheduled(scheduler):
             assert bits(array()) == expected
-
-
-def test_the_same_bits_from_memory_that_is_not_aligned():
-    X = rows_of(0)
-    memory = np.empty(X.nbytes + 1, dtype=np.uint8)
-    crooked = memory[1:].view(float).reshape(X.shape)
-    crooked[...] = X
-    assert not crooked.flags.aligned
-    reading = Reading(DaskStream.open(array()).spec, "raise", "dask array")
-    work = Summing(reading, partial(CrossProducts, P))
-    straight, other = (work.part(rows, None, 0)[0].result.products for rows in (X, crooked))
-    assert straight.tobytes() == other.tobytes()
-
-
-@pytest.mark.parametrize("kind", [Sums, CrossProducts])
-def test_merging_leaves_the_parts_as_they_are(kind):
-    parts = []
-    for part in range(3):
-        found = Pass(kind(P), Tally(rows=part))
-        found.result.add(rows_of(part, 50), None)
-        parts.append(found)
-    before = [{name: np.copy(value) for name, value in vars(one.result).items()} for one in parts]
-    once, twice = merged(parts), merged(iter(parts))
-    for one, values in zip(parts, before, strict=True):
-        for name, value in vars(one.result).items():
-            np.testing.assert_array_equal(value, values[name])
-    assert once.result.mean.tobytes() == twice.result.mean.tobytes()
-    assert once.tally == Tally(rows=3)
 
 
 # --- a cluster as it is -------------------------------------------------------------------------
@@ -512,26 +466,19 @@ def test_a_partition_that_cannot_be_computed_is_reported_with_its_error(client):
 
 def test_weights_that_do_not_fit_are_refused(X, w):
     df = dd.from_pandas(pd.DataFrame(X[:100], columns=NAMES), npartitions=4)
-    series = dd.from_pandas(pd.Series(w[:100]), npartitions=4)
     unknown, known = df.to_dask_array(), df.to_dask_array(lengths=True)
     cases = [
-        (df, w[:100], "with dask rows of unknown numbers: give the name"),
+        (df, w[:100], "give the name of one of its columns"),
+        (df, dd.from_pandas(pd.Series(w[:100]), npartitions=4), "give the name of one of its columns"),
+        (df, "v99", "the name of no column"),
+        (df.assign(w=-1.0), "w", "^partition [1-4] of the dask data frame: weights hold"),
         (unknown, w[:100], "compute_chunk_sizes"),
-        (df, "v99", "no such column"),
-        (df, series.repartition(npartitions=2), "in 2 partitions, the rows in 4"),
-        (df, series.repartition(divisions=(0, 10, 20, 30, 99)), "have other divisions"),
-        (unknown, series.repartition(npartitions=2), "in 2 partitions, the rows in 4"),
+        (unknown, da.ones(100, chunks=50), "in 2 blocks, the rows in 4"),
+        (unknown, da.ones(100, chunks=(20, 30, 25, 25)), "^partition [12] of .* has shape \\([23]0,\\)"),
         (known, w[:99], "must be \\(100,\\)"),
         (known, da.ones(99), "99 values for 100 rows"),
-        (df, da.ones((100, 2), chunks=(25, 2)), "2 axes"),
-        (df, dd.from_pandas(pd.DataFrame({"w": w[:100]}), npartitions=4), "dask DataFrame"),
-        (df, -series, "^partition [1-4] of the dask data frame: weights hold"),
-        (df, da.ones(100, chunks=(20, 30, 25, 25)), "^partition [12] of .* weights has shape \\([23]0,\\)"),
-        (
-            unknown,
-            da.ones(100, chunks=(20, 30, 25, 25)),
-            "^partition [12] of .* weights has shape \\([23]0,\\)",
-        ),
+        (known, da.ones((100, 2)), "one axis"),
+        (known, dd.from_pandas(pd.Series(w[:100]), npartitions=4), "one axis"),
     ]
     with scheduled("sync"):
         for source, weights, message in cases:
@@ -595,13 +542,6 @@ def test_scores_of_dask_are_told_as_such(tmp_path):
         fit.residuals  # noqa: B018
     with pytest.raises(OptionError, match=r"write them with fit.scores.to_parquet\(folder\)"):
         fit.save(tmp_path / "fit", scores=True)
-
-
-def test_large_sums_are_merged_in_pairs():
-    assert fan_in(partial(CrossProducts, 100)) == 8
-    assert fan_in(partial(CrossProducts, 1400)) == 4  # 16 MB each, 64 MB together
-    assert fan_in(partial(CrossProducts, 3000)) == 2
-    assert fan_in(partial(Sums, 10**6)) == 8
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import re
-import subprocess
 import sys
 
 import numpy as np
@@ -71,10 +70,6 @@ def test_sparse_chunks_are_checked(kind):
         raises(family, WHERE + "1 .*in 'x3'", [kind(HALVES[0].to_numpy()), kind(bad)])
 
 
-def test_a_chunk_that_is_no_table_is_named():
-    raises(errors.DataError, "^chunk 2 of the list of 2 chunks: Data of type int", [FRAME, 3])
-
-
 def test_the_file_is_named(tmp_path):
     HALVES[0].to_parquet(tmp_path / "a.parquet")
     HALVES[1].assign(b=np.nan).to_parquet(tmp_path / "b.parquet")
@@ -89,13 +84,6 @@ def test_sources_that_can_be_walked_only_once():
     raises(errors.DataError, "the lambda function gave the same iterator again", lambda: held)
 
 
-def test_a_source_that_changes_between_passes():
-    sizes = iter([2, 2, 1])
-    fit = sp.spca(lambda: HALVES[: next(sizes)], k=1, card=2, method="bcd-l0")
-    with pytest.raises(errors.DataError, match="gave 60 rows at first and 30 rows when it was read again"):
-        fit.scores.to_frame()
-
-
 @pytest.mark.parametrize("data", [lambda: [], [FRAME[:0]], [FRAME[:1]], [FRAME[:0], FRAME[:1]]])
 def test_too_few_rows(data):
     raises(
@@ -103,10 +91,6 @@ def test_too_few_rows(data):
         "^The (lambda function|list of . chunks?) has (no rows|. rows?); at least two",
         data,
     )
-
-
-def test_all_rows_dropped():
-    raises(errors.TooFewRowsError, "0 rows after 60 rows with missing", [FRAME.assign(a=np.nan)], na="drop")
 
 
 def test_an_empty_parquet_file_and_folder(tmp_path):
@@ -144,17 +128,6 @@ def test_a_damaged_file_is_named_with_the_chunk(tmp_path):
     content[len(content) // 4 : len(content) // 3] = b"\xff" * (len(content) // 3 - len(content) // 4)
     path.write_bytes(content)
     raises(errors.FileError, "^chunk . of Parquet file x.parquet cannot be read: .*the file complete", path)
-
-
-def test_a_file_that_vanishes_between_passes(tmp_path):
-    path = tmp_path / "x.parquet"
-    FRAME.to_parquet(path)
-    fit = sp.spca(path, k=1, card=2, method="bcd-l0")
-    path.unlink()
-    with pytest.raises(
-        errors.FileError, match=r"^chunk 1 of Parquet file x.parquet cannot be read: there is no"
-    ):
-        fit.scores.to_frame()
 
 
 def test_what_fails_in_a_function_of_the_user():
@@ -290,31 +263,6 @@ def test_an_error_while_reading_is_no_error_of_writing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_source_is_not_written_over(tmp_path):
-    FRAME.to_parquet(tmp_path / "x.parquet")
-    np.save(tmp_path / "x.npy", FRAME.to_numpy())
-    (tmp_path / "folder").mkdir()
-    for data, target in [
-        (tmp_path / "x.parquet", tmp_path / "x.parquet"),
-        (tmp_path, tmp_path / "folder" / "scores.parquet"),
-        (np.load(tmp_path / "x.npy", mmap_mode="r"), tmp_path / "x.npy"),
-    ]:
-        with pytest.raises(errors.OptionError, match="is read from; give another"):
-            sp.spca(data, k=1, card=2, method="bcd-l0").transform_to(target)
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "x.npy", "x.parquet"]
-
-
-def test_parquet_without_pyarrow(tmp_path):
-    FRAME.to_parquet(tmp_path / "x.parquet")
-    code = (
-        "import sys; sys.modules['pyarrow'] = None\nimport spcastat as sp\n"
-        f"try: sp.spca({str(tmp_path / 'x.parquet')!r}, k=1, card=2)\n"
-        "except sp.errors.OptionError as error: print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "need pyarrow, which is not installed: pip install pyarrow" in done.stdout
-
-
 def test_a_target_that_is_no_file_is_refused(tmp_path):
     fit = sp.spca(FRAME, k=2, card=2, method="bcd-l0")
     os.mkfifo(tmp_path / "pipe")
@@ -329,20 +277,6 @@ def test_a_target_that_is_no_file_is_refused(tmp_path):
             with pytest.raises(errors.OptionError, match=r"^path="):
                 write(target)
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
-
-
-def test_links_and_permissions_stay(tmp_path):
-    (tmp_path / "folder").mkdir()
-    real, link = tmp_path / "folder" / "scores.parquet", tmp_path / "link"
-    real.write_text("before")
-    real.chmod(0o600)
-    link.symlink_to(real)
-    fit = sp.spca(HALVES, k=2, card=2, method="bcd-l0")
-    fit.transform_to(link)
-    assert link.is_symlink()
-    assert real.stat().st_mode & 0o777 == 0o600
-    assert len(pd.read_parquet(real)) == 60
-    assert [path.name for path in real.parent.iterdir()] == ["scores.parquet"]
 
 
 def test_paths_that_are_no_files(tmp_path):
@@ -426,27 +360,6 @@ def test_other_chunks_of_the_same_rows_are_no_change(size):
     np.testing.assert_allclose(fit.scores.to_frame().to_numpy(), wanted, rtol=0, atol=1e-12)
 
 
-def test_another_number_of_dropped_rows_is_a_change():
-    with_gap = X.copy()
-    with_gap[2100, 0] = np.nan
-    source = Source(pieces(with_gap))
-    fit = sp.spca(source, 2, 3, na="drop", method="bcd-l0")
-    source.chunks = pieces(X)
-    with pytest.raises(DataError, match=r"gave 4000 rows \(1 dropped\) at first and 4000 rows when"):
-        fit.scores.to_frame()
-
-
-def test_new_rows_are_compared_with_their_own_first_pass():
-    fit = sp.spca(X, 2, 3, method="bcd-l0")
-    source = Source(pieces(X))
-    scores = fit.transform(source)
-    scores.to_frame()
-    source.chunks = pieces(X[:300])
-    with pytest.raises(DataError, match="gave 4000 rows at first and 300 rows"):
-        scores.to_frame()
-    assert len(fit.transform(source).to_frame()) == 300  # opened again: these are other new rows
-
-
 # --- What a stream does not serve is refused before its rows are read -----------------------------
 
 
@@ -470,7 +383,6 @@ WIDE = GRAM_ORDER + 1
     [
         (lambda x: sp.spca(x, 2, 3, method="greedy"), WIDE, errors.OptionError, "method='joint'"),
         (lambda x: sp.spca(x, 2, 3, method="bcd-l0", objective="adjusted"), WIDE, errors.OptionError, "pass"),
-        (lambda x: sp.spca(x, 2, 3, method="bcd-l0", screen=False), WIDE, errors.OptionError, "screen=False"),
         (lambda x: sp.spca(x, 1, WIDE, method="bcd-l0"), WIDE, errors.OptionError, "smaller card"),
         (lambda x: sp.spca(x, 2, 3, method="spcagrid"), 5, errors.NoRowsError, "works on the rows"),
         (lambda x: sp.spca(x, 6, 3), 5, errors.ComponentsError, "at most 5"),
@@ -525,11 +437,6 @@ def stored(folder, labels):
 def test_labels_that_no_range_has_are_refused(tmp_path, labels):
     with pytest.raises(FileError, match="labels is damaged"):
         sp.spca(stored(tmp_path, labels), 1, 2)
-
-
-def test_labels_of_a_range_are_taken_as_they_are(tmp_path):
-    fit = sp.spca(stored(tmp_path, {"start": 10, "stop": 18, "step": 2}), 1, 2)
-    assert fit.loadings.index.tolist() == ["a", "b", "c"]
 
 
 class Batches:

@@ -1,4 +1,4 @@
-"""Products with the covariance matrix of a stream, and its leading eigenpairs from few of them."""
+"""Products with the covariance matrix of a stream, its leading eigenpairs, and scores of its rows."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sps
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import spcastat as sp
-from spcastat.errors import ConvergenceWarning, OptionError
+from spcastat.errors import ConvergenceWarning, DataWarning, NewDataError, NoRowsError, OptionError
 from spcastat.linalg.accumulate import CrossProducts, Sums
-from spcastat.linalg.build import prepare, standard_of
-from spcastat.linalg.eigenvectors import straightened
+from spcastat.linalg.standardisation import prepare, standard_of
 from spcastat.reading.design import ReadOptions
-from spcastat.streams import operator as stream_operator
-from spcastat.streams.operator import ACCURACY, Leading, Products, StreamRows, block_lanczos, krylov
-from spcastat.streams.recognise import open_chunks
+from spcastat.streams.opening import open_stream
+from spcastat.streams.operator import ACCURACY, Products, StreamRows, block_lanczos, krylov
 
 # --- Products with the covariance matrix of a stream: those of the matrix itself, in few passes ---
 
@@ -36,7 +36,7 @@ def cut(X, kind=np.asarray):
 
 def opened(chunks, weights=None, center=True, scale=False):
     """The operator of a stream, as a fit makes it."""
-    stream = open_chunks(chunks, ReadOptions(weights=weights))
+    stream = open_stream(chunks, ReadOptions(weights=weights))
     found = stream.reduce(partial(Sums, stream.p), "sums")
     sums = found.result
     standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, range(stream.p))
@@ -77,21 +77,6 @@ def test_products_are_those_of_the_matrix(kind, weights, how):
     exact, exact_vectors = gram.leading(3)
     np.testing.assert_allclose(values, exact, rtol=1e-10)
     np.testing.assert_allclose(vectors, exact_vectors, atol=1e-6)
-
-
-def test_sparse_rows_far_from_zero_keep_their_digits():
-    X = rows(shift=1e6)
-    op, V = opened(cut(X, sps.csr_array)), np.eye(40)
-    # Rows of 1e6 are themselves rounded to 1e-10; the variances here are 0.01 to 25.
-    np.testing.assert_allclose(op.dot(V), np.cov(X.T), atol=1e-8)
-
-
-@pytest.mark.parametrize("shift", [-(10**10), 10**10])
-def test_sparse_whole_numbers_far_from_zero_have_the_covariances_of_small_ones(shift):
-    Z = np.random.default_rng(3).integers(-50, 51, size=(150, 40)).astype(float)
-    op, V = opened(cut(Z + shift, sps.csr_array)), np.eye(40)  # exact: 16 digits hold the sums
-    # Means are known to 1e-6, and count as squares; products of 1e10 are known to 1e-6 times 30 or worse.
-    np.testing.assert_allclose(op.dot(V), np.cov(Z.T), atol=1e-8)
 
 
 def test_single_precision_is_multiplied_in_double_precision():
@@ -149,38 +134,6 @@ def spectrum(values, p=200):
     return (Q * lam) @ Q.T, Q
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        10 * 0.8 ** np.arange(200),
-        1.0 / (1 + np.arange(200)),
-        [5, 5, 5, 1, 1, 1],
-        [3.0],
-        np.r_[4, 3, 2, np.linspace(1, 0.01, 197)],
-    ],
-    ids=["geometric", "slow", "tied", "rank one", "spiked"],
-)
-def test_leading_values_are_exact(values):
-    S, _ = spectrum(values)
-    exact = np.linalg.eigvalsh(S)[::-1][:3]
-    count = []
-    found, V = block_lanczos(lambda B: count.append(1) or S @ B, 200, 3, 0, "x")
-    np.testing.assert_allclose(found, exact, atol=1e-10 * exact[0])
-    np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-10)
-    np.testing.assert_allclose(S @ V, V * found, atol=1e-4 * exact[0])
-    assert len(count) <= 15
-
-
-@pytest.mark.slow
-def test_a_basis_that_would_be_too_large_is_restarted_without_loss():
-    """With 200,000 variables it has fifty vectors at most, fewer than four blocks."""
-    variances = 0.85 ** np.minimum(np.arange(200_000.0), 2000)
-    found = stream_operator.krylov(lambda B: variances[:, None] * B, 200_000, 3, 0, 30)
-    assert found.exact
-    assert found.passes > 4
-    np.testing.assert_allclose(found.values, [1, 0.85, 0.85**2], rtol=1e-10)
-
-
 def test_what_has_not_converged_says_so():
     S, _ = spectrum(1 + 1e-3 * np.linspace(1, 0, 200))
     with pytest.warns(ConvergenceWarning, match="of the stream are exact to .* after 2 passes"):
@@ -225,13 +178,6 @@ def test_a_fit_with_many_variables_is_that_in_memory():
     np.testing.assert_allclose(fit.variance["score variance"], np.diag(V.T @ C @ V), rtol=1e-10)
     pca = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:3] ** 2 / (len(X) - 1)
     np.testing.assert_allclose(fit.variance["cumulative PCA"] * fit.total_variance, np.cumsum(pca), rtol=1e-9)
-
-
-def test_methods_of_many_products_are_refused():
-    X = wide(30)
-    for options in [{"method": "zou", "card": 3}, {"method": "controlled", "variance": 0.5}]:
-        with pytest.raises(OptionError, match="bcd-l0"):
-            sp.spca([X], k=2, **options)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sps.csr_array], ids=["dense", "csr"])
@@ -288,12 +234,6 @@ def test_more_passes_are_made_where_they_are_asked_for(shares):
     np.testing.assert_allclose(fit.variance["cumulative PCA"], shares, rtol=1e-9)
     assert "at least what is given" not in str(fit)
     assert "passes=30" in fit.call
-
-
-def test_a_share_of_what_pca_explains_needs_pca_itself():
-    X = wide()
-    fit = sp.spca([X[:25], X[25:]], 2, variance=0.5, effort="quick")
-    assert "Dense PCA explains at least" not in str(fit)
 
 
 def test_passes_are_for_rows_in_pieces():
@@ -371,16 +311,6 @@ def test_values_are_never_too_large_and_by_no_more_than_the_errors_too_small():
             assert found.exact == (found.errors.max() <= ACCURACY * found.values[0])
 
 
-def test_as_many_vectors_as_variables_need_one_product():
-    S = matrix(np.array([3.0, 2.0, 1.0, 0.5]))
-    dot = CountedProducts(S)
-    found = krylov(dot, 4, 2, 0, 30)
-    assert (dot.widths, found.passes, found.exact) == ([4], 1, True)
-    np.testing.assert_array_equal(found.errors, [0, 0])
-    np.testing.assert_allclose(found.values, [3, 2], rtol=1e-13)
-    assert krylov(CountedProducts(S), 4, 2, 0, 1).exact
-
-
 def test_a_matrix_of_low_rank_is_exhausted():
     S = matrix(np.r_[[5.0, 4.0, 3.0], np.zeros(57)])
     dot = CountedProducts(S)
@@ -394,50 +324,197 @@ def test_a_matrix_of_low_rank_is_exhausted():
     assert nothing.exact
 
 
-def test_too_few_passes_are_warned_of():
-    S = matrix(1.0 - 1e-3 * np.arange(80.0))
-    dot = CountedProducts(S)
-    told = r"The 3 leading .* of the table are exact to .* after 2 passes"
-    with pytest.warns(ConvergenceWarning, match=told):
-        block_lanczos(dot, 80, 3, 0, "the table", 2)
-    assert len(dot.widths) == 2
+# --- Scores and diagnostics of streams: the same numbers as in memory, in chunks, in files ---------
+
+RNG = np.random.default_rng(1)
+FRAME = pd.DataFrame(RNG.normal(size=(200, 5)) @ RNG.normal(size=(5, 5)) + 2, columns=list("abcde"))
+PIECES = [FRAME[:70], FRAME[70:71], FRAME[71:]]
+#: Sums in other pieces: rounding of some hundred additions.
+TOLERANCE = 1e-11
 
 
-def test_what_is_exact():
-    def leading(values: list[float], errors: list[float]) -> Leading:
-        return Leading(np.array(values), np.zeros((3, 2)), np.array(errors), 1)
-
-    assert leading([2.0, 1.0], [0.0, 2e-11]).exact
-    assert not leading([2.0, 1.0], [0.0, 2.1e-11]).exact
-    assert not leading([2.0, 1.0], [2.1e-11, 0.0]).exact
-    assert leading([0.0, 0.0], [0.0, 0.0]).exact
+@pytest.fixture
+def fits():
+    """One fit from chunks, one from the whole."""
+    how = {"k": 2, "card": 3, "scale": True, "method": "greedy"}
+    return sp.spca(PIECES, **how), sp.spca(FRAME, **how)
 
 
-def test_the_error_of_a_value_is_its_residual_or_the_square_over_the_gap():
-    """After one product with two vectors, from the two eigenvalues on their span."""
-    wide = set()
-    for seed in range(20):
-        S, bases = matrix(0.5 ** np.arange(10.0), seed), []
-
-        def dot(V, S=S, bases=bases):
-            bases.append(V)
-            return S @ V
-
-        found = krylov(dot, 10, 1, seed, 1, 1)
-        second, first = np.linalg.eigvalsh(bases[0].T @ S @ bases[0])
-        v, gap = found.vectors[:, 0], first - second
-        residual = np.linalg.norm(S @ v - first * v)
-        wide.add(bool(gap > residual))
-        assert found.errors[0] == pytest.approx(residual**2 / gap if gap > residual else residual, rel=1e-9)
-    assert wide == {True, False}
+def test_scores_come_in_chunks_again_and_again(fits):
+    fit, whole = fits
+    for _ in range(2):
+        chunks = list(fit.scores)
+        assert [len(chunk) for chunk in chunks] == [70, 1, 129]
+        pd.testing.assert_frame_equal(pd.concat(chunks), whole.scores, rtol=TOLERANCE)
+    assert fit.scores.shape == (200, 2)
+    assert list(fit.scores.columns) == ["PC1", "PC2"]
+    assert len(fit.scores) == 200
+    np.testing.assert_allclose(np.asarray(fit.scores), whole.scores, rtol=TOLERANCE)
+    np.testing.assert_allclose(fit.inverse_transform(fit.scores), whole.inverse_transform(whole.scores))
+    text = repr(fit.scores)
+    for part in ["the list of 3 chunks", "200 rows x 2 components", "for chunk in scores", "to_frame()"]:
+        assert part in text
 
 
-def test_orthonormal_bases():
-    rng = np.random.default_rng(3)
-    Q = np.linalg.qr(rng.standard_normal((30, 6)))[0]
-    noise = rng.standard_normal((30, 6))
-    for V in (Q, Q + 1e-3 * noise, Q * np.geomspace(1, 1e-8, 6), noise):
-        found = straightened(V)
-        np.testing.assert_allclose(found.T @ found, np.eye(6), atol=1e-13)
-        np.testing.assert_allclose(found @ (found.T @ V), V, atol=1e-12)
-    assert straightened(np.zeros((5, 0))).shape == (5, 0)
+def test_diagnostics_are_those_in_memory(fits):
+    fit, whole = fits
+    pd.testing.assert_frame_equal(fit.diagnostics(), whole.diagnostics(), rtol=1e-9, check_index_type=False)
+    pd.testing.assert_frame_equal(fit.diagnostics(PIECES), whole.diagnostics(FRAME), rtol=1e-9)
+    np.testing.assert_allclose(fit.limits(), whole.limits(), rtol=1e-9)
+    np.testing.assert_allclose(fit.correlations, whole.correlations, rtol=1e-9)
+
+
+def test_what_needs_the_rows_in_memory_says_so(fits):
+    fit, _ = fits
+    for ask in [
+        lambda: fit.residuals,
+        lambda: fit.augment(),
+    ]:
+        with pytest.raises(NoRowsError, match=r"needs the rows in memory.*transform\(sample\)"):
+            ask()
+
+
+def test_new_data_may_be_a_stream_and_have_more_columns(fits, tmp_path):
+    fit, whole = fits
+    more = FRAME.assign(z=1.0, a=FRAME["a"] + 1)[list("zedcba")]
+    more.to_parquet(tmp_path / "new.parquet", row_group_size=64)
+    for one in fits:
+        for new in [tmp_path / "new.parquet", [more[:100], more[100:]], lambda: iter([more])]:
+            pd.testing.assert_frame_equal(one.transform(new).to_frame(), whole.transform(more), rtol=1e-10)
+    assert fit.transform([more[:9], more[9:]]).shape == (200, 2)
+    with pytest.raises(NewDataError, match=r"^chunk 1 of the list of 1 chunk \(rows 0 to 199\): .* 'b'"):
+        fit.transform([FRAME.drop(columns="b")]).to_frame()
+
+
+def test_new_arrays_are_taken_by_position_with_a_warning(fits):
+    with pytest.warns(DataWarning, match="in the order of the fit"):
+        found = fits[0].transform([FRAME.to_numpy()]).to_frame()
+    pd.testing.assert_frame_equal(found, fits[1].scores, rtol=TOLERANCE)
+
+
+def test_scores_go_into_a_file(fits, tmp_path):
+    for one in fits:
+        one.transform_to(tmp_path / "scores.parquet")
+        found = pd.read_parquet(tmp_path / "scores.parquet")
+        pd.testing.assert_frame_equal(found, fits[1].scores, rtol=TOLERANCE)
+        assert isinstance(found.index, pd.RangeIndex)
+    fits[0].transform_to(str(tmp_path / "new.parquet"), FRAME[:5])
+    assert len(pd.read_parquet(tmp_path / "new.parquet")) == 5
+    fits[0].transform_to(tmp_path / "new.parquet", [FRAME[:5], FRAME[:7]])
+    assert len(pd.read_parquet(tmp_path / "new.parquet")) == 12
+    fits[1].transform_to(tmp_path / "none.parquet", lambda: [])
+    assert pd.read_parquet(tmp_path / "none.parquet").shape == (0, 2)
+
+
+def test_labels_go_along_even_if_the_first_chunk_has_none(tmp_path):
+    target = tmp_path / "scores.parquet"
+    named = FRAME.set_axis([f"r{i}" for i in range(200)])
+    sp.spca([named[:50], named[50:]], k=2, card=3, method="bcd-l0").transform_to(target)
+    assert list(pd.read_parquet(target).index) == list(named.index)
+    holes = FRAME.copy()
+    holes.loc[100, "a"] = np.nan
+    sp.spca([holes[:50], holes[50:]], k=2, card=3, na="drop", method="bcd-l0").transform_to(target)
+    assert list(pd.read_parquet(target).index) == [i for i in range(200) if i != 100]
+
+
+def test_a_fit_is_saved_without_scores_that_are_not_in_memory(fits, tmp_path):
+    fit, whole = fits
+    fit.save(tmp_path / "fit")
+    again = sp.load(tmp_path / "fit")
+    assert str(again) == str(fit)
+    pd.testing.assert_frame_equal(again.loadings, fit.loadings)
+    pd.testing.assert_frame_equal(again.transform(FRAME), whole.scores, rtol=TOLERANCE)
+    again.transform_to(tmp_path / "scores.parquet", PIECES)
+    with pytest.raises(NoRowsError):
+        again.scores  # noqa: B018
+    with pytest.raises(OptionError, match=r"fit.transform_to\(path\)"):
+        fit.save(tmp_path / "other", scores=True)
+    whole.save(tmp_path / "whole")
+    pd.testing.assert_frame_equal(sp.load(tmp_path / "whole").scores, whole.scores)
+
+
+def test_refit_walks_over_the_source_again(fits):
+    fit, whole = fits
+    np.testing.assert_allclose(fit.refit(card=2).loadings, whole.refit(card=2).loadings, atol=TOLERANCE)
+
+
+# --- Rows that are never all in memory, and what shows single rows --------------------------------
+
+N = 6000
+
+
+def many_rows():
+    X = np.random.default_rng(2).normal(size=(N, 6)) * [4, 4, 3, 3, 1, 1]
+    X[:, 1] += X[:, 0]
+    X[:, 3] -= X[:, 2]
+    return X
+
+
+X = many_rows()
+
+
+def fitted(*cuts):
+    return sp.spca([X[a:b] for a, b in zip([0, *cuts], [*cuts, N], strict=True)], 2, card=2)
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return fitted(2500)
+
+
+def place_of(scores, fit):
+    """Where rows of a sample stand among all rows, by their scores."""
+    every = pd.Index(fit.transform(X).to_numpy()[:, 0].round(9))
+    return every.get_indexer(scores.to_numpy()[:, 0].round(9))
+
+
+def drawn_scores(fit):
+    """The scores that plots of the fit draw."""
+    return fit._scores_to_draw("plot_scores")
+
+
+def test_a_biplot_shows_a_sample_and_says_so(fit):
+    ax = fit.biplot()
+    assert ax.get_title(loc="right") == "2000 of 6000 rows, drawn at random (seed 0)"
+    shown = drawn_scores(fit)
+    places = place_of(shown, fit)
+    assert len(shown) == 2000 == len(set(places))
+    assert places.min() >= 0
+    # Every row has the same chance: places are uniform (Kolmogorov and Smirnov).
+    assert stats.kstest(places / N, "uniform").pvalue > 0.001
+
+
+def test_the_sample_does_not_depend_on_the_size_of_chunks(fit):
+    other = fitted(7, 1000, 4999)
+    assert set(place_of(drawn_scores(fit), fit)) == set(place_of(drawn_scores(other), other))
+
+
+def test_few_rows_are_all_drawn():
+    fit = sp.spca([X[:30], X[30:50]], 1, card=2)
+    ax = fit.plot_scores()
+    assert ax.get_title(loc="right") == ""
+    assert sorted(place_of(drawn_scores(fit), fit)) == list(range(50))
+
+
+def test_rows_without_weight_are_not_drawn():
+    w = (np.arange(N) % 3 == 0).astype(float)
+    fit = sp.spca([X], 1, card=2, weights=w)
+    assert (place_of(drawn_scores(fit), fit) % 3 == 0).all()
+
+
+def test_values_of_all_rows_are_refused_for_a_sample(fit):
+    with pytest.raises(NoRowsError, match=r"groups=.* a sample is drawn"):
+        fit.biplot(groups=np.zeros(N))
+
+
+def test_diagnostics_on_workers_are_those_of_a_sample():
+    da = pytest.importorskip("dask.array")
+    fit = sp.spca(da.from_array(X, chunks=(1000, 6)), 2, card=2)
+    with pytest.warns(DataWarning, match="2000 of 6000 rows, drawn at random"):
+        found = fit.diagnostics()
+    every = sp.spca(X, 2, card=2).diagnostics()
+    places = place_of(drawn_scores(fit), fit)
+    np.testing.assert_allclose(found.to_numpy(), every.to_numpy()[places], rtol=1e-8)
+    assert fit.plot_diagnostics().get_title(loc="right").startswith("2000 of 6000")
+    small = sp.spca(da.from_array(X[:100], chunks=(30, 6)), 2, card=2)
+    assert len(small.diagnostics()) == 100

@@ -19,7 +19,6 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.errors import FileError, OptionError
 from spcastat.streams import sources
-from spcastat.streams.recognise import open_chunks
 
 # The sums of a stream are joined in other pieces than those in memory: each of the some n = 700 additions
 # rounds by 1e-16, and the gaps of the eigenvalues are of the order of the eigenvalues.
@@ -195,28 +194,6 @@ def test_a_formula_reads_only_its_columns(tmp_path):
     same(sp.spca(tmp_path / "x.parquet", 1, 2, formula="~ c + a"), sp.spca(FRAME, 1, 2, formula="~ c + a"))
 
 
-def test_single_precision_is_summed_in_double_precision(tmp_path):
-    single = (FRAME + 1000).astype(np.float32)
-    single.to_parquet(tmp_path / "x.parquet")
-    expected = sp.spca(single.astype(float), k=2, card=3, method="bcd-l0", tol=1e-14)
-    for source in [[single[:99], single[99:]], tmp_path / "x.parquet", [sps.csr_array(single.to_numpy())]]:
-        stream = open_chunks(source)
-        assert next(stream.blocks("x")).values.dtype == np.float32
-        np.testing.assert_allclose(
-            sp.spca(source, k=2, card=3, method="bcd-l0", tol=1e-14).loadings, expected.loadings, atol=1e-9
-        )
-
-
-@pytest.mark.parametrize("kind", [pd.DataFrame.copy, lambda piece: sps.csr_array(piece.to_numpy())])
-def test_means_far_from_zero_cost_no_digits(kind):
-    # The rows themselves are rounded to 1e-8 here: with exact sums no more than that is lost.
-    far = [kind(piece + 1e8) for piece in PIECES]
-    fit = sp.spca(far, k=2, card=3, method="bcd-l0", tol=1e-14)
-    exact = sp.spca((FRAME + 1e8) - 1e8, k=2, card=3, method="bcd-l0", tol=1e-14)
-    np.testing.assert_allclose(fit.loadings, exact.loadings, atol=1e-10)
-    np.testing.assert_allclose(fit.variance, exact.variance, rtol=1e-10)
-
-
 def test_integers_booleans_and_decimals_are_numbers(tmp_path):
     mixed = pd.DataFrame({"a": np.arange(50), "b": np.arange(50) % 3 == 0, "c": np.arange(50.0) ** 0.5})
     table = pa.Table.from_pandas(mixed)
@@ -226,12 +203,6 @@ def test_integers_booleans_and_decimals_are_numbers(tmp_path):
         sp.spca(tmp_path / "x.parquet", k=1, card=2, method="bcd-l0"),
         sp.spca(mixed.assign(d=np.arange(50.0)), k=1, card=2, method="bcd-l0"),
     )
-
-
-def test_columns_may_come_in_another_order():
-    shuffled = [PIECES[0], *(piece[list("fedcba")] for piece in PIECES[1:])]
-    how = {"k": 2, "card": 3, "method": "bcd-l0", "tol": 1e-14}
-    same(sp.spca(shuffled, **how), sp.spca(FRAME, **how))
 
 
 def test_rows_keep_labels_of_their_own(tmp_path):
@@ -261,21 +232,6 @@ def test_the_source_is_never_written_to(tmp_path):
         pd.testing.assert_frame_equal(piece, original)
 
 
-def test_what_is_in_memory_is_no_stream():
-    table = pa.Table.from_pandas(FRAME)
-    for data in [
-        FRAME,
-        FRAME.to_numpy(),
-        sps.csr_array(FRAME),
-        pl.from_pandas(FRAME),
-        table,
-        [[1, 2], [3, 4]],
-        [],
-    ]:
-        assert open_chunks(data) is None
-    assert open_chunks(PIECES) is not None
-
-
 def test_the_path_over_cardinalities_walks_over_the_rows_once():
     walks = []
 
@@ -290,12 +246,6 @@ def test_the_path_over_cardinalities_walks_over_the_rows_once():
     assert len(walks) == 2  # the first chunk tells the columns
 
 
-def test_the_header_says_what_was_read(tmp_path):
-    assert "700 rows x 6 variables (Parquet file trips.parquet)" in str(
-        sp.spca(as_parquet(tmp_path), k=1, card=2, method="bcd-l0")
-    )
-
-
 def test_a_pass_tells_how_far_it_is(tmp_path):
     steps = []
     sp.spca(as_parquet(tmp_path), k=1, card=2, progress=steps.append, method="bcd-l0")
@@ -305,14 +255,6 @@ def test_a_pass_tells_how_far_it_is(tmp_path):
     assert told[-1].ended
 
 
-def test_labels_without_a_name_get_none(tmp_path):
-    for index in [pd.Index([f"r{i}" for i in range(700)]), pd.date_range("2020", periods=700, tz="UTC")]:
-        FRAME.set_axis(index).to_parquet(tmp_path / "x.parquet")
-        found = sp.spca(tmp_path / "x.parquet", k=1, card=3, method="bcd-l0").scores.to_frame().index
-        assert found.name is None
-        assert list(found) == list(index)
-
-
 def test_a_relative_path_stays_that_of_the_fit(tmp_path, monkeypatch):
     as_parquet(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -320,16 +262,6 @@ def test_a_relative_path_stays_that_of_the_fit(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert len(fit.scores.to_frame()) == 700
-
-
-def test_a_pattern_reaches_into_folders_of_folders(tmp_path):
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)), columns=list("abcd"))
-    for number, place in enumerate((tmp_path, tmp_path / "a", tmp_path / "a" / "b")):
-        place.mkdir(exist_ok=True)
-        X[10 * number : 10 * number + 10].to_parquet(place / f"{number}.parquet")
-    fit = sp.spca(str(tmp_path / "**" / "*.parquet"), 1, 2)
-    np.testing.assert_allclose(fit.loadings, sp.spca(X, 1, 2).loadings, atol=1e-12)
-    assert fit.scores.shape == (30, 1)
 
 
 # --- A table of text goes in by its name, as a Parquet file does ----------------------------------

@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
-from scipy import sparse
 
 import spcastat as sp
 
@@ -21,7 +20,6 @@ by_ebic = sp.choose(R, k=3, n_obs=180)
 number = sp.choose_k(df, scale=True, n_draws=99)
 number.plot().set_title("eigenvalues")
 number = sp.choose_k("~ . - knots", data=df, kmax=4, sparse_card=3, alpha=0.1, rng=1)
-number = sp.choose_k(data=R, n_obs=180, covariance=True)
 choice.report("choice.html", title="Pitprops")
 choice = sp.choose("~ . - knots", data=df, k=3, cards=range(1, 9), by="ebic", n_jobs=2)
 k_choice = choice.k_choice
@@ -30,100 +28,65 @@ print("given" if k_choice is None else k_choice.spectrum["eigenvalue"].head(3))
 # fits
 fit = choice.fit
 fit = sp.spca(df, k=3, card=[7, 4, 4])
-fit = sp.spca(df, k=np.int64(2), card=np.array([3, 2]))
 fit = sp.spca_cov(R, k=np.int64(2), card=[np.int64(3), 2], n_obs=np.int64(180))
-print(fit.bootstrap(9).table.columns, fit.stability(5).table.max())
-fit = sp.spca(df, k=3, variance=0.9, promise="total")
 fit = sp.spca(df, 3, 5, formula="~ topdiam + length + log(moist)", scale=True)
 fit = sp.spca("~ . - knots", data=df, k=3, card={"PC1": 7, "PC2": 4, "PC3": 4}, scale=True)
 fit = sp.spca(data=df, k=2, card=5, na="em", k_em=2)
-fit = sp.spca(df, k=2, card=5, weights="knots", center=False)
 fit = sp.spca(df, k=2, card=5, clusters="whorls", strata=df["knots"] > 1, weights=df["bowmax"])
-fit = sp.spca(df, k=2, card=5, weights=df["bowmax"], weights_are="sampling")
 fit = sp.spca(df, k=2, card=5, block_length="auto").refit(block_length=10)
 boot = fit.bootstrap(replicate_weights=np.ones((180, 40)), replicate_type="jk1", replicate_scale=0.9)
 fit = sp.choose(df, 2, clusters=["a", "b"] * 90, folds=2).fit
-path = sp.spca_path(df, 2, cards=[2, 3], clusters="whorls")
-print(sp.choose_k(df, block_length=20).k)
 fit = sp.spca("~ log(moist) | whorls", data=df, k=1, card=3, context={"log": np.log})
-fit = sp.spca_cov(R, k=6, card=[7, 4, 4, 1, 1, 1], n_obs=180, objective="pev")
-fit = sp.spca_cov(df.cov(), k=2, card=5, scale=True, mean=df.mean())
 fit = sp.spca_cov(df.corr().to_numpy(), 2, 5, mean=[0.0] * 13, sd=np.ones(13), rng=1)
 fit = sp.spca_cov(R, k=6, method="zou", penalty=[0.06, 0.16, 0.1, 0.5, 0.5, 0.5], ridge=1e-6)
 fit = sp.spca_cov(R, k=3, card=[7, 4, 4], include={"PC1": ["clear"]}, exclude=["moist"], disjoint=True)
-for method in ("zou", "gpower-l1"):
-    print(sp.spca_cov(R, k=3, method=method, penalty=0.1).measure("adjusted"))
 fits = {name: sp.spca_cov(R, k=3, card=5, objective=name) for name in ("adjusted", "pev", "least_squares")}
 fit = sp.spca_cov(R, k=2, card=3, together={"size": ["topdiam", "length"], "knots": ["knots", "diaknot"]})
 fit = sp.spca(df, 2, card=4, scale="blocks", blocks={"calm": list(df)[:4], "rest": list(df)[4:]})
-fit = sp.spca(df, k=2, card=4, method="rspca-l0", n_init=5, rng=np.random.default_rng(1))
 
 # sparse loadings, groups, scales
 both_senses = sp.sparse_loadings(df, 3, [7, 4, 4], scale=True)
 both_senses = sp.sparse_loadings("~ . - knots", data=df, k=2, total=9, scale=True, na="em", k_em=2)
-both_senses = sp.sparse_loadings(data=df, k=2, variance=0.9, weights=np.ones(180), rng=1)
-both_senses = sp.sparse_loadings_cov(R, k=4, card=8, n_obs=180, n_init=60).rename({"PC1": "size"})
 print(both_senses.communalities.round(3), both_senses.weights.head(4), both_senses.variance["cumulative"])
 both_senses.biplot(groups=stress, outline="t").set_title("loadings")
 both_senses.plot_loadings(intervals=both_senses.bootstrap(99).conf_int(0.9))
 print(both_senses.summary(conf_int=True).as_latex(label="tab:loadings"))
-both_senses.report("loadings.html", groups="knots")
-compared = sp.compare_groups(df, stress, k=2, card=4, scale=True, n_draws=199, rng=1)
 compared = sp.compare_groups("~ . - knots", "stress", 2, 4, data=df.assign(stress=stress), clusters="plot")
 print(compared.p_value < 0.05, compared.p_values.min(), compared.p_adjusted["PC1"], compared.table["kept"])
 compared.plot(max_rows=12, components=[1]).set_title("slopes")
 print(fit.scales().table["alpha"], fit.scales().items.head(3), round(fit.scales().kept, 3))
 
 # large data
-fit = sp.spca("trips.parquet", k=5, card=10, passes=6)
 fit = sp.spca(lambda: pd.read_csv("trips.csv", chunksize=100_000), k=5, card=10)
 fit = sp.spca(pl.scan_parquet("trips/*.parquet"), k=5, card=10)
 fit = sp.spca([df.iloc[:90], df.iloc[90:]], k=3, card=4, progress=lambda step: print(step.stage))
-fit = sp.spca(sparse.csr_array(df.to_numpy()), k=3, card=5, progress=False)
-fit = sp.spca(np.load("trips.npy", mmap_mode="r"), k=5, card=10)
 fit = sp.spca(dd.read_parquet("s3://bucket/trips/"), k=5, card=10)
 fit.transform_to("scores.parquet", progress=True)
-sums = [chunk.sum() for chunk in fit.transform("trips.parquet")]
 
 # numbers
 fit.loadings["PC2"][fit.loadings["PC2"] != 0].round(3)
 print(fit.scores.head(3), fit.variance.round(4).T, fit.component_shares.round(4))
-print(fit.card.tolist(), fit.eigenvalues.sum(), fit.k * 2, fit.components[0])
 shares = {name: round(fit.measure(name), 4) for name in sp.measures.MEASURES}
 answers = {"adjusted": sp.measures.adjusted(fit.loadings, S=R), "PEV": sp.measures.pev(fit.loadings, S=R)}
-curve = sp.measures.least_squares(fit.loadings, X=df, cumulative=True).max()
-fit.transform(df.tail(2)).round(2)
 pl_scores = fit.transform(pl.from_pandas(df)).select(pl.col("PC1") * 2)
-fit.inverse_transform(fit.scores, k=1).to_numpy()
 fit.augment(df, na="drop").iloc[:3, -5:]
 beyond = fit.diagnostics()["Q"] > fit.limits(0.99)["Q"]
-fit.contributions("rows").join(fit.cos2("rows"), rsuffix=" cos2")
 extra = fit.supplement(rows=df.head(4), variables=stress)
 fit = fit.rename({"PC1": "size", "PC2": "moisture"}).refit(card=5, method="bcd-l0", n_init=20)
 
 # how sure
 boot = fit.bootstrap(60, rng=0, n_jobs=2)
 boot.conf_int(0.9, kind="percentile")[["component", "term"]].merge(boot.conf_int())
-halves = fit.stability(15, threshold=0.8)
-print(halves.associates.round(2), halves.variable_clusters, halves.plot().get_title())
 print(fit.test_loadings(99).q_values.min(), fit.split_inference(50).conf_int().round(3))
 proof = fit.certify(joint=True, objective="pev", time_limit=10)
 print(proof.table[["value", "upper_bound", "gap"]].round(3), proof.sentence)
-better = round(100 * fit.adopt(proof).measure("pev"), 3)
-proof.save("proof.json")
 last = fit.resampled["bootstrap"].variance_ci() if "bootstrap" in fit.resampled else None
 
 # tables, words, files
 summary = fit.summary(digits=2, max_rows=12, sort=True)
 print(summary.as_latex(caption="Pit props", label="tab:props", notes=False)[:420])
-print(summary.as_markdown(decimal=",", notes=False)[:560])
-summary.to_docx("table.docx", caption="Pit props")
-summary.as_gt().data_color(columns=["PC1", "PC2"])
 print(fit.summary(tables="loadings", contributions=True, cut=0.3))
 print(fit.describe().text, fit.equations(raw=True))
-fit.report("report.html", title="Pitprops", groups=stress)
-fit.save("fit.spca")
-later = sp.load("fit.spca").tidy(conf_int=True).round(3)
 
 # pictures
 fig, axes = plt.subplot_mosaic([["loadings", "biplot"]], figsize=(7, 3.6))
@@ -131,21 +94,16 @@ fit.plot_loadings(kind="heatmap", max_rows=30, ax=axes["loadings"]).set_ylabel("
 fit.biplot(groups=stress.rename("stress"), outline="normal", supplement=extra, ax=axes["biplot"])
 points = fit.biplot_data(groups=stress).points[["x", "y"]]
 fit.screeplot(parallel=number, kind="share", max_components=8).set_ylabel("Variance")
-fit.plot_diagnostics(level=0.99, labels=0, groups=["planted"] * 180)
 
 # several fits, other functions
 path = sp.spca_path("~ .", data=df, k=2, cards=range(2, 6), rng=np.random.default_rng(0))
-path = sp.spca_path(df, k=3, cards=[(4, 3, 3), (5, 4, 4), (7, 4, 4)], scale=True)
 print(path[(4, 3, 3)].loadings.query("PC1 != 0"), path.table[["card", "nonzeros", "pev"]], len(path))
-path.explore("pitprops.html", title="Pitprops")
 both = sp.compare({"l0": fit, "plain": path[7]}, held_out=True, folds=5)
 print(both.measures[["adjusted", "pev"]].round(4), both.frames["agreement"], both.plot().get_title())
 print(sp.methods("pmd").frames["options"].loc["orth", "default"], sp.methods()["name"].tolist())
 S = sp.correlation(df.round(), method="spearman")
-coordinates = sp.spco(df, k=3, zeros=0.5).coordinates.head()
 coordinates = sp.spco("~ topdiam + length", data=df, k=1, penalty=0.5, center=True).coordinates.tail()
 model = sp.sklearn.SparsePCA(n_components=3, card=5, scale=True, options={"order": "best"})
-model = sp.sklearn.SparsePCA(2, card=4, objective="pev", effort="quick", include=["x1"], exclude=["x3"])
 model.fit(df, sample_weight=np.ones(180))
 print(model.result_.loadings, model.components_.shape, model.transform(df).mean(axis=0))
 try:

@@ -15,76 +15,44 @@ proof = fit.certify()
 sp.chose(df)  # wrong
 sp.datasets.load_pitprop()  # wrong
 fit.biplt()  # wrong
-fit.cite()  # wrong
-fit.t2.mean()  # wrong
-fit.screeplot_data()  # wrong
-fit.print_loadings()  # wrong
 fit.loadings.hed()  # wrong
-fit.scores.to_frame()  # wrong
 choice.loadings.head()  # wrong
-choice.components.plot()  # wrong
-path.plot_data()  # wrong
 fit.summary().to_latex()  # wrong
 proof["gap"].max()  # wrong
-sp.errors.SpcaErorr  # wrong
-sp.plots.biplott  # wrong
 sp.sklearn.SparsPCA  # wrong
-sp.SpcaReslt  # wrong
 
-sp.sparse_loading(df, 2, 3)  # wrong
 sp.sparse_loadings(df, 2, 3).certify()  # wrong
 sp.compare_groups(df, "site", 2).p_valeu  # wrong
-fit.scales().alpha  # wrong
 
 # names of arguments
 sp.sparse_loadings(df, 2, 3, objective="pev")  # wrong
-sp.sparse_loadings_cov(R, 2, 3, na="drop")  # wrong
-sp.compare_groups(df, "site", 2, 4, na="em")  # wrong
 sp.compare_groups(df, 2, 4)  # wrong
 sp.spca(df, 2, crd=1)  # wrong
-sp.spca(df, n_components=3)  # wrong
 sp.spca(df, k=3, card=5, seed=1)  # wrong
 sp.spca_cov(R, k=3, na="drop")  # wrong
-sp.spca_cov(R, k=3, center=False)  # wrong
 sp.spca_cov(R, k=3, scale=df.std())  # wrong
 sp.choose(df, 3, 5)  # wrong
-sp.choose(df, card=5)  # wrong
-sp.choose(df, n_resample=99)  # wrong
 sp.choose_k(df, 8)  # wrong
-sp.spca_path(df, k=3, penalty=0.1)  # wrong
 sp.spca_path(df, 3, [4, 5])  # wrong
-sp.choose_k(df, card=4)  # wrong
 sp.spco(df, 2, ncomp=2)  # wrong
 sp.spca_cov(R, 3, 5, method="nspca", alpha=0.5)  # wrong
 fit.refit(crd=5)  # wrong
-fit.biplot(hue="site")  # wrong
-fit.stability(n_pairs=50)  # wrong
 fit.bootstrap(99, kind="percentile")  # wrong
 fit.certify(objctive="pev")  # wrong
-fit.tidy(True)  # wrong
 sp.sklearn.SparsePCA(3, rng=0)  # wrong
 
 sp.spca(df, 2, cluster="site")  # wrong
-sp.choose(df, 2, groups="site")  # wrong
-fit.bootstrap(clusters="site")  # wrong
 
 # choices
 sp.spca(df, 2, block_length="long")  # wrong
-sp.spca(df, 2, weights_are="survey")  # wrong
 fit.bootstrap(replicate_type="jkn")  # wrong
 sp.spca(df, 2, effort="fast")  # wrong
 sp.spca(df, 2, method="bcd-10")  # wrong
-sp.spca(df, 2, scale="mixd")  # wrong
-sp.spca(df, 2, deflation="shur")  # wrong
 sp.choose(df, by="cross")  # wrong
 fit.transform(df, na="foo")  # wrong
 fit.measure("PEV")  # wrong
-fit.bootstrap().conf_int(kind="basic")  # wrong
-fit.test_loadings(fdr="holm")  # wrong
-fit.plot_loadings(kind="bar")  # wrong
 fit.biplot(outline="ellipse")  # wrong
 sp.methods("pdm")  # wrong
-sp.correlation(df, method="kendall")  # wrong
 
 # types
 sp.spca(df)  # wrong
@@ -92,19 +60,14 @@ sp.spca_cov(R)  # wrong
 sp.spca(df, data=df, k=2)  # wrong
 sp.spca("~ topdiam", data=df, k=2, formula="~ length")  # wrong
 sp.spca(df, 2, rng="0")  # wrong
-sp.spca(df, 2, progress="yes")  # wrong
 sp.spca(df, 2, na="omit")  # wrong
 sp.spca(df, "3")  # wrong
 sp.spca(3, k=2)  # wrong
 sp.spca(df, k=3, card="5")  # wrong
 sp.spca("~ topdiam + length", df, k=2)  # wrong
-sp.spca("~ topdiam + length", dta=df, k=2)  # wrong
 sp.spca_path(df, k=1, cards=10)  # wrong
 sp.compare([fit, fit])  # wrong
 sp.load(3)  # wrong
-path["7"]  # wrong
-fit.summary(digits="2")  # wrong
 fit.adopt(proof.table)  # wrong
 fit.biplot(components=(1, 2, 3))  # wrong
-fit.bootstrap(rng="0")  # wrong
 shares: pd.Series = fit.measure("pev")  # wrong

@@ -1,29 +1,30 @@
-"""``spcastat choose``, ``explore`` and ``groups``: commands that make several fits."""
+"""The commands besides ``fit`` and ``plot``: several fits, saved fits, and proofs."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
-from spcastat.cli.fit_command import (
-    card,
-    checked_formula,
-    fitting_arguments,
-    grouped,
-    groups_argument,
-    prepare,
-    rule,
-    rule_arguments,
-)
-from spcastat.cli.input_tables import DATA, columns_apart, reading_arguments
+from spcastat.cli import fit_command
+from spcastat.cli.fit_command import card, fitting_arguments, grouped, groups_argument, prepare
+from spcastat.cli.input_tables import DATA, columns_apart, is_saved_fit, read_new, reading_arguments
 from spcastat.cli.output_files import (
     csv_separator,
+    csv_text,
+    format_of,
     given_of,
+    output_arguments,
+    printed,
     refuse_overlap,
+    require_encodable,
     require_picture,
     write_table_and_picture,
+    written,
 )
-from spcastat.errors import OptionError
+from spcastat.config import MISSING
+from spcastat.errors import FileError, OptionError
+from spcastat.fit.archive import write_bytes
 from spcastat.labels import shorten
 
 # --- choose ---------------------------------------------------------------------------------------
@@ -74,7 +75,7 @@ def choose_arguments(parser: argparse.ArgumentParser) -> None:
     add("--share", type=float, help="share of the variance of dense PCA to keep, with --by variance: 0.9")
     add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
     add("--method", help="see: spcastat methods")
-    rule_arguments(parser)
+    fit_command.rule_arguments(parser)
     add("--plot", metavar="OUT.png", help="draw the criterion against the cardinality")
     add("--out", metavar="OUT.csv", help="write the table")
     add("--report", metavar="OUT.html", help="write a page with the choice, tables and plots")
@@ -93,14 +94,14 @@ def choose(args: argparse.Namespace) -> str:
 
     table, of_rows = grouped(args)
     data, covariance, given = prepare(args, table)
-    given |= given_of(args, _OF_CHOICE) | rule(args)
+    given |= given_of(args, _OF_CHOICE) | fit_command.rule(args)
     choice = choosing.choose(data, covariance=covariance, **given)
     if args.save:
         choice.fit.save(args.save)
     write_table_and_picture(args, choice)
     if args.report:
         choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line, groups=of_rows)
-    return f"{choice}\n\n{choice.fit}"
+    return printed(f"{choice}\n\n{choice.fit}")
 
 
 # --- explore --------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def explore_arguments(parser: argparse.ArgumentParser) -> None:
     add("--k", type=int, default=1, help="number of components (1)")
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities: 2-8, or 2;5;9, or 4,4;5,4")
     add("--method", help="see: spcastat methods")
-    rule_arguments(parser)
+    fit_command.rule_arguments(parser)
     add("--out", metavar="OUT.html", required=True, help="the page to write")
     add("--title", metavar="TEXT", help="the title of the page")
     add("--max-points", type=int, default=1000, metavar="N", help="rows to draw, at most (1000); 0 for none")
@@ -133,7 +134,8 @@ def explore(args: argparse.Namespace) -> str:
     from spcastat import api
 
     data, covariance, given = prepare(args)
-    path = api.spca_path(data, args.k, cards=args.cards, covariance=covariance, **given, **rule(args))
+    given |= fit_command.rule(args)
+    path = api.spca_path(data, args.k, cards=args.cards, covariance=covariance, **given)
     path.explore(args.out, title=args.title, max_points=args.max_points)
     return f"{path}\n\npage written to {args.out}"
 
@@ -147,7 +149,8 @@ examples:
   spcastat groups pupils.csv --by country --k 2 --card 5 --clusters school --plot slopes.png --out groups.csv
 """
 #: Options that are passed on to `compare_groups` if given.
-_OF_GROUPS = ("card", "n_draws", "formula", "na", "clusters", "effort", "rng", "n_jobs", "progress")
+_OF_GROUPS = ["card", "n_draws", "formula", "na", "clusters", "effort", "rng", "n_jobs", "progress"]
+_OF_GROUPS += ["scale", "categorical"]
 
 
 def groups_arguments(parser: argparse.ArgumentParser) -> None:
@@ -157,12 +160,14 @@ def groups_arguments(parser: argparse.ArgumentParser) -> None:
     add("--by", required=True, metavar="NAME", help="the column with the group of each row, not fitted")
     add("--k", type=int, required=True, help="number of components")
     add("--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component")
-    add("--scale", action="store_true", help="scale the columns to unit variance within groups")
+    about = "scale the columns to unit variance within groups"
+    add("--scale", action="store_const", const=True, help=about)
     add("--clusters", metavar="NAME", help="a column of clusters, which are permuted whole; not fitted")
     add("--n-draws", type=int, metavar="N", help="number of permutations (999)")
     add("--na", choices=("raise", "drop"), help="missing values: refuse them (default), or drop their rows")
     add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
-    add("--dummy", action="store_true", help="make columns of 0 and 1 of text in a formula")
+    about = "make columns of 0 and 1 of text in a formula"
+    add("--dummy", dest="categorical", action="store_const", const="dummy", help=about)
     add("--effort", metavar="NAME", help="effort of the search: quick, auto or thorough")
     add("--rng", type=int, metavar="SEED", help="seed of the permutations")
     add("--n-jobs", type=int, metavar="N", help="processes that share them; -1 for all processors")
@@ -181,11 +186,122 @@ def groups(args: argparse.Namespace) -> str:
     if args.by == args.clusters:
         raise OptionError(f"{args.by!r} was given as --by and as --clusters; a group needs several clusters.")
     from spcastat.groups import compare_groups
+    from spcastat.reading.formula import safe_context
 
     table, columns = columns_apart(args, {"by": args.by})
-    given = given_of(args, _OF_GROUPS) | ({"categorical": "dummy"} if args.dummy else {})
+    given = given_of(args, _OF_GROUPS)
     if args.formula is not None:
-        given["context"] = checked_formula(args.formula, table.columns)
-    found = compare_groups(table, columns["by"].array, args.k, scale=args.scale or None, **given)
+        given["context"] = safe_context()
+    found = compare_groups(table, columns["by"].array, args.k, **given)
     write_table_and_picture(args, found)
     return str(found)
+
+
+# --- show -----------------------------------------------------------------------------------------
+
+
+SHOW = """\
+examples:
+  spcastat show trees.spca
+  spcastat show trees.spca --sort --cut 0.1
+  spcastat show trees.spca --out table.tex --caption 'Three components' --label tab:trees
+  spcastat show trees.spca --report trees.html
+"""
+
+
+def show_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``spcastat show``."""
+    add = parser.add_argument
+    add("fit", metavar="FIT", help="a file that spcastat fit --save or fit.save() has written")
+    add("--report", metavar="OUT.html", help="write a page with tables and plots; for Word with OUT.docx")
+    output_arguments(parser)
+
+
+def show(args: argparse.Namespace) -> str:
+    """Return a saved fit, with the results of resampling that were saved with it, as text."""
+    refuse_overlap([args.fit], {"--report": args.report, "--out": args.out})
+    kind = format_of(args)
+    from spcastat.results.fit import SpcaResult, load
+
+    if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
+        raise FileError(f"{args.fit} is not a saved fit; spcastat fit DATA --save FIT.spca makes one.")
+    fit = load(args.fit)
+    if args.report:
+        what = "Sparse PCA" if isinstance(fit, SpcaResult) else "Sparse loadings"
+        fit.report(args.report, title=f"{what} in {args.fit}", call=args.line, **given_of(args))
+    resampled: dict[str, Any] = {**fit.resampled}
+    return written(fit, list(resampled.values()), kind, args)
+
+
+# --- transform ------------------------------------------------------------------------------------
+
+
+TRANSFORM = """\
+examples:
+  spcastat fit trees.csv --k 2 --card 5 --save trees.spca
+  spcastat transform trees.spca more.csv --out scores.csv
+"""
+
+
+def transform_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``spcastat transform``."""
+    add = parser.add_argument
+    add("fit", metavar="FIT", help="a file that spcastat fit --save has written")
+    add("data", metavar="DATA", help=DATA + ", with the columns that the components use")
+    add("--out", metavar="OUT.csv", help="where the scores go; standard output by default")
+    about = (
+        "missing values: refuse, drop their rows, expected scores (em), or no score (pairwise); by default "
+        "em and pairwise if the fit used them, and otherwise refuse"
+    )
+    add("--na", choices=MISSING, help=about)
+    reading_arguments(parser, columns=False)
+
+
+def transform(args: argparse.Namespace) -> str:
+    """Compute the scores of new rows; write them as CSV and return a message, or return the CSV."""
+    refuse_overlap([args.fit, args.data], {"--out": args.out})
+    separator = csv_separator(args.out or "")
+    from spcastat.results.fit import load
+
+    if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
+        raise FileError(f"{args.fit} is not a saved fit; the fit comes first, then the data.")
+    fit = load(args.fit)
+    scores = fit.transform(read_new(args), na=args.na)
+    plain = scores.index.name is None and list(scores.index) == list(range(len(scores)))
+    text = csv_text(scores, labelled=not plain, separator=separator)
+    if args.out:
+        write_bytes(args.out, text.encode())
+        return f"{len(scores)} rows written to {args.out}"
+    require_encodable(text)
+    return text.removesuffix("\n")
+
+
+# --- verify ---------------------------------------------------------------------------------------
+
+
+VERIFY = """\
+examples:
+  spcastat verify proof.json trees.csv
+A proof is written in Python: fit.certify().save("proof.json").
+"""
+
+
+def verify_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``spcastat verify``."""
+    add = parser.add_argument
+    add("proof", metavar="PROOF.json", help="what certificate.save('proof.json') wrote")
+    add("data", metavar="DATA.csv", help="the rows of the fit, or its covariance matrix, with a header")
+    add("--sep", default=",", help="what separates columns; a comma by default")
+
+
+def verify(args: argparse.Namespace) -> str:
+    """Check the proof; return what it proves, or raise."""
+    from spcastat.proofs.verify import RefusedError
+    from spcastat.proofs.verify import verify as verified
+
+    try:
+        return "\n".join([*verified(args.proof, args.data, args.sep), "The proof holds for these data."])
+    except RefusedError as error:
+        raise FileError(f"{args.proof} does not prove its bound for {args.data}: {error}.") from None
+    except (OSError, UnicodeError) as error:
+        raise FileError(f"The proof or the data cannot be read: {error}") from None

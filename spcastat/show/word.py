@@ -1,31 +1,26 @@
-"""Tables for Word, by python-docx: with three rules, and headings that are repeated on every page."""
+"""Word files by python-docx, which is not always installed: tables with three rules and repeated headings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from math import ceil
+from os import PathLike
 from typing import Any
 
+from docx import Document as new_document
 from docx.document import Document as WordDocument
 from docx.enum.style import WD_STYLE_TYPE
 from docx.enum.text import WD_ALIGN_PARAGRAPH
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
-from docx.shared import Pt, RGBColor
+from docx.shared import Inches, Pt, RGBColor
 
-from spcastat.labels import printable
-from spcastat.show.grid import (
-    Document,
-    Figures,
-    Layout,
-    Table,
-    below_headings,
-    blocks,
-    label_width,
-    panels,
-    without_stars,
-    wrapped,
-)
+from spcastat.fit.archive import file_path, write_bytes
+from spcastat.labels import name_text, printable
+from spcastat.show import grid
 from spcastat.show.latex import points
 
 #: In points: width of the text of a page, margins on both sides of a cell together, and font sizes of tables,
@@ -36,17 +31,17 @@ STYLE = "Table Text"
 _SIDES = {"l": WD_ALIGN_PARAGRAPH.LEFT, "c": WD_ALIGN_PARAGRAPH.CENTER, "r": WD_ALIGN_PARAGRAPH.RIGHT}
 
 
-def add_tables(word: WordDocument, document: Document, layout: Layout | None = None) -> None:
+def add_tables(word: WordDocument, document: grid.Document, layout: grid.Layout | None = None) -> None:
     """Add the tables of a document, with its caption above and its facts and notes below.
 
     Tables wider than ``layout.width`` characters are split; 80 is the width of the page.
     """
-    layout = layout or Layout()
+    layout = layout or grid.Layout()
     document = layout.of(document)
     _require_style(word)
     if document.heading and document.tables:
         add_caption(word, "Table", document.heading, document.label)
-    for block in blocks(document.tables):
+    for block in grid.blocks(document.tables):
         for tables, widths in _panels(block, PAGE * layout.width // 80):
             for table in tables:
                 _add_table(word, table, widths, document.heading)
@@ -99,15 +94,6 @@ def add_text(word: WordDocument, text: str, size: float, **font: Any) -> Any:
     return paragraph
 
 
-def add_lines(word: WordDocument, lines: Sequence[str], size: float, **font: Any) -> None:
-    """Add lines of code as one paragraph in font size `size`, in points."""
-    first, *rest = lines
-    run = add_text(word, first, size, **font).runs[0]
-    for line in rest:
-        run.add_break()
-        run.add_text(printable(line) if line else "")
-
-
 def _small(word: WordDocument, label: str, text: str) -> None:
     paragraph = add_text(word, label, NOTES, italic=True) if label else add_text(word, "", NOTES)
     paragraph.paragraph_format.space_after = Pt(2)
@@ -119,16 +105,16 @@ def _small(word: WordDocument, label: str, text: str) -> None:
 # --- a table ------------------------------------------------------------------------------------
 
 
-def _panels(block: tuple[Table, ...], page: int) -> Iterator[tuple[tuple[Table, ...], list[int]]]:
+def _panels(block: tuple[grid.Table, ...], page: int) -> Iterator[tuple[tuple[grid.Table, ...], list[int]]]:
     """Yield the panels of a block of tables, with the widths of their columns in points, labels first."""
 
-    label, columns = label_width(block, _measure), []
+    label, columns = grid.label_width(block, _measure), []
     for i, text in enumerate(block[0].headings):
         # Headings are wrapped at 70 points; bold letters are wider by a tenth
-        head = max(map(_measure, wrapped(text, 70, _measure))) * 1.1
+        head = max(map(_measure, grid.wrapped(text, 70, _measure))) * 1.1
         columns.append(ceil(max([head, *(_measure(row.cells[i]) for table in block for row in table.rows)])))
     # a column of long labels is at least 140 points wide
-    for room, tables, widths in panels(block, label, columns, page - GAP, GAP, 140):
+    for room, tables, widths in grid.panels(block, label, columns, page - GAP, GAP, 140):
         yield tables, [width + GAP for width in (room, *widths)]
 
 
@@ -148,30 +134,30 @@ def _measure(text: str) -> int:
     return ceil(points(text) * 1.3 * SIZE / 10)
 
 
-def _add_table(word: WordDocument, table: Table, widths: list[int], title: str) -> None:
-    grid = word.add_table(rows=0, cols=len(widths))
-    grid.autofit = False
-    properties = grid._tbl.tblPr
+def _add_table(word: WordDocument, table: grid.Table, widths: list[int], title: str) -> None:
+    made = word.add_table(rows=0, cols=len(widths))
+    made.autofit = False
+    properties = made._tbl.tblPr
     for old in properties.findall(qn("w:tblLook")):  # added again below, in the order of the schema
         properties.remove(old)
     margins = (_element(f"w:{side}", w=str(GAP * 10), type="dxa") for side in ("left", "right"))
     properties.append(_element("w:tblCellMar", *margins))
     properties.append(_element("w:tblLook", firstRow="1", firstColumn="1", noHBand="1", noVBand="1"))
     properties.append(_element("w:tblCaption", val=printable(table.title or title or "Table")))
-    for column, width in zip(grid.columns, widths, strict=True):
+    for column, width in zip(made.columns, widths, strict=True):
         column.width = Pt(width)
     align = "l" + table.align
-    head = _add_row(grid, widths)
+    head = _add_row(made, widths)
     head._tr.get_or_add_trPr().append(_element("w:tblHeader"))
     for cell, text, side in zip(head.cells, (table.title, *table.headings), align, strict=True):
         _fill(cell, text, side, bold=True)
         _rules(cell, top=12, bottom=6)
     last = None
-    for group, row in below_headings(table.rows):
+    for group, row in grid.below_headings(table.rows):
         if group:
-            line = _add_row(grid, widths)
+            line = _add_row(made, widths)
             _fill(line.cells[0].merge(line.cells[-1]), group, "l", italic=True)
-        last = _add_row(grid, widths)
+        last = _add_row(made, widths)
         for cell, text, side in zip(last.cells, (row.label, *row.cells), align, strict=True):
             _fill(cell, text, side)
             if row.rule:
@@ -180,13 +166,13 @@ def _add_table(word: WordDocument, table: Table, widths: list[int], title: str) 
             last.cells[0].paragraphs[0].paragraph_format.left_indent = Pt(SIZE)
     for cell in (last or head).cells:
         _rules(cell, **({"top": 12, "bottom": 12} if last is None else {"bottom": 12}))
-    for line in grid.rows[:-1] if len(grid.rows) < 12 else grid.rows[:2]:
+    for line in made.rows[:-1] if len(made.rows) < 12 else made.rows[:2]:
         for cell in line.cells:
             cell.paragraphs[0].paragraph_format.keep_with_next = True
 
 
-def _add_row(grid: Any, widths: list[int]) -> Any:
-    row = grid.add_row()
+def _add_row(made: Any, widths: list[int]) -> Any:
+    row = made.add_row()
     row._tr.get_or_add_trPr().append(_element("w:cantSplit"))
     for cell, width in zip(row.cells, widths, strict=True):
         cell.width = Pt(width)
@@ -198,12 +184,12 @@ def _fill(cell: Any, text: str, side: str, **font: bool) -> None:
     paragraph = cell.paragraphs[0]
     paragraph.style = STYLE
     paragraph.alignment = _SIDES[side]
-    shown, stars = without_stars(text)
-    if isinstance(text, Figures):
+    shown, stars = grid.without_stars(text)
+    if isinstance(text, grid.Figures):
         shown = shown.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")
     for part, high in ((shown, False), (stars, True)):
         if part:
-            run = paragraph.add_run(part if isinstance(text, Figures) else printable(part))
+            run = paragraph.add_run(part if isinstance(text, grid.Figures) else printable(part))
             run.font.superscript = high or None
             for name, value in font.items():
                 setattr(run.font, name, value)
@@ -249,3 +235,79 @@ def _field(code: str, result: str) -> Iterator[Any]:
 
 
 # --- files ----------------------------------------------------------------------------------------
+
+
+def write_tables(path: str | PathLike[str], documents: Sequence[grid.Document], layout: grid.Layout) -> None:
+    """Write the tables of one or more documents; the caption and the label belong to the first document.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or its name does not end in .docx.
+    """
+    target = file_path(path, (".docx",))
+    word = _new(layout.caption or documents[0].title)
+    for document in documents:
+        add_tables(word, document, layout)
+        layout = replace(layout, caption=None, label=None)
+    _save(word, target)
+
+
+def write_chapters(target: PathLike[str], title: str, chapters: Iterable[grid.Chapter]) -> None:
+    """Write the chapters of a report with their headings."""
+    word = _new(title)
+    word.add_heading(printable(title), 0)
+    for chapter in chapters:
+        word.add_heading(printable(chapter.heading), 1)
+        for part in chapter.parts:
+            if isinstance(part, grid.Picture):
+                _add_picture(word, part)
+            elif isinstance(part, grid.Lines):
+                _add_lines(word, part)
+            else:
+                add_tables(word, part)
+    _save(word, target)
+
+
+def _add_lines(word: WordDocument, part: grid.Lines) -> None:
+    """Add lines of code as one paragraph, with the texts before and after them."""
+    if part.before:
+        word.add_paragraph(printable(part.before)).paragraph_format.keep_with_next = True
+    if part.lines:
+        first, *rest = part.lines
+        run = add_text(word, first, NOTES, name="Courier New").runs[0]
+        for line in rest:
+            run.add_break()
+            run.add_text(printable(line) if line else "")
+    for text in part.after:
+        add_text(word, text, NOTES)
+
+
+def _add_picture(word: WordDocument, picture: grid.Picture) -> None:
+    """Add a picture of 300 dpi with its caption and its text alternative."""
+    file = io.BytesIO(picture.saved("png", 300))
+    shape = word.add_picture(file, width=Inches(min(picture.width, PAGE / 72)))
+    word.paragraphs[-1].paragraph_format.keep_with_next = True
+    about = shape._inline.docPr
+    about.set("descr", printable(picture.alt))
+    about.set("name", printable(picture.name))
+    add_caption(word, "Figure", picture.caption or picture.alt)
+
+
+def _new(title: str) -> WordDocument:
+    """Return an empty file with its margins and properties."""
+    word = new_document()
+    section: Any
+    for section in word.sections:
+        section.left_margin = section.right_margin = (section.page_width - Pt(PAGE)) // 2
+    properties = word.core_properties
+    properties.title, properties.author, properties.comments = name_text(title)[:255], "spcastat", ""
+    properties.created = properties.modified = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+    return word
+
+
+def _save(word: WordDocument, target: PathLike[str]) -> None:
+    """Write the file; after an error an existing file is unchanged."""
+    buffer = io.BytesIO()
+    word.save(buffer)
+    write_bytes(target, buffer.getvalue())

@@ -1,0 +1,161 @@
+"""What each rule of the proofs brings: proofs of 40 problems, with each rule switched off in turn."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy as np
+
+import spcastat as sp
+from benchmarks.quality.proofs import matrix
+from benchmarks.report import Table
+from spcastat.linalg.operators import Gram
+from spcastat.proofs import adjusted_bounds, eigenvalue_bounds, jointly, one_component, relaxed
+from spcastat.proofs.adjusted_bounds import Cover, Plane, Sequence
+from spcastat.proofs.duals import Relaxation, support_bounds
+
+#: Seconds of processor time for each proof; the difference of gaps that counts, in percent of the value.
+BUDGET, DIFFERENT = 1.0, 0.001
+#: Cardinalities, the measure ("single": the first component alone), and the tables.
+PROBLEMS: tuple[tuple[tuple[int, ...], str, tuple[str, ...]], ...] = (
+    ((5,), "single", ("pitprops", "USJudgeRatings", "heart", "breast cancer")),
+    ((8,), "single", ("noise 100", "noise 150", "noise 400", "breast cancer")),
+    ((10,), "single", ("noise 40", "UCI communities")),
+    ((4, 4), "adjusted", ("pitprops", "USJudgeRatings", "one factor", "wine", "heart")),
+    ((3, 2), "adjusted", ("mtcars", "heart", "glass")),
+    ((3, 3), "pev", ("pitprops", "USJudgeRatings", "wine", "mtcars")),
+    ((4, 3), "least_squares", ("pitprops", "diabetes", "glass")),
+    ((3, 3, 3), "adjusted", ("pitprops", "wine", "diabetes")),
+    ((4, 2, 1), "adjusted", ("pitprops", "USJudgeRatings", "glass")),
+    ((2, 2, 2), "adjusted", ("wine", "mtcars", "pitprops")),
+    ((3, 3, 2), "pev", ("pitprops", "wine", "diabetes")),
+    ((3, 2, 1), "pev", ("glass", "mtcars")),
+    ((3, 2, 2), "least_squares", ("pitprops",)),
+)
+
+
+class Problem(NamedTuple):
+    """A covariance matrix, the loadings of the default search, and a measure with the number of them."""
+
+    S: np.ndarray
+    V: np.ndarray
+    kind: str
+
+
+def problems(folder: Path | None) -> list[Problem]:
+    """Return the problems whose data are at hand."""
+    found = []
+    for cards, measure, names in PROBLEMS:
+        for S in [S for name in names if (S := matrix(name, folder)) is not None]:
+            objective = "adjusted" if measure == "single" else measure
+            V = sp.spca_cov(S, len(cards), card=list(cards), objective=objective).loadings.to_numpy()
+            found.append(Problem(S, V, measure if measure == "single" else f"{measure} {len(cards)}"))
+    return found
+
+
+def proved(problem: Problem) -> tuple[float, float, int]:
+    """Return the gap in percent of the best known value, CPU seconds and nodes of a proof."""
+    begun, op = time.process_time(), Gram(problem.S)
+    found: Any
+    with mock.patch("time.perf_counter", time.process_time):
+        if problem.kind == "single":
+            found = one_component.certify(op, problem.V, time_limit=BUDGET)[0]
+        else:
+            found = jointly.certify_joint(op, problem.V, problem.kind[:-2], time_limit=BUDGET)
+    gap = 100.0 * (found.upper_bound - found.best_known) / found.best_known
+    return gap, time.process_time() - begun, found.nodes
+
+
+def _every(T: np.ndarray, *others: Any) -> np.ndarray:
+    return np.ones(len(T), dtype=bool)
+
+
+def _open(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple[bool, np.ndarray]:
+    return False, U
+
+
+def _one_group(supports: list[np.ndarray], q: int) -> np.ndarray:
+    return np.zeros((len(supports[0]), len(supports)), dtype=int)
+
+
+def _without_planes(M: np.ndarray, bases: Any, k: int, level: Any, steps: int, running: Any) -> np.ndarray:
+    return support_bounds(M, bases, k, level, steps, running=running)
+
+
+def _whole(M: np.ndarray, bases: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    return M, bases
+
+
+def _no_losses(one: Any, rows: np.ndarray, other: Any, columns: np.ndarray) -> np.ndarray:
+    return np.zeros((len(rows), columns.size if columns.ndim == 1 else 1))
+
+
+def _last(method: Relaxation) -> list[tuple[np.ndarray, np.ndarray]]:
+    return [(method.certified(method.Z), method.Z)]
+
+
+def _unbounded(problem: Any, roots: list[Any], *given: Any) -> np.ndarray:
+    return np.full(len(roots), np.inf)
+
+
+def _rows(cover: Any, low: float, high: float, rows: np.ndarray, check: Any) -> np.ndarray:
+    return rows
+
+
+def _first(plane: Plane, share: float) -> np.ndarray:
+    return plane.x
+
+
+PROJECTED = ("pev 2", "pev 3", "least_squares 2", "least_squares 3")
+THREE, NOT_FOUND = ("adjusted 3",), mock.Mock(return_value=(0.0, np.array([0])))
+#: Rule -> the problems that it is for, and what takes the place of an attribute.
+RULES: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
+    "split matrix at the root": (("single",), one_component, "split_bound", mock.Mock(return_value=np.inf)),
+    "search for a support": (("single",), one_component, "best_support", NOT_FOUND),
+    "sums exclude variables": (("single",), eigenvalue_bounds, "_possible_by_sums", _every),
+    "split matrix closes nodes": (("single",), eigenvalue_bounds, "closed_by_split", _open),
+    "split matrix excludes variables": (("single",), eigenvalue_bounds, "_possible_by_split", _every),
+    "mean of the multipliers": ((*PROJECTED, "adjusted 3"), Relaxation, "proofs", _last),
+    "children of few nodes at once": (PROJECTED, jointly, "FEW", -1),
+    "tables of unions (3)": (PROJECTED, relaxed, "MOST_VARIABLES", 0),
+    "disjoint supports apart (4)": (PROJECTED[:2], relaxed, "meeting", _one_group),
+    "planes of pairs (5)": (("pev 3", "least_squares 3"), relaxed, "spanned_bounds", _without_planes),
+    "problems within unions (5)": (PROJECTED, relaxed, "within_union", _whole),
+    "800 steps at last (5)": (PROJECTED, relaxed, "LAST", 10),
+    "multiplier for one variable (7)": (THREE, Sequence, "single_bounds", relaxed.Relaxed.single_bounds),
+    "pairs (8)": (THREE, relaxed, "losses", _no_losses),
+    "exact first component (9)": (THREE, Sequence, "_first", _unbounded),
+    "scores for the first of two (9)": (("adjusted 2",), jointly, "coverable", mock.Mock(return_value=False)),
+    "mean scores (9)": (("adjusted 2",), Cover, "_interval", _rows),
+    "scores in a plane (9)": (("adjusted 2",), Plane, "tilted", _first),
+    "halved intervals (9)": (("adjusted 2",), adjusted_bounds, "SCORE_HALVINGS", 0),
+    "exact first two components (10)": (THREE, Sequence, "_first_two", _unbounded),
+}
+
+
+def ablation(given: Any) -> Table:
+    """Prove all problems with each rule switched off."""
+    head = ["switched off", "problems", "larger gap", "mean gap %", "without", "CPU s", "without"]
+    title = f"Rules switched off in turn, at most {BUDGET:g} s of CPU time a proof"
+    table = Table(title, [*head, "nodes", "without"])
+    every = problems(given.data)
+    proved(every[0])  # imports
+    complete = [proved(problem) for problem in every]
+    for rule, (kinds, place, name, replacement) in RULES.items():
+        at = [i for i, problem in enumerate(every) if problem.kind in kinds]
+        with mock.patch.object(place, name, replacement):
+            without = np.array([proved(every[i]) for i in at]).reshape(-1, 3)
+        both = np.stack([np.array([complete[i] for i in at]).reshape(-1, 3), without])
+        larger = int((without[:, 0] > both[0, :, 0] + DIFFERENT).sum())
+        row = [rule, str(len(at)), str(larger), *(f"{x:.3f}" for x in both[:, :, 0].mean(axis=1))]
+        row += [f"{x:.2f}" for x in both[:, :, 1].sum(axis=1)]
+        table.rows.append([*row, *(f"{x:.0f}" for x in both[:, :, 2].sum(axis=1))])
+    table.notes.append(
+        f"{len(every)} problems of one component, and of two and three jointly: pitprops, wine, diabetes, "
+        "breast cancer, communities, glass, heart, mtcars, USJudgeRatings and simulated rows. Each line has "
+        "the problems that the rule is for. Numbers in parentheses are those of docs/proven.md."
+    )
+    return table
