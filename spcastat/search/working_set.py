@@ -93,7 +93,7 @@ def found_of(
 
 #: Up to ALL variables, all are searched; otherwise the working set has SOME variables, or EACH per nonzero.
 ALL, SOME, EACH = 2500, 1000, 3
-#: Rows of the covariance matrix examined for groups, and at once.
+#: Rows of the covariance matrix examined for groups, half as many by a quick search, and at once.
 ROWS, AT_ONCE = 8000, 250
 #: Entries of these rows at once and, above 100,000 variables, in all, which bounds memory and time.
 ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
@@ -248,6 +248,7 @@ class Prepared:
     explained : ndarray of shape (p,)
         The variance of each variable that these directions explain.
     groups : Groups
+        Those of a quick search.
     whole : Criterion or None
         Of all variables: adjusted variance in place of the least-squares share, whose sweeps would take
         products of products. None if products with all variables are too expensive for sweeps.
@@ -280,7 +281,7 @@ def prepared(
     # starts need no converged rotation; with as many vectors as components both would be the same
     rotated = [varimax(vectors[:, :m], max_iter=30)[:, :k] for m in sorted({k, vectors.shape[1]})]
     turned = [vectors[:, :k], *rotated]
-    groups = groups_of(op, max(card), explained, ROWS, rng)
+    groups = groups_of(op, max(card), explained, ROWS // 2, rng)
     if few_products:
         cut = [_cut(D, card) for D in turned]
         return Prepared(op, card, objective, vectors, explained, groups, None, cut)
@@ -288,6 +289,13 @@ def prepared(
     greedy = rebuilt(whole, groups, greedy_from(whole, groups, 1, None))
     swept = _swept(whole, criteria.joined([greedy, from_directions(whole, turned)]))
     return Prepared(op, card, objective, vectors, explained, groups, whole, swept)
+
+
+def _groups_for(given: Prepared, settings: Effort, rng: np.random.Generator) -> Groups:
+    """Return the groups for an effort: of more rows than a quick search examines, if there are more."""
+    if not settings.rounds or given.op.out_of_core or given.op.p <= ROWS // 2:
+        return given.groups
+    return groups_of(given.op, max(given.card), given.explained, ROWS, rng)
 
 
 def _swept(criterion: criteria.Criterion, fits: criteria.Fits) -> criteria.Fits:
@@ -301,7 +309,8 @@ def restricted(
 
     `settings` and `rng` are as for `spcastat.search.default.joint`; `starts` are more starts, each (p, k).
     """
-    op, card, objective, whole, groups = given.op, given.card, given.objective, given.whole, given.groups
+    op, card, objective, whole = given.op, given.card, given.objective, given.whole
+    groups = _groups_for(given, settings, rng)
     k, p = len(card), op.p
     quick = whole is not None and not settings.rounds
     if whole is None:
