@@ -1,4 +1,4 @@
-"""What each rule of the proofs brings: proofs of 40 problems, with each rule switched off in turn."""
+"""What each rule of the proofs brings: proofs of 42 problems, with each rule switched off in turn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ import spcastat as sp
 from benchmarks.quality.proofs import matrix
 from benchmarks.report import Table
 from spcastat.linalg.operators import Gram
-from spcastat.proofs import adjusted_bounds, eigenvalue_bounds, jointly, one_component, relaxed
+from spcastat.proofs import (
+    adjusted_bounds,
+    eigenvalue_bounds,
+    jointly,
+    one_component,
+    relaxed,
+    three_components,
+)
 from spcastat.proofs.adjusted_bounds import Cover, Plane, Sequence
 from spcastat.proofs.duals import Relaxation, support_bounds
 
@@ -34,6 +41,7 @@ PROBLEMS: tuple[tuple[tuple[int, ...], str, tuple[str, ...]], ...] = (
     ((3, 3, 2), "pev", ("pitprops", "wine", "diabetes")),
     ((3, 2, 1), "pev", ("glass", "mtcars")),
     ((3, 2, 2), "least_squares", ("pitprops",)),
+    ((2, 2, 2), "least_squares", ("glass", "diabetes")),
 )
 
 
@@ -97,8 +105,8 @@ def _last(method: Relaxation) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(method.certified(method.Z), method.Z)]
 
 
-def _unbounded(problem: Any, roots: list[Any], *given: Any) -> np.ndarray:
-    return np.full(len(roots), np.inf)
+def _unbounded_leaves(A: np.ndarray, *given: Any) -> np.ndarray:
+    return np.full(len(A), np.inf)
 
 
 def _rows(cover: Any, low: float, high: float, rows: np.ndarray, check: Any) -> np.ndarray:
@@ -126,13 +134,13 @@ RULES: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
     "problems within unions (5)": (PROJECTED, relaxed, "within_union", _whole),
     "800 steps at last (5)": (PROJECTED, relaxed, "LAST", 10),
     "multiplier for one variable (7)": (THREE, Sequence, "single_bounds", relaxed.Relaxed.single_bounds),
-    "pairs (8)": (THREE, relaxed, "losses", _no_losses),
-    "exact first component (9)": (THREE, Sequence, "_first", _unbounded),
+    "pairs (8)": (THREE, three_components, "losses", _no_losses),
     "scores for the first of two (9)": (("adjusted 2",), jointly, "coverable", mock.Mock(return_value=False)),
     "mean scores (9)": (("adjusted 2",), Cover, "_interval", _rows),
     "scores in a plane (9)": (("adjusted 2",), Plane, "tilted", _first),
+    "multipliers for the first of three (11)": (THREE, jointly, "coverable", mock.Mock(return_value=False)),
     "halved intervals (9)": (("adjusted 2",), adjusted_bounds, "SCORE_HALVINGS", 0),
-    "exact first two components (10)": (THREE, Sequence, "_first_two", _unbounded),
+    "exact first two components (10)": (THREE, three_components, "with_two", _unbounded_leaves),
 }
 
 

@@ -94,6 +94,8 @@ def run_tables(
     """
     options = [f" --{name}" for name in ("full", "small") if getattr(given, name, False)]
     options += [" --data DIR"] if given.data is not None else []
+    threads = getattr(given, "threads", None)
+    options += [f" --threads {threads}"] if threads is not None else []
     for name in given.tables or tables:
         table = tables[name](call)
         table.notes.append(

@@ -20,7 +20,6 @@ from spcastat.fit.inputs import (
     open_covariance,
     open_rows,
     opened,
-    table_and_formula,
     warn_of_unequal_variances,
 )
 from spcastat.fit.method_table import SOLVERS
@@ -28,7 +27,15 @@ from spcastat.fit.plan import Plan, Request, make_plan, require_components
 from spcastat.fit.run import Fit, run
 from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions
-from spcastat.results.call import Call, arguments_of, hint, refuse_controls, refuse_other_names
+from spcastat.results.call import (
+    Call,
+    arguments_of,
+    hint,
+    refuse_controls,
+    refuse_other_names,
+    table_and_formula,
+    with_table_by_name,
+)
 from spcastat.results.fit import SpcaResult, result_of
 from spcastat.solvers.solver import ADVICE
 
@@ -78,6 +85,7 @@ def spca(
     data: types.Rows,
     **options: Unpack[types.SpcaKeywords],
 ) -> SpcaResult: ...
+@with_table_by_name
 def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -236,7 +244,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     [['X5', 'X6', 'X7', 'X8'], ['X1', 'X2', 'X3', 'X4']]
     """
     with listening(progress):
-        data, formula = table_and_formula("spca", data_or_formula, data, formula, k)
+        data, formula = table_and_formula("spca", data_or_formula, data, formula)
         refuse_other_names("spca", options, method)
         read = {name: options.pop(name) for name in READING if name in options}
         asked = request_of(
@@ -426,6 +434,7 @@ def spca_path(
 def spca_path(
     formula: str, /, k: types.Whole = 1, *, data: types.Rows, **options: Unpack[types.PathKeywords]
 ) -> SpcaPath: ...
+@with_table_by_name
 def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -526,7 +535,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     from spcastat.results.path import SpcaPath  # imported late, as few calls need it
 
     with listening(progress):
-        data, formula = table_and_formula("spca_path", data_or_formula, data, formula, k)
+        data, formula = table_and_formula("spca_path", data_or_formula, data, formula)
         what = "fits a range of cardinalities"
         refuse_controls("spca_path", what, options, "such as cards=[1, 4, 7], ")
         refuse_other_names("spca_path", options, method)

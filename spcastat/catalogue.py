@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Iterable
-from typing import overload
 
 import pandas as pd
 
@@ -22,11 +21,7 @@ from spcastat.solvers.thresholding import ROTATIONS
 __all__ = ["methods"]
 
 
-@overload
-def methods(name: None = None) -> pd.DataFrame: ...
-@overload
-def methods(name: MethodName) -> Summary: ...
-def methods(name: MethodName | None = None) -> pd.DataFrame | Summary:
+def methods(name: MethodName | None = None) -> Summary:
     """List the methods, or describe one of them.
 
     Parameters
@@ -36,12 +31,12 @@ def methods(name: MethodName | None = None) -> pd.DataFrame | Summary:
 
     Returns
     -------
-    DataFrame
-        Without `name`, one row per method: ``name``, the value of ``method=``; ``title``; ``paper``;
-        ``takes``, "data" or "data or covariance"; ``controlled by``, the arguments that set its sparsity;
-        ``options``, its further arguments; and ``function``, the functions that accept it. The last row is
-        sparse principal coordinates, which have a separate function (``spcastat.spco``).
     Summary
+        Without `name`, the list of methods. The frame ``frames["methods"]`` has one row per method: ``name``,
+        the value of ``method=``; ``title``; ``paper``; ``takes``, "data" or "data or covariance";
+        ``controlled by``, the arguments that set its sparsity; ``options``, its further arguments; and
+        ``function``, the functions that accept it. The last row is sparse principal coordinates, which have a
+        separate function (``spcastat.spco``).
         With `name`, a page with the criterion of the method, when to use it, its source, an example, and
         every option with its default and meaning (as a frame in ``frames["options"]``).
 
@@ -53,11 +48,14 @@ def methods(name: MethodName | None = None) -> pd.DataFrame | Summary:
     Examples
     --------
     >>> import spcastat as sp
+    >>> frame = sp.methods().frames["methods"].set_index("name")
+    >>> frame.loc["pmd", "paper"]
+    'Witten et al. (2009)'
     >>> sp.methods("pmd").frames["options"].loc["orth", "default"]
     'False'
     """
     if name is None:
-        return _table()
+        return _list()
     if isinstance(name, str) and name == "spco":
         raise MethodError("name='spco' is a function of its own; see help(spcastat.spco).")
     return _page(SOLVERS[one_of("name", name, SOLVERS, MethodError)])
@@ -89,7 +87,19 @@ def _example(method: Method) -> str:
     return f'spcastat.spca(data, k=3{control}, method="{method.name}")'
 
 
+def _list() -> Summary:
+    """Return all methods with their sources, what sets their sparsity, and their options."""
+    frame, facts = _table(), []
+    for row in frame.to_dict("records"):
+        options = f"; options {row['options']}" if row["options"] else ""
+        rows = "; needs the rows" if row["takes"] == "data" else ""
+        source = f"{row['title']}; {row['paper'].rstrip('.')}."
+        facts.append((row["name"], f"{source} Sparsity set by {row['controlled by']}{options}{rows}."))
+    return Summary(Document("Methods", tuple(facts)), {"methods": frame})
+
+
 def _table() -> pd.DataFrame:
+    """Return one row for each method."""
     rows = []
     for method in SOLVERS.values():
         takes = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Unpack, overload
 
@@ -28,10 +29,10 @@ from spcastat.assess.noise_tests import (
     standing,
 )
 from spcastat.assess.row_groups import RowGroups, drawn_text, notice
-from spcastat.assess.unequal_cardinalities import select
+from spcastat.assess.unequal_cardinalities import Selected, select
 from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, NoComponentsError, NoRowsError, OptionError
-from spcastat.fit.inputs import Source, opened, table_and_formula, warn_of_unequal_variances
+from spcastat.fit.inputs import Opened, Source, opened, warn_of_unequal_variances
 from spcastat.fit.plan import RULE, Plan, Request, make_plan
 from spcastat.fit.run import run
 from spcastat.labels import name_text
@@ -43,10 +44,20 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening, stage
 from spcastat.reading.design import few_clusters
 from spcastat.reading.model_matrix import dependent_columns
-from spcastat.results.call import Call, arguments_of, call_text, hint, refuse_controls, refuse_other_names
-from spcastat.results.choice import Choice, Chosen, ComponentChoice, LargeRows, Tested
+from spcastat.results.call import (
+    Call,
+    arguments_of,
+    call_text,
+    hint,
+    refuse_controls,
+    refuse_other_names,
+    table_and_formula,
+    with_table_by_name,
+)
+from spcastat.results.choice import Choice, ComponentChoice
 from spcastat.search.default import together as fitted_together
 from spcastat.search.joint_method import Joint
+from spcastat.show.choice_tables import Chosen, ComponentTests, LargeRows, Tested
 
 # --- requests of fits -----------------------------------------------------------------------------
 
@@ -74,7 +85,7 @@ def near_fit(op: Operator, k: int, card: CardinalitySet, seed: int) -> np.ndarra
     return columns_near(op, V, min(COLUMNS, op.p))
 
 
-# --- halves of the rows ---------------------------------------------------------------------------
+# --- the part of large data that is tested --------------------------------------------------------
 
 
 def is_tested_in_part(source: Source, cells: int) -> bool:
@@ -141,6 +152,7 @@ def choose_k(
 def choose_k(
     formula: str, /, *, data: types.Rows, **options: Unpack[types.ComponentChoiceKeywords]
 ) -> ComponentChoice: ...
+@with_table_by_name
 def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -301,8 +313,7 @@ def standing_out(
     drawn, remarks = drawn_text(source), about_rows(source, data)
     sampled = (source.sampled_from or 0) > (source.n or 0)
     most, kmax, card = _asked(p, source.op.rank_limit, kmax, card, is_tested_in_part(source, MOST_CELLS))
-    if not source.op.total > 0:
-        raise DataError("The data have no variance: every column is constant.")
+    _require_variance(source)
     cells = MOST_CELLS
     if is_tested_in_part(source, cells):
         require_room(p, kmax, card)
@@ -322,8 +333,8 @@ def standing_out(
         unchanged = standing(as_given, kmax, card, draws, limit).k
         labels = [] if unchanged == found.k else [_label(source, i) for i in rows.far.tolist()]
         large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)
-    return ComponentChoice(
-        found,
+    tests = ComponentTests(
+        found=found,
         p=source.op.p,
         unit=unit,
         most=most,
@@ -332,7 +343,9 @@ def standing_out(
         drawn=drawn,
         remarks=remarks,
         sampled=sampled,
+        n=source.n,
     )
+    return ComponentChoice(tests)
 
 
 def about_rows(source: Source, data: Any) -> list[str]:
@@ -400,7 +413,8 @@ def _noise(
             "signs of every cluster; give k=, or a sample of the clusters."
         )
     S = op.block(np.arange(op.p))
-    return MomentNoise(S / within**2, source.free or 0.0, None, _tails(source, S), terms), None
+    noise = MomentNoise(S / within**2, source.free or 0.0, tails=_tails(source, S), terms=terms)
+    return noise, None
 
 
 def _standardised(source: Source, within: float) -> np.ndarray:
@@ -501,6 +515,7 @@ def choose(
     data: types.Rows,
     **options: Unpack[types.ChoiceKeywords],
 ) -> Choice: ...
+@with_table_by_name
 def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -679,7 +694,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     [6, 4]
     """
     with listening(progress):
-        data, formula = table_and_formula("choose", data_or_formula, data, formula, k)
+        data, formula = table_and_formula("choose", data_or_formula, data, formula)
         one_of("rule", rule, RULES)
         one_of("each", each, EACH)
         share = real_number("share", share, 0.0, 1.0, open_low=True)
@@ -696,104 +711,235 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         options |= given_of(method=method, objective=objective, effort=effort)
         again = {**options, "k": k, "cards": cards, "by": by, "rule": rule, "each": each, "share": share}
         again |= {"folds": folds, "repeats": repeats, "kmax": kmax, "alpha": alpha, "n_draws": n_draws}
-        ruled = [f"{name}=" for name in RULE if options.get(name)]
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
+
         entered, covariance, described = opened(data, covariance, options, None, k or 1)
         fitting = {name: value for name, value in options.items() if name not in described}
         criterion = _criterion(by, rule, each, covariance)
-        if k is not None and k + 1 > entered.p:
-            raise ComponentsError(
-                f"k={shown(k)} was given for {entered.p} variables; the choice compares components with the "
-                f"residual variance, so give at most {max(entered.p - 1, 0)}."
-            )
-        if entered.refuse is not None:  # before rows in chunks are read
-            wanted = path_cards(_candidates(cards, entered.p), k or 1, entered.p)[1]
-            entered.refuse(make_plan(request(fitting, k or 1, largest(wanted)), entered.p), k or 1)
-            if k is None:
-                _asked(entered.p, entered.p, kmax, None, False)
-        components = None
+        _require_possible(entered, fitting, k, cards, kmax)
         whole = entered.source(_rows_for(fitting, k or 1, entered.p))
-        source = rows_in_memory(whole, seed)
-        if not source.op.total > 0:
-            raise DataError("The data have no variance: every column is constant.")
+        given = Given(entered, covariance, described, fitting, whole, rows_in_memory(whole, seed))
+        _require_variance(given.source)
         warn_of_unequal_variances(whole, scale)
-        drawn, remarks = drawn_text(source), about_rows(source, entered.data)
-        if criterion in ("ebic", "bic") and source.free is None:
-            raise OptionError(
-                f"by={criterion!r} depends on the number of rows, and n_obs is not given; give n_obs=, the "
-                "number of rows behind the matrix, or use by='is' or by='variance'."
-            )
+        _require_number_of_rows(given.source, criterion)
+
+        components = None
         if k is None:
-            components = standing_out(source, covariance, kmax, None, draws, entered.data)
-            k = components.k
-            if k == 0:
-                lead = "No component is clear enough" if components.parallel else "No component exceeds noise"
-                raise NoComponentsError(
-                    f"{lead}. {components.reason} Give k= to choose cardinalities all the same."
-                )
-            if source.gaps is not None and k > 1:  # the EM model has the rank of the fit
-                whole = source = opened(entered.data, covariance, described, None, k)[0].source("")
-        keys, wanted = path_cards(_candidates(cards, entered.p), k, entered.p)
-        p = source.op.p
-        if each == "free" and any(isinstance(key, tuple) for key in keys):
-            raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
-        parts, groups = None, None
-        plan = make_plan(request(fitting, k, 1), p)
-        if repeats is None:
-            repeats = _repeats(source, _fitter(fitting, plan, k, seed), folds)
-        if criterion == "cv":
-            rows, needed = entered.data, bool(plan.rows_for)
-            parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=needed)
-        plan = plan.on(source.spec, check=False)
-        if ruled:
-            groups = len(getattr(plan.solver, "together", None) or ()) or None
-            if groups and criterion == "cv" and source.gaps is not None and source.gaps.missing.any():
-                raise OptionError(
-                    "together= was given to choose() with missing values; by='cv' predicts a group from the "
-                    "others of its row, which must be complete. Give na='drop', or by='ebic'."
-                )
-            if groups and cards is None:
-                keys, wanted = path_cards(_candidates(None, groups), k, p)
-            keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
-        fitters = _fitter(fitting, plan, k, seed), Fitter(k, plan)
-        found = candidates.Candidates(source.op, *fitters, source.free, parts, jobs, entered.p, groups)
-        found.add(wanted)
-        if cards is None and not ruled:
-            keys, wanted = _extended(found, keys, wanted, criterion, share)
-        chosen = select(found, keys, wanted, criterion, rule, each, share)
-        card: Any = chosen.keys[chosen.place]
-        card = list(card) if isinstance(card, tuple) else card
-        arguments = {"k": k, "card": card, **described, **fitting}
-        function = spca_cov if covariance else spca
-        each_card = chosen.cards[chosen.place]
-        call = Call(function, entered.data, {**arguments, "progress": False})
-        best = found.search(each_card) if whole is source else found.final.run(whole.op, each_card)
-        fit = finished(whole, plan.with_card(each_card), best, call)
-        table = candidates.table(found, chosen.cards, chosen.keys)
-        return Choice(
-            fit,
-            Chosen(
-                table=table.assign(chosen=np.arange(len(table)) == chosen.place),
-                state=fit._state,
-                card=card,
-                by=criterion,
-                rule=rule,
-                share=share,
-                folds=folds,
-                repeats=repeats,
-                selected=chosen,
-                dense=float(found.errors(chosen.cards).error[-1]) if criterion == "cv" else None,
-                groups=groups,
-                call=call_text(function, arguments),
-                drawn=drawn,
-                remarks=remarks if components is None else [],
-            ),
-            components,
-            partial(halves, entered.data, {**again, "rng": seed}, whole)
-            if can_halve(entered.data, whole)
-            else None,
+            components = standing_out(given.source, covariance, kmax, None, draws, entered.data)
+            k = _number_chosen(components)
+            given = given.for_components(k)
+
+        how = Settings(
+            by=criterion,
+            rule=rule,
+            each=each,
+            share=share,
+            folds=folds,
+            repeats=repeats,
+            jobs=jobs,
+            seed=seed,
         )
+        compared = _compared(given, how, k, cards)
+        return _result(given, how, compared, components, {**again, "rng": seed})
+
+
+# --- the steps of choose() ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked arguments of `choose` on how cardinalities are chosen.
+
+    Attributes
+    ----------
+    by, rule, each : str
+    share : float
+    folds : int
+    repeats : int or None
+        None for the default number.
+    jobs, seed : int
+    """
+
+    by: str
+    rule: str
+    each: str
+    share: float
+    folds: int
+    repeats: int | None
+    jobs: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The data of a call of `choose`, and the arguments of its fits.
+
+    Attributes
+    ----------
+    entered : Opened
+    covariance : bool
+        Whether the data are a covariance matrix.
+    described, fitting : dict
+        The arguments that describe the data, and those of the fits.
+    whole : Source
+        All rows.
+    source : Source
+        The rows in memory, from which the choice is made: a sample if rows come in chunks.
+    """
+
+    entered: Opened
+    covariance: bool
+    described: dict[str, Any]
+    fitting: dict[str, Any]
+    whole: Source
+    source: Source
+
+    def for_components(self, k: int) -> Given:
+        """Return the data for k components, whose number is the rank of the EM model of missing values."""
+        if self.source.gaps is None or k == 1:
+            return self
+        source = opened(self.entered.data, self.covariance, self.described, None, k)[0].source("")
+        return replace(self, whole=source, source=source)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The fitted candidates, and the choice among them.
+
+    Attributes
+    ----------
+    found : Candidates
+    chosen : Selected
+    plan : Plan
+        The plan of the fits, for any cardinality.
+    repeats : int
+        Number of divisions into folds.
+    groups : int or None
+        Number of groups of variables, if cardinalities count these.
+    """
+
+    found: candidates.Candidates
+    chosen: Selected
+    plan: Plan
+    repeats: int
+    groups: int | None
+
+
+def _require_possible(
+    entered: Opened, fitting: Mapping[str, Any], k: int | None, cards: Any, kmax: int | None
+) -> None:
+    """Raise an error if k is too large, or if rows in chunks, before they are read, do not allow the fits."""
+    if k is not None and k + 1 > entered.p:
+        raise ComponentsError(
+            f"k={shown(k)} was given for {entered.p} variables; the choice compares components with the "
+            f"residual variance, so give at most {max(entered.p - 1, 0)}."
+        )
+    if entered.refuse is None:
+        return
+    wanted = path_cards(_candidates(cards, entered.p), k or 1, entered.p)[1]
+    entered.refuse(make_plan(request(fitting, k or 1, largest(wanted)), entered.p), k or 1)
+    if k is None:
+        _asked(entered.p, entered.p, kmax, None, False)
+
+
+def _require_variance(source: Source) -> None:
+    """Raise DataError if every column is constant."""
+    if not source.op.total > 0:
+        raise DataError("The data have no variance: every column is constant.")
+
+
+def _require_number_of_rows(source: Source, criterion: str) -> None:
+    """Raise OptionError if a criterion depends on the number of rows, and this is not known."""
+    if criterion in ("ebic", "bic") and source.free is None:
+        raise OptionError(
+            f"by={criterion!r} depends on the number of rows, and n_obs is not given; give n_obs=, the "
+            "number of rows behind the matrix, or use by='is' or by='variance'."
+        )
+
+
+def _number_chosen(components: ComponentChoice) -> int:
+    """Return the chosen number of components; raise NoComponentsError if there is none."""
+    if components.k == 0:
+        lead = "No component is clear enough" if components.parallel else "No component exceeds noise"
+        raise NoComponentsError(f"{lead}. {components.reason} Give k= to choose cardinalities nevertheless.")
+    return components.k
+
+
+def _compared(given: Given, how: Settings, k: int, cards: Any) -> Compared:
+    """Fit the candidates, and choose one of them; `cards` are those of the call."""
+    source, fitting, p = given.source, given.fitting, given.entered.p
+    keys, wanted = path_cards(_candidates(cards, p), k, p)
+    if how.each == "free" and any(isinstance(key, tuple) for key in keys):
+        raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
+    plan = make_plan(request(fitting, k, 1), p)
+    repeats = how.repeats or _repeats(source, _fitter(plan, k, how.seed), how.folds)
+    parts = None
+    if how.by == "cv":
+        rows, needed = given.entered.data, bool(plan.rows_for)
+        parts = divided(
+            source, rows, given.described, how.folds, repeats, seed=how.seed, k=k, keep_rows=needed
+        )
+    plan = plan.on(source.spec, check=False)
+    groups = len(getattr(plan.solver, "together", None) or ()) or None
+    if groups and how.by == "cv" and source.gaps is not None and source.gaps.missing.any():
+        raise OptionError(
+            "together= was given to choose() with missing values; by='cv' predicts a group from the "
+            "others of its row, which must be complete. Give na='drop', or by='ebic'."
+        )
+    if groups and cards is None:
+        keys, wanted = path_cards(_candidates(None, groups), k, p)
+    ruled = any(fitting.get(name) for name in RULE)
+    if ruled:
+        keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
+    fitters = _fitter(plan, k, how.seed), Fitter(k, plan)
+    found = candidates.Candidates(source.op, *fitters, source.free, parts, how.jobs, p, groups)
+    found.add(wanted)
+    if cards is None and not ruled:
+        keys, wanted = _extended(found, keys, wanted, how.by, how.share)
+    chosen = select(found, keys, wanted, how.by, how.rule, how.each, how.share)
+    return Compared(found, chosen, plan, repeats, groups)
+
+
+def _result(
+    given: Given,
+    how: Settings,
+    compared: Compared,
+    components: ComponentChoice | None,
+    again: Mapping[str, Any],
+) -> Choice:
+    """Return the result of `choose`; `again` has the arguments of a call that repeats it on other rows."""
+    source, whole, data = given.source, given.whole, given.entered.data
+    found, chosen = compared.found, compared.chosen
+    each_card, card = chosen.cards[chosen.place], chosen.keys[chosen.place]
+    card = list(card) if isinstance(card, tuple) else card
+    arguments = {"k": len(each_card), "card": card, **given.described, **given.fitting}
+    function = spca_cov if given.covariance else spca
+    call = Call(function, data, {**arguments, "progress": False})
+    best = found.search(each_card) if whole is source else found.final.run(whole.op, each_card)
+    fit = finished(whole, compared.plan.with_card(each_card), best, call)
+    table = candidates.table(found, chosen.cards, chosen.keys)
+    reasons = Chosen(
+        table=table.assign(chosen=np.arange(len(table)) == chosen.place),
+        state=fit._state,
+        card=card,
+        by=how.by,
+        rule=how.rule,
+        share=how.share,
+        folds=how.folds,
+        repeats=compared.repeats,
+        selected=chosen,
+        dense=float(found.errors(chosen.cards).error[-1]) if how.by == "cv" else None,
+        groups=compared.groups,
+        call=call_text(function, arguments),
+        drawn=drawn_text(source),
+        remarks=about_rows(source, data) if components is None else [],
+    )
+    repeat = partial(halves, data, again, whole) if can_halve(data, whole) else None
+    return Choice(fit, reasons, components, repeat)
+
+
+# --- choices on halves of the rows ----------------------------------------------------------------
 
 
 def can_halve(data: Any, source: Source) -> bool:
@@ -842,6 +988,9 @@ def _chosen_among(data: Any, options: Mapping[str, Any], some: np.ndarray) -> np
     except NoComponentsError:
         return np.zeros((0, 0))
     return chosen.fit.loadings.to_numpy()
+
+
+# --- defaults -------------------------------------------------------------------------------------
 
 
 def _candidates(cards: Any, p: int) -> Any:
@@ -908,12 +1057,11 @@ def _hint(name: str) -> str:
     return hint("choose", arguments_of(choose, types.ScanOptions), {}, (), name)
 
 
-def _fitter(fitting: Mapping[str, Any], plan: Plan, k: int, seed: int) -> Fitter:
-    """Return the function that fits candidates: by `method` if given, else by a quick default method."""
-    named = fitting.get("method") is not None or fitting.get("nonneg")
-    if plan.method.name == "joint":
-        rule = plan.solver if isinstance(plan.solver, Joint) and plan.solver.ruled else None
-        return Fitter(k, None, getattr(plan.solver, "objective", "adjusted"), seed, rule)
-    if named or set(fitting) - {"n_init", "order", "tol", "max_iter"}:
+def _fitter(plan: Plan, k: int, seed: int) -> Fitter:
+    """Return what fits candidates: sweeps if the method is the default search, else the method itself."""
+    solver = plan.solver
+    if not isinstance(solver, Joint):
         return Fitter(k, plan, seed=seed)
-    return Fitter(k, seed=seed)
+    if solver.ruled:  # sweeps know no rules for supports
+        return Fitter(k, objective=solver.objective, seed=seed, solver=solver)
+    return Fitter(k, objective=solver.objective, seed=seed)

@@ -80,12 +80,17 @@ def nearest(word: object, names: Iterable[object]) -> str:
         return ""
     others = [str(name) for name in names if str(name) != text]
     found = [name for name in others if name.casefold() == text.casefold()]
-    cutoff = 0.6 if len(text) > SHORT else 0.65  # half of the letters of short words are alike by chance
+    found = found or [name for name in others if sorted(name) == sorted(text)]  # letters exchanged
+    cutoff = 0.6 if len(text) > SHORT else 0.7  # most letters of short words are alike by chance
     found = found or difflib.get_close_matches(text, others, n=1, cutoff=cutoff)
     return f" Did you mean {found[0]!r}?" if found else ""
 
 
-def listed(names: Iterable[object], limit: int = 8) -> str:
+#: The default number of names that messages list.
+MOST_LISTED = 8
+
+
+def listed(names: Iterable[object], limit: int = MOST_LISTED) -> str:
     """Join names for a message: the first `limit`, then the number of the others."""
     names = list(names)
     rest = len(names) - limit
@@ -98,13 +103,19 @@ def plural(count: int, noun: str, several: str = "") -> str:
 
 
 def one_of(option: str, value: object, allowed: Iterable[str], error: type[OptionError] = OptionError) -> str:
-    """Return `value` if it is one of the `allowed` names; raise `error` with the nearest name if not."""
+    """Return `value` if it is one of the `allowed` names; raise `error` with the nearest name if not.
+
+    The error lists the allowed names, unless there are many and one of them is near.
+    """
     allowed = tuple(allowed)
     if isinstance(value, str) and value in allowed:
         return str(value)
-    raise error(
-        f"{option}={shown(value)} is not known; allowed are {listed(allowed, 40)}.{nearest(value, allowed)}"
-    )
+    given, names, hint = shown(value), listed(allowed, 40), nearest(value, allowed)
+    if not hint:
+        raise error(f"{option}={given} is not known; allowed are {names}.")
+    if len(allowed) > MOST_LISTED:
+        raise error(f"{option}={given} is not known.{hint}")
+    raise error(f"{option}={given} is not known.{hint} Allowed are {names}.")
 
 
 def flag(option: str, value: Any) -> bool:

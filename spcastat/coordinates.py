@@ -10,12 +10,12 @@ import numpy as np
 from spcastat.argument_types import CoordinateKeywords, ReadOptions, Scale, Table, Vector, Whole
 from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
-from spcastat.fit.inputs import open_rows, table_and_formula, warn_of_unequal_variances
+from spcastat.fit.inputs import open_rows, warn_of_unequal_variances
 from spcastat.fit.plan import require_components
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows
 from spcastat.reading.design import ReadOptions as Reading
-from spcastat.results.call import arguments_of, refuse_other_names
+from spcastat.results.call import arguments_of, refuse_other_names, table_and_formula, with_table_by_name
 from spcastat.results.spco import SpcoResult
 from spcastat.solvers.regression import SPCO
 from spcastat.solvers.solver import ADVICE
@@ -42,6 +42,7 @@ def spco(
     data: Table,
     **options: Unpack[CoordinateKeywords],
 ) -> SpcoResult: ...
+@with_table_by_name
 def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -103,7 +104,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     >>> round(fit.measure("cpzc"), 2)
     0.5
     """
-    data, formula = table_and_formula("spco", data_or_formula, data, formula, k)
+    data, formula = table_and_formula("spco", data_or_formula, data, formula)
     refuse_other_names("spco", options)
     known = arguments_of(spco, ReadOptions)
     for name in options:

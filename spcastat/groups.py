@@ -21,13 +21,14 @@ from spcastat.errors import (
     OptionError,
     TooFewRowsError,
 )
-from spcastat.fit.inputs import Source, open_rows, table_and_formula
+from spcastat.fit.inputs import Source, open_rows
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening
 from spcastat.reading import frames
 from spcastat.reading.covariance import looks_like_covariance
 from spcastat.reading.design import ReadOptions, label_numbers, take_labels
+from spcastat.results.call import table_and_formula
 from spcastat.results.compare import GroupComparison
 from spcastat.streams.opening import open_stream, read_whole
 

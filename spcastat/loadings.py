@@ -11,13 +11,20 @@ from spcastat.fit.inputs import (
     Opened,
     open_covariance,
     open_rows,
-    table_and_formula,
     warn_of_unequal_variances,
 )
 from spcastat.fit.sparse_loadings import fitted, requested
 from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions
-from spcastat.results.call import READING, Call, arguments_of, call_text, refuse_other_names
+from spcastat.results.call import (
+    READING,
+    Call,
+    arguments_of,
+    call_text,
+    refuse_other_names,
+    table_and_formula,
+    with_table_by_name,
+)
 from spcastat.results.loadings import SparseLoadings
 
 if TYPE_CHECKING:
@@ -46,6 +53,7 @@ def sparse_loadings(
     data: types.Rows,
     **options: Unpack[types.LoadingsKeywords],
 ) -> SparseLoadings: ...
+@with_table_by_name
 def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -150,7 +158,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     True
     """
     with listening(progress):
-        data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula, k)
+        data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula)
         refuse_other_names("sparse_loadings", options)
         known = arguments_of(sparse_loadings, types.LoadingsOptions)
         for name in options:

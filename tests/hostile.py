@@ -577,7 +577,7 @@ def targets() -> Iterator[Target]:
         }
         needed.update(_further(name, parameters))
         for key, one in parameters.items():
-            if one.kind is one.VAR_KEYWORD:
+            if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
                 continue
             given = {other: make for other, make in needed.items() if other != key}
             if key == "data_or_formula":

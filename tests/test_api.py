@@ -67,12 +67,14 @@ def test_what_a_method_does_not_have_is_refused_with_the_methods_that_have_it(gi
 
 
 def test_methods_are_listed():
-    table = sp.methods()
-    assert isinstance(table, pd.DataFrame)
+    table = sp.methods().frames["methods"]
     assert {"bcd-l0", "bcd-l1", "greedy", "controlled", "pca"} <= set(table["name"])
     assert table.notna().all().all()
     assert table["name"].is_unique
     assert table.set_index("name").at["spco", "function"] == "spco"
+    printed = str(sp.methods())
+    assert max(map(len, printed.splitlines())) <= 80
+    assert set(table["name"]) <= {line.partition(" ")[0] for line in printed.splitlines()}
 
 
 # --- warnings -------------------------------------------------------------------------------------
@@ -461,7 +463,8 @@ def test_its_example_runs_on_rows(name):
 
 
 def test_unknown_names():
-    with pytest.raises(MethodError, match="Did you mean 'bcd-l0'"):
+    # a suggestion instead of all names
+    with pytest.raises(MethodError, match=r"^name='bcd-0' is not known\. Did you mean 'bcd-l0'\?$"):
         sp.methods("bcd-0")
     with pytest.raises(MethodError, match=r"help\(spcastat.spco\)"):
         sp.methods("spco")
@@ -493,6 +496,10 @@ def test_a_table_in_the_place_of_k_is_answered_with_the_call():
             function("X1 X2", df)
         with pytest.raises(sp.errors.OptionError, match=r"table second.*\('~ X1 \+ X2', data=df, k=2\)\.$"):
             function("~ X1 + X2", df)
+        with pytest.raises(sp.errors.OptionError, match=r"table second.*\('~ X1 \+ X2', data=df, k=2\)\.$"):
+            function("~ X1 + X2", df, k=1)
+    with pytest.raises(sp.errors.OptionError, match=r"table second.*choose_k\('~ X1', data=df\)\.$"):
+        sp.choose_k("~ X1", df)
 
 
 def test_spellings_that_differ_by_case_or_number():

@@ -129,6 +129,8 @@ BAD_OPTIONS = [
     ({"k": 2, "card": 2, "t": 1.5, "method": "bcd-l0"}, errors.UnknownOptionError, r"option 't'.*'bcd-l1'"),
     ({"k": 2, "t": 1.5, "method": "bcd-l0"}, errors.UnknownOptionError, r"'t'.*'bcd-l1'"),
     ({"k": 2, "card": 2, "smooth": True}, errors.UnknownOptionError, r"'smooth'(?!.*Did you mean)"),
+    ({"k": 2, "card": 2, "lasso": 1}, errors.UnknownOptionError, r"'lasso'(?!.*Did you mean)"),
+    ({"k": 2, "crad": 2}, errors.UnknownOptionError, r"'crad'.*Did you mean 'card'"),
     ({"k": 2, "card": 2, "max_itr": 9}, errors.UnknownOptionError, r"'max_itr'.*Did you mean 'max_iter'"),
     ({"k": 2, "card": 2, "method": "greedy", "n_init": 3}, errors.UnknownOptionError, r"'n_init'.*'bcd-l0'"),
     (

@@ -111,7 +111,7 @@ def test_errors_of_the_package_and_warnings_go_to_standard_error(calls, table, c
 def test_methods_and_datasets_are_listed(capsys):
     assert cli.main(["methods"]) == 0
     out = capsys.readouterr().out
-    assert "controlled by: variance" in out
+    assert "Sparsity set by variance" in out
     assert max(map(len, out.splitlines())) <= 80
     first = [line.split(maxsplit=1)[0] for line in out.splitlines() if line]
     assert [word for word in first if word in SOLVERS] == list(SOLVERS)
@@ -321,7 +321,7 @@ def test_transform_refuses_what_does_not_fit(saved, hastie, tmp_path, capsys):
     data.loc[data.index[0], name] = float("nan")
     data.to_csv(tmp_path / "holes.csv")
     message = refused(capsys, "transform", saved, tmp_path / "holes.csv")
-    assert "Use --na drop to leave these rows out, --na em" in message
+    assert "Use --na drop to leave these rows out, or --na pairwise" in message
     assert len(ran(capsys, "transform", saved, tmp_path / "holes.csv", "--na", "drop").splitlines()) == 60
 
 

@@ -212,8 +212,9 @@ def test_the_counts_of_the_papers_are_those_of_the_record():
         for word in ("as printed", "tested", "supposed", "open")
     }
     sentence = (
-        r"(\d+) rows from the tables and figures of five papers: (\d+) agree with the printed\s+figure; "
-        r"(\d+) differ, and a run shows why; (\d+) differ for a reason that was not tested; (\d+) are open"
+        r"(\d+) rows of the tables and figures of four papers: (\d+) are reproduced; (\d+)\s+"
+        r"differ for a reason that a run shows; (\d+) differ, and the supposed reason was not tested; "
+        r"(\d+) are open"
     )
     stated = re.search(sentence, README)
     assert stated is not None
@@ -408,7 +409,7 @@ def numbers_of_components(text: str, names: dict[str, Any]) -> None:
     number = names["number"]
     assert [tuple(map(int, one)) for one in stated] == [(number.k, number.parallel, number.sequential)]
     stated = re.findall(r"`choose_k` chooses (\w+) components; with them, it chooses the correct (\w+)", text)
-    assert [tuple(map(NUMBERS.index, one)) for one in stated] == [(names["plain"].k, names["told"].k)]
+    assert [tuple(map(NUMBERS.index, one)) for one in stated] == [(names["plain"].k, names["by_class"].k)]
 
 
 #: Function of (text, names after the last cell) that checks claims other than decimal figures.

@@ -157,7 +157,8 @@ def test_every_public_argument_is_tested():
     tested = {target.name for target in every_target()}
     for name, function in [*functions(), *methods()]:
         for argument, one in inspect.signature(function).parameters.items():
-            assert one.kind is one.VAR_KEYWORD or f"{name}({argument})" in tested
+            several = one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+            assert several or f"{name}({argument})" in tested
     options = {option for method in SOLVERS.values() for option in method.options}
     assert options <= {target.argument for target in every_target()}
     names = [value.name for value in VALUES]

@@ -16,7 +16,7 @@ import scipy.sparse
 import spcastat as sp
 from benchmarks.data import planted, real_rows, tall
 from benchmarks.report import Table, timed
-from benchmarks.speed.fresh import HEAD, Call, fresh, ratio
+from benchmarks.speed.fresh import HEAD, Call, environment, fresh, ratio
 
 #: Data, components, and the cardinality of the bootstrapped fit.
 CASES = (("wine", 3, 5), ("breast cancer", 3, 8), ("breast cancer", 5, 6))
@@ -104,19 +104,20 @@ STATEMENTS = {
 ROUNDS = 15
 
 
-def wall(statement: str) -> float | None:
+def wall(statement: str, threads: int | None) -> float | None:
     """Return the wall time of an interpreter that runs `statement`, or None if that fails."""
     start = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", statement], capture_output=True)
+    done = subprocess.run([sys.executable, "-c", statement], capture_output=True, env=environment(threads))
     return time.perf_counter() - start if done.returncode == 0 else None
 
 
 def process(call: Call) -> Table:
     """Pitprops from the start of the interpreter to its end."""
     times: dict[str, list[float]] = {name: [] for name in STATEMENTS}
-    for turn in range((3 if call.small else ROUNDS) + 1):
+    rounds = 3 if call.small else ROUNDS
+    for turn in range(rounds + 1):
         for name, statement in STATEMENTS.items():
-            taken = wall(statement)
+            taken = wall(statement, call.threads)
             if taken is None:
                 raise RuntimeError(f"this fails in a new interpreter: {statement}")
             if turn:
@@ -129,7 +130,7 @@ def process(call: Call) -> Table:
         ratio("fit, relative to the same with scipy.linalg, scipy.sparse", more, fit),
         ratio("fit and print, relative to importing numpy, scipy, pandas", bare, printed),
     ]
-    table.notes.append(f'`python -c "{STATEMENTS["fit"]}"`; medians of {ROUNDS} processes each, in turns.')
+    table.notes.append(f'`python -c "{STATEMENTS["fit"]}"`; medians of {rounds} processes each, in turns.')
     return table
 
 

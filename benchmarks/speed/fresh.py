@@ -54,6 +54,12 @@ class Call:
         return n // 20 if self.small else n
 
 
+def environment(threads: int | None) -> dict[str, str]:
+    """Return the environment of a new process, with the number of threads of linear algebra."""
+    others = {name: value for name, value in os.environ.items() if name not in THREADS}
+    return others if threads is None else others | dict.fromkeys(THREADS, str(threads))
+
+
 class TooLong(Exception):
     """A measurement was stopped after its time."""
 
@@ -85,13 +91,10 @@ def fresh(
     TooLong
         After `limit`.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in THREADS}
-    if threads is not None:
-        environment |= dict.fromkeys(THREADS, str(threads))
     command = [sys.executable, "-m", __name__, function.__module__, function.__name__, json.dumps(given)]
     try:
         done = subprocess.run(
-            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, timeout=limit
+            command, cwd=ROOT, env=environment(threads), stdout=subprocess.PIPE, text=True, timeout=limit
         )
     except subprocess.TimeoutExpired:
         raise TooLong from None

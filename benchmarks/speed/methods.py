@@ -60,7 +60,7 @@ def methods(call: Call) -> Table:
         f"fits that start within a second. dspca needs dense p x p matrices, for p up to "
         f"{MOST_VARIABLES['dspca']}.",
     ]
-    for name, controls in sp.methods().set_index("name")["controlled by"].items():
+    for name, controls in sp.methods().frames["methods"].set_index("name")["controlled by"].items():
         row = [str(name)]
         for n, p in SHAPES:
             if p > MOST_VARIABLES.get(str(name), p):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 
 import numpy as np
@@ -175,10 +175,13 @@ class RowNoise(Noise):
     def directions(self, m: int) -> np.ndarray:
         return _directions(self.Z, m)
 
+    @cached_property
+    def _cells(self) -> np.ndarray:
+        """The cells whose signs are flipped, shape (n, p), each variable with its full variance."""
+        return self.Z if self.taken is None else self.Z * _inflation(self.taken)
+
     def flipped(self, rng: np.random.Generator) -> Noise:
-        Q, Z = self.taken, self.Z
-        if Q is not None:
-            Z = Z * _inflation(Q)
+        Q, Z = self.taken, self._cells
         units = len(Z) if self.groups is None else int(self.groups.max()) + 1
         signs = self.p if self.terms is None else int(self.terms.max()) + 1
         flips = rng.integers(0, 2, size=(units, signs), dtype=np.int8)
@@ -186,7 +189,7 @@ class RowNoise(Noise):
             flips = flips[:, self.terms]
         if self.groups is not None:
             flips = flips[self.groups]
-        drawn = np.where(flips, Z, -Z)
+        drawn = Z * (2 * flips - 1)  # a third of the time of a choice between Z and -Z
         return RowNoise(drawn if Q is None else drawn - (drawn @ Q) @ Q.T)
 
     def without(self, Q: np.ndarray) -> Noise:
@@ -570,6 +573,9 @@ def default_card(p: int) -> int:
     return min(p, max(2, round(1.5 * np.log(p))))
 
 
+# --- the number of components ---------------------------------------------------------------------
+
+
 def standing(noise: Noise, kmax: int, card: int, draws: Draws, most: int | None = None) -> Standing:
     """Test the leading components.
 
@@ -603,19 +609,19 @@ def standing(noise: Noise, kmax: int, card: int, draws: Draws, most: int | None 
     variances, sparse, correlations = variances[:m], sparse[:m], correlations[:m]
     deflated = _deflated(noise, p_values[0], parallel, most, draws)[:m]
     return Standing(
-        values,
-        bound,
-        p_values,
-        deflated,
-        variances,
-        sparse,
-        correlations,
-        draws,
-        card,
-        parallel,
-        _leading(deflated, draws.level),
-        int(np.sum(sparse <= draws.level)),
-        _explained(noise, min(parallel, _leading(deflated, draws.level)), m),
+        values=values,
+        bound=bound,
+        p_values=p_values,
+        deflated_p_values=deflated,
+        sparse_variances=variances,
+        sparse_p_values=sparse,
+        correlations=correlations,
+        draws=draws,
+        card=card,
+        parallel=parallel,
+        deflated=_leading(deflated, draws.level),
+        sequential=int(np.sum(sparse <= draws.level)),
+        explained=_explained(noise, min(parallel, _leading(deflated, draws.level)), m),
     )
 
 
@@ -730,7 +736,7 @@ def _sequential(
     at least the share MANY of all.
 
     A component that explains less than LEAST_CORRELATION, or less than LEAST_OF_WHOLE when extended, is not
-    counted. If it stands out from noise all the same, it is the last: it is minor, and so are those after it.
+    counted. If it stands out from noise nevertheless, it is the last: it is minor, and so are those after it.
     If not, its variables have large variances, and others may follow.
     """
     variances, p_values, correlations = (np.full(m, np.nan) for _ in range(3))
@@ -796,6 +802,9 @@ def _leading(p_values: np.ndarray, alpha: float) -> int:
 def broken_stick(p: int) -> np.ndarray:
     """Return the expected shares of p pieces of a stick broken at random, the largest first: (p,)."""
     return np.cumsum(1.0 / np.arange(p, 0, -1))[::-1] / p
+
+
+# --- large rows -----------------------------------------------------------------------------------
 
 
 #: Rows are pulled in to this multiple of the median size.

@@ -486,16 +486,16 @@ def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: floa
     labels = np.arange(op.p)
     labels[met] = met[_clusters(correlation, groups)]
     return HalfSamples(
-        places,
-        chosen,
-        np.array(similarity),
-        labels,
-        _associates(refit.V, places, chosen, met, correlation),
-        threshold,
-        groups,
-        n_pairs,
-        sum(again),
-        isinstance(given.sampler, CovarianceSampler),
+        places=places,
+        chosen=chosen,
+        similarity=np.array(similarity),
+        clusters=labels,
+        associates=_associates(refit.V, places, chosen, met, correlation),
+        threshold=threshold,
+        groups=groups,
+        asked=n_pairs,
+        again=sum(again),
+        normal=isinstance(given.sampler, CovarianceSampler),
         drawn=given.drawn,
     )
 
@@ -553,6 +553,9 @@ def _associates(
     return np.array(found, dtype=float).reshape(-1, 4)
 
 
+# --- sample splitting -----------------------------------------------------------------------------
+
+
 #: The smallest quantile that the combination of p-values over splits considers.
 LEAST_QUANTILE = 0.05
 #: Correlations nearer to one than this count as this near, so that Fisher's z is finite.
@@ -608,8 +611,7 @@ def split(given: Resampling, n: int, repeats: int = 1) -> Split:
 def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]:
     """Return the results of one split, and its p-values, shape (p, k).
 
-    They are adjusted by Bonferroni's factor for the number of tests, 1 for variables that were not selected,
-    and NaN for those selected without others.
+    They are 1 for variables that were not selected, and NaN for those selected without others.
     """
     rng = draw_generator(seed, 0)
 
@@ -630,6 +632,41 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
     errors = z.std(axis=0, ddof=1) * np.sqrt(rows / max(rows - 3, 1))
     left_out = _jackknife_errors(halves[1], W, rng)
     errors = np.where(np.isfinite(left_out), left_out, errors)
+    p_values = _split_p_values(W, r, errors, rows)
+    places = np.flatnonzero(W.T)
+    found = Split(
+        places=places,
+        loadings=W.T.ravel()[places],
+        correlation=r.T.ravel()[places],
+        std_error=errors.T.ravel()[places],
+        variances=variances,
+        variance_errors=deviations(np.array(drawn_variances)),
+        similarity=given.aligned(W).similarity,
+        p_value=p_values,
+        rows=(halves[0].n, halves[1].n),
+        repeats=1,
+        draws=len(done.results),
+        asked=n,
+        again=again + sum(failed),
+        normal=isinstance(given.sampler, CovarianceSampler),
+        drawn=given.drawn,
+        independent=0 if rows == halves[1].n else rows,
+    )
+    return found, p_values
+
+
+def _split_p_values(W: np.ndarray, r: np.ndarray, errors: np.ndarray, rows: int) -> np.ndarray:
+    """Return the p-values of the correlations r of one split, shape (p, k), adjusted by Bonferroni's factor.
+
+    Parameters
+    ----------
+    W : ndarray of shape (p, k)
+        Weights that the first half selected.
+    r, errors : ndarray of shape (p, k)
+        Correlations on the second half, and standard errors of Fisher's z; r is NaN where not tested.
+    rows : int
+        Number of independent rows of the second half.
+    """
     p_values = np.ones(W.shape)
     selected, tested = W != 0, np.isfinite(r)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -637,26 +674,7 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
     p_values[np.isnan(p_values)] = 1.0  # a correlation that is zero in every draw
     p_values = np.minimum(p_values * max(int(tested.sum()), 1), 1.0)
     p_values[selected & ~tested] = np.nan
-    places = np.flatnonzero(W.T)
-    found = Split(
-        places,
-        W.T.ravel()[places],
-        r.T.ravel()[places],
-        errors.T.ravel()[places],
-        variances,
-        deviations(np.array(drawn_variances)),
-        given.aligned(W).similarity,
-        p_values,
-        (halves[0].n, halves[1].n),
-        1,
-        len(done.results),
-        n,
-        again + sum(failed),
-        isinstance(given.sampler, CovarianceSampler),
-        given.drawn,
-        0 if rows == halves[1].n else rows,
-    )
-    return found, p_values
+    return p_values
 
 
 def _jackknife_errors(half: Sampler, W: np.ndarray, rng: np.random.Generator) -> np.ndarray:

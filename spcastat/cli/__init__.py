@@ -12,14 +12,13 @@ import re
 import shlex
 import signal
 import sys
-import textwrap
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-from spcastat.cli import commands, fit_command, plot_command
+from spcastat.cli import commands, fit_command
 from spcastat.cli.input_tables import bundled
 from spcastat.cli.output_files import discard_output, require_output, show, tell
 from spcastat.config import nearest, warnings_told
@@ -54,16 +53,7 @@ class Command:
 def _methods(args: argparse.Namespace) -> str:
     from spcastat import catalogue
 
-    table = catalogue.methods()
-    indent = max(map(len, table["name"])) + 2
-    space, lines = " " * indent, []
-    for row in table.to_dict("records"):
-        what = "; ".join(str(row[name]) for name in ("title", "paper") if row.get(name))
-        about = [f"{name}: {row[name]}" for name in ("takes", "controlled by", "options") if row.get(name)]
-        first = f"{row['name']:<{indent}}"
-        lines += textwrap.wrap(what, 80, initial_indent=first, subsequent_indent=space)
-        lines += textwrap.wrap("; ".join(about), 80, initial_indent=space, subsequent_indent=space)
-    return "\n".join(lines)
+    return catalogue.methods().as_text()
 
 
 def _datasets(args: argparse.Namespace) -> str:
@@ -99,7 +89,7 @@ COMMANDS = {
         "print a saved fit", commands.show_arguments, commands.show, commands.SHOW
     ),
     "plot": Command(
-        "draw a figure of a fit", plot_command.arguments, plot_command.run, plot_command.EXAMPLES
+        "draw a figure of a fit", commands.plot_arguments, commands.plot, commands.PLOT
     ),
     "transform": Command(
         "scores of new rows by a saved fit, as CSV",

@@ -133,11 +133,12 @@ def _require_members(path: Path, members: Sequence[zipfile.ZipInfo], size: int) 
     if MANIFEST not in names:
         raise _foreign(path, f": there is no {MANIFEST} in it")
     total = sum(one.file_size for one in members)
-    if total > size or any(one.compress_type != zipfile.ZIP_STORED for one in members):
+    if any(one.compress_type != zipfile.ZIP_STORED for one in members):
         raise FileError(
-            f"{path} cannot be read: it unpacks to {total} bytes from a file of {size}, and the fits that "
-            "spcastat saves are not compressed."
+            f"{path} is compressed, and was not written by this version of spcastat: fit again and save."
         )
+    if total > size:
+        raise ValueError(f"it says that it contains {total} bytes, but has {size}")
 
 
 def _manifest(path: Path, text: bytes) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,8 +52,11 @@ from spcastat.reading.covariance import looks_like_covariance, read_covariance, 
 from spcastat.reading.design import Covariance, Design, Partial, ReadOptions, RowDesign, Spec, factor_columns
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import read_data, replay
-from spcastat.streams.base import Stream, Tally
+from spcastat.streams.base import Stream, Tally, of_quotients
 from spcastat.streams.opening import files_of, open_stream, read_whole, require_apart
+from spcastat.streams.operator import StreamRows
+
+# --- the source of a fit --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +193,9 @@ def center_and_scale(
 LEAST_SCALE = 1e-300
 
 
+# --- the rows of an earlier fit -------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """The rows of a fit, passed in place of data so that they are refitted as they were read.
@@ -234,6 +240,9 @@ def require_unchanged(data: Any, source: Source) -> None:
         raise errors.DataError(
             "The data have changed since the fit: their rows are not those that were fitted. Fit again."
         )
+
+
+# --- data after reading ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,6 +304,9 @@ class Opened:
         return self.source(plan.rows_for)
 
 
+# --- rows in memory -------------------------------------------------------------------------------
+
+
 def open_rows(
     data: Any,
     reading: ReadOptions,
@@ -326,90 +338,133 @@ def open_rows(
         Among others, for data that look like a covariance matrix.
     """
     mixed = isinstance(scale, str) and scale == "mixed"
-    if reading.formula is not None and reading.context is None:
-        frame = user_frame()
-        reading = replace(reading, context={} if frame is None else {**frame.f_globals, **frame.f_locals})
-    known = data.source if isinstance(data, Fitted) else None
-    data = data.data if isinstance(data, Fitted) else read_whole(data)
-    if known is None and not certain and reading.formula is None:
-        refuse_covariance(data, bool(files_of(data)))
-    in_chunks = (
-        "scale='mixed' was given for data that are read in chunks; it needs all rows in memory. "
-        "Give a DataFrame, as pd.read_csv(path) makes it, or one of a sample of the rows."
-    )
-    try:
-        stream = open_stream(data, reading) if known is None else known.stream
-    except errors.ColumnTypeError as error:
-        raise errors.OptionError(in_chunks) if mixed else error from None
+    reading = _in_context(reading)
+    fitted = data.source if isinstance(data, Fitted) else None
+    table = data.data if isinstance(data, Fitted) else read_whole(data)
+    if fitted is None and not certain and reading.formula is None:
+        refuse_covariance(table, bool(files_of(table)))
+    stream = _stream_of(table, reading, mixed) if fitted is None else fitted.stream
     if stream is not None:
         if mixed:
-            raise errors.OptionError(in_chunks)
-        if known is None and reading.formula is None:
+            raise errors.OptionError(MIXED_IN_CHUNKS)
+        if fitted is None and reading.formula is None:
             warn_of_row_numbers(None, stream.spec.columns)
-        return replace(open_streamed(stream, center, scale, blocks), data=data)
-    if known is None:
-        how = reading
-        if mixed and (reading.formula is not None or isinstance(open_table(data).values, pd.DataFrame)):
-            # all columns, of which some may be factors
-            how = replace(reading, formula=reading.formula or "~ .", categorical="dummy")
-        design = read_data(data, how, defer=not mixed)
-        if reading.formula is None:
-            warn_of_row_numbers(design.matrix, design.columns)
-        warn_of_missing_codes(design.matrix, design.columns)
-    else:
-        known.require_same()
-        assert known.index is not None
-        design = Design(
-            known.measured,
-            known.index,
-            known.spec,
-            known.weights,
-            known.dropped,
-            covariates=known.covariates,
-            rows=known.design,
-        )
+        return replace(open_streamed(stream, center, scale, blocks), data=table)
+    design = _design_of(table, reading, mixed) if fitted is None else _design_of_fit(fitted)
     if design.rows is not None:
         design.rows.require(len(design.index))
-    names, partial = design.columns, design.spec.partial
-    if partial is not None and center is not True:
+    if design.spec.partial is not None and center is not True:
         raise errors.OptionError(
             f"center={shown(center)} was given with the covariates of formula={shown(reading.formula)}; "
             "regression on them has an intercept, so that what is left has mean zero. Leave center out."
         )
-    center = _column_values("center", center, names)
-    scale = _mixed(design, reading, center) if mixed and blocks is None else _scale(scale, blocks, names)
+    center = _column_values("center", center, design.columns)
+    if mixed and blocks is None:
+        scale = _mixed(design, reading, center)
+    else:
+        scale = _scale(scale, blocks, design.columns)
+    rows = InMemory(table, design, reading, center, scale, k, fitted)
+    context = design.spec.context if reading.formula is not None else None
+    kept = table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
+    return Opened(len(design.columns), rows.source, context, data=kept)
 
-    def source(rows_for: str = "") -> Source:
-        X, w, gaps = design.matrix, design.weights, None
-        if reading.na in GAPS:
-            if rows_for:
-                refuse_rows_methods(reading.na, rows_for)
-            rank = rank_of(reading.k_em, k, w, X.shape)
-            standard, op, X, gaps = prepare_with_gaps(
-                X, w, center, scale, names, reading.na, rank, index=design.index
-            )
-            if not gaps.as_record.get("converged", True):
-                warn(
-                    f"na='em': the EM stopped after {plural(gaps.as_record['iterations'], 'iteration')}, "
-                    "before it converged; a smaller k_em= converges sooner.",
-                    errors.ConvergenceWarning,
-                )
+
+#: The message for mixed data that are not in memory.
+MIXED_IN_CHUNKS = (
+    "scale='mixed' was given for data that are read in chunks; it needs all rows in memory. "
+    "Give a DataFrame, as pd.read_csv(path) makes it, or one of a sample of the rows."
+)
+
+
+def _in_context(reading: ReadOptions) -> ReadOptions:
+    """Return the options with the names that a formula may use: by default those of the user's function."""
+    if reading.formula is None or reading.context is not None:
+        return reading
+    frame = user_frame()
+    return replace(reading, context={} if frame is None else {**frame.f_globals, **frame.f_locals})
+
+
+def _stream_of(table: Any, reading: ReadOptions, mixed: bool) -> Stream | None:
+    """Return the rows of data that are read in chunks; None for data in memory."""
+    try:
+        return open_stream(table, reading)
+    except errors.ColumnTypeError as error:
+        raise errors.OptionError(MIXED_IN_CHUNKS) if mixed else error from None
+
+
+def _design_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
+    """Read data in memory; with scale="mixed" all columns of a frame, of which some may be factors."""
+    how = reading
+    if mixed and (reading.formula is not None or isinstance(open_table(table).values, pd.DataFrame)):
+        how = replace(reading, formula=reading.formula or "~ .", categorical="dummy")
+    design = read_data(table, how, defer=not mixed)
+    if reading.formula is None:
+        warn_of_row_numbers(design.matrix, design.columns)
+    warn_of_missing_codes(design.matrix, design.columns)
+    return design
+
+
+def _design_of_fit(source: Source) -> Design:
+    """Return the rows of a fit as they were read; raise DataError if they have changed since."""
+    source.require_same()
+    assert source.index is not None
+    return Design(
+        matrix=source.measured,
+        index=source.index,
+        spec=source.spec,
+        weights=source.weights,
+        dropped=source.dropped,
+        covariates=source.covariates,
+        rows=source.design,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """Rows in memory that were read and checked, and how to centre and scale them.
+
+    Attributes
+    ----------
+    table : object
+        The data of the call.
+    design : Design
+        The same rows as numbers.
+    reading : ReadOptions
+    center, scale
+        As :func:`_column_values` and :func:`_scale` return them.
+    k : int
+        Number of components, which is the default rank of the model of missing values.
+    fitted : Source or None
+        The source of an earlier fit to these rows.
+    """
+
+    table: Any
+    design: Design
+    reading: ReadOptions
+    center: Any
+    scale: Any
+    k: int
+    fitted: Source | None
+
+    def source(self, rows_for: str = "") -> Source:
+        """Return the source of a fit; `rows_for` is the name of a method that needs the rows themselves."""
+        design, gaps = self.design, None
+        X, w, rows = design.matrix, design.weights, design.rows
+        if self.reading.na in GAPS:
+            standard, op, X, gaps = self._with_gaps(rows_for)
         else:
-            if isinstance(scale, Blocks):  # eigenvalues need finite values
-                design.check()
-            with np.errstate(invalid="ignore", over="ignore"):  # infinite values are reported below
-                standard, op = prepare(X, w, center, scale, names, bool(rows_for))
-                finite = np.isfinite(op.total)  # False for infinite values only: prepare() does not overflow
-            if not finite:
-                design.check()
-        _require_range(op, standard, names)
-        if partial is not None:
+            standard, op = self._complete(rows_for)
+        _require_range(op, standard, design.columns)
+        if design.spec.partial is not None:
             positive = X.shape[0] if w is None else int(np.count_nonzero(w))
-            op.rank_limit = max(1, min(op.rank_limit, positive - 1 - partial.regression.rank))
-        rows = design.rows
+            free = positive - 1 - design.spec.partial.regression.rank
+            op.rank_limit = max(1, min(op.rank_limit, free))
         if rows is not None and rows.block_length == "auto":
             rows = replace(rows, block_length=_block_length(op, standard, X))
-        checked = checksum(X) if design.shared and gaps is None else None
+        if self.fitted is not None:
+            mark = self.fitted.checksum
+        else:
+            mark = checksum(X) if design.shared and gaps is None else None
         return Source(
             op=op.at_unit_size(),
             spec=design.spec,
@@ -420,16 +475,45 @@ def open_rows(
             dropped=design.dropped,
             weights=w,
             gaps=gaps,
-            checksum=checked if known is None else known.checksum,
+            checksum=mark,
             covariates=design.covariates,
-            groups=scale if isinstance(scale, ScalingGroups) else None,
-            files=files_of(data),
+            groups=self.scale if isinstance(self.scale, ScalingGroups) else None,
+            files=files_of(self.table),
             design=rows,
         )
 
-    context = design.spec.context if reading.formula is not None else None
-    kept = data.copy(deep=False) if isinstance(data, pd.DataFrame) else data
-    return Opened(len(names), source, context, data=kept)
+    def _with_gaps(self, rows_for: str) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
+        """Return centre and scale, the operator, the rows for scores, and how missing values were treated."""
+        design, na = self.design, self.reading.na
+        if rows_for:
+            refuse_rows_methods(na, rows_for)
+        X, w = design.matrix, design.weights
+        rank = rank_of(self.reading.k_em, self.k, w, X.shape)
+        prepared = prepare_with_gaps(
+            X, w, self.center, self.scale, design.columns, na, rank, index=design.index
+        )
+        record = prepared[-1].as_record
+        if not record.get("converged", True):
+            warn(
+                f"na='em': the EM stopped after {plural(record['iterations'], 'iteration')}, "
+                "before it converged; a smaller k_em= converges sooner.",
+                errors.ConvergenceWarning,
+            )
+        return prepared
+
+    def _complete(self, rows_for: str) -> tuple[Standardisation, Operator]:
+        """Return centre and scale and the operator of rows without missing values."""
+        design = self.design
+        if isinstance(self.scale, Blocks):  # eigenvalues need finite values
+            design.check()
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite values are reported below
+            standard, op = prepare(
+                design.matrix, design.weights, self.center, self.scale, design.columns, bool(rows_for)
+            )
+            finite = np.isfinite(op.total)  # False for infinite values only: prepare() does not overflow
+        if not finite:
+            design.check()
+        return standard, op
 
 
 def _block_length(op: Operator, standard: Standardisation, X: Any) -> int:
@@ -437,6 +521,9 @@ def _block_length(op: Operator, standard: Standardisation, X: Any) -> int:
     V = op.leading(min(2, op.p))[1]
     scores = np.nan_to_num(standard.project(X, V))  # a missing score counts as the mean
     return max(block_length(score) for score in scores.T)
+
+
+# --- rows in chunks -------------------------------------------------------------------------------
 
 
 def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -> Opened:
@@ -450,7 +537,28 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
             f"it takes {GRAM_ORDER:,} or fewer. Fit a sample of the rows in memory."
         )
 
-    def source(rows_for: str = "") -> Source:
+    rows = InChunks(stream, center, scale)
+    return Opened(len(columns), rows.source, stream.spec.context, rows.refuse, stream)
+
+
+@dataclass(frozen=True, eq=False)
+class InChunks:
+    """Rows in chunks, and how to centre and scale them.
+
+    Attributes
+    ----------
+    stream : Stream
+    center, scale
+        As :func:`_column_values` and :func:`_scale` return them.
+    """
+
+    stream: Stream
+    center: Any
+    scale: Any
+
+    def source(self, rows_for: str = "") -> Source:
+        """Return the source of a fit, for which one pass is made; raise NoRowsError if it needs the rows."""
+        stream = self.stream
         if rows_for:
             raise errors.NoRowsError(
                 f"This method works on the rows, and those of {stream.title} are read in chunks: use a "
@@ -458,8 +566,8 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
                 "memory, such as a sample."
             )
         with np.errstate(invalid="ignore", over="ignore"):  # reported below
-            standard, op, tally = _summed(stream, center, scale)
-        _require_range(op, standard, columns)
+            standard, op, tally = _summed(stream, self.center, self.scale)
+        _require_range(op, standard, stream.spec.columns)
         return Source(
             op=op.at_unit_size(),
             spec=stream.spec,
@@ -468,16 +576,16 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
             dropped=tally.dropped,
             stream=stream,
             total_weight=tally.weight,
-            groups=scale if isinstance(scale, ScalingGroups) else None,
+            groups=self.scale if isinstance(self.scale, ScalingGroups) else None,
         )
 
-    def refuse(plan: Plan, k: int) -> None:
-        if len(columns) > GRAM_ORDER and not plan.rows_for:
-            candidate_count(len(columns), plan.solver, plan.aim, must=True)
-        require_rank(k, stream.rows, centred=center is True)
-        plan.on(stream.spec)  # raises for unknown names of variables
-
-    return Opened(len(columns), source, stream.spec.context, refuse, stream)
+    def refuse(self, plan: Plan, k: int) -> None:
+        """Raise an error if a fit of k components cannot be made from these rows, before any is read."""
+        p = len(self.stream.spec.columns)
+        if p > GRAM_ORDER and not plan.rows_for:
+            candidate_count(p, plan.solver, plan.aim, must=True)
+        require_rank(k, self.stream.rows, centred=self.center is True)
+        plan.on(self.stream.spec)  # raises for unknown names of variables
 
 
 def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, Operator, Tally]:
@@ -498,8 +606,6 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
         largest = stream.reduce(partial(Extremes, p), "largest values").result.largest
         units = ColumnUnits.of(largest, scale)
     if units is not None:
-        from spcastat.streams.base import of_quotients
-
         rows = of_quotients(stream, units.exponents)
         center, scale = units.centre(center), units.divisor(scale)
         sums = rows.reduce(begin, what).result
@@ -508,13 +614,14 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
         standard, op = from_products(sums, tally.positive, center, scale, columns)
     else:
         standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, columns)
-        from spcastat.streams.operator import StreamRows
-
         op = StreamRows(rows, sums, tally.positive, standard)
     if units is None:
         return standard, op, tally
     op.unit = units.unit
     return units.restored(standard), op, tally
+
+
+# --- a covariance matrix --------------------------------------------------------------------------
 
 
 def open_covariance(
@@ -547,7 +654,6 @@ def open_covariance(
     left = covariance.matrix
     if given is not None:
         left, spec = _given(covariance, given, spec)
-    p = len(spec.columns)
     op: Operator = Gram(left)
     _require_range(op, None, spec.columns)
     op = op.at_unit_size()
@@ -555,39 +661,70 @@ def open_covariance(
         raise errors.OptionError(
             "scale='mixed' was given for a covariance matrix; give rows to spca(data, ..., scale='mixed')."
         )
-    found = _scale(scale, blocks, spec.columns) if by_blocks else None
-    standard = None
-    if covariance.mean is not None:
-        divisor = np.ones(p) if covariance.scale is None else covariance.scale
-        scaling = "none" if covariance.scale is None else "given"
-        standard = Standardisation(covariance.mean, divisor, "given", scaling)
-    if found is not None:
-        scaled, in_blocks = matrix_in_blocks(op.block(np.arange(p)), found, spec.columns)
+    groups = _scale(scale, blocks, spec.columns) if by_blocks else None
+    standard = _given_standard(covariance)
+    if groups is not None:
+        scaled, in_blocks = matrix_in_blocks(op.block(np.arange(op.p)), groups, spec.columns)
         if standard is not None:
-            standard = replace(standard, scale=scaled.scale * op.unit, scaling=found.kind)
+            standard = replace(standard, scale=scaled.scale * op.unit, scaling=groups.kind)
         op = in_blocks.at_unit_size()
     elif correlations:
         op, deviations = _correlations(op, spec.columns)
         if standard is not None:
             standard = replace(standard, scale=standard.scale * deviations, scaling="given")
-    made = Source(
+    source = Source(
         op=op,
         spec=spec,
         n=covariance.n_obs,
         standard=standard,
         about=covariance.about,
-        groups=found,
+        groups=groups,
         files=files_of(S),
     )
+    return Opened(op.p, partial(_without_rows, source), data=covariance)
 
-    def source(rows_for: str = "") -> Source:
-        if rows_for:
-            raise errors.NoRowsError(
-                f"method={rows_for!r} needs more than a covariance matrix; give the rows to spca(data, ...)."
-            )
-        return made
 
-    return Opened(p, source, data=covariance)
+def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
+    """Return the partial covariance matrix given some of the variables, and the spec of the others."""
+    if isinstance(given, pd.Index | np.ndarray):
+        names = np.ravel(given).tolist()
+    else:
+        names = list(given) if isinstance(given, list | tuple) else [given]
+    columns = list(spec.columns)
+    found = [isinstance(name, Hashable) and name in columns for name in names]
+    unknown = [name for name, is_found in zip(names, found, strict=True) if not is_found]
+    known = {columns.index(name) for name, is_found in zip(names, found, strict=True) if is_found}
+    places = np.array(sorted(known), dtype=int)
+    if unknown or not 0 < len(places) < len(columns):
+        hint = nearest(unknown[0], spec.columns) if unknown else ""
+        raise errors.OptionError(
+            f"given={shown(given)} must name some of the variables, not all: {listed(spec.columns)}.{hint}"
+        )
+    if covariance.mean is not None:
+        raise errors.OptionError(
+            "mean was given with given=. Leave it out, or fit rows: spca(data, k, formula='~ . | ...')."
+        )
+    left, regression = partial_covariance(covariance.matrix, places, spec.columns)
+    partial = Partial(replace(spec, columns=spec.columns[places]), regression)
+    return left, replace(spec, columns=spec.columns.delete(places), partial=partial)
+
+
+def _given_standard(covariance: Covariance) -> Standardisation | None:
+    """Return the centre and scale that were given with a covariance matrix; None without them."""
+    if covariance.mean is None:
+        return None
+    if covariance.scale is None:
+        return Standardisation(covariance.mean, np.ones(len(covariance.mean)), "given", "none")
+    return Standardisation(covariance.mean, covariance.scale, "given", "given")
+
+
+def _without_rows(source: Source, rows_for: str = "") -> Source:
+    """Return the source of a covariance matrix; raise NoRowsError for a method that needs rows."""
+    if rows_for:
+        raise errors.NoRowsError(
+            f"method={rows_for!r} needs more than a covariance matrix; give the rows to spca(data, ...)."
+        )
+    return source
 
 
 def _correlations(op: Operator, columns: pd.Index) -> tuple[Operator, np.ndarray]:
@@ -608,6 +745,9 @@ def _correlations(op: Operator, columns: pd.Index) -> tuple[Operator, np.ndarray
     S = op.block(np.arange(op.p)) / np.outer(deviations, deviations)
     np.fill_diagonal(S, 1.0)
     return Gram(S).at_unit_size(), deviations * op.unit
+
+
+# --- a warning of unequal variances ---------------------------------------------------------------
 
 
 #: Variances of columns that differ by more than this factor are reported, unless `scale` is given.
@@ -644,69 +784,13 @@ def warn_of_unequal_variances(source: Source, scale: Any) -> None:
         warn(
             f"The variances of the columns differ by a factor of {ratio:.2g} (from "
             f"{variances[smallest]:.3g} of {shown(names[smallest])} to {variances[largest]:.3g} of "
-            f"{shown(names[largest])}), so that columns of large variance make up the components: give "
+            f"{shown(names[largest])}), so columns of large variance dominate the components: give "
             "scale=True if their units differ, or scale=False to keep these variances without a warning.",
             errors.DataWarning,
         )
 
 
-def table_and_formula(
-    function: str, first: Any, data: Any, formula: Any, second: Any = None
-) -> tuple[Any, Any]:
-    """Return the table and the formula of a call, of which either may be the first argument.
-
-    Parameters
-    ----------
-    function : str
-        The function that was called, for messages.
-    first : object
-        The argument without a name: a table or, if `data` is given, a formula.
-    data, formula : object
-        The arguments with these names.
-    second : object
-        The second argument without a name, which is no table.
-
-    Raises
-    ------
-    DataError
-        If there is no table.
-    OptionError
-        If the table or the formula is given twice, or a formula without `data`.
-    """
-    if isinstance(first, str) and len(getattr(second, "shape", ())) == 2:
-        tilde = first if first.lstrip().startswith("~") else "~ a + b"
-        begins = "" if tilde is first else " A formula is text that begins with ~."
-        raise errors.OptionError(
-            f"{shown(first)} was given to {function}() first, and a table second, which is the place of k. "
-            f"Give the table by name: {function}({shown(tilde)}, data=df, k=2).{begins}"
-        )
-    if data is None:
-        if first is None:
-            raise errors.DataError(f"{function}() was given no data; give a table first, or data=.")
-        home = first.lstrip().startswith(("~/", "~\\")) if isinstance(first, str) else False
-        if isinstance(first, str) and first.lstrip().startswith("~") and not home:
-            raise errors.OptionError(
-                f"The formula {shown(first)} was given to {function}() without data=; give the table by that "
-                f"name: {function}({shown(first)}, data=df, ...)."
-            )
-        return first, formula
-    if first is None:
-        return data, formula
-    if not isinstance(first, str):
-        raise errors.OptionError(
-            f"The data were given to {function}() twice, first and as data=; give them once."
-        )
-    if not first.lstrip().startswith("~"):
-        raise errors.OptionError(
-            f"{shown(first)} was given to {function}() before data=, and is no formula, which begins with ~; "
-            "give a formula such as '~ a + b', or a file as data= alone."
-        )
-    if formula is not None:
-        raise errors.OptionError(
-            f"A formula was given to {function}() twice, {shown(first)} first and formula={shown(formula)}; "
-            "give one."
-        )
-    return data, first
+# --- arguments of the functions that fit ----------------------------------------------------------
 
 
 #: Names of arguments: for centre and scale; all that describe rows; all that describe a covariance matrix.
@@ -725,10 +809,27 @@ def labelled_matrix(S: Any) -> Any:
     return S.set_axis(S.columns, axis=0) if unnamed else S
 
 
+class Entered(NamedTuple):
+    """Opened data, and how they were opened.
+
+    Attributes
+    ----------
+    data : Opened
+    covariance : bool
+        Whether they are a covariance matrix.
+    options : dict
+        The options of the call that describe them, and the names to which a formula refers.
+    """
+
+    data: Opened
+    covariance: bool
+    options: dict[str, Any]
+
+
 def opened(
     data: Any, covariance: bool | None, options: Mapping[str, Any], function: Any, k: int = 1
-) -> tuple[Opened, bool, dict[str, Any]]:
-    """Open rows or a covariance matrix; also return whether data are the latter, and their options.
+) -> Entered:
+    """Open rows or a covariance matrix.
 
     Parameters
     ----------
@@ -747,8 +848,23 @@ def opened(
     covariance = flag("covariance", covariance)
     if not covariance and not certain and options.get("formula") is None:
         refuse_covariance(data, bool(files_of(data)))
+    described = _describing(options, covariance, function)
+    if covariance:
+        return Entered(open_covariance(data, **described), True, described)
+    scaling = {name: value for name, value in described.items() if name in SCALING}
+    reading = {name: value for name, value in described.items() if name not in (*SCALING, "passes")}
+    rows = open_rows(data, ReadOptions(**reading), k=k, certain=True, **scaling)
+    if rows.context is not None:
+        described = {**described, "context": rows.context}
+    return Entered(rows.with_passes(described.get("passes")), False, described)
+
+
+def _describing(options: Mapping[str, Any], covariance: bool, function: Any) -> dict[str, Any]:
+    """Return the options that describe the data; refuse those that describe data of the other kind.
+
+    If `function` is given, all options must describe the data.
+    """
     names, others = (COVARIANCE, ROWS) if covariance else (ROWS, COVARIANCE)
-    described = {name: value for name, value in options.items() if name in names}
     further = [name for name in options if name not in names]
     for name in further:
         if name in others:
@@ -763,39 +879,10 @@ def opened(
             f"{' for a covariance matrix' if covariance else ' for rows'}, in addition to its own options."
             f"{nearest(further[0], names)}"
         )
-    if covariance:
-        return open_covariance(data, **described), True, described
-    how = {name: described[name] for name in SCALING if name in described}
-    reading = ReadOptions(**{name: described[name] for name in described if name not in (*how, "passes")})
-    rows = open_rows(data, reading, k=k, certain=True, **how)
-    if rows.context is not None:
-        described["context"] = rows.context
-    return rows.with_passes(described.get("passes")), False, described
+    return {name: value for name, value in options.items() if name in names}
 
 
-def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
-    """Return the partial covariance matrix given some of the variables, and the spec of the others."""
-    if isinstance(given, pd.Index | np.ndarray):
-        names = np.ravel(given).tolist()
-    else:
-        names = list(given) if isinstance(given, list | tuple) else [given]
-    columns = list(spec.columns)
-    found = [isinstance(name, Hashable) and name in columns for name in names]
-    unknown = [name for name, is_found in zip(names, found, strict=True) if not is_found]
-    known = {columns.index(name) for name, is_found in zip(names, found, strict=True) if is_found}
-    places = np.array(sorted(known), dtype=int)
-    if unknown or not 0 < len(places) < len(columns):
-        hint = nearest(unknown[0], spec.columns) if unknown else ""
-        raise errors.OptionError(
-            f"given={shown(given)} must name some of the variables, not all: {listed(spec.columns)}.{hint}"
-        )
-    if covariance.mean is not None:
-        raise errors.OptionError(
-            "mean was given with given=. Leave it out, or fit rows: spca(data, k, formula='~ . | ...')."
-        )
-    left, regression = partial_covariance(covariance.matrix, places, spec.columns)
-    partial = Partial(replace(spec, columns=spec.columns[places]), regression)
-    return left, replace(spec, columns=spec.columns.delete(places), partial=partial)
+# --- checks that rows and matrices share ----------------------------------------------------------
 
 
 def _require_range(op: Operator, standard: Standardisation | None, columns: pd.Index) -> None:

@@ -31,6 +31,7 @@ from spcastat.linalg.deflation import DEFLATIONS
 from spcastat.linalg.standardisation import SCALES
 from spcastat.reading.design import Spec
 from spcastat.search.climbing import EFFORTS, OBJECTIVES, PROMISES
+from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.solvers.solver import JointSolver, Solver
@@ -242,33 +243,43 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
                 f"card={list(cards)} was given with together=, where it counts groups; there are "
                 f"{len(columns)}, {listed(columns)}. Give {len(columns)} at most."
             )
+    _require_each_possible(rule, cards, columns, noun, wanted)
+    if rule.disjoint:
+        _require_disjoint_possible(rule, cards, columns, noun, what)
 
-    def called(some: np.ndarray) -> str:
-        return ", ".join(full_names(columns[some][:8])) + (" and more" if some.sum() > 8 else "")
 
+def _require_each_possible(
+    rule: SupportRule, cards: tuple[int, ...], columns: pd.Index, noun: str, wanted: str
+) -> None:
+    """Raise OptionError if `include` or `exclude` leave a component without a support of its cardinality."""
     for i, (card, may, must) in enumerate(zip(cards, rule.may, rule.must, strict=True)):
         if (must & ~may).any():
+            both = _named(columns, must & ~may)
             raise errors.OptionError(
-                f"include and exclude both name {called(must & ~may)} for PC{i + 1}; take it out of one."
+                f"include and exclude both name {both} for PC{i + 1}; take it out of one."
             )
         if must.sum() > card:
             raise errors.OptionError(
-                f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({called(must)}), and "
+                f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({_named(columns, must)}), and "
                 f"{wanted} {card}: give card={int(must.sum())} or more there, or include fewer."
             )
         if may.sum() < card:
             raise errors.OptionError(
-                f"exclude leaves PC{i + 1} {plural(int(may.sum()), noun)} ({called(may)}), and "
+                f"exclude leaves PC{i + 1} {plural(int(may.sum()), noun)} ({_named(columns, may)}), and "
                 f"{wanted} {card}: exclude fewer{', or give a smaller card there' * (card > 1)}."
             )
-    if not rule.disjoint:
-        return
+
+
+def _require_disjoint_possible(
+    rule: SupportRule, cards: tuple[int, ...], columns: pd.Index, noun: str, what: str
+) -> None:
+    """Raise OptionError if there are no disjoint supports of these cardinalities."""
     twice = rule.must.sum(axis=0) > 1
     if twice.any():
         owners = ", ".join(f"PC{i + 1}" for i in np.flatnonzero(rule.must[:, twice].any(axis=1)))
         raise errors.OptionError(
-            f"include gives {called(twice)} to {owners}, and disjoint=True gives a {noun} to one component "
-            'only: include it by component, include={"PC1": [...]}, or leave disjoint out.'
+            f"include gives {_named(columns, twice)} to {owners}, and disjoint=True gives a {noun} to one "
+            'component only: include it by component, include={"PC1": [...]}, or leave disjoint out.'
         )
     if sum(cards) > len(columns):
         raise errors.OptionError(
@@ -280,6 +291,11 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
             f"include and exclude leave no disjoint=True components of card={list(cards)}: some of them "
             "compete for too few variables. Name fewer, give smaller cards, or leave disjoint out."
         )
+
+
+def _named(columns: pd.Index, some: np.ndarray) -> str:
+    """Return the names of some variables, of which the first eight are listed."""
+    return ", ".join(full_names(columns[some][:8])) + (" and more" if some.sum() > 8 else "")
 
 
 # --- checks of options ----------------------------------------------------------------------------

@@ -244,7 +244,10 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
     if stream is not None:
         return stream.scores(standard, V, state.components)
     na = rule_for_gaps(state, na)
-    matrix, index = replay(spec, new, na="pairwise" if na == "em" else na)
+    try:
+        matrix, index = replay(spec, new, na="pairwise" if na == "em" else na)
+    except errors.MissingValuesError as error:
+        raise _about_new_rows(state, error) from error
     if na == "em":
         state.need_model("transform() with na='em'")
         if np.isnan(matrix.data if is_sparse(matrix) else matrix).any():
@@ -253,6 +256,16 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
             standard, V = state.need_centre("transform()"), state.V
     values = standard.project(matrix, V)
     return pd.DataFrame(values, index=deep_copy(index), columns=state.components)
+
+
+def _about_new_rows(state: FitState, error: errors.MissingValuesError) -> errors.MissingValuesError:
+    """Return the error of missing values in rows, with advice for new rows of a fit."""
+    found, _, advice = str(error).partition(" Use ")
+    ways = ["na='drop' to leave these rows out"] if advice.startswith("na='drop'") else []
+    if state.model is not None:
+        ways.append("na='em' to impute them by the model of the fit")
+    ways.append("na='pairwise' to get the scores of the components whose variables were all measured")
+    return errors.MissingValuesError(f"{found} Use {', or '.join(ways)}; other scores are then NaN.")
 
 
 def scoring(state: FitState, what: str) -> tuple[Spec, Standardisation, np.ndarray]:

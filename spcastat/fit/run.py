@@ -33,7 +33,8 @@ from spcastat.linalg.ties import first_max, flip_signs, ranked, top, unit
 from spcastat.measures import MEASURES, adjusted_variances, best_order, measure_named
 from spcastat.progress import stage
 from spcastat.reading.missing_values import PpcaModel, em_moments, pairwise_moments
-from spcastat.search.climbing import OBJECTIVES, optima_of
+from spcastat.search.climbing import OBJECTIVES
+from spcastat.search.result import optima_of
 from spcastat.search.working_set import gram_of, improved
 from spcastat.solvers.bcd import BCD
 from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver

@@ -460,8 +460,8 @@ def _joint(proven: Proven, nonneg: bool, advice: bool) -> str:
     if row["optimal"]:
         return f"Proven optimal: no {whose} have a larger {name} than this fit, {value} %."
     text = (
-        f"No {whose} have a larger {name} than {bound} %; this fit has {value} %: "
-        f"the best is at most {percent_text(row['gap'] / 100.0, up=True)} % above it."
+        f"No {whose} have a larger {name} than {bound} % of the total variance. This fit has {value} %, "
+        f"so at most {percent_text(row['gap'] / 100.0, up=True)} % of this value can be gained."
     )
     if row["upper_bound"] >= row["pca_bound"]:
         text += " The bound is that of dense PCA, so nothing was gained over it."
@@ -484,9 +484,9 @@ def _components(proven: Proven, names: Sequence[str], advice: bool) -> str:
         for name, row in open_
     ]
     first = f"Proven optimal, given the earlier components: {', '.join(best)}. " if best else ""
-    last = " Only one component changes at a time" + "; certify(joint=True) bounds all together" * advice
+    last = " Earlier components are held fixed" + "; certify(joint=True) bounds all together" * advice
     last = f"{last}." if len(names) > 1 else ""
-    return f"{first}The best can exceed the others by at most: {some_of(gaps)}.{last}"
+    return f"{first}Possible improvement{' of the others' * bool(best)}, at most: {some_of(gaps)}.{last}"
 
 
 def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:

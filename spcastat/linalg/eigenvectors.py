@@ -196,7 +196,9 @@ def bordered_lower(values: np.ndarray, squares: np.ndarray, corner: np.ndarray, 
     -------
     ndarray of shape (m,)
     """
-    mu = 0.5 * (values + corner) + np.sqrt((0.5 * (values - corner)) ** 2 + squares)
+    half, half_corner = 0.5 * values, 0.5 * corner
+    mu = np.sqrt((half - half_corner) ** 2 + squares)
+    mu += half + half_corner
     level = mu.max(axis=0)
     floor = np.maximum(1e-15 * np.abs(level), 1e-300)
     for _ in range(steps):

@@ -361,10 +361,12 @@ def first_rounded(values: Any) -> Any:
     """
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
         return None
+    if max(int(values.max()), -int(values.min())) <= LARGEST:
+        return None
     large = values > LARGEST
     if values.dtype.kind == "i":
         large |= values < -LARGEST
-    return first_rounded_of(values[large].tolist()) if large.any() else None
+    return first_rounded_of(values[large].tolist())
 
 
 def first_rounded_of(values: Iterable[Any]) -> Any:

@@ -23,6 +23,7 @@ from spcastat.plots.axes_and_names import FURTHER, ink, line, need_coloured, sha
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
+    from matplotlib.text import Annotation
 
 
 def biplot(
@@ -251,15 +252,15 @@ def biplot_data(
     of_arrows = "loadings" if scale == 0 else f"loadings × sd{power}"
     of_arrows = "correlations with the scores" if arrows == "correlations" else of_arrows
     return BiplotData(
-        points,
-        drawn,
-        stretch,
-        helpers.correlation_of(*values[:, pair].T),
-        short,
-        points_of(new, "new", scores, pair, spread),
-        points_of(levels, "levels", scores, pair, spread),
-        undrawn,
-        f"Points: {of_points}. Arrows: {of_arrows} × {stretch:.3g}.",
+        points=points,
+        arrows=drawn,
+        stretch=stretch,
+        correlation=helpers.correlation_of(*values[:, pair].T),
+        components=short,
+        new=points_of(new, "new", scores, pair, spread),
+        levels=points_of(levels, "levels", scores, pair, spread),
+        undrawn=undrawn,
+        scaling=f"Points: {of_points}. Arrows: {of_arrows} × {stretch:.3g}.",
     )
 
 
@@ -439,57 +440,55 @@ class Arranged:
 
     def arrange(self) -> None:
         """Place lists, names and note; remove those that were placed before."""
-        ax, content = self.ax, self.content
+        ax = self.ax
         self._clear()
-        note = helpers.write_note(ax, self._note_text(content)) if self.with_note else None
-        tips = self.data.arrows[["x", "y"]].to_numpy(dtype=float)
-        room = placement.room_for(ax, content, self.own)
-        content = replace(content, at_ticks=placement.sides_with_room(content, room))
-        while True:
-            layout, lists, unplaced = placement.lay_out(ax, content, self.own, self.write_legend)
-            if content.at_tick.any() and layout.labels != content.labels(placement.LONGEST_NAME):
-                # names at ticks are not shortened: lists have more room
-                content = replace(content, at_ticks=frozenset())
-                self.texts = list(lists)
-                self._clear()
-                continue
-            scene = placement.scene_of(ax, tips, self.dots, around=lists)
-            labelled = self.data.arrows.assign(label=layout.labels)
-            letters = self.data.points["label"].str.strip().str.isdigit().any()
-            written, key, lost, missed = name_arrows(
-                ax,
-                scene,
-                labelled,
-                content.named,
-                self.said,
-                "biplot_data()",
-                layout.fontsize,
-                unplaced,
-                letters=bool(letters),
-                close=content.at_tick,
-            )
-            without_room = {self.data.arrows["side"].iloc[i] for i in missed if content.at_tick[i]}
-            if without_room:
-                # the variables of these half axes are named in lists
-                content = replace(content, at_ticks=content.at_ticks - without_room)
-                self.texts = [*lists, *written]
-                self._clear()
-                continue
-            rows, unnamed_rows = _name_points(ax, scene, self.data, self.centroids, layout.fontsize)
-            self.texts = [*lists, *written, *rows]
-            unnamed = f"{plural(unnamed_rows, 'name')} of points had no room." * bool(unnamed_rows)
-            most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
-            # lists are shortened if the data would be too small, or if the note has no room for their names
-            crowded = layout.rank[1] + 1 < int(20 * placement.FILLED[self.own])
-            if unplaced:
-                crowded = bool(lost) or not helpers.note_has_room(ax, [*self.said, key], 3)
-            if crowded and most > 2:
-                content = replace(content, most=2 * most // 3)
-            elif helpers.rewrite_note(ax, note, self._note_text(content, key, unnamed)):
-                break
-            # lists are shorter, or a longer note leaves less room: place them again
+        note = helpers.write_note(ax, self._note_text(self.content)) if self.with_note else None
+        room = placement.room_for(ax, self.content, self.own)
+        content = replace(self.content, at_ticks=placement.sides_with_room(self.content, room))
+        next_content: placement.Content | None = content
+        while next_content is not None:
             self._clear()
+            next_content = self._place(next_content, note)
         self.texts += [note] if note is not None else []
+
+    def _place(self, content: placement.Content, note: Annotation | None) -> placement.Content | None:
+        """Place lists and names, and rewrite the note; return what to place instead, None if all has room."""
+        ax, data = self.ax, self.data
+        layout, lists, unplaced = placement.lay_out(ax, content, self.own, self.write_legend)
+        self.texts += lists
+        if content.at_tick.any() and layout.labels != content.labels(placement.LONGEST_NAME):
+            # names at ticks are not shortened: lists have more room
+            return replace(content, at_ticks=frozenset())
+        scene = placement.scene_of(ax, data.arrows[["x", "y"]].to_numpy(dtype=float), self.dots, around=lists)
+        written, key, lost, missed = name_arrows(
+            ax,
+            scene,
+            data.arrows.assign(label=layout.labels),
+            content.named,
+            self.said,
+            "biplot_data()",
+            layout.fontsize,
+            unplaced,
+            letters=bool(data.points["label"].str.strip().str.isdigit().any()),
+            close=content.at_tick,
+        )
+        self.texts += written
+        without_room = {data.arrows["side"].iloc[i] for i in missed if content.at_tick[i]}
+        if without_room:
+            # the variables of these half axes are named in lists
+            return replace(content, at_ticks=content.at_ticks - without_room)
+        rows, unnamed_rows = _name_points(ax, scene, data, self.centroids, layout.fontsize)
+        self.texts += rows
+        unnamed = f"{plural(unnamed_rows, 'name')} of points had no room." * bool(unnamed_rows)
+        most = max(map(len, content.lists.values()), default=0) if content.most is None else content.most
+        # lists are shortened if the data would be too small, or if the note has no room for their names
+        crowded = layout.rank[1] + 1 < int(20 * placement.FILLED[self.own])
+        if unplaced:
+            crowded = bool(lost) or not helpers.note_has_room(ax, [*self.said, key], 3)
+        if crowded and most > 2:
+            return replace(content, most=2 * most // 3)
+        fits = helpers.rewrite_note(ax, note, self._note_text(content, key, unnamed))
+        return None if fits else content  # a longer note leaves less room
 
     def _note_text(self, content: placement.Content, *further: str) -> list[str]:
         """Return the sentences of the note, without explanations that would need more than two lines."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, flag, listed, one_of, real_number, shown, whole_number
+from spcastat.config import elements, flag, listed, one_of, real_number, shown, text, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import short_name, short_names
 from spcastat.linalg.ties import is_sparse
@@ -572,7 +572,12 @@ def _numbers(what: str, values: Any) -> np.ndarray:
 
 
 def plot_components(
-    spectrum: pd.DataFrame, table: pd.DataFrame, *, alpha: float = 0.05, ax: Axes | None = None
+    spectrum: pd.DataFrame,
+    table: pd.DataFrame,
+    *,
+    alpha: float = 0.05,
+    label: str = "data",
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the leading eigenvalues and thresholds from noise.
 
@@ -582,6 +587,8 @@ def plot_components(
         The attributes of the result of ``choose_k(...)``.
     alpha : float
         The share of noise eigenvalues that exceed the threshold, for the legend.
+    label : str
+        The name of the eigenvalues, for the legend.
     ax : Axes, optional
         By default a new figure is created.
 
@@ -592,8 +599,9 @@ def plot_components(
     Raises
     ------
     ShapeError, OptionError
-        If columns are missing, or `ax` is not an Axes.
+        If columns are missing, `label` is not text, or `ax` is not an Axes.
     """
+    label = text("label", label)
     data = plot_components_data(spectrum, table, alpha=alpha)
     data = data.iloc[: max(20, len(table))]
     ax = helpers.axes_for(ax, 5.6, 3.8, helpers.OPEN)
@@ -601,7 +609,7 @@ def plot_components(
     x, values = np.arange(1, len(data) + 1), data["eigenvalue"].to_numpy()
     # components before the first one that does not exceed the threshold have filled marks
     above = np.cumprod((data["eigenvalue"] > data["noise"]).to_numpy()).astype(bool)
-    ax.plot(x, values, color=blue, linewidth=line(1.3), zorder=2, label="data")
+    ax.plot(x, values, color=blue, linewidth=line(1.3), zorder=2, label=label)
     marks: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": line(5.5), "zorder": 3}
     ax.plot(x[above], values[above], color=blue, **marks)
     ax.plot(x[~above], values[~above], color=ax.get_facecolor(), markeredgecolor=blue, **marks)

@@ -74,17 +74,24 @@ def groups_of(ax: Axes, groups: pd.Categorical | None, n: int, palette: Any = No
 def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     """Return the group of every row as a categorical, with categories in their order and without empty ones.
 
-    A Series is matched by its labels, which must contain all of `index`; if it has the default labels 0, 1,
-    ... and the rows have others, it is matched by position. Anything else must have one value for each row,
-    in order.
+    A Series, or a DataFrame of one column, is matched by its labels, which must contain all of `index`; if it
+    has the default labels 0, 1, ... and the rows have others, it is matched by position. Anything else must
+    have one value for each row, in order.
 
     Raises
     ------
     ShapeError
-        If the numbers of values and of rows differ, or a Series lacks the labels of some rows.
+        If the numbers of values and of rows differ, a Series lacks the labels of some rows, or a DataFrame
+        has several columns.
     OptionError
         If there are more than 20 groups.
     """
+    if isinstance(groups, pd.DataFrame):
+        if groups.shape[1] != 1:
+            raise ShapeError(
+                f"groups is a DataFrame of {groups.shape[1]} columns; give one of them, e.g. df['name']."
+            )
+        groups = groups.iloc[:, 0]
     values, n = groups, len(index)
     if isinstance(groups, pd.Series):
         values = aligned(groups, index, "groups", "rows", part=True, error=ShapeError).array

@@ -53,7 +53,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations, permutations
 from math import comb
 
 import numpy as np
@@ -192,107 +192,249 @@ def interval_relaxation(
 # --- the first two components ---------------------------------------------------------------------
 
 
-def first_two_bound(factors: list[np.ndarray], threshold: float, running: Running = lambda: True) -> float:
-    """Return a bound on adjusted variance in any order of the components, at least the threshold.
+#: The largest number of boxes of one leaf, of boxes that are examined together, and of steps for each.
+MOST_BOXES, BOXES_TOGETHER, BOX_STEPS = 400, 500, 300
+#: A leaf has no bound if the second component may add less than this share of its largest variance: the
+#: interval of a would be too long.
+SLIGHT = 0.01
+#: As `FLOOR`, for N_T of the first two components.
+FLOOR_OF_TWO = 1e-3
+#: The smallest q_1'q_1 by which the tangent of M(a) is divided.
+LEAST_OF_FIRST = 0.01
+
+
+def first_two_bounds(
+    factors: list[np.ndarray], threshold: float, running: Running = lambda: True
+) -> np.ndarray:
+    """Return bounds on adjusted variance in any order of the components, at least the threshold.
 
     Parameters
     ----------
-    factors : list of k ndarrays of shape (d, c_j)
+    factors : list of k ndarrays of shape (B, d, c_j)
         For each component, the columns of F on its support; k is at most d.
     threshold : float
     running : callable
-        Called between steps; if it returns False, the bound is infinite.
+        Called between steps; if it returns False, bounds may be infinite.
+
+    Returns
+    -------
+    ndarray of shape (B,)
+
+    Notes
+    -----
+    In the order with the largest adjusted variance the variances that components add do not increase.
     """
-    Q = union_basis([A[None] for A in factors])[0]
-    factors = [Q.T @ A for A in factors]
-    groups = [A @ A.T for A in factors]
-    without = []  # a bound on what the components other than j add together
-    for j in range(len(groups)):
-        rest = [N[None] for i, N in enumerate(groups) if i != j]
-        without.append(float(ordered_bounds(rest, [1] * len(rest), 0.0, LEAF)[0]))
-    bound = threshold
-    for first, second in permutations(range(len(factors)), 2):
-        others = np.stack([N for j, N in enumerate(groups) if j not in (first, second)])
-        least = bound - without[first], bound - without[second]
-        bound = max(bound, _with_two(factors[first], factors[second], others, least, bound, running))
+    Q = union_basis(factors)
+    factors = [Q.mT @ A for A in factors]
+    groups = [A @ A.mT for A in factors]
+    k, bound = len(groups), np.full(len(Q), threshold)
+    without = []  # bounds on what the components other than j add together
+    for j in range(k):
+        rest = [N for i, N in enumerate(groups) if i != j]
+        without.append(ordered_bounds(rest, [1] * len(rest), 0.0, LEAF))
+    for first, second in permutations(range(k), 2):
+        others = np.stack([N for j, N in enumerate(groups) if j not in (first, second)], axis=1)
+        most = _largest_variance(factors[first])
+        least = [np.maximum(threshold - without[first], threshold / k)]
+        least.append(np.maximum(threshold - without[second], (threshold - most) / (k - 1)))
+        ends = np.column_stack([least[0], most])
+        found = with_two(factors[first], factors[second], others, ends, least[1], threshold, running)
+        bound = np.maximum(bound, found)
     return bound
 
 
-def _with_two(
+def _largest_variance(A: np.ndarray) -> np.ndarray:
+    """Return the largest variance of a component, given the columns of F on its support, shape (B,)."""
+    return np.asarray(np.linalg.norm(A, 2, axis=(1, 2)) ** 2 * (1.0 + ROUNDING))
+
+
+def with_two(
     A: np.ndarray,
     B: np.ndarray,
     others: np.ndarray,
-    least: tuple[float, float],
+    ends: np.ndarray,
+    least: np.ndarray,
     threshold: float,
     running: Running,
-) -> float:
-    """Return the bound if the components with the columns `A` and `B` come first and second.
-
-    `least` has the variance that each of the two must add for the sum to exceed the threshold.
-    """
-    one, two = (np.linalg.norm(C, 2) ** 2 * (1.0 + ROUNDING) for C in (A, B))
-    if least[0] >= one or least[1] >= two:
-        return threshold
-    if least[1] < 0.01 * two:  # fits above the threshold may leave the second component too little
-        return np.inf
-    ends = np.array([[max(least[0], 0.0), one, least[1], two, 0.0, np.sqrt(two / least[1] - 1.0)]])
-    bound, done = np.array([np.inf]), 0
-    while len(ends):
-        found, middle = Boxes(A, B, others, ends).bounds(threshold, 300, running)
-        bound = np.minimum(bound, found)
-        open_ = bound > threshold
-        done += len(bound)
-        if not open_.any():
-            return threshold
-        if done > 400 or not running():
-            return float(bound.max())
-        ends, bound, middle = ends[open_], bound[open_], middle[open_]
-        chords = np.diff(np.sqrt(ends[:, :4]), axis=1)[:, ::2] ** 2  # how far chords exceed 1/t
-        widest = 2 * np.argmax(np.column_stack([chords, bound - middle]), axis=1)
-        rows, ends = np.arange(2 * len(ends)), np.tile(ends, (2, 1))
-        bound, widest = np.tile(bound, 2), np.tile(widest, 2)
-        half = 0.5 * (ends[rows, widest] + ends[rows, widest + 1])
-        ends[rows, widest + (rows < len(rows) // 2)] = half
-        # the variance of the second component alone, b^2 (1 + a^2), is at most the largest eigenvalue of N_T2
-        ends[:, 5] = np.minimum(ends[:, 5], np.sqrt((two / ends[:, 2] - 1.0).clip(min=0.0)))
-        kept = ends[:, 4] <= ends[:, 5]
-        ends, bound = ends[kept], bound[kept]
-    return threshold
-
-
-class Boxes(Ascent):
-    """N boxes of one problem, with the iterates of the method of Chambolle and Pock.
+) -> np.ndarray:
+    """Return bounds, shape (L,), if the components with the columns `A` and `B` come first and second.
 
     Parameters
     ----------
-    A, B : ndarray of shape (d, c)
-        The columns of F on the supports of the first two components.
-    others : ndarray of shape (m, d, d)
+    A, B : ndarray of shape (L, d, c)
+        The columns of F on the supports of the first two components in L leaves.
+    others : ndarray of shape (L, m, d, d)
         N_T of the other components.
-    ends : ndarray of shape (N, 6)
-        The intervals of the variances of the first two components, and of a.
+    ends : ndarray of shape (L, 2)
+        The interval of the variance of the first component.
+    least : ndarray of shape (L,)
+        The variance that the second adds at least.
+    threshold : float
+        Bounds below it are raised to it.
+    running : callable
+        Called between steps; if it returns False, bounds may be infinite.
+    """
+    bound, most = np.full(len(A), threshold), _largest_variance(B)
+    possible, slight = ends[:, 0] < ends[:, 1], least < SLIGHT * most
+    bound[possible & slight] = np.inf  # fits above the threshold may leave the second component too little
+    leaf = np.flatnonzero(possible & (least < most) & ~slight)
+    low, high = ends[leaf].T
+    boxes = OpenBoxes(
+        leaf=leaf,
+        first=np.column_stack([low.clip(min=0.0), high]),
+        second=np.column_stack([least[leaf], most[leaf]]),
+        a=np.column_stack([np.zeros(len(leaf)), np.sqrt(most[leaf] / least[leaf] - 1.0)]),
+        bound=np.full(len(leaf), np.inf),
+        start=np.zeros((len(leaf), 3 + A.shape[1] ** 2)),
+    )
+    examined = np.zeros(len(A), dtype=int)  # boxes of each leaf
+    while len(boxes.leaf):
+        boxes, by_tangent = _bounded(boxes, A, B, others, threshold, running)
+        examined += np.bincount(boxes.leaf, minlength=len(A))
+        still_open = boxes.bound > threshold
+        ended = still_open & (examined[boxes.leaf] > (MOST_BOXES if running() else 0))
+        np.maximum.at(bound, boxes.leaf[ended], boxes.bound[ended])
+        halved = still_open & ~ended
+        boxes = boxes.some(halved).halved(by_tangent[halved]).within(most)
+    return bound
+
+
+@dataclass(frozen=True, eq=False)
+class OpenBoxes:
+    """N boxes whose bounds are above the threshold.
+
+    Attributes
+    ----------
+    leaf : ndarray of int, shape (N,)
+        The leaf of each box.
+    first, second : ndarray of shape (N, 2)
+        The intervals of the variance of the first component, and of the variance b^2 that the second adds.
+    a : ndarray of shape (N, 2)
+        The intervals of a.
+    bound : ndarray of shape (N,)
+        The smallest bound found for the box or for one that contains it; infinite if there is none.
+    start : ndarray of shape (N, 3 + d^2)
+        The numbers m and the matrix Z to start from.
     """
 
-    batched = ("E2", "H", "low", "high", "middle", "constant", "Y", "X", "Z", "m", "excess", "ahead")
+    leaf: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    a: np.ndarray
+    bound: np.ndarray
+    start: np.ndarray
 
-    def __init__(self, A: np.ndarray, B: np.ndarray, others: np.ndarray, ends: np.ndarray):
+    def some(self, which: np.ndarray | slice) -> OpenBoxes:
+        """Return the boxes selected by a mask, by indices or by a slice."""
+        return OpenBoxes(
+            leaf=self.leaf[which],
+            first=self.first[which],
+            second=self.second[which],
+            a=self.a[which],
+            bound=self.bound[which],
+            start=self.start[which],
+        )
+
+    def halved(self, by_tangent: np.ndarray) -> OpenBoxes:
+        """Return the lower and then the upper halves of the boxes, halved where their bounds lose most.
+
+        `by_tangent`, shape (N,), has how much bounds lose by the tangent of M(a). They lose at most
+        (sqrt(u) - sqrt(l))^2 by the chord of a variance.
+        """
+        by_chords = [np.diff(np.sqrt(ends), axis=1)[:, 0] ** 2 for ends in (self.first, self.second)]
+        most = np.argmax(np.column_stack([*by_chords, by_tangent]), axis=1)
+        twice = self.some(np.tile(np.arange(len(self.leaf)), 2))
+        return replace(
+            twice,
+            first=_halves(self.first, most == 0),
+            second=_halves(self.second, most == 1),
+            a=_halves(self.a, most == 2),
+        )
+
+    def within(self, most: np.ndarray) -> OpenBoxes:
+        """Return the boxes with only those a that are possible; boxes without any are left out.
+
+        The variance of the second component alone is b^2 (1 + a^2), and at most the largest eigenvalue of
+        N_T2, which `most`, shape (L,), has for each leaf.
+        """
+        low, high = self.a.T
+        reach = np.sqrt((most[self.leaf] / self.second[:, 0] - 1.0).clip(min=0.0))
+        high = np.minimum(high, reach)
+        return replace(self, a=np.column_stack([low, high])).some(low <= high)
+
+
+def _halves(ends: np.ndarray, cut: np.ndarray) -> np.ndarray:
+    """Return intervals, (N, 2), twice: those of the mask `cut` as lower and then as upper halves."""
+    low, high = ends.T
+    middle = 0.5 * (low + high)
+    lower = np.column_stack([low, np.where(cut, middle, high)])
+    upper = np.column_stack([np.where(cut, middle, low), high])
+    return np.concatenate([lower, upper])
+
+
+def _bounded(
+    boxes: OpenBoxes,
+    A: np.ndarray,
+    B: np.ndarray,
+    others: np.ndarray,
+    threshold: float,
+    running: Running,
+) -> tuple[OpenBoxes, np.ndarray]:
+    """Return the boxes with new bounds and starts, and how much each bound loses by the tangent of M(a).
+
+    The other arguments are those of `with_two`.
+    """
+    bound, start = boxes.bound.copy(), boxes.start.copy()
+    in_middle = np.empty(len(bound))
+    for part in blocks(len(bound), 1, BOXES_TOGETHER):
+        some = boxes.some(part)
+        problem = Boxes(A[some.leaf], B[some.leaf], others[some.leaf], some)
+        found, stored = problem.bounds(threshold, BOX_STEPS, running)
+        bound[part] = np.minimum(some.bound, found)
+        in_middle[part], start[part] = stored[:, 0], stored[:, 1:]
+    return replace(boxes, bound=bound, start=start), bound - in_middle
+
+
+class Boxes(Ascent):
+    """N boxes, with the iterates of the method of Chambolle and Pock.
+
+    Parameters
+    ----------
+    A, B : ndarray of shape (N, d, c)
+        The columns of F on the supports of the first two components.
+    others : ndarray of shape (N, m, d, d)
+        N_T of the other components.
+    boxes : OpenBoxes
+        The intervals, and m and Z to start from.
+    """
+
+    batched = (
+        *("E1", "E2", "K", "others", "H", "low", "high", "middle", "constant", "tau", "sigma"),
+        *("Y", "X", "Z", "m", "excess", "ahead"),
+    )
+
+    def __init__(self, A: np.ndarray, B: np.ndarray, others: np.ndarray, boxes: OpenBoxes):
         D, t = zip(*(_spanned(C) for C in (A, B)), strict=True)
-        least, most, below, above, self.low, self.high = ends.T
+        low_1, high_1 = boxes.first.T
+        low_2, high_2 = boxes.second.T
+        self.low, self.high = boxes.a.T
         self.middle = 0.5 * (self.low + self.high)
-        self.constant = least + most + below + above  # the constants of the chords; H has their linear terms
-        self.H = -np.hstack([np.outer(least * most, t[0]), np.outer(below * above, t[1])])
+        self.constant = low_1 + high_1 + low_2 + high_2  # of the chords; H has their linear terms
+        self.H = -np.hstack([(low_1 * high_1)[:, None] * t[0], (low_2 * high_2)[:, None] * t[1]])
         blank = np.zeros_like(D[0]), np.zeros_like(D[1])
-        self.E1, Ey = np.hstack([D[0], blank[1]]), np.hstack([blank[0], D[1]])
+        self.E1, Ey = np.concatenate([D[0], blank[1]], 2), np.concatenate([blank[0], D[1]], 2)
         self.E2 = Ey - self.middle[:, None, None] * self.E1  # for a in the middle of its interval
-        self.K = 0.5 * (self.E1.T @ Ey + Ey.T @ self.E1)
+        self.K = 0.5 * (self.E1.mT @ Ey + Ey.mT @ self.E1)
         self.others = others
-        N, (d, n), m = len(ends), self.E1.shape, len(others)
-        self.is_first = np.arange(n) < D[0].shape[1]  # the coordinates of x that are those of q_1
-        scale = float(self.constant.max())
-        size = np.sqrt(m + 2.0 * (2.0 + self.middle.max() ** 2))  # bounds the norm of the map from Y and X
+        N, d, n = self.E1.shape
+        m = others.shape[1]
+        self.is_first = np.arange(n) < D[0].shape[2]  # the coordinates of x that are those of q_1
+        scale = self.constant[:, None, None]
+        # bounds the norm of the map from Y and X
+        size = np.sqrt(m + 2.0 * (2.0 + self.middle**2))[:, None, None]
         self.tau, self.sigma = RATIO / (size * scale), scale / (RATIO * size)
         self.Y, self.X = np.zeros((N, n, n)) + np.eye(n) / n, np.zeros((N, m, d, d)) + np.eye(d) / d
-        self.Z, self.m = np.zeros((N, d, d)), np.zeros((N, 3))
+        self.m, self.Z = boxes.start[:, :3], boxes.start[:, 3:].reshape(N, d, d)
         self.excess = self.ahead = self._excess()
 
     def matrix(self, Z: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -301,62 +443,92 @@ class Boxes(Ascent):
         `Z` has shape (N, d, d), and `m` has the numbers m_1, m_2 and m_12, shape (N, 3).
         """
         free = self.H - np.where(self.is_first, m[:, :1], m[:, 1:2])
-        M = free[:, :, None] * np.eye(len(self.K)) - m[:, 2, None, None] * self.K
-        return np.asarray(M - self.E1.T @ Z @ self.E1 - self.E2.mT @ Z @ self.E2)
+        M = free[:, :, None] * np.eye(free.shape[1]) - m[:, 2, None, None] * self.K
+        return np.asarray(M - self.E1.mT @ Z @ self.E1 - self.E2.mT @ Z @ self.E2)
 
     def _excess(self) -> list[np.ndarray]:
         """Return by how much Y, (N, n, n), and X, (N, m, d, d), violate the constraints of Z and of m."""
-        total = self.E1 @ self.Y @ self.E1.T + self.E2 @ self.Y @ self.E2.mT + self.X.sum(axis=1)
+        total = self.E1 @ self.Y @ self.E1.mT + self.E2 @ self.Y @ self.E2.mT + self.X.sum(axis=1)
         own = np.einsum("bii->bi", self.Y)
         a = self.middle
         sums = [own[:, self.is_first].sum(1) - 1.0, own[:, ~self.is_first].sum(1) - 1.0 - a**2]
-        return [total - np.eye(len(self.E1)), np.column_stack([*sums, (self.Y * self.K).sum((1, 2)) - a])]
+        return [total - np.eye(total.shape[1]), np.column_stack([*sums, (self.Y * self.K).sum((1, 2)) - a])]
 
     def step(self) -> None:
         self.Z = positive(self.Z + self.sigma * self.ahead[0])
-        self.m = self.m + self.sigma * self.ahead[1]
+        self.m = self.m + self.sigma[:, 0] * self.ahead[1]
         whole = (2.0 + self.middle**2)[:, None, None]
         self.Y = whole * fantope((self.Y + self.tau * self.matrix(self.Z, self.m)) / whole, 1)
-        moved = self.X + self.tau * (self.others - self.Z[:, None])
+        moved = self.X + self.tau[:, None] * (self.others - self.Z[:, None])
         self.X = fantope(moved.reshape(-1, *moved.shape[2:]), 1).reshape(moved.shape)
         before, self.excess = self.excess, self._excess()
         self.ahead = [2.0 * new - old for new, old in zip(self.excess, before, strict=True)]
 
     def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return [self.certified(self.Z, self.m)]
+        bound, middle = self.certified(self.Z, self.m)
+        return [(bound, np.column_stack([middle, self.m, self.Z.reshape(len(self.Z), -1)]))]
 
     def certified(self, Z: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bounds that Z and m prove, and those for the middle of the interval of a alone."""
-        a, half = self.middle, 0.5 * (self.high - self.low)
+        """Return the bounds that Z and m prove, (N,), and those for the middle of the interval of a alone.
+
+        Let a_0 be the middle. As in the module's docstring, the adjusted variance for some a is at most
+
+            base + m_2 a^2 + m_12 a + x'M(a)x,
+
+        where base = tr Z + sum_j lambda_max(N_Tj - Z) + m_1 + m_2, and the constants of the chords. M(a) is
+        concave, and so at most its tangent M(a_0) + (a - a_0) M'(a_0). As x'I_1 x = q_1'q_1 = 1, for any s
+
+            x'M(a)x <= s (a - a_0) + x'T(a)x,  T(a) = M(a_0) + (a - a_0) (M'(a_0) - s I_1).
+
+        Let top be the larger of lambda_max(T(a)) at both ends of the interval. lambda_max(T(a)) is convex in
+        a, and so at most top, and x'x = 2 + a^2. The bound is therefore a quadratic in a,
+
+            base + 2 top - s a_0 + (top + m_2) a^2 + (s + m_12) a,
+
+        and its largest value in the interval bounds the box. s is chosen so that, to first order, the largest
+        eigenvalue of T(a) is the same on both sides of a_0.
+        """
+        a_0, half = self.middle, 0.5 * (self.high - self.low)
+        m_1, m_2, m_12 = m.T
+        trace = np.trace(Z, axis1=1, axis2=2)
+        base = trace + self.constant + m_1 + m_2
+        base = base + np.linalg.eigvalsh(self.others - Z[:, None])[:, :, -1].sum(axis=1)
+
         M = self.matrix(Z, m)
         values, vectors = np.linalg.eigh(M)
-        turn = self.E1.T @ Z @ self.E2
-        turn = turn + turn.mT  # the derivative of M(a)
-        x = vectors[:, :, -1]
-        # as q_1'q_1 = 1, any multiple of a I_1 may be moved from M(a) into the sum
-        moved = np.einsum("bi,bij,bj->b", x, turn, x) / np.maximum((x[:, self.is_first] ** 2).sum(1), 0.01)
-        turn = turn - moved[:, None, None] * np.diag(self.is_first.astype(float))
-        ends = [np.linalg.eigvalsh(M + sign * half[:, None, None] * turn)[:, -1] for sign in (-1.0, 1.0)]
-        top = np.maximum(*ends)
-        base = np.trace(Z, axis1=1, axis2=2) + self.constant + m[:, 0] + m[:, 1]
-        base = base + np.linalg.eigvalsh(self.others - Z[:, None])[:, :, -1].sum(axis=1)
-        size = np.abs(base) + np.trace(Z, axis1=1, axis2=2)
+        leading = vectors[:, :, -1]
+        derivative = self.E1.mT @ Z @ self.E2  # E_2(a) = E_y - a E_1, and M(a) has -E_2(a)'Z E_2(a)
+        derivative = derivative + derivative.mT
+        change = np.einsum("bi,bij,bj->b", leading, derivative, leading)
+        s = change / np.maximum((leading[:, self.is_first] ** 2).sum(1), LEAST_OF_FIRST)
+        slope = derivative - s[:, None, None] * np.diag(self.is_first.astype(float))
+        at_low = np.linalg.eigvalsh(M - half[:, None, None] * slope)[:, -1]
+        at_high = np.linalg.eigvalsh(M + half[:, None, None] * slope)[:, -1]
+        top = np.maximum(at_low, at_high)
+
+        bound = base + 2.0 * top + _largest_quadratic(top + m_2, s + m_12, self.low, self.high) - s * a_0
+        in_middle = base + (2.0 + a_0**2) * values[:, -1] + m_2 * a_0**2 + m_12 * a_0
+        # bounds the size of all terms, and so their rounding
+        size = np.abs(base) + trace
         size = size + (2.0 + self.high**2) * (np.abs(m).sum(axis=1) + np.abs(self.H).max(axis=1))
-        bend, rise = top + m[:, 1], moved + m[:, 2]
-        peak = np.where(bend < 0.0, -0.5 * rise / np.where(bend < 0.0, bend, -1.0), self.low)
-        points = np.stack([self.low, self.high, np.clip(peak, self.low, self.high)])
-        bound = base + 2.0 * top + (bend * points**2 + rise * points).max(axis=0) - moved * a
-        middle = base + (2.0 + a**2) * values[:, -1] + m[:, 1] * a**2 + m[:, 2] * a
-        return bound + ROUNDING * size, middle + ROUNDING * size
+        return bound + ROUNDING * size, in_middle + ROUNDING * size
+
+
+def _largest_quadratic(bend: np.ndarray, rise: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the largest bend a^2 + rise a for a from `low` to `high`; all have shape (N,)."""
+    concave = bend < 0.0
+    peak = np.where(concave, -0.5 * rise / np.where(concave, bend, -1.0), low)
+    a = np.stack([low, high, np.clip(peak, low, high)])
+    return np.asarray((bend * a**2 + rise * a).max(axis=0))
 
 
 def _spanned(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an orthonormal basis D of the span of A, and t with (A A')^+ approximately D diag(t) D'.
+    """Return orthonormal bases D of the spans of A, (N, d, c), and t with (A A')^+ about D diag(t) D'.
 
     Small eigenvalues of A A' are raised, as their inverses slow the dual method down; bounds remain valid.
     """
     D, sizes, _ = np.linalg.svd(A, full_matrices=False)
-    return D, 1.0 / np.maximum(sizes**2, 1e-3 * sizes[0] ** 2)
+    return D, 1.0 / np.maximum(sizes**2, FLOOR_OF_TWO * sizes[:, :1] ** 2)
 
 
 #: Eigenvalues of G_TT are computed only if its Frobenius norm exceeds CLOSE, for CHUNK supports at a time.
@@ -415,8 +587,12 @@ class Sequence(Relaxed):
 
     @cached_property
     def factor(self) -> np.ndarray:
-        """The matrix F with S = F'F, shape (d, p)."""
-        return least_squares_frame(self.S, self.k).F
+        """The matrix F with S = F'F, shape (d, p), where d is at least k: rows of zeros are added.
+
+        Bounds need k orthonormal directions of scores, also for components that add nothing.
+        """
+        F = least_squares_frame(self.S, self.k).F
+        return np.vstack([F, np.zeros((max(self.k - len(F), 0), self.p))])
 
     def dense(self) -> float:
         bound = self.frame.dense
@@ -498,10 +674,7 @@ class Sequence(Relaxed):
         self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
     ) -> np.ndarray:
         """Return bounds as in `LeafBounds` that have the exact variances of the first two components."""
-        columns = self._columns(roots, chosen)
-        return np.array(
-            [first_two_bound([A[b] for A in columns], threshold, running) for b in range(len(roots))]
-        )
+        return first_two_bounds(self._columns(roots, chosen), threshold, running)
 
     def _columns(self, roots: list[Root], chosen: np.ndarray) -> list[np.ndarray]:
         """Return, for each component, the columns of F on its supports in B leaves, shape (B, d, c_j)."""
@@ -566,10 +739,12 @@ def eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 def norms(G: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the Frobenius norm of G_TT, a bound on its eigenvalues, for each support T, shape (n,)."""
-    squares = G * G
-    total = np.zeros(len(places))
-    for i, j in combinations_with_replacement(range(places.shape[1]), 2):
-        total += (1.0 + (i != j)) * squares[places[:, i], places[:, j]]
+    diagonal, others = np.diag(G) ** 2, (2.0 * G * G).ravel()
+    columns = np.ascontiguousarray(places.T)
+    starts = columns * len(G)
+    total = diagonal[columns].sum(axis=0)
+    for i, j in combinations(range(len(columns)), 2):
+        total += others[starts[i] + columns[j]]
     return np.sqrt(total)
 
 
@@ -583,15 +758,21 @@ def largest_eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 #: The shares kappa that are tried for every direction.
 SHARES = (0.5, 0.8, 0.9, 0.95, 0.97, 0.985, 0.993, 0.999, 0.9999, 0.99999)
+#: For a few supports only so many shares near the last good one are tried; if none closes any support, each
+#: is examined on its own.
+FEW_ROWS, NEAR = 16, 3
 #: How often intervals of the variance of the first component are halved.
 SCORE_HALVINGS = 4
+#: Eigenvalues are computed of so many blocks with the largest norms, and of those for which elimination has a
+#: pivot below SURE times the level to be shown.
+LARGE_BLOCKS, SURE = 32, 1e-5
 #: How many eigenvalues are computed of the blocks with the largest norms, and the steps of an ascent.
 EXACT, ASCENTS = 512, 30
 #: The mean score is taken again if it closes at least this share of open supports; else they are divided.
 ENOUGH = 0.1
 #: The search ends if more supports of the first component are left for the last step.
 MOST_FAILED = 100
-#: Multipliers that are tried for a larger bound if the search stops early.
+#: So many of the first and of the last multipliers are tried for a larger bound if the search stops early.
 RECENT = 20
 
 #: Takes a list of pairs of supports and returns the adjusted variance to be proven.
@@ -723,6 +904,10 @@ class Cover:
         self.S, self.factor, self.first, self.second, self.target = S, factor, first, second, target
         self.multipliers: list[ScoreMultiplier] = []
         self._open = np.arange(len(first.places))
+        self._share = 0  # the place in SHARES of the last share that closed a support
+
+    def begin(self, check: Callable[[], None]) -> None:
+        """Find a first bound, of which there is none before `run`."""
 
     def run(self, check: Callable[[], None], climb: Climb) -> bool:
         """Find multipliers until no support of the first component is left.
@@ -768,6 +953,8 @@ class Cover:
                 groups.append(rows)
             elif len(rows) == 1:
                 failed.append(int(rows[0]))
+            elif len(rows) <= FEW_ROWS and not closed.any():
+                groups += list(rows[:, None])
             elif len(rows):
                 groups += divided(rows, loadings @ self.factor.T)
         return np.array(failed, dtype=int)
@@ -785,12 +972,16 @@ class Cover:
         """Store the multiplier of the scores with these loadings that closes most supports; return which."""
         best, closed = None, np.zeros(len(rows), dtype=bool)
         x, a = self._scores(loadings)
-        for share in SHARES:
+        near = sorted(range(len(SHARES)), key=lambda i: abs(i - self._share))
+        for i in near if len(rows) == 1 or len(rows) > FEW_ROWS else near[:NEAR]:
+            share = SHARES[i]
             theta = sparse_eigenvalue(self.S - share * np.outer(a, a), self.second.places) + ROUNDING
             one = ScoreMultiplier(low, high, x, a, theta * share / (1.0 - share), theta)
             found = one.closes(self.first, rows, self.target)
             if found.sum() > closed.sum():
-                best, closed = one, found
+                best, closed, self._share = one, found, i
+            if found.all():
+                break
         if best is not None:
             self.multipliers.append(best)
         return closed
@@ -875,7 +1066,7 @@ class Cover:
         rows, bound = self._open, self.target
         while len(rows) and bound < 1.0:
             bound *= 1.0025
-            for one in self.multipliers[-RECENT:]:
+            for one in (*self.multipliers[:RECENT], *self.multipliers[-RECENT:]):
                 wide = replace(one, low=0.5 * bound, high=1.0)
                 rows = rows[~wide.closes(self.first, rows, bound)]
                 rows = rows[self.first.largest[rows] >= 0.5 * bound]
@@ -896,14 +1087,33 @@ def divided(rows: np.ndarray, scores: np.ndarray) -> list[np.ndarray]:
 def sparse_eigenvalue(M: np.ndarray, places: np.ndarray) -> float:
     """Return the largest eigenvalue of M on all supports, at least zero.
 
-    It is computed in the order of the Frobenius norms, which bound the eigenvalues.
+    Eigenvalues are computed of the blocks with the largest Frobenius norms, which bound them, and of those
+    that an LDL' factorisation does not show to be smaller than the largest found.
     """
     sizes = norms(M, places)
-    order = np.argsort(-sizes)
-    best = 0.0
-    for begin in range(0, len(order), 64):
-        some = order[begin : begin + 64]
-        if sizes[some[0]] <= best:
-            break
-        best = max(best, float(largest_eigenvalues(M, places[some]).max()))
+    some = np.argpartition(-sizes, min(LARGE_BLOCKS, len(sizes)) - 1)[:LARGE_BLOCKS]
+    best = max(0.0, float(largest_eigenvalues(M, places[some]).max()))
+    left = np.flatnonzero(sizes > best)
+    left = left[~surely_below(M, places[left], best)]
+    for begin in range(0, len(left), CHUNK):
+        best = max(best, float(largest_eigenvalues(M, places[left[begin : begin + CHUNK]]).max()))
     return best
+
+
+def surely_below(M: np.ndarray, places: np.ndarray, level: float) -> np.ndarray:
+    """Return for which supports, (n, c), all pivots of level I - M_TT are clearly positive, shape (n,).
+
+    Then no eigenvalue of M_TT exceeds the level by more than rounding: pivots above SURE times the level
+    keep the errors of the elimination small.
+    """
+    c, columns = places.shape[1], np.ascontiguousarray(places.T)
+    A = -M[columns[:, None], columns]  # (c, c, n): operations on the last axis are fast
+    sure = np.ones(len(places), dtype=bool)
+    for i in range(c):
+        A[i, i] += level
+    for i in range(c):
+        sure &= A[i, i] > SURE * level
+        factor = A[i, i + 1 :] / np.where(sure, A[i, i], 1.0)
+        for j in range(i + 1, c):
+            A[j, j:] -= factor[j - i - 1] * A[i, j:]
+    return sure

@@ -581,7 +581,7 @@ class _State:
             Z = positive(Z + sigma * (ahead - one))
             before = self._sum()
             for c, count in self.counts.items():
-                self.X[c] = _shared(self.X[c] + tau * (N[c] - Z) / self.scale, count)
+                self.X[c] = shared(self.X[c] + tau * (N[c] - Z) / self.scale, count)
             ahead = 2.0 * self._sum() - before
             if step % EVERY == 0:
                 found = {c: float(np.linalg.eigvalsh(N[c] - Z)[:, -1].max()) for c in N}
@@ -597,7 +597,7 @@ class _State:
         return np.asarray(sum(X.sum(axis=0) for X in self.X.values()))
 
 
-def _shared(A: np.ndarray, count: int) -> np.ndarray:
+def shared(A: np.ndarray, count: int) -> np.ndarray:
     """Return the nearest matrices with eigenvalues in [0, 1] whose traces sum to `count`, (n, d, d)."""
     values, vectors = np.linalg.eigh(A)
     flat = values.ravel()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, islice
 from math import comb
 
@@ -36,6 +37,7 @@ from spcastat.proofs.eigenvalue_bounds import (
 from spcastat.proofs.one_component import Incumbent, Proof, Steps, Stopped, prove, run_search
 from spcastat.proofs.orthogonal import Orthogonal, OrthogonalLeaves
 from spcastat.proofs.relaxed import INNER, LEAF, Projection, Relaxed, Root, spanned_bounds
+from spcastat.proofs.three_components import Others, Trios
 from spcastat.search.criteria import SupportRule
 from spcastat.search.partition import MOST, Partitions, first_eigenvalues, partition
 
@@ -123,6 +125,14 @@ def _each_bounded(
 
 #: Children get no dual bound if nodes have on average at most FEW children and MANY grandchildren.
 FEW, MANY = 100, 10_000
+#: The search stops if more nodes are open, which limits memory: a node takes 32 bytes, and 8 per component.
+MOST_OPEN = 3_000_000
+#: Single bounds of one-variable components are computed together for choices of about this much work.
+SINGLES_TOGETHER = 1_000_000_000
+#: The number of nodes examined together, and of leaves at their last bound, which takes longest.
+NODES_TOGETHER, LAST_TOGETHER = 500, 10
+#: Climbs are tried on so many leaves of a batch, those with the largest bounds.
+CLIMBED = 50
 
 
 # --- tuples of supports ---------------------------------------------------------------------------
@@ -256,7 +266,7 @@ class Tuples:
         problem = self.problem
         singles = problem.singles()
         bounds = np.full(len(singles), problem.dense())
-        for part in blocks(len(singles) if problem.m else 0, problem.single_work, 1_000_000_000):
+        for part in blocks(len(singles) if problem.m else 0, problem.single_work, SINGLES_TOGETHER):
             self._check()
             bounds[part] = np.minimum(problem.single_bounds(singles[part]), bounds[part])
         kept = self._kept(bounds)
@@ -290,7 +300,7 @@ class Tuples:
         level, stage = int(nodes.level[top]), int(nodes.stage[top])
         leaf = level == len(self.problem.cards)
         alike = np.flatnonzero((nodes.level == level) & (nodes.stage == stage))
-        together = 10 if leaf and stage == 2 else 500  # the last bounds of leaves take longest
+        together = LAST_TOGETHER if leaf and stage == 2 else NODES_TOGETHER
         most = int(min(together, self.max_nodes - self.nodes, len(alike)))
         alike = alike[np.argpartition(nodes.bound[alike], len(alike) - most)[-most:]]
         batch = nodes.some(alike)
@@ -304,7 +314,7 @@ class Tuples:
         else:
             new = self._children(batch, roots, level)
         found = nodes.some(rest).joined(new.some(self._kept(new.bound)))
-        if len(found) > 3_000_000:
+        if len(found) > MOST_OPEN:
             raise Stopped("too many nodes")
         self.open = found
 
@@ -322,7 +332,7 @@ class Tuples:
             batch.stage = batch.stage + 1
         if leaf and stage == 0:
             best = np.flatnonzero(batch.bound > self.threshold)
-            best = best[np.argsort(batch.bound[best])[::-1][:50]]
+            best = best[np.argsort(batch.bound[best])[::-1][:CLIMBED]]
             if best.size:
                 tuples = [self.problem.variables_of(roots[b], batch.chosen[b]) for b in best]
                 self.value = max(self.value, self.climb(tuples))
@@ -419,6 +429,8 @@ def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> f
 
 #: The largest number of supports of a component for which the proof for two components is used.
 MOST_FIRST = 100_000
+#: The same for three components, and the largest number of entries of the matrices of these supports.
+MOST_FIRST_OF_THREE, MOST_ENTRIES = 3_000, 1_000_000
 #: The share of the time that it takes, and the source of its bound.
 SHARE = 0.8
 COVERED = "multipliers for the first component"
@@ -430,6 +442,12 @@ OPTIMAL, TARGET = 1e-4, 9e-5
 # --- the certificate ------------------------------------------------------------------------------
 
 
+#: No supports are searched for more variables.
+MOST_VARIABLES = 2000
+#: A quick search for a better fit precedes a proof with more than WORTH choices of supports, which excludes
+#: more of them if the best known value is larger: for at most QUICK variables, and with more than QUICK_TIME
+#: seconds left, so that it takes a small part of the time.
+WORTH, QUICK, QUICK_TIME = 10_000, 60, 2.0
 #: Partitions are searched only if there is more time than this, in seconds.
 SEARCH = 5.0
 
@@ -522,16 +540,14 @@ def certify_joint(
     leading = eigenvalues.clip(min=0.0) / op.total * (1.0 + LANCZOS)
     root = root_bound(op, cards, measure, leading)
     most = min(float(leading.sum()), 1.0)
-    search = _Search(op, V, measure, orthogonal, value, root, rule, ruled=rule is None, best=value)
+    known = _BestFit(op, measure, V, value)
     if measure == "adjusted" and rule is None:
-        search.reorder()
+        known.reorder()
+    search = _Search(op, measure, orthogonal, value, rule, root, known, ruled=rule is None)
     if root.bound > value * (1.0 + TARGET):
         left = begun + time_limit - time.perf_counter()
         run_search(root, search.run, left, max_nodes, "joint proof")
-    tuples = search.tuples
-    search.finish()
-    best = search.best
-    bound = max(min(root.bound, most), best)
+    bound = max(min(root.bound, most), known.value)
     return JointCertificate(
         measure,
         cards,
@@ -541,42 +557,69 @@ def certify_joint(
         *verdict(value, bound),
         root.description if search.ruled else f"{root.description}, {UNRULED}",
         root.nodes,
-        0 if tuples is None or tuples.open is None else len(tuples.open),
+        search.open,
         time.perf_counter() - begun,
-        best,
-        search.V,
+        known.value,
+        known.V,
     )
 
 
 @dataclass(eq=False)
-class _Search:
-    """One run: the bounds that need the covariance matrix, then the search over supports."""
+class _BestFit:
+    """The best known fit by a measure."""
 
     op: Operator
-    V: np.ndarray
     measure: str
-    orthogonal: bool
+    V: np.ndarray
     value: float
-    root: Proof
-    rule: SupportRule | None
-    ruled: bool
-    best: float
-    leaves: Incumbent | None = None
-    tuples: Tuples | None = None
 
     def reorder(self) -> None:
         """Put the components in the order with the largest adjusted variance."""
         V = self.V[:, best_order(self.op.products(self.V))]
         value = float(measure_named(self.measure)(V, self.op)[-1])
-        if value > self.best * (1.0 + RELATIVE):
-            self.V, self.best = V, value
+        if value > self.value * (1.0 + RELATIVE):
+            self.V, self.value = V, value
+
+    def adopt(self, V: np.ndarray) -> None:
+        """Store a fit if it is better."""
+        value = float(measure_named(self.measure)(V, self.op)[-1])
+        if value > self.value:
+            self.V, self.value = V, value
+
+
+@dataclass(eq=False)
+class _Search:
+    """One run: the bounds that need the covariance matrix, then the search over supports.
+
+    It lowers the bound of `root`, and stores better fits in `known`.
+
+    Attributes
+    ----------
+    value : float
+        The measure of the fit whose proof this is.
+    ruled : bool
+        False if there is a rule that the bounds do not use.
+    open : int
+        The number of nodes that the search over supports left open.
+    """
+
+    op: Operator
+    measure: str
+    orthogonal: bool
+    value: float
+    rule: SupportRule | None
+    root: Proof
+    known: _BestFit
+    ruled: bool
+    open: int = 0
 
     def run(self, steps: Steps) -> None:
-        if self.op.p > 2000:
+        V = self.known.V
+        if self.op.p > MOST_VARIABLES:
             raise Stopped("too many variables for a search")
-        if not self.V.any(axis=0).all():
+        if not V.any(axis=0).all():
             raise Stopped("a component without loadings")
-        clock, cards = steps.clock, tuple(np.count_nonzero(self.V, axis=0).tolist())
+        clock, cards = steps.clock, tuple(np.count_nonzero(V, axis=0).tolist())
         S = formed(self.op, clock)
         if S is None:
             raise Stopped("time limit")
@@ -586,98 +629,128 @@ class _Search:
         problem = relaxed(S, cards, self.measure, self.orthogonal)
         if self.rule is not None and not self.orthogonal:
             self.ruled = problem.under(self.rule, cards)
-        left_out = 0.0
-        if (
-            isinstance(problem, Sequence)
-            and coverable(problem, cards, clock)
-            and self._cover(problem, cards, steps)
-        ):
+        if isinstance(problem, Sequence) and coverable(problem, cards, clock) and self._cover(problem, steps):
             return
+        left_out = 0.0
         if isinstance(problem, Sequence) and not problem.free and problem.k > problem.m:
-            level = self.best * (1.0 + TARGET)
-            problem.prepare(self.V, level, clock)
+            level = self.known.value * (1.0 + TARGET)
+            problem.prepare(self.known.V, level, clock)
             self.root.lower(problem.dense(), "multiplier of orthogonality")
             if self.root.bound <= level:
                 return
             left_out = level  # supports that `prepare` excluded can reach this value
         if not (problem.m or problem.cards):
             raise Stopped("free components" if problem.free else "too many supports")
+        self._search(S, problem, cards, left_out, steps)
 
-        self.leaves = (OrthogonalLeaves if self.orthogonal else Incumbent)(S, self.V, self.measure)
-        self.tuples = Tuples(
-            problem,
-            max(self.value, self.leaves.value),
-            TARGET,
-            clock.runs,
-            self.leaves.climb,
-            steps.max_nodes,
-            steps.count,
-        )
-        self.tuples.begin()
-        self.tuples.closed = max(self.tuples.closed, left_out)
-        # with many choices of supports, a better fit lets the search exclude more of them
-        if problem.choices > 10_000 and len(S) <= 60 and clock.left > 2.0:
-            self.tuples.value = max(self.tuples.value, self.leaves.improve(self.op, cards, self.rule))
-        self.tuples.run()
-
-    def _cover(self, problem: Sequence, cards: tuple[int, ...], steps: Steps) -> bool:
-        """Bound two components by multipliers for supports of the first; return whether that is a proof."""
-        S, clock = problem.S, steps.clock
-        every = {c: np.array(list(combinations(range(len(S)), c))) for c in set(cards)}
-        supports = {c: Supports.of(S, problem.allowed(places)) for c, places in every.items()}
-        known = []
-        for order in [[0, 1], [1, 0]][: len(set(cards))]:
-            found = Incumbent(S, self.V[:, order], self.measure)
-            own_order = order == [0, 1] or self.rule is None
-            if problem.choices > 10_000 and len(S) <= 60 and clock.left > 2.0 and own_order:
-                found.improve(self.op, found.cards, self.rule)
-            known.append(found)
-
-        def level() -> float:
-            return max(self.best, *(one.value for one in known)) * (1.0 + TARGET)
-
-        part = clock.until(time.perf_counter() + SHARE * clock.left)
-
-        def node() -> None:
-            if not part.runs():
-                raise Stopped("time limit")
-            steps.node()
-
-        covers = [
-            Cover(S, problem.factor, supports[one.cards[0]], supports[one.cards[1]], level()) for one in known
-        ]
+    def _search(
+        self, S: np.ndarray, problem: Relaxed, cards: tuple[int, ...], left_out: float, steps: Steps
+    ) -> None:
+        """Search over supports; fits with supports that were left out reach `left_out` at most."""
+        leaves = (OrthogonalLeaves if self.orthogonal else Incumbent)(S, self.known.V, self.measure)
+        value = max(self.value, leaves.value)
+        clock = steps.clock
+        tuples = Tuples(problem, value, TARGET, clock.runs, leaves.climb, steps.max_nodes, steps.count)
         try:
-            for one, cover in zip(known, covers, strict=True):
-
-                def climb(pairs: list[list[np.ndarray]], one: Incumbent = one) -> float:
-                    one.climb(pairs)
-                    return level()
-
-                if not cover.run(node, climb):
-                    return False
-        except (Stopped, KeyboardInterrupt) as stop:
-            self.root.lower(max(cover.bound for cover in covers), COVERED)
-            if isinstance(stop, Stopped) and not part.runs() and clock.runs():
-                return False
-            raise
+            tuples.begin()
+            tuples.closed = max(tuples.closed, left_out)
+            if self._quick_search_pays(problem, clock):
+                tuples.value = max(tuples.value, leaves.improve(self.op, cards, self.rule))
+            tuples.run()
         finally:
-            for one in known:
-                self._adopt(one.V)
-        self.root.lower(level(), COVERED)
-        return True
+            self.known.adopt(leaves.V)
+            self.root.lower(tuples.bound, tuples.argument)
+            self.open = 0 if tuples.open is None else len(tuples.open)
 
-    def _adopt(self, V: np.ndarray) -> None:
-        """Store a fit if it is better than the best known one."""
-        found = float(measure_named(self.measure)(V, self.op)[-1])
-        if found > self.best:
-            self.best, self.V = found, V
+    def _quick_search_pays(self, problem: Relaxed, clock: Clock) -> bool:
+        return problem.choices > WORTH and problem.p <= QUICK and clock.left > QUICK_TIME
 
-    def finish(self) -> None:
-        """Add the results of the search over supports."""
-        if self.leaves is not None:
-            self._adopt(self.leaves.V)
-        if self.tuples is not None:
-            self.root.lower(self.tuples.bound, self.tuples.argument)
+    def _cover(self, problem: Sequence, steps: Steps) -> bool:
+        """Bound two or three components by multipliers for the first; return whether that is a proof."""
+        clock, V, cards = steps.clock, self.known.V, np.count_nonzero(self.known.V, axis=0).tolist()
+        fits = []
+        for first in [cards.index(c) for c in dict.fromkeys(cards)]:
+            order = [first, *(j for j in range(len(cards)) if j != first)]
+            fit = Incumbent(problem.S, V[:, order], self.measure)
+            # a rule is for components in the order of the fit
+            if (first == 0 or self.rule is None) and self._quick_search_pays(problem, clock):
+                fit.improve(self.op, fit.cards, self.rule)
+            fits.append(fit)
+        part = clock.until(time.perf_counter() + SHARE * clock.left)
+        covering = _Covering(problem, fits, self.known.value, part, steps)
+        complete = False
+        try:
+            complete = covering.run()
+        except Stopped:
+            if part.runs() or not clock.runs():  # a limit of the whole proof was reached
+                raise
+        finally:
+            if not complete:
+                self.root.lower(covering.bound, COVERED)
+            for fit in fits:
+                self.known.adopt(fit.V)
+        if complete:
+            self.root.lower(max(self.known.value * (1.0 + TARGET), covering.level), COVERED)
+        return complete
+
+
+class _Covering:
+    """Multipliers for the first component, for each cardinality that it may have.
+
+    Parameters
+    ----------
+    problem : Sequence
+        Of two or three components.
+    fits : list of Incumbent
+        The best known fits, one for each cardinality of the first component.
+    value : float
+        The best known value.
+    part : Clock
+        The time for the multipliers, a part of that of the proof.
+    steps : Steps
+    """
+
+    def __init__(self, problem: Sequence, fits: list[Incumbent], value: float, part: Clock, steps: Steps):
+        self.fits, self.value, self.part, self.steps = fits, value, part, steps
+        S, F = problem.S, problem.factor
+        every = {c: np.array(list(combinations(range(len(S)), c))) for c in dict.fromkeys(fits[0].cards)}
+        places = {c: problem.allowed(T) for c, T in every.items()}
+        supports = {c: Supports.of(S, T) for c, T in places.items()}
+        self.bounds: list[tuple[Incumbent, Cover | Trios]] = []
+        for fit in fits:
+            first, *others = fit.cards
+            if len(others) == 1:
+                self.bounds.append((fit, Cover(S, F, supports[first], supports[others[0]], self.level)))
+            else:
+                pairs = Others.of(F, places, (others[0], others[1]))
+                self.bounds.append((fit, Trios(F, supports[first], pairs, self.level, part.runs)))
+
+    @property
+    def level(self) -> float:
+        """The value to be proven: the best known one, and the tolerance."""
+        return max(self.value, *(fit.value for fit in self.fits)) * (1.0 + TARGET)
+
+    @property
+    def bound(self) -> float:
+        """The bound proven so far."""
+        return max(cover.bound for _, cover in self.bounds)
+
+    def run(self) -> bool:
+        """Find multipliers until all is proven, and return True, or until one cardinality is not."""
+        for _, cover in self.bounds:
+            cover.begin(self._node)
+        return all(cover.run(self._node, partial(self._climb, fit)) for fit, cover in self.bounds)
+
+    def _node(self) -> None:
+        """Count a node, unless a limit is reached."""
+        if not self.part.runs():
+            raise Stopped("time limit")
+        self.steps.node()
+
+    def _climb(self, fit: Incumbent, supports: list[list[np.ndarray]]) -> float:
+        """Optimise loadings on supports, store the best in `fit`, and return the value to be proven."""
+        fit.climb(supports)
+        return self.level
 
 
 def certify_partition(
@@ -732,10 +805,15 @@ def certify_partition(
 
 
 def coverable(problem: Sequence, cards: tuple[int, ...], clock: Clock) -> bool:
-    """Return whether the proof for two components is possible: see `adjusted_bounds`."""
-    if problem.k != 2 or problem.m == 2 or problem.free or problem.apart:
+    """Return whether multipliers for the first component are possible: two or three components, few supports.
+
+    See `adjusted_bounds` and `three_components`.
+    """
+    if problem.k not in (2, 3) or problem.m == problem.k or problem.free or problem.apart:
         return False
     counts = [comb(problem.p, c) for c in cards]
+    if problem.k == 3:
+        return all(n <= MOST_FIRST_OF_THREE and n * problem.p**2 <= MOST_ENTRIES for n in counts)
     return all(n <= MOST_FIRST and n * c**2 <= 2e7 for n, c in zip(counts, cards, strict=True)) and all(
         clock.affords(20.0 * c**3 * n) for n, c in zip(counts, cards, strict=True)
     )

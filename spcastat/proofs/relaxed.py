@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import combinations
 from math import comb, prod
 from typing import ClassVar
@@ -219,6 +219,18 @@ def losses(one: SupportBounds, rows: np.ndarray, other: SupportBounds, columns: 
     return np.asarray((0.5 * (a + b - apart)).clip(min=0.0))
 
 
+def disjoint_losses(pairs: dict[tuple[int, int], np.ndarray], members: tuple[int, ...]) -> np.ndarray | float:
+    """Return the largest sum of losses of disjoint pairs of these components, in ascending order."""
+    if len(members) < 2:
+        return 0.0
+    first, *rest = members
+    best = disjoint_losses(pairs, tuple(rest))
+    for other in rest:
+        left = tuple(one for one in rest if one != other)
+        best = np.maximum(best, pairs[first, other] + disjoint_losses(pairs, left))
+    return best
+
+
 @dataclass(frozen=True, eq=False)
 class Sums:
     """A bound: the constant `own` plus what each component with enumerated supports adds alone."""
@@ -245,12 +257,20 @@ class Sums:
         bound = fixed[:, None] + self.parts[level].first + rest
         at = np.flatnonzero((bound > threshold).any(axis=0))
         if level and at.size:
-            known = [(t, chosen[:, t], s, chosen[:, s, None]) for s in range(level) for t in range(s)]
-            pairs = [*known, *((t, chosen[:, t], level, at) for t in range(level))]
-            less = [losses(self.parts[t], rows, self.parts[s], columns) for t, rows, s, columns in pairs]
-            # Losses of different pairs overlap and cannot be added. The largest one is valid, and so is their
-            # sum divided by the number of pairs that each component is in: subtract the larger of the two.
-            bound[:, at] -= np.maximum(reduce(np.maximum, less), sum(less) / level)
+            among = {
+                (t, s): losses(self.parts[t], chosen[:, t], self.parts[s], chosen[:, s, None])
+                for s in range(level)
+                for t in range(s)
+            }
+            last = [losses(self.parts[t], chosen[:, t], self.parts[level], at) for t in range(level)]
+            # Losses of pairs that share a component overlap and cannot be added. Those of disjoint pairs can,
+            # and so can all, divided by the number of pairs that each component is in: subtract the largest.
+            less = (sum(among.values()) + sum(last)) / level
+            less = np.maximum(less, disjoint_losses(among, tuple(range(level))))
+            for t, one in enumerate(last):
+                others = tuple(s for s in range(level) if s != t)
+                less = np.maximum(less, one + disjoint_losses(among, others))
+            bound[:, at] -= less
         return np.asarray(bound)
 
 

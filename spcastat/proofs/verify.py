@@ -17,10 +17,10 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 from itertools import combinations
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,8 @@ import pandas as pd
 EPS, SUM = 2.0**-52, 1e-11
 #: S, of trace one, is replaced by S + SHIFT I where a larger matrix has a larger measure.
 SHIFT = 1e-12
+#: A component with more supports is treated as dense.
+MOST_SUPPORTS = 100_000
 #: Numbers in a proof are at most this large, so that their squares are finite.
 LARGEST = 1e100
 
@@ -129,7 +131,28 @@ def ky_fan(A: Ball, k: int) -> np.ndarray:
 # --- bounds ---------------------------------------------------------------------------------------
 
 
-def sparse(Q: Ball, c: int, ask: Any, key: str, taken: list[int], free: list[int]) -> None:
+class Ask(Protocol):
+    """Gives a part of the witness, when a check comes to it.
+
+    A file has all parts, and `asked` is not used. While a proof is written, the part is made from `asked`,
+    which has all that it depends on. Keys and parts are
+
+    ========== ============================================ ==============================================
+    key        part                                         asked
+    ========== ============================================ ==============================================
+    ""         the matrix X of a multiplier Z = XX'         R, places, cards (`sums_of_terms`)
+    "first"    multipliers for the first of two components  S, places, cards (`left_after_first`)
+    "1:+4-7"   a node of the search for component 1, with   Q, c, taken, free (`sparse`)
+               variable 4, and without 7
+    "0,1;2,5"  what bounds a choice of supports             M, R, at (`leaf`)
+    ========== ============================================ ==============================================
+    """
+
+    def __call__(self, key: str, asked: dict[str, Any], /) -> Any:
+        """Return a part as it was read from JSON: it may have any type, and must be checked before use."""
+
+
+def sparse(Q: Ball, c: int, ask: Ask, key: str, taken: list[int], free: list[int]) -> None:
     """Refuse unless x'Qx >= 0 for all x on at most c variables: all of `taken` and any of `free`.
 
     `ask` returns the witness of this node of the search tree, which has the key `key`: the variable on which
@@ -162,88 +185,159 @@ def root(S: Ball) -> np.ndarray:
     return R
 
 
-def terms(R: np.ndarray, places: np.ndarray, Z: Ball) -> tuple[np.ndarray, ...]:
-    """Return a, b and u with R_T R_T' - Z <= a I + b u u' for each support T."""
-    found = []
-    for some in np.array_split(places, len(places) // 1000 + 1):
-        A = Ball(R[:, some].swapaxes(0, 1))
-        N = A @ A.T - Z
-        values, V = np.linalg.eigh(0.5 * (N.mid + N.T.mid))
-        u, spread = Ball(V[:, :, -1:]), values[:, -1] - values[:, -2]
-        second = values[:, -2] + 8.0 * N.rad + 40.0 * len(R) ** 2 * EPS * N.size
-        positive(Ball(np.eye(len(R))) * second + (u @ u.T) * spread - N, "unverified eigenvalues")
-        found.append((second, spread, V[:, :, -1]))
-    return tuple(np.concatenate(one) for one in zip(*found, strict=True))
+#: The variables of one component, ascending.
+Support = tuple[int, ...]
 
 
-def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Any) -> None:
+def all_supports(p: int, c: int) -> list[Support]:
+    """Return all supports of c of p variables; if they are too many, the one with all variables."""
+    return list(combinations(range(p), c)) if math.comb(p, c) <= MOST_SUPPORTS else [tuple(range(p))]
+
+
+def joint(S: Ball, measure: str, cards: list[int], bound: float, ask: Ask) -> None:
     """Refuse unless `bound` holds for the measure of all loadings with these cardinalities, in any order."""
     p, k, cards = len(S.mid), len(cards), sorted(cards)
-    # a component with more supports is treated as dense
-    supports_of = {c: list(combinations(range(p), c)) for c in cards if math.comb(p, c) <= 100_000}
-    places = {c: np.array(supports_of.setdefault(c, [tuple(range(p))])) for c in cards}
-    alone: dict[int, tuple[np.ndarray, ...]]
-    own, alone = 0.0, {c: (np.zeros(len(T)), np.full(len(T), np.inf), T) for c, T in places.items()}
-
-    union = cache(lambda U: float(ky_fan(Ball(S.mid[np.ix_(U, U)], S.rad), k)))
-
-    def expand(rows: tuple[int, ...]) -> None:
-        supports, t = [supports_of[c][row] for c, row in zip(cards, rows, strict=False)], len(rows)
-        c, (second, spread, u) = cards[t], alone[cards[t]]
-        total = own + second + spread + sum((alone[d][0] + alone[d][1]).max() for d in cards[t + 1 :])
-        for d, row in zip(cards, rows, strict=False):
-            total += alone[d][0][row] + alone[d][1][row]
-        if measure == "adjusted" and t:  # pairs of components add less than the sum of their bounds
-            chosen = [(alone[d][1][row], alone[d][2][row]) for d, row in zip(cards, rows, strict=False)]
-            less = [reduction(chosen[i], chosen[j], p) for j in range(t) for i in range(j)]
-            less += [reduction(one, (spread, u), p) for one in chosen]
-            # each component is in t of the pairs
-            total -= np.maximum(reduce(np.maximum, less), sum(less) / t)
-        begin = rows[-1] if t and cards[t - 1] == c else 0  # components of equal cardinality may be exchanged
-        # comparisons are written so that a number that is not one leaves the supports open
-        open_ = ~(total + room <= bound) & (np.arange(len(total)) >= begin)
-        if left is not None and t:  # one of the two comes first
-            either = left[cards[0]].get(rows[0], np.zeros(len(total), dtype=bool)).copy()
-            for row, seconds in left[c].items():
-                either[row] |= seconds[rows[0]]
-            open_ &= either
-        for row in np.flatnonzero(open_).tolist():
-            if t < k - 1:
-                expand((*rows, row))
-            elif not union(tuple(sorted({*supports_of[c][row], *(i for T in supports for i in T)}))) <= bound:
-                leaf(S, measure, [*supports, supports_of[c][row]], bound, ask)
-
-    room = k * SUM
-    left: dict[int, dict[int, np.ndarray]] | None = None
-    if not union(tuple(range(p))) <= bound:
-        require(measure != "least_squares", "least squares are proven for one component only")
-        if measure == "adjusted" and k == 2:
-            found = ask("first", {"S": S.mid, "places": places, "cards": cards})
-            require(isinstance(found, list), "the multipliers for the first component are not a list")
-            lines = [score_line(S, one, f"multiplier {i} of the first") for i, one in enumerate(found)]
-            require(all(line[0] in cards for line in lines), "a multiplier is for no cardinality")
-            if lines:
-                left = {}
-                for c, d in {(cards[0], cards[1]), (cards[1], cards[0])}:
-                    some = [line for line in lines if line[0] == c]
-                    left[c] = after_first(S, places[c], places[d], bound - k * SUM, some)
-                if not any(left.values()):
-                    return
-        if measure == "adjusted":
-            R = root(S)
-            X = Ball(matrix(ask("", {"R": R, "places": places, "cards": cards}), p, "the multiplier"))
-            own, alone = float(X.size**2), {c: terms(R, T, X @ X.T) for c, T in places.items()}
-            room += SUM * (own + sum(float(np.abs(alone[c][0]).max() + alone[c][1].max()) for c in cards))
-        expand(())
+    if ky_fan(S, k) <= bound:
+        return
+    require(measure != "least_squares", "least squares are proven for one component only")
+    of_card = {c: all_supports(p, c) for c in cards}
+    sums, left = None, None
+    if measure == "adjusted":
+        places = {c: np.array(supports) for c, supports in of_card.items()}
+        if k == 2:
+            left = left_after_first(S, places, cards, bound, ask)
+            if left is not None and not any(left.values()):
+                return
+        sums = sums_of_terms(S, places, cards, ask)
+    supports = [of_card[c] for c in cards]
+    unions: dict[Support, bool] = {}
+    for rows in open_choices(supports, cards, sums, left, bound, ()):
+        chosen = [of_one[row] for of_one, row in zip(supports, rows, strict=True)]
+        union = tuple(sorted(set().union(*chosen)))
+        if union not in unions:
+            unions[union] = bool(ky_fan(Ball(S.mid[np.ix_(union, union)], S.rad), k) <= bound)
+        if not unions[union]:
+            leaf(S, measure, chosen, bound, ask)
 
 
-def reduction(one: tuple[Any, Any], other: tuple[Any, Any], p: int) -> np.ndarray:
-    """Return how much less than the sum of their bounds one component, and each of others, add together.
+def open_choices(
+    supports: list[list[Support]],
+    cards: list[int],
+    sums: SumsOfTerms | None,
+    left: Left | None,
+    bound: float,
+    rows: tuple[int, ...],
+) -> Iterator[tuple[int, ...]]:
+    """Yield the choices of one support for each component that `sums` and `left` leave open.
 
-    Both are given by the b and u of `terms`.
+    Parameters
+    ----------
+    supports : list of lists of tuples of int
+        The supports of each component, in ascending order of the cardinalities `cards`.
+    sums : SumsOfTerms or None
+    left : dict or None
+        The result of `left_after_first`.
+    bound : float
+    rows : tuple of int
+        The supports, as places in these lists, of the first components; all choices that begin so are
+        examined.
     """
-    (b, w), (c, u) = one, other
-    sines = np.abs(1.0 - (u @ w) ** 2) + 8 * p * EPS  # squared; the root would enlarge their rounding
+    t = len(rows)
+    if t == len(cards):
+        yield rows
+        return
+    open_ = np.ones(len(supports[t]), dtype=bool)
+    if t and cards[t - 1] == cards[t]:  # components of equal cardinality may be exchanged
+        open_[: rows[-1]] = False
+    if sums is not None:  # a bound that is not a number leaves the supports open
+        open_ &= ~(sums.bounds(rows) <= bound)
+    if left is not None and t:
+        open_ &= open_with(left, cards, rows[0], len(open_))
+    for row in np.flatnonzero(open_).tolist():
+        yield from open_choices(supports, cards, sums, left, bound, (*rows, row))
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Numbers with R_T R_T' - Z <= second I + spread u u' for each of n supports T.
+
+    Attributes
+    ----------
+    second, spread : ndarray of shape (n,)
+    u : ndarray of shape (n, p)
+    """
+
+    second: np.ndarray
+    spread: np.ndarray
+    u: np.ndarray
+
+    @classmethod
+    def of(cls, R: np.ndarray, places: np.ndarray, Z: Ball) -> Terms:
+        """Return the terms of supports `places`, shape (n, c)."""
+        found = []
+        for some in np.array_split(places, len(places) // 1000 + 1):
+            A = Ball(R[:, some].swapaxes(0, 1))
+            N = A @ A.T - Z
+            values, V = np.linalg.eigh(0.5 * (N.mid + N.T.mid))
+            u, spread = Ball(V[:, :, -1:]), values[:, -1] - values[:, -2]
+            second = values[:, -2] + 8.0 * N.rad + 40.0 * len(R) ** 2 * EPS * N.size
+            positive(Ball(np.eye(len(R))) * second + (u @ u.T) * spread - N, "unverified eigenvalues")
+            found.append((second, spread, V[:, :, -1]))
+        return cls(*(np.concatenate(one) for one in zip(*found, strict=True)))
+
+    @property
+    def largest(self) -> np.ndarray:
+        """Bounds on the eigenvalues of R_T R_T' - Z, shape (n,)."""
+        return np.asarray(self.second + self.spread)
+
+    def some(self, rows: int | slice) -> Terms:
+        return Terms(self.second[rows], self.spread[rows], self.u[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class SumsOfTerms:
+    """Bounds on the adjusted variance that are tr Z plus a term for each component.
+
+    Attributes
+    ----------
+    trace : float
+        tr Z, and an allowance for the rounding of sums.
+    terms : list of Terms
+        Of each component, in ascending order of the cardinalities.
+    """
+
+    trace: float
+    terms: list[Terms]
+
+    def bounds(self, rows: tuple[int, ...]) -> np.ndarray:
+        """Return bounds for each support of the next component, if the components before it have `rows`."""
+        t = len(rows)
+        chosen = [one.some(row) for one, row in zip(self.terms, rows, strict=False)]
+        following, later = self.terms[t], self.terms[t + 1 :]
+        total = self.trace + following.largest
+        total = total + sum(one.largest for one in chosen) + sum(one.largest.max() for one in later)
+        if t:  # pairs of components add less than the sum of their terms
+            less = [reduction(chosen[i], chosen[j]) for j in range(t) for i in range(j)]
+            less += [reduction(one, following) for one in chosen]
+            total = total - np.maximum(reduce(np.maximum, less), sum(less) / t)  # each is in t of the pairs
+        return np.asarray(total)
+
+
+def sums_of_terms(S: Ball, places: dict[int, np.ndarray], cards: list[int], ask: Ask) -> SumsOfTerms:
+    """Return the bounds by the multiplier Z of the proof; `places` has the supports of each cardinality."""
+    R = root(S)
+    X = Ball(matrix(ask("", {"R": R, "places": places, "cards": cards}), len(R), "the multiplier"))
+    of_card = {c: Terms.of(R, T, X @ X.T) for c, T in places.items()}
+    terms, trace = [of_card[c] for c in cards], float(X.size**2)
+    size = trace + sum(float(np.abs(one.second).max() + one.spread.max()) for one in terms)
+    return SumsOfTerms(trace + SUM * (len(cards) + size), terms)
+
+
+def reduction(one: Terms, others: Terms) -> np.ndarray:
+    """Return how much less than the sum of their terms one component and each of others add together."""
+    b, c = one.spread, others.spread
+    rounding = 8 * one.u.size * EPS  # of squared sines; the root would enlarge it
+    sines = np.abs(1.0 - (others.u @ one.u) ** 2) + rounding
     return np.asarray(0.5 * (b + c - np.sqrt((b - c) ** 2 + 4.0 * b * c * sines)))
 
 
@@ -263,67 +357,135 @@ def which_positive(A: Ball) -> np.ndarray:
     return sure
 
 
-def score_line(S: Ball, one: Any, what: str) -> tuple[int, float, float, Ball, float, float]:
-    """Return a multiplier for the first component: c, the ends of its interval, a a', weight and theta."""
-    names = ("card", "from", "to", "loadings", "weight", "theta")
-    c, low, high, x, weight, theta = fields(one, names, what)
-    require(type(c) is int, f"card of {what} is not an integer")
-    low, high, weight, theta = (number(z, f"a number of {what}") for z in (low, high, weight, theta))
-    require(0.0 < low <= high and weight >= 0.0 and theta > 0.0, f"the numbers of {what} are negative")
-    y = Ball(numbers(x, len(S.mid), f"loadings of {what}")[:, None])
-    product = S @ y
-    variance = y.T @ product
-    size = float(variance.mid[0, 0] + variance.rad)
-    require(size > 0.0 and np.isfinite(size), f"the scores of {what} have no variance")
-    return c, low, high, product @ product.T * ((1.0 - 4.0 * EPS) / size), weight, theta
+@dataclass(frozen=True, eq=False)
+class FirstMultiplier:
+    """A multiplier for the first of two components.
 
-
-def after_first(
-    S: Ball, first: np.ndarray, second: np.ndarray, bound: float, lines: list[Any]
-) -> dict[int, np.ndarray]:
-    """Return the supports of the first of two components for which `bound` is not proven.
-
-    Each is given with the supports of the second component with which it is open.
+    Attributes
+    ----------
+    card : int
+        The cardinality of the first component.
+    low, high : float
+        The interval of its variance.
+    aa : Ball
+        The matrix a a', (p, p).
+    weight, theta : float
     """
-    A, one = blocks(S, first), Ball(np.eye(first.shape[1]))
+
+    card: int
+    low: float
+    high: float
+    aa: Ball
+    weight: float
+    theta: float
+
+    @classmethod
+    def read(cls, S: Ball, one: Any, what: str) -> FirstMultiplier:
+        """Return a multiplier of the proof."""
+        names = ("card", "from", "to", "loadings", "weight", "theta")
+        card, low, high, x, weight, theta = fields(one, names, what)
+        require(type(card) is int, f"card of {what} is not an integer")
+        low, high, weight, theta = (number(z, f"a number of {what}") for z in (low, high, weight, theta))
+        require(0.0 < low <= high and weight >= 0.0 and theta > 0.0, f"the numbers of {what} are negative")
+        y = Ball(numbers(x, len(S.mid), f"loadings of {what}")[:, None])
+        product = S @ y
+        variance = y.T @ product
+        size = float(variance.mid[0, 0] + variance.rad)
+        require(size > 0.0 and np.isfinite(size), f"the scores of {what} have no variance")
+        return cls(card, low, high, product @ product.T * ((1.0 - 4.0 * EPS) / size), weight, theta)
+
+    def bounds_second(self, S: Ball, places: np.ndarray) -> np.ndarray:
+        """Return for which supports of the second component no eigenvalue exceeds theta, shape (n,)."""
+        share = (1.0 - 4.0 * EPS) * self.weight / (self.weight + self.theta)
+        rest = blocks(S - self.aa * share, places)
+        safe = np.asarray(rest.size + rest.rad <= self.theta)
+        at = np.flatnonzero(~safe)
+        if len(at):
+            one = Ball(np.eye(places.shape[1]))
+            safe[at] = which_positive(one * self.theta - Ball(rest.mid[at], rest.rad))
+        return safe
+
+    def bounds_first(self, A: Ball, places: np.ndarray, tops: np.ndarray, bound: float) -> np.ndarray:
+        """Return for which supports of the first component the condition on it holds, shape (n,).
+
+        `A` has the blocks of S on these supports, and `tops` their largest eigenvalues.
+        """
+        high = np.minimum(self.high, tops)
+        slack = 16.0 * EPS * (bound + self.weight + self.theta + self.low + high)
+        part = A * (bound - self.weight - self.theta - self.low - high - slack)
+        chord = Ball(np.eye(places.shape[1])) * (self.low * high)
+        return which_positive(part + chord + blocks(self.aa, places) * self.weight)
+
+
+#: By cardinality of the first of two components: each of its supports that is not closed, with a mask of the
+#: supports of the second component with which it is open.
+Left = dict[int, dict[int, np.ndarray]]
+
+
+def left_after_first(
+    S: Ball, places: dict[int, np.ndarray], cards: list[int], bound: float, ask: Ask
+) -> Left | None:
+    """Return what multipliers for the first of two components leave open; None if the proof has none."""
+    found = ask("first", {"S": S.mid, "places": places, "cards": cards})
+    require(isinstance(found, list), "the multipliers for the first component are not a list")
+    given = [FirstMultiplier.read(S, one, f"multiplier {i} of the first") for i, one in enumerate(found)]
+    require(all(one.card in cards for one in given), "a multiplier is for no cardinality")
+    if not given:
+        return None
+    given.sort(key=lambda one: one.low)
+    left = {}
+    for first, second in {(cards[0], cards[1]), (cards[1], cards[0])}:
+        some = [one for one in given if one.card == first]
+        left[first] = left_of_order(S, places[first], places[second], bound - 2 * SUM, some)
+    return left
+
+
+def left_of_order(
+    S: Ball, first: np.ndarray, second: np.ndarray, bound: float, multipliers: list[FirstMultiplier]
+) -> dict[int, np.ndarray]:
+    """Return the supports of the first component for which `bound` is not proven, as in `Left`.
+
+    `first` and `second` have the supports of both components, and the multipliers ascend by `low`.
+    """
+    A = blocks(S, first)
     tops = ky_fan(A, 1)
-    fine = []
-    for _, _, _, aa, weight, theta in lines:  # no eigenvalue of the second blocks may exceed theta
-        left = blocks(S - aa * ((1.0 - 4.0 * EPS) * weight / (weight + theta)), second)
-        safe = np.asarray(left.size + left.rad <= theta)
-        open_ = np.flatnonzero(~safe)
-        if len(open_):
-            rest = Ball(np.eye(second.shape[1])) * theta - Ball(left.mid[open_], left.rad)
-            safe[open_] = which_positive(rest)
-        fine.append(safe)
+    fine = [one.bounds_second(S, second) for one in multipliers]
 
-    def proves(line: Any, rows: np.ndarray) -> np.ndarray:
-        _, low, high, aa, weight, theta = line
-        ends = low, np.minimum(high, tops[rows])
-        slack = 16.0 * EPS * (bound + weight + theta + ends[0] + ends[1])
-        part = Ball(A.mid[rows], A.rad) * (bound - weight - theta - ends[0] - ends[1] - slack)
-        return which_positive(part + one * (ends[0] * ends[1]) + blocks(aa, first[rows]) * weight)
+    def proven(one: FirstMultiplier, rows: np.ndarray) -> np.ndarray:
+        return one.bounds_first(Ball(A.mid[rows], A.rad), first[rows], tops[rows], bound)
 
+    # multipliers for all supports of the second component: intervals that are joined to the one from b / 2
     reach = np.full(len(first), 0.5 * bound)
-    order = sorted(range(len(lines)), key=[line[1] for line in lines].__getitem__)
-    for i in [i for i in order if fine[i].all()]:
-        rows = np.flatnonzero(~(reach >= tops) & (lines[i][1] <= reach))
-        rows = rows[proves(lines[i], rows)] if len(rows) else rows
-        reach[rows] = np.maximum(reach[rows], lines[i][2])
+    for one, every in zip(multipliers, fine, strict=True):
+        rows = np.flatnonzero(~(reach >= tops) & (one.low <= reach)) if every.all() else np.arange(0)
+        rows = rows[proven(one, rows)] if len(rows) else rows
+        reach[rows] = np.maximum(reach[rows], one.high)
     rows = np.flatnonzero(~(reach >= tops))
-    proven = [proves(line, rows) for line in lines] if len(rows) else []
+    held = [proven(one, rows) for one in multipliers] if len(rows) else []
     found = {}
     for at, row in enumerate(rows.tolist()):
         reaches = np.full(len(second), 0.5 * bound)
-        for i in [i for i in order if proven[i][at]]:
-            ok = fine[i] & (lines[i][1] <= reaches)
-            reaches[ok] = np.maximum(reaches[ok], lines[i][2])
+        for one, holds, ok in zip(multipliers, held, fine, strict=True):
+            if holds[at]:
+                joined = ok & (one.low <= reaches)
+                reaches[joined] = np.maximum(reaches[joined], one.high)
         if not (reaches >= tops[row]).all():
             found[row] = ~(reaches >= tops[row])
     return found
 
 
-def leaf(S: Ball, measure: str, supports: list[Any], bound: float, ask: Any) -> None:
+def open_with(left: Left, cards: list[int], row: int, count: int) -> np.ndarray:
+    """Return which of `count` supports with the larger cardinality are open with one of the smaller.
+
+    `row` is the place of the latter; a pair is open only if it is open with either support first.
+    """
+    found = left[cards[0]].get(row, np.zeros(count, dtype=bool)).copy()
+    for other, seconds in left[cards[1]].items():
+        found[other] |= seconds[row]
+    return found
+
+
+def leaf(S: Ball, measure: str, supports: list[Any], bound: float, ask: Ask) -> None:
     """Refuse unless all loadings on these supports have a measure of at most `bound`."""
     k, U, lowered = len(supports), sorted(set().union(*supports)), list[float]()
     key = ";".join(",".join(map(str, T)) for T in supports)
@@ -375,7 +537,7 @@ def added(terms: list[float]) -> float:
     return math.fsum(terms) + SUM * math.fsum(map(abs, terms))
 
 
-def check(S: Ball, V: np.ndarray, measure: str, bounds: list[float], ask: Any) -> None:
+def check(S: Ball, V: np.ndarray, measure: str, bounds: list[float], ask: Ask) -> None:
     """Refuse unless the bounds hold for the shares of tr S of all loadings with as many nonzeros as V.
 
     With the measure "component", each component is compared with loadings for S deflated by the earlier
@@ -384,14 +546,16 @@ def check(S: Ball, V: np.ndarray, measure: str, bounds: list[float], ask: Any) -
     """
     cards, p = np.count_nonzero(V, axis=0), len(V)
     total = float(np.trace(S.mid)) - p * (float(S.rad) + EPS * float(S.size))
-    singly = measure == "component" or len(cards) == 1
-    if not singly:
+    if measure != "component" and len(cards) > 1:
         joint(S, measure, cards.tolist(), bounds[0] * total, ask)
-    for j, (c, bound) in enumerate(zip(cards.tolist(), bounds, strict=True) if singly else ()):
-        W = V[:, :j]
-        A = Ball(np.eye(p)) - Ball(W) @ Ball(np.linalg.pinv(W.T @ S.mid @ W) @ W.T @ S.mid)
-        Q = Ball(np.eye(p)) * (bound * total) - A.T @ S @ A
-        Q = S * (bound * total) - S @ S if measure == "least_squares" else Q
+        return
+    for j, (c, bound) in enumerate(zip(cards.tolist(), bounds, strict=True)):
+        if measure == "least_squares":
+            Q = S * (bound * total) - S @ S
+        else:
+            W = V[:, :j]
+            A = Ball(np.eye(p)) - Ball(W) @ Ball(np.linalg.pinv(W.T @ S.mid @ W) @ W.T @ S.mid)
+            Q = Ball(np.eye(p)) * (bound * total) - A.T @ S @ A
         sparse(Q, c, ask, f"{j}:", [], list(range(p)))
 
 

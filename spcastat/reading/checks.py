@@ -13,6 +13,7 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import GAPS, listed, plural, shown, warn
 from spcastat.errors import DataWarning
+from spcastat.linalg.accumulate import extremes
 from spcastat.linalg.ties import first_rounded, first_rounded_of, is_sparse
 
 # --- identifiers and row numbers ------------------------------------------------------------------
@@ -38,10 +39,11 @@ _COUNTED = re.compile(
 def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     """Warn if a column seems to hold row numbers or identifiers rather than measurements.
 
-    These are columns without a name; columns whose values increase by exactly one from row to row, unless the
-    name suggests a time or a rank; columns of increasing whole numbers with the name of an identifier; and
-    columns of repeated whole numbers with a name such as "subject", if the rows are sorted by them or every
-    number occurs equally often. Times give no warning: a year may be a variable.
+    These are columns to which pandas gave a name, such as "Unnamed: 0"; columns with an empty name and
+    different whole numbers in all rows; columns whose values increase by exactly one from row to row, unless
+    the name suggests a time or a rank; columns of increasing whole numbers with the name of an identifier;
+    and columns of repeated whole numbers with a name such as "subject", if the rows are sorted by them or
+    every number occurs equally often. Times give no warning: a year may be a variable.
 
     Parameters
     ----------
@@ -54,13 +56,14 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     DataWarning
     """
     names = [str(label) for label in columns]
-    found = {j for j, name in enumerate(names) if UNNAMED.fullmatch(name)}
+    found = {j for j, name in enumerate(names) if name and UNNAMED.fullmatch(name)}
     # with fewer than ten rows, whole numbers may be in order by chance
     if matrix is not None and not is_sparse(matrix) and len(matrix) >= 10:
         first = matrix[1] - matrix[0]
         counted = set(np.flatnonzero((first >= 1.0) & (first == np.floor(first))).tolist())
         for j, name in enumerate(names):
             rows = j in counted and _numbers_rows(matrix[:, j], name)
+            rows = rows or (not name and _numbers_all(matrix[:, j]))
             if rows or (_SUBJECT.fullmatch(name) and _numbers_subjects(matrix[:, j])):
                 found.add(j)
     if not found:
@@ -85,6 +88,12 @@ def _numbers_rows(values: np.ndarray, name: str) -> bool:
     if not whole or _COUNTED.fullmatch(name):
         return False
     return bool((steps == 1.0).all() or (_IDENTIFIER.fullmatch(name) and (steps > 0.0).all()))
+
+
+def _numbers_all(values: np.ndarray) -> bool:
+    """Whether the values are whole numbers, all different."""
+    whole = np.isfinite(values).all() and (values == np.floor(values)).all()
+    return bool(whole) and len(np.unique(values)) == len(values)
 
 
 def _numbers_subjects(values: np.ndarray) -> bool:
@@ -121,15 +130,15 @@ def warn_of_missing_codes(matrix: Any, columns: pd.Index) -> None:
     """
     if is_sparse(matrix) or not len(matrix):
         return
-    extremes = np.fmin.reduce(matrix, axis=0), np.fmax.reduce(matrix, axis=0)
+    smallest, largest = extremes(matrix)
     found = []
-    for j in np.flatnonzero(np.isin(extremes[0], CODES) | np.isin(extremes[1], CODES)).tolist():
+    for j in np.flatnonzero(np.isin(smallest, CODES) | np.isin(largest, CODES)).tolist():
         values = matrix[:, j]
         others = values[~np.isin(values, CODES) & np.isfinite(values)]
         if len(others) < 3:
             continue
         low, high = float(others.min()), float(others.max())
-        for code in {float(extremes[0][j]), float(extremes[1][j])}.intersection(CODES):
+        for code in {float(smallest[j]), float(largest[j])}.intersection(CODES):
             if max(low - code, code - high) > high - low:
                 found.append((columns[j], int(code), f"{low:g} to {high:g}"))
     if not found:
@@ -179,6 +188,8 @@ def _about_text(name: str, column: pd.Series) -> str | None:
     values = column[column.notna()]
     if isinstance(column.dtype, pd.CategoricalDtype) or not len(values):
         return None
+    if _holds_numbers(values):
+        return f"{name} holds numbers but has the dtype {column.dtype}: convert it, df[{name}].astype(float)"
     numbers = pd.to_numeric(values.astype(str), errors="coerce").notna()
     if numbers.any() and not numbers.all():
         value = values[~numbers].iloc[0]
@@ -187,6 +198,12 @@ def _about_text(name: str, column: pd.Series) -> str | None:
         first = shown(values.iloc[0])
         return f"{name} holds numbers as text, {first}: pd.to_numeric(df[{name}]), or decimal= of read_csv"
     return None
+
+
+def _holds_numbers(values: pd.Series) -> bool:
+    """Whether all values of a column of objects are numbers, and none is text."""
+    found = pd.api.types.infer_dtype(values)
+    return found in ("floating", "integer", "mixed-integer-float", "decimal", "boolean")
 
 
 def kinds_of(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> dict[int, str]:
@@ -270,6 +287,13 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
         return
     require_exact(frame, [position for position, kind in bad.items() if kind in ("levels", "object")])
     columns = [(frame.columns[position], frame.iloc[:, position], kind) for position, kind in bad.items()]
+    if all(kind == "object" and _holds_numbers(column.dropna()) for _, column, kind in columns):
+        have, names = "has" if len(bad) == 1 else "have", listed([label for label, _, _ in columns])
+        leave = "" if len(bad) == frame.shape[1] else f", or leave them out with df.drop(columns=[{names}])"
+        raise errors.ColumnTypeError(
+            f"{names} {have} the dtype object, with numbers as values: convert them, e.g. by "
+            f"df.astype(float){leave}."
+        )
     named = [f"{shown(label)} ({column.dtype})" for label, column, _ in columns[:8]]
     text = ", ".join(named) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")
     hints = [hint for kind, hint in _HINTS.items() if kind in bad.values()]
@@ -488,9 +512,10 @@ def aligned(
     else:
         strange = "repeated labels are in another order"
     way = "to_numpy()" if isinstance(values, pd.Series) else "set_axis(fit.scores.index)"
+    by_position = f", or pass {option}.{way} to go by position" if len(own) == n else ""
     raise error(
-        f"{option} is a {type(values).__name__} whose labels are not those of the {what}: {strange}. "
-        f"Give it the same labels, or pass {option}.{way} to go by position."
+        f"{option} has labels that are not those of the {what}: {strange}. Give it the same "
+        f"labels{by_position}."
     )
 
 

@@ -164,8 +164,8 @@ def open_table(data: Any) -> Table:
 
 def require_unique(columns: pd.Index) -> None:
     """Raise DuplicateNamesError if two columns share a name."""
-    twice = columns[columns.duplicated()].unique()
-    if len(twice):
+    if not columns.is_unique:
+        twice = columns[columns.duplicated()].unique()
         raise errors.DuplicateNamesError(
             f"More than one column is called {listed(twice)}; names must differ. Rename them, or drop the "
             "repeated ones with df.loc[:, ~df.columns.duplicated()]."

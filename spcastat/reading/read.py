@@ -185,10 +185,9 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
     if spec.kind == "formula" and not framed:
         _refuse_array(spec)
     if framed and spec.kind in ("frame", "formula"):
-        positions = _find(spec.columns, table.columns, spec)
+        if not table.columns.equals(spec.columns):
+            table = _of_columns(table, _find(spec.columns, table.columns, spec))
         _require_rows(table)
-        if positions != list(range(len(table.columns))):
-            table = _of_columns(table, positions)
         return numbers(table), spec.columns
     if len(table.columns) != p:
         names = f" ({listed(every, 4)})" if spec.kind == "frame" else ""

@@ -1,4 +1,4 @@
-"""The call that made a fit, how to repeat it, pickling, and advice on arguments that have other names here.
+"""The call that made a fit, how to repeat it, pickling, and the arguments of functions that fit.
 
 A pickle includes data in memory, so that `refit` and `residuals` work after loading; `save` does not include
 them. Rows in chunks are not pickled: the loaded fit behaves like one from a file without scores. Dask
@@ -8,12 +8,13 @@ collections are pickled by dask. Copies keep everything, and share the source of
 from __future__ import annotations
 
 import copy
+import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -478,6 +479,81 @@ def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
         keep = np.asarray(replay_table(source.spec, table, "drop")[1])
         table = replace(table, values=table.values[keep], index=table.index[keep])
     return formula_inputs(source.spec, table, "raise")[0]
+
+
+# --- the table and the formula of a call ----------------------------------------------------------
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_table_by_name(function: Function) -> Function:
+    """Return a function that raises OptionError for a table after a formula, both without names.
+
+    Python refuses such a call before the function begins if it has a keyword for the second place.
+    """
+    name = function.__name__
+    k = ", k=2" if "k" in inspect.signature(function).parameters else ""
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        first, second = (*arguments, None, None)[:2]
+        if isinstance(first, str) and len(getattr(second, "shape", ())) == 2:
+            tilde = first if first.lstrip().startswith("~") else "~ a + b"
+            begins = "" if tilde is first else " A formula is text that begins with ~."
+            raise OptionError(
+                f"{shown(first)} was given to {name}() first, and a table second. Give the table by name: "
+                f"{name}({shown(tilde)}, data=df{k}).{begins}"
+            )
+        return function(*arguments, **options)
+
+    return cast(Function, checked)
+
+
+def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tuple[Any, Any]:
+    """Return the table and the formula of a call, of which either may be the first argument.
+
+    Parameters
+    ----------
+    function : str
+        The function that was called, for messages.
+    first : object
+        The argument without a name: a table or, if `data` is given, a formula.
+    data, formula : object
+        The arguments with these names.
+
+    Raises
+    ------
+    DataError
+        If there is no table.
+    OptionError
+        If the table or the formula is given twice, or a formula without `data`.
+    """
+    if data is None:
+        if first is None:
+            raise DataError(f"{function}() was given no data; give a table first, or data=.")
+        home = first.lstrip().startswith(("~/", "~\\")) if isinstance(first, str) else False
+        if isinstance(first, str) and first.lstrip().startswith("~") and not home:
+            raise OptionError(
+                f"The formula {shown(first)} was given to {function}() without data=; give the table by that "
+                f"name: {function}({shown(first)}, data=df, ...)."
+            )
+        return first, formula
+    if first is None:
+        return data, formula
+    if not isinstance(first, str):
+        raise OptionError(f"The data were given to {function}() twice, first and as data=; give them once.")
+    if not first.lstrip().startswith("~"):
+        raise OptionError(
+            f"{shown(first)} was given to {function}() before data=, and is no formula, which begins with ~; "
+            "give a formula such as '~ a + b', or a file as data= alone."
+        )
+    if formula is not None:
+        raise OptionError(
+            f"A formula was given to {function}() twice, {shown(first)} first and formula={shown(formula)}; "
+            "give one."
+        )
+    return data, first
 
 
 # --- names of arguments ---------------------------------------------------------------------------

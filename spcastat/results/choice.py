@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.assess.candidates import CRITERIA
-from spcastat.assess.noise_tests import LEAST_CORRELATION, LEAST_OF_WHOLE, Standing, broken_stick
-from spcastat.assess.unequal_cardinalities import Selected
 from spcastat.config import plural, whole_number
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.record import deep_copy
-from spcastat.fit.state import FitState, rule_of
-from spcastat.labels import full_names
 from spcastat.results.fit import SpcaResult
-from spcastat.search.default import GRAM_LIMIT
-from spcastat.show.grid import Arrangement, Chapter, Document, Row, Table, alike, fixed, percent
+from spcastat.show import choice_tables
+from spcastat.show.choice_tables import Chosen, ComponentTests
+from spcastat.show.grid import Arrangement, Chapter, Document
 from spcastat.show.renderings import Summary
-from spcastat.show.report import chapter_of, write_report
-from spcastat.show.summary import describe_data, unequal_variances
+from spcastat.show.report import write_report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,103 +31,17 @@ if TYPE_CHECKING:
 # --- the number of components ---------------------------------------------------------------------
 
 
-#: Decimals of the columns of tests.
-DIGITS = {"p": 3, "deflated_p": 3, "sparse_p": 3, "sparse_correlation": 2}
-
-
-@dataclass(frozen=True)
-class Tested:
-    """The part of a large data set that was tested.
-
-    Attributes
-    ----------
-    variables : int
-        Number of all variables, of which some were tested.
-    rows : int
-        Number of rows used for the tests; the other rows selected the variables.
-    """
-
-    variables: int
-    rows: int
-
-
-@dataclass(frozen=True, eq=False)
-class LargeRows:
-    """Rows that were shrunk before the tests.
-
-    Attributes
-    ----------
-    pulled : int
-        Number of rows of more than 1.5 times the median size.
-    labels : list of str
-        Labels of the rows of more than 2.5 times the median size, if they change the number of components.
-    share : float
-        Their share of the total variance.
-    k : int
-        Number of components with the rows as they are.
-    values : ndarray of shape (r,)
-        Eigenvalues of the rows as they are.
-    """
-
-    pulled: int
-    labels: list[str]
-    share: float
-    k: int
-    values: np.ndarray
-
-
 class ComponentChoice(Summary):
     """The number of components that exceed noise, by three tests; the result of `choose_k`.
 
     It prints as the table of the tests and the reasons, and shows as HTML in a notebook.
     """
 
-    def __init__(
-        self,
-        found: Standing,
-        *,
-        p: int,
-        unit: float,
-        most: int,
-        tested: Tested | None = None,
-        large: LargeRows | None = None,
-        drawn: str = "",
-        remarks: Sequence[str] = (),
-        sampled: bool = False,
-    ) -> None:
-        self._found, self._most, self._p, self._tested, self._large = found, most, p, tested, large
-        self._drawn, self._remarks, self._sampled = drawn, remarks, sampled
-        self._spectrum = _spectrum_of(found, p, unit)
-        self._table = _table_of(found, self._spectrum, unit)
+    def __init__(self, tests: ComponentTests) -> None:
+        self._tests, self._found, self._large = tests, tests.found, tests.large
 
     def _document(self) -> Document:
-        title = f"Number of components: {self.k}   ({self._by_test}; {self.n_draws} sign flips)"
-        notes = (self._levels(), *self._reasons(), self._key())
-        facts = [("Draws", self._drawn)] if self._drawn else []
-        facts += self._about_rows()
-        return Document(title, tuple(facts), (self._lines(len(self._table)),), notes)
-
-    def _about_rows(self) -> list[tuple[str, str]]:
-        """The lines of the header on rows that may not be independent, and on rows shrunk for the tests."""
-        lines = [("Rows", remark) for remark in self._remarks]
-        if self._large is not None:
-            rows = plural(self._large.pulled, "row")
-            were = "was" if self._large.pulled == 1 else "were"
-            shrunk = (
-                f"For the tests of k, {rows} of more than 1.5 times the median size {were} shrunk to it; "
-                "observed eigenvalues and cum. % are those of the shrunk rows, not of the fit."
-            )
-            lines.append(("Rows", shrunk))
-        return lines
-
-    def _levels(self) -> str:
-        """The level of each test."""
-        level = percent(self._found.draws.level, 1 - (self._found.draws.level >= 0.01))
-        most = self._found.draws.most
-        return (
-            f"Levels of the tests: p {percent(self.alpha, 0)} %, deflated p and sparse p {level} %; "
-            f"near them up to {most} sign flips."
-        )
+        return choice_tables.number_document(self._tests)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -166,19 +75,16 @@ class ComponentChoice(Summary):
 
     @property
     def kaiser(self) -> int | None:
-        """The number of eigenvalues above their mean (Kaiser); None if some variables were not tested."""
-        if self._tested is not None:
-            return None
-        mean = self._found.values.sum() / self._p  # over all p variables
-        return int(np.sum(self._found.values > mean * (1.0 + 1e-10)))
+        """The number of eigenvalues above their mean (Kaiser), with rows as they are.
+
+        None if some variables were not tested, or if there are as many variables as rows, or more.
+        """
+        return self._tests.kaiser
 
     @property
     def broken_stick(self) -> int | None:
-        """The number of shares above those of a broken stick; None if some variables were not tested."""
-        if self._tested is not None:
-            return None
-        above = self._spectrum["share"] > self._spectrum["broken_stick"]
-        return len(above) if above.all() else int(np.argmin(above))
+        """The number of leading shares above those of a broken stick, as for `kaiser`."""
+        return self._tests.broken_stick
 
     @property
     def alpha(self) -> float:
@@ -205,7 +111,7 @@ class ComponentChoice(Summary):
         with it, has none. "share" and "cumulative" are shares
         of the variance.
         """
-        return deep_copy(self._table)
+        return deep_copy(self._tests.table)
 
     @property
     def spectrum(self) -> pd.DataFrame:
@@ -213,26 +119,17 @@ class ComponentChoice(Summary):
 
         They are those of the tested variables, with large rows shrunk (see `choose_k`).
         """
-        return deep_copy(self._spectrum)
+        return deep_copy(self._tests.spectrum)
 
     @property
     def reason(self) -> str:
         """The reasons for the number, in words."""
-        return " ".join(self._reasons())
+        return " ".join(choice_tables.number_reasons(self._tests))
 
     @property
     def method_text(self) -> str:
         """Text for a methods section on how the number was chosen."""
-        draws = self._found.draws
-        level = percent(draws.level, 1 - (draws.level >= 0.01))
-        return (
-            "The number of components was chosen by comparison with noise, simulated by flipping the signs "
-            f"of the centred values at random (Hong, Sheng and Dobriban, 2020; {self.n_draws} draws, "
-            "and up to four times as many for p-values near the level): by "
-            f"parallel analysis at the level {percent(self.alpha, 0)} %, and by tests of dense and of sparse "
-            f"components after removing the earlier ones, at the level {level} %. "
-            + " ".join([next(self._reasons()), *self._of_large_rows(), *self._untested()])
-        )
+        return choice_tables.number_methods(self._tests)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the leading eigenvalues and thresholds from noise.
@@ -246,7 +143,9 @@ class ComponentChoice(Summary):
         -------
         Axes
         """
-        return plots.plot_components(self._spectrum, self._table, alpha=self.alpha, ax=ax)
+        tests = self._tests
+        label = "data" if tests.large is None else "data, large rows shrunk"
+        return plots.plot_components(tests.spectrum, tests.table, alpha=self.alpha, label=label, ax=ax)
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
         """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
@@ -256,13 +155,14 @@ class ComponentChoice(Summary):
         OptionError
             If the analysis used other data or another scale.
         """
-        if self._tested is not None:
+        tests = self._tests
+        if tests.tested is not None:
             raise OptionError(
-                f"parallel= is an analysis of {self._p} of {self._tested.variables} variables, and the "
+                f"parallel= is an analysis of {tests.p} of {tests.tested.variables} variables, and the "
                 "eigenvalues of the fit are of all of them; leave it out, or analyse a sample of the rows."
             )
         self._require_data_of(spectrum, "parallel=")
-        return self._table["noise"].to_numpy(dtype=float)
+        return tests.table["noise"].to_numpy(dtype=float)
 
     def _require_data_of(self, spectrum: np.ndarray, argument: str) -> None:
         """Check that the data are those of a fit, given all eigenvalues of its data.
@@ -274,11 +174,12 @@ class ComponentChoice(Summary):
         OptionError
             If the eigenvalues differ; the message names the `argument` that has this choice.
         """
-        own_values = self._spectrum["eigenvalue"].to_numpy() if self._large is None else self._large.values
+        tests = self._tests
+        own_values = tests.given_values
         both = min(len(own_values), len(spectrum))
         if (
-            self._tested is not None
-            or self._sampled
+            tests.tested is not None
+            or tests.sampled
             or np.allclose(own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0])
         ):
             return
@@ -288,564 +189,8 @@ class ComponentChoice(Summary):
             "choose_k() the data and the scale= of the fit."
         )
 
-    def _reasons(self) -> Iterator[str]:
-        table, found, m = self._table, self._found, len(self._table)
-        k, P, D, Q = found.k, found.parallel, found.deflated, found.sequential
-        level = percent(found.draws.level, 1 - (found.draws.level >= 0.01))
-        yield (
-            f"Parallel analysis keeps {P}"
-            + (f", the deflated test {D} of them" if D < P else "")
-            + f"; the sequential sparse test keeps {Q}. The choice is {k}: "
-            + (
-                "the tests agree"
-                if min(P, D) == Q
-                else "minor components are left out"
-                if found.minor
-                else "the larger number"
-            )
-            + "."
-        )
-        if found.minor:
-            first, last = k + 1, k + found.minor
-            names = f"PC{first} exceeds" if first == last else f"PC{first} to PC{last} exceed"
-            if found.major:
-                enough = f"only {found.major} of {min(P, D)} components explain"
-            else:
-                enough = "no component explains"
-            yield (
-                f"{names} noise but {'is' if first == last else 'are'} minor and not chosen: after rotation, "
-                f"{enough} a mean correlation of {fixed(LEAST_CORRELATION, 1)} or more among "
-                f"{'their' if found.major else 'its'} variables."
-            )
-        if m not in (P, Q) and m > P:
-            line = table.iloc[P]
-            value, bound = alike([line["observed"], line["noise"]])
-            share = percent(1 - self.alpha, 0)
-            yield f"The eigenvalue of PC{P + 1} is {value}; the {share} % quantile of noise is {bound}."
-        if D < P:
-            yield (
-                f"The deflated test of PC{D + 1} has p = {fixed(table['deflated_p'].iloc[D], 3)} (level "
-                f"{level} %). Rows of very unequal size are a possible reason: parallel analysis can count "
-                "them as components."
-            )
-        yield from self._cautions()
-        if min(P, D) < Q:
-            yield (
-                "The sparse test finds weak components of few variables that strong ones mask in parallel "
-                f"analysis. It starts from {plural(self.sparse_card, 'variable')} (sparse_card=), so it can "
-                "also take part of a block of many weak variables for a component."
-            )
-        elif min(P, D, found.major) > Q:
-            yield (
-                f"Further components of {plural(self.sparse_card, 'variable')} do not exceed noise: they are "
-                "weak, or spread over many variables."
-            )
-
-    def _brief(self) -> str:
-        """The chosen number of components, and the number by each test and rule."""
-        rules = "" if self._tested else f"; Kaiser {self.kaiser}, broken stick {self.broken_stick}"
-        return f"{self.k}: {self._by_test}{rules}"
-
-    @property
-    def _by_test(self) -> str:
-        found = self._found
-        return f"parallel analysis {found.parallel}, deflated {found.deflated}, sparse {found.sequential}"
-
-    def _cautions(self) -> Iterator[str]:
-        """Yield warnings: rows that change the number, the last component stands out, untested variables."""
-        found, m = self._found, len(self._table)
-        for sentence in self._of_large_rows():
-            yield (
-                f'{sentence} A fit with method="spcagrid" or method="rspca-l0" is less influenced by such '
-                "rows."
-            )
-        if m in (found.parallel, found.sequential):
-            where = "a larger kmax tests more" if m < self._most else "no more can be tested"
-            lead = "The one tested component" if m == 1 else f"The last of the {m} tested components"
-            yield f"{lead} still exceeds noise; {where}."
-        yield from self._untested()
-
-    def _of_large_rows(self) -> Iterator[str]:
-        """Yield a sentence on rows that change the number."""
-        large = self._large
-        if large is not None and large.labels:
-            rest = len(large.labels) - 3
-            others = f" and {rest:,} other{'s' * (rest > 1)}" if rest > 0 else ""
-            one = len(large.labels) == 1
-            rows = f"Row {large.labels[0]}" if one else f"Rows {', '.join(large.labels[:3])}{others}"
-            yield (
-                f"{rows} {'has' if one else 'have'} {percent(large.share, 0)} % of the total variance. "
-                f"Unchanged, {'it gives' if one else 'they give'} k = {large.k}; shrunk to 1.5 times the "
-                f"median size, k = {self._found.k}."
-            )
-
-    def _untested(self) -> Iterator[str]:
-        """Yield a sentence on variables that were not tested."""
-        if self._tested is not None:
-            yield (
-                f"{self._p:,} of {self._tested.variables:,} variables were tested in {self._tested.rows:,} "
-                "rows, about half; a sparse fit of the other rows selected these variables. Half of the "
-                "rows have less power for weak components, and components of many more variables may be "
-                "missed."
-            )
-
-    def _lines(self, most: int) -> Table:
-        table = self._table.iloc[:most]
-        lines = []
-        values = alike([*table["observed"], *table["noise"]])
-        m = len(table)
-        for i, (name, line) in enumerate(table.iterrows()):
-            tests = (
-                "" if np.isnan(line[one]) else fixed(line[one], digits) for one, digits in DIGITS.items()
-            )
-            cells = (values[i], values[m + i], *tests, percent(line["cumulative"], 1))
-            lines.append(Row(str(name), cells, rule=i == self.k > 0))
-        point = f"{percent(1 - self.alpha, 0)} % of noise"
-        headings = ("observed", point, "p", "deflated p", "sparse p", "r", "cum. %")
-        return Table("", headings, tuple(lines))
-
-    def _key(self) -> str:
-        """Explanation of the headings of the table."""
-        key = (
-            "observed: eigenvalue. p: for the eigenvalue of that rank. deflated p: for the first eigenvalue "
-            "after removing the earlier components. sparse p: for a component of "
-            f"{plural(self.sparse_card, 'variable')} after removing the earlier ones, blank if r, the "
-            f"mean correlation that it explains, is below {fixed(LEAST_CORRELATION, 1)} (or "
-            f"{fixed(LEAST_OF_WHOLE, 2)} when extended to all variables correlated with it). cum. %: "
-            f"cumulative variance{'' if self._tested is None else ' of the tested variables'}. Components "
-            "below the line are not chosen."
-        )
-        if self._tested is None:
-            key += f" Kaiser's rule {self.kaiser}, broken stick {self.broken_stick}."
-        return key
-
-
-def _spectrum_of(found: Standing, p: int, unit: float) -> pd.DataFrame:
-    """Return all eigenvalues in units of the data, their shares, and those of a broken stick of p pieces."""
-    values = found.values * unit
-    shares = values / values.sum()
-    return pd.DataFrame(
-        {
-            "eigenvalue": values,
-            "share": shares,
-            "cumulative": np.cumsum(shares),
-            "broken_stick": broken_stick(p)[: len(values)],
-        },
-        index=pd.Index([f"PC{j + 1}" for j in range(len(values))], name="component"),
-    )
-
-
-def _table_of(found: Standing, spectrum: pd.DataFrame, unit: float) -> pd.DataFrame:
-    """Return the tests of each component, variances in units of the data."""
-    tested = spectrum.iloc[: len(found.p_values)]
-    return pd.DataFrame(
-        {
-            "observed": tested["eigenvalue"],
-            "noise": found.bound * unit,
-            "p": found.p_values,
-            "deflated_p": found.deflated_p_values,
-            "sparse_observed": found.sparse_variances * unit,
-            "sparse_p": found.sparse_p_values,
-            "sparse_correlation": found.correlations,
-            "share": tested["share"],
-            "cumulative": tested["cumulative"],
-        },
-        index=tested.index,
-    )
-
 
 # --- the cardinalities ----------------------------------------------------------------------------
-
-
-#: The advice for variables with very different variances.
-SCALED = "choose(data, scale=True)"
-#: criterion -> its name.
-NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
-#: rule -> description of the fit that it chooses.
-RULES = {
-    "worth": "the sparsest fit that further {unit}s improve too little to be worth adding",
-    "1se": "the sparsest fit within one standard error of the smallest",
-    "paired": "the sparsest fit within one standard error of the difference, paired by fold",
-    "min": "the best value",
-}
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Chosen:
-    """How cardinalities were chosen, and its description in tables and words.
-
-    Attributes
-    ----------
-    table : DataFrame
-        The candidates, with a column "chosen".
-    state : FitState
-        The fit.
-    card : int or list of int
-    by, rule : str
-    share : float
-    folds, repeats : int
-    selected : Selected
-    dense : float or None
-        The error of dense PCA.
-    call : str
-        The call that reproduces the fit.
-    groups : int or None
-        The number of groups of variables, if cardinalities count these.
-    drawn : str
-        What folds and tests draw, if not single rows of the data.
-    remarks : sequence of str
-        Remarks on rows that may not be independent.
-    """
-
-    table: pd.DataFrame
-    state: FitState
-    card: Any
-    by: str
-    rule: str
-    share: float
-    folds: int
-    repeats: int
-    selected: Selected
-    dense: float | None
-    call: str
-    groups: int | None = None
-    drawn: str = ""
-    remarks: Sequence[str] = ()
-
-    @property
-    def unit(self) -> str:
-        """The unit in which cardinalities are counted: "group" or "loading"."""
-        return "group" if self.groups else "loading"
-
-    @property
-    def _counted(self) -> str:
-        """The column of the table with the sums of cardinalities."""
-        return "groups" if self.groups else "nonzeros"
-
-    @property
-    def _line(self) -> pd.Series:
-        """The candidate that was chosen."""
-        return self.table[self.table["chosen"]].iloc[0]
-
-    @property
-    def _best(self) -> pd.Series:
-        """The candidate with the best value of the criterion."""
-        return self.table.iloc[self.selected.best]
-
-    @property
-    def worth(self) -> bool:
-        """Whether the rule "worth" was applied, which only these two criteria use."""
-        return self.rule == "worth" and self.by in ("cv", "ebic")
-
-    def document(self) -> Document:
-        """Return the full document for a report: all candidates, criteria and reasons."""
-        columns = self._columns(False)
-        notes = [*self.reasons(), self._key(columns)]
-        return self._document([], self._tables(columns, self.table.index), notes)
-
-    def screen(self, components: ComponentChoice | None) -> Document:
-        """Return the printout: the choice, the fits with which it is compared, and warnings.
-
-        The tests for the number of components are included if this number was chosen as well.
-        """
-        table, selected = self.table, self.selected
-        compared = {selected.place, selected.equal, selected.best}
-        compared |= {i for i in table.index if table["card"][i] in selected.readings.values()}
-        shown = table.index[sorted(compared)]
-        columns = self._columns(True)
-        notes = [self._verdict(), *self._about_components(), *self._about_folds()]
-        notes += [*self._about_density(), *self._cautions()]
-        ends = [f"All {len(table)} candidates: choice.table."] if len(shown) < len(table) else []
-        facts, tables = [], []
-        if components is not None:
-            notes += components._cautions()
-            facts.append(("k", components._brief()))
-            facts += components._about_rows()
-            tables.append(components._lines(components.k + 1))  # up to the first one that was not chosen
-            ends.append("The tests of k: choice.k_choice.")
-            notes.insert(0, components._levels())
-        notes.append(" ".join([self._key(columns), *ends]))
-        tables += self._tables(columns, shown)
-        return self._document(facts, tables, notes)
-
-    def _document(self, facts: list[tuple[str, str]], tables: list[Table], notes: list[str]) -> Document:
-        """Return the title, the header with further `facts`, the tables and the notes."""
-        kind = "Cardinalities" if isinstance(self.card, (tuple, list)) else "Cardinality"
-        title = f"{kind} of {plural(self.state.record.k, 'component')} by {NAMES[self.by]}"
-        return Document(title, tuple(self._facts(*facts)), tuple(tables), tuple(notes))
-
-    def _facts(self, *between: tuple[str, str]) -> Iterator[tuple[str, str]]:
-        """Yield the lines of the header of the choice; `between` is inserted between data and rule."""
-        for note in unequal_variances(self.state.record, self.state.moments.variances, SCALED):
-            yield "Scale", note
-        yield "Data", describe_data(self.state.record)
-        if self.drawn:
-            yield "Draws", self.drawn
-        for remark in self.remarks:
-            yield "Rows", remark
-        yield from between
-        yield "Rule", self._rule_text()
-        yield "Fit", self.call
-
-    # --- reasons ------------------------------------------------------------------------------------
-
-    def reasons(self) -> Iterator[str]:
-        """Yield the reasons for the choice and further remarks."""
-        table, line = self.table, self._line
-        yield self._verdict()
-        if self.worth and line["card"] != self._best["card"]:
-            yield self._unworthy()
-        yield from self._about_components()
-        yield from self._about_folds()
-        yield from self._about_density()
-        yield from self._cautions()
-        if self.by == "cv" and "ebic" in table:
-            other = table["card"].iloc[int(table["ebic"].argmin())]
-            each = " in each" if self.state.record.k > 1 and not isinstance(other, (tuple, list)) else ""
-            if other != line["card"]:
-                yield f"EBIC would take {card_text(other)}{each}."
-
-    def _verdict(self) -> str:
-        """Return a sentence that compares the choice with the best value."""
-        by, line, best = self.by, self._line, self._best
-        one = not isinstance(line["card"], (tuple, list))
-        name = f"{'Cardinality' if one else 'Cardinalities'} {card_text(line['card'])}"
-        if by == "variance":
-            kept, share = percent(line["relative_adjusted"], 1), percent(self.share, 0)
-            if line["relative_adjusted"] < self.share:
-                return f"{name}: no candidate keeps {share} %; it keeps {kept} %."
-            goal = f"that keep {share} % of dense PCA's variance, all components together ({kept} %)"
-            return f"{name}: the fewest {self.unit}s {goal}."
-        if line["card"] != best["card"]:
-            return f"{name}: {self._compared()}."
-        extreme = "largest" if by == "is" else "smallest"
-        lead = f"{name} {'has' if one else 'have'} the {extreme} {NAMES[by]}"
-        if by == "cv":
-            error = f"error {fixed(best['error'], 3)}, standard error {fixed(best['se'], 3)}"
-            lead = f"{name} {'predicts' if one else 'predict'} best ({error})"
-        fewer = (self.table[self._counted] < line[self._counted]).any()
-        sparser = by in ("cv", "ebic") and self.rule != "min" and fewer
-        return f"{lead}{'; the rule accepts no sparser fit' if sparser else ''}."
-
-    def _cautions(self) -> Iterator[str]:
-        """Yield warnings: no prediction, few rows, the end of the grid, screened variables."""
-        record, counts = self.state.record, self.table[self._counted]
-        if self.by == "cv" and self._best["error"] >= 1.0:
-            yield (
-                "No candidate predicts better than the column means: interpret these components with caution."
-            )
-        # with fewer than 60 rows the rule of one standard error selects too few
-        if record.n is not None and record.n < 60 and (self.by, self.rule) == ("cv", "1se"):
-            yield (
-                f"With {plural(record.n, 'row')} the rule of one standard error tends to select too few "
-                "loadings; rule='worth' and rule='paired' compare by fold and select more."
-            )
-        yield from self._alone()
-        rule, most = rule_of(record), record.k * (self.groups or record.p)
-        largest = isinstance(self.card, int) and self._line[self._counted] == counts.max() < most
-        if largest and rule is not None:
-            largest = rule.feasible([self.card + 1] * record.k)
-        if largest and len(counts) > 1:
-            yield "It is the largest cardinality tried; cards= sets larger ones."
-
-    def _alone(self) -> Iterator[str]:
-        """Yield a sentence for every component of one variable that was chosen among others."""
-        if not self.worth or len(self.table) == 1:
-            return
-        V, record = self.state.V, self.state.record
-        for j in np.flatnonzero(np.count_nonzero(V, axis=0) == 1):
-            name = full_names(self.state.spec.columns)[int(np.flatnonzero(V[:, j])[0])]
-            if self.table[self._counted].max() > record.k:
-                yield f"PC{j + 1} is a single variable, {name}: a second one does not improve prediction."
-
-    def method_sentences(self) -> Iterator[str]:
-        """Yield sentences for a methods section on how cardinalities were chosen."""
-        by = self.by
-        cells = ", cells predicted from the others of their row" if by == "cv" else ""
-        numbers = "numbers of groups" if self.groups else "numbers of nonzero loadings"
-        yield f"The {numbers} were chosen by {NAMES[by]}: {self._rule_text()}{cells}."
-        if self.worth:
-            yield f"The fit explains {self._share_of_best()}."
-            yield self._unworthy()
-        if isinstance(self.card, list):
-            yield "The number may differ between components: one at a time was changed until none changed."
-
-    def _unworthy(self) -> str:
-        """Return a sentence on the loadings that are not worth adding."""
-        least = (
-            "lower EBIC by less than 2"
-            if self.by == "ebic"
-            else "improve prediction by less than one standard error"
-        )
-        share = percent(self.selected.price, 0)
-        return (
-            f"Further {self.unit}s {least}, or each of them by less than {share} % of the mean improvement "
-            f"per {self.unit} of this fit."
-        )
-
-    def _share_of_best(self) -> str:
-        """Return the share that the fit explains of what the candidate that explains most does, in words."""
-        share = percent(self._line["kept"], 0)
-        if self.by == "ebic":  # nothing is held out
-            return f"{share} % of the most that a candidate explains in these data"
-        return f"{share} % of what the best prediction explains"
-
-    def _compared(self) -> str:
-        """Return a comparison of the choice with the best value of another candidate."""
-        rule, line, best = self.rule, self._line, self._best
-        at = card_text(best["card"])
-        if rule == "worth":
-            return (
-                f"with {line[self._counted]} {self.unit}s, this fit explains {self._share_of_best()}; the "
-                f"candidate with the smallest {'EBIC' if self.by == 'ebic' else 'error'} (card={at}) has "
-                f"{plural(best[self._counted], self.unit)}"
-            )
-        if self.by == "ebic":
-            return f"the sparsest whose EBIC exceeds the smallest (at {at}) by less than 2"
-        smallest = f"the smallest error ({fixed(best['error'], 3)}, at {at})"
-        if rule == "paired":
-            return (
-                f"the sparsest whose error exceeds {smallest} by less than one standard error of the "
-                f"difference ({fixed(line['excess'], 3)} by {fixed(line['excess_se'], 3)}, paired by fold)"
-            )
-        if isinstance(self.card, list):
-            return (
-                "changed one at a time, each to the sparsest within one standard error of the best; the "
-                f"error is {fixed(line['error'], 3)}, {smallest}"
-            )
-        return f"the sparsest within one standard error ({fixed(best['se'], 3)}) of {smallest}"
-
-    def _about_components(self) -> Iterator[str]:
-        """Yield sentences on the search for unequal cardinalities."""
-        tried, equal = self.selected.tried, card_text(self.selected.keys[self.selected.equal])
-        if tried and isinstance(self.card, list):
-            yield f"From {equal} in each, one component at a time was changed; {tried} sets were tried."
-        elif tried:
-            yield f"No other cardinality for a single component is clearly better; {tried} sets were tried."
-        elif self.worth and self.state.record.k > 1 and self.state.record.p > GRAM_LIMIT:
-            yield f"With more than {GRAM_LIMIT} variables only each='free' tries unequal cardinalities."
-
-    def _about_folds(self) -> Iterator[str]:
-        """Yield a sentence if single divisions into folds lead to other choices."""
-        cards = sorted(set(self.selected.by_division))
-        if len(cards) > 1:
-            yield (
-                f"Errors are means over {self.repeats} divisions into folds. Of equal cardinalities, they "
-                f"choose {card_text(self.selected.keys[self.selected.equal])}; single divisions choose "
-                f"{card_text(cards[0])} to {card_text(cards[-1])}."
-            )
-
-    def _about_density(self) -> Iterator[str]:
-        """Yield a remark if the best fit has most of the loadings and has predictive value."""
-        record, best = self.state.record, self._best
-        everything = record.p * record.k
-        predicts = self.by == "ebic" or (self.by == "cv" and best["error"] < 1.0)
-        # data whose best fit needs more than 60 % of the loadings are not sparse
-        if predicts and best["nonzeros"] > 0.6 * everything:
-            pca = "This fit is not sparse: it is PCA. " if self._line["nonzeros"] == everything else ""
-            if self.by == "ebic":
-                lead, cost = "EBIC is smallest", "describe the data less well"
-            else:
-                lead, cost = "Prediction is best", "predict less well"
-            yield (
-                f"{pca}{lead} with {fixed(best['nonzeros'] / record.k, 0)} of {record.p} variables in each "
-                "component, so the data do not determine how many loadings are zero: fewer loadings are "
-                f"easier to interpret but {cost}."
-            )
-
-    # --- tables -------------------------------------------------------------------------------------
-
-    def _tables(self, columns: tuple[str, ...], shown: pd.Index) -> list[Table]:
-        """Return the candidates `shown`, with marks for the choice and the best values.
-
-        If cardinalities are unequal, the marks are long and have a table of their own.
-        """
-        cells = {
-            "error": lambda line: fixed(line["error"], 3),
-            "se": lambda line: fixed(line["se"], 3),
-            "of best %": lambda line: percent(line["kept"], 0),
-            "EBIC": lambda line: fixed(line["ebic"] - self.table["ebic"].min(), 1),
-            "BIC": lambda line: fixed(line["bic"], 4),
-            "IS": lambda line: fixed(line["is"], 3),
-            "PEV": lambda line: percent(line["pev"], 1),
-            "of PCA's": lambda line: percent(line["relative_adjusted"], 1),
-        }
-        numbers, marks = [], []
-        for _, line in self.table.loc[shown].iterrows():
-            numbers.append(Row(card_text(line["card"]), tuple(cells[name](line) for name in columns)))
-            marks.append(Row(numbers[-1].label, (self._mark(line),)))
-        if isinstance(self.card, (tuple, list)):
-            marked = tuple(row for row in marks if row.cells != ("",))
-            return [Table("card", columns, tuple(numbers)), Table("card", ("role",), marked, "l")]
-        both = (Row(row.label, row.cells + mark.cells) for row, mark in zip(numbers, marks, strict=True))
-        return [Table("card", (*columns, "role"), tuple(both), "r" * len(columns) + "l")]
-
-    def _mark(self, line: pd.Series) -> str:
-        """Return the mark of a candidate: the criteria by which it is best, and whether it is chosen."""
-        best_by = {**CRITERIA, "cv": "prediction", "is": "IS"}
-        best_by.pop("variance")
-        readings = self.selected.readings
-        best = [best_by[by] for by, card in readings.items() if card == line["card"] and by in best_by]
-        kind = "best equal cardinality by" if isinstance(self.card, (tuple, list)) else "best"
-        marks = [f"{kind} {' and '.join(best)}"] if best else []
-        enough = line["relative_adjusted"] >= self.share * (1.0 - 1e-12)
-        if enough and readings.get("variance") == line["card"]:
-            marks.append(f"sparsest with {percent(self.share, 0)} % of PCA")
-        return ", ".join([*["<- chosen"][: line["chosen"]], *marks])
-
-    def _columns(self, brief: bool) -> tuple[str, ...]:
-        """Return the headings of the columns; if `brief`, only those for the criterion of the choice."""
-        by, table = self.by, self.table
-        known = {
-            "error": "error" in table,
-            "se": "error" in table,
-            "of best %": "error" in table or by == "ebic",
-            "EBIC": "ebic" in table and not (brief and by != "ebic"),
-            "BIC": by == "bic",
-            "IS": not (brief and by != "is"),
-            "PEV": True,
-            "of PCA's": by == "variance",
-        }
-        return tuple(name for name, there in known.items() if there)
-
-    def _rule_text(self) -> str:
-        if self.by == "variance":
-            return (
-                f"the fewest {self.unit}s that keep {percent(self.share, 0)} % of dense PCA's variance, all "
-                "components together"
-            )
-        text = RULES[self.rule if self.by in ("cv", "ebic") else "min"].format(unit=self.unit)
-        if (self.by, self.rule) == ("ebic", "1se"):
-            text = "the sparsest fit within 2 of the smallest"
-        if self.by == "cv":
-            repeats = f", {self.repeats} divisions" if self.repeats > 1 else ""
-            text = f"{text}; {self.folds} folds{repeats}"
-        return text
-
-    def _key(self, columns: tuple[str, ...]) -> str:
-        """Return the explanation of the headings."""
-        dense = "" if self.dense is None else f", dense PCA {fixed(self.dense, 3)}"
-        said = {
-            "error": (
-                f"error: of predicting held-out cells from the other{' group' * bool(self.groups)}s of their "
-                f"row (column means 1{dense}); se: standard error over folds"
-            ),
-            "of best %": (
-                "of best %: the explained share, 1 - error, relative to the largest of all candidates and PCA"
-                if "error" in columns
-                else "of best %: the share explained in these data, relative to the largest of all candidates"
-            ),
-            "EBIC": "EBIC: difference from the smallest",
-            "PEV": "PEV: % of the total variance",
-        }
-        return "; ".join([*(said[name] for name in columns if name in said), "IS: index of sparseness."])
-
-
-def card_text(card: Any) -> str:
-    return ", ".join(map(str, card)) if isinstance(card, (tuple, list)) else str(card)
-
-
-# --- the result ----------------------------------------------------------------------------------
 
 
 class ChoiceStability(Summary):
@@ -896,22 +241,8 @@ class ChoiceStability(Summary):
         return self._pairs
 
     def _document(self) -> Document:
-        n = len(self._draws)
-        title = f"The choice in {n} random halves of the rows"
-        facts = (("Choice", f"{plural(self._k, 'component')}, {plural(self._nonzeros, 'nonzero loading')}"),)
-        rows = []
-        for k, line in self.table.iterrows():
-            few, most = int(line["smallest card"]), int(line["largest card"])
-            loadings = f"{int(line['fewest nonzeros'])} to {int(line['most nonzeros'])}"
-            cells = (percent(line["share"], 0), loadings, f"{few} to {most}", fixed(line["overlap"], 2))
-            rows.append(Row(str(k), cells))
-        table = Table("k", ("% of halves", "loadings", "cardinality", "overlap"), tuple(rows))
-        mean = fixed(self._draws["overlap"].mean(), 2)
-        notes = (
-            f"The loadings that are not zero agree to {mean} with the choice on average, and to "
-            f"{fixed(self._pairs, 2)} between two halves (1: the same loadings; 0: none in common).",
-        )
-        return Document(title, facts, (table,), notes)
+        chosen = f"{plural(self._k, 'component')}, {plural(self._nonzeros, 'nonzero loading')}"
+        return choice_tables.stability_document(self.table, self._draws, self._pairs, chosen)
 
 
 class Choice(Summary):
@@ -931,13 +262,17 @@ class Choice(Summary):
     ) -> None:
         self._fit, self._how, self._k_choice, self._halves = fit, chosen, k_choice, halves
         found = None if k_choice is None else k_choice.k
-        record = replace(
-            fit._state.record, chosen=partial(_method_sentences, k_choice, chosen), k_found=found
-        )
+        how_chosen = partial(choice_tables.method_sentences, self._tests, chosen)
+        record = replace(fit._state.record, chosen=how_chosen, k_found=found)
         fit._state = replace(fit._state, record=record)
 
+    @property
+    def _tests(self) -> ComponentTests | None:
+        """The tests of the number of components, if it was chosen."""
+        return None if self._k_choice is None else self._k_choice._tests
+
     def _document(self) -> Document:
-        return self._how.screen(self._k_choice)
+        return choice_tables.choice_screen(self._how, self._tests)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -992,12 +327,12 @@ class Choice(Summary):
     @property
     def reason(self) -> str:
         """The reasons for the choice, in words."""
-        return " ".join(self._how.reasons())
+        return " ".join(choice_tables.choice_reasons(self._how))
 
     @property
     def method_text(self) -> str:
         """Text for a methods section on how the numbers of nonzero loadings were chosen."""
-        return " ".join(self._how.method_sentences())
+        return choice_tables.choice_methods(self._how)
 
     def stability(self, n: int = 20, *, rng: int | None = None) -> ChoiceStability:
         """Repeat the choice on random halves of the rows, and report how much it varies.
@@ -1134,22 +469,8 @@ class Choice(Summary):
 
     def _chapters(self) -> tuple[Chapter, ...]:
         """Return the chapters that precede those of the fit in the report."""
-        what = "The criterion of every cardinality"
-        unsaid = (
-            f"Every cardinality by {NAMES[self.by]}"
-            f"{', with one standard error' if self.by == 'cv' else ''}. It does not say how sure the "
-            "variables of the choice are, nor that those left out have nothing to do with the component."
-        )
-        sparse = chapter_of("How sparse", self._how.document(), self.plot, what, unsaid)
-        number = self._k_choice
-        if number is None:
-            return (sparse,)
-        what = "Eigenvalues of the data and of noise"
-        unsaid = (
-            "Eigenvalues compared with those of noise. A component below the line may be real and weak, and "
-            "one above it need not mean anything."
-        )
-        return chapter_of("How many components", number._document(), number.plot, what, unsaid), sparse
+        plot_tests = None if self._k_choice is None else self._k_choice.plot
+        return choice_tables.chapters(self._how, self.plot, self._tests, plot_tests)
 
 
 def support_overlap(A: np.ndarray, B: np.ndarray) -> float:
@@ -1167,9 +488,3 @@ def support_overlap(A: np.ndarray, B: np.ndarray) -> float:
     common = one.T @ other
     pairs = linear_sum_assignment(-common)
     return float(2.0 * common[pairs].sum() / total) if total else 1.0
-
-
-def _method_sentences(k_choice: ComponentChoice | None, chosen: Chosen) -> list[str]:
-    """Return the sentences of a methods section on how the numbers were chosen."""
-    number = [] if k_choice is None else [k_choice.method_text]
-    return [*number, " ".join(chosen.method_sentences())]

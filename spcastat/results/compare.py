@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 #: Largest number of folds and of repeats.
 MOST_FOLDS = 1000
+#: Largest number of components whose cardinalities are in the name of a fit.
+MOST_CARDS = 6
 #: Columns of the held-out errors in the table of measures, and their labels.
 HELD_OUT = {
     "held_out": "Error",
@@ -136,8 +138,8 @@ class Comparison(Summary):
 
 
 def compare(
-    fits: Mapping[str, SpcaResult],
-    *,
+    fits: SpcaResult | Mapping[str, SpcaResult],
+    *others: SpcaResult,
     held_out: bool = False,
     folds: int = 5,
     repeats: int = 1,
@@ -152,8 +154,12 @@ def compare(
 
     Parameters
     ----------
-    fits : mapping of str to SpcaResult
-        Two or more fits by the names used in the tables; fits from a file are accepted.
+    fits : SpcaResult, or mapping of str to SpcaResult
+        The first of two or more fits; or all fits by the names used in the tables. Fits from a file are
+        accepted.
+    *others : SpcaResult
+        The other fits, if the first is given by itself. Their names are the methods and cardinalities, such
+        as "joint 4, 4", numbered where they are equal.
     held_out : bool
         Whether to compute cross-validated errors: each fit is repeated without each fold of the rows, and
         every cell of the fold is predicted from the other cells of its row, as in :func:`spcastat.choose`.
@@ -177,7 +183,7 @@ def compare(
     Raises
     ------
     OptionError
-        If `fits` is not a mapping of two or more fits.
+        If fewer than two fits are given, or something else than fits.
     ShapeError
         If fits have different variables or, with `held_out`, different rows or weights.
     NoRowsError
@@ -194,18 +200,12 @@ def compare(
     >>> import spcastat as sp
     >>> R = sp.datasets.load_pitprops()
     >>> both = sp.compare({"l0": sp.spca_cov(R, 2, 5), "greedy": sp.spca_cov(R, 2, 5, method="greedy")})
+    >>> list(sp.compare(sp.spca_cov(R, 2, 5), sp.spca_cov(R, 2, 4)).agreement)
+    ['joint 5, 5', 'joint 4, 4']
     >>> float(both.agreement.loc["l0", "l0"])
     1.0
     """
-    if not isinstance(fits, Mapping) or len(fits) < 2:
-        raise OptionError(
-            f"compare() was given {type(fits).__name__}"
-            f"{f' of {len(fits)}' if isinstance(fits, Mapping) else ''}; it takes two fits or more by name: "
-            'compare({"l0": fit, "l1": other}).'
-        )
-    for name, fit in fits.items():
-        if not isinstance(fit, SpcaResult):
-            raise OptionError(f"{shown(name)} is a {type(fit).__name__}, not a fit of spca or spca_cov.")
+    fits = _by_name(fits, others)
     held_out = flag("held_out", held_out)
     how = whole_number("folds", folds, 2, MOST_FOLDS), whole_number("repeats", repeats, 1, MOST_FOLDS)
     seed, shared = seed_of(rng), workers(n_jobs)
@@ -231,6 +231,42 @@ def compare(
         angles.loc[a, b] = angles.loc[b, a] = float(np.rad2deg(angle))
     cardinality = pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64")
     return Comparison(measures, cardinality, agreement, angles, pd.DataFrame(matches, columns=columns))
+
+
+# --- names --------------------------------------------------------------------------------------
+
+
+def _by_name(first: Any, others: tuple[Any, ...]) -> dict[str, SpcaResult]:
+    """Return the fits that `compare` was given, by name."""
+    if isinstance(first, Mapping) and not others:
+        fits = dict(first)
+    else:
+        given = [first, *others]
+        for number, fit in enumerate(given, start=1):
+            if not isinstance(fit, SpcaResult):
+                raise OptionError(
+                    f"Argument {number} of compare() is a {type(fit).__name__}, not a fit; give fits, as in "
+                    'compare(fit, other), or fits by name, as in compare({"l0": fit, "l1": other}).'
+                )
+        fits = dict(zip(_names(given), given, strict=True))
+    if len(fits) < 2:
+        raise OptionError(f"compare() was given {plural(len(fits), 'fit')}; give two or more.")
+    for name, fit in fits.items():
+        if not isinstance(fit, SpcaResult):
+            raise OptionError(f"{shown(name)} is a {type(fit).__name__}, not a fit of spca or spca_cov.")
+    return fits
+
+
+def _names(fits: Sequence[SpcaResult]) -> list[str]:
+    """Return a name for each fit: its method and cardinalities, numbered if another fit has the same."""
+    names: list[str] = []
+    for fit in fits:
+        cards = fit.card.tolist()
+        sizes = ", ".join(map(str, cards)) if len(cards) <= MOST_CARDS else plural(sum(cards), "nonzero")
+        name = f"{fit.method} {sizes}"
+        same = sum(one == name or one.startswith(f"{name} (") for one in names)
+        names.append(f"{name} ({same + 1})" if same else name)
+    return names
 
 
 # --- numbers ------------------------------------------------------------------------------------

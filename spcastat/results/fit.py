@@ -257,7 +257,7 @@ class SpcaResult(Picklable, Shown):
         variables: pd.DataFrame | pd.Series | types.ArrowTable | Supplement | None = None,
         *,
         alpha: float = 0.05,
-    ) -> pd.DataFrame:
+    ) -> Summary:
         """Return the variables associated with each component, including supplementary ones, with tests.
 
         Parameters
@@ -269,12 +269,13 @@ class SpcaResult(Picklable, Shown):
 
         Returns
         -------
-        DataFrame
-            One row for each component and variable, the strongest first: "component"; "kind" ("variable" of
-            the fit, "supplementary" number, "factor", "level"); "term"; "loading" of a variable; "estimate",
-            which is a correlation, for a factor the share of the variance of the score between its levels,
-            for a level its mean score; "statistic", which is t, F, or a test value; "p_value". Variables with
-            a nonzero loading have no statistic and no p-value.
+        Summary
+            A table that prints. The frame ``frames["components"]`` has one row for each component and
+            variable, the strongest first: "component"; "kind" ("variable" of the fit, "supplementary" number,
+            "factor", "level"); "term"; "loading" of a variable; "estimate", which is a correlation, for a
+            factor the share of the variance of the score between its levels, for a level its mean score;
+            "statistic", which is t, F, or a test value; "p_value". Variables with a nonzero loading have no
+            statistic and no p-value.
 
         Notes
         -----
@@ -282,16 +283,20 @@ class SpcaResult(Picklable, Shown):
         the p-values of the other variables of the fit tend to be too large in noise, since those with larger
         correlations were selected; those of supplementary variables are valid.
         """
-        if variables is None:
-            return associations(self._state, None, alpha)
         if isinstance(variables, Supplement):
-            return associations(self._state, variables._further, alpha)
-        found = interpretation.further_variables(self._state, self._source, self._row_scores, variables)
-        return associations(self._state, found, alpha)
+            further = variables._further
+        elif variables is not None:
+            further = interpretation.further_variables(
+                self._state, self._source, self._row_scores, variables
+            )
+        else:
+            further = None
+        found = associations(self._state, further, alpha)
+        return Summary(interpretation.associations_document(found, alpha), {"components": found})
 
     def supplement(
         self,
-        rows: types.Table | None = None,
+        rows: types.Table | pd.Series | None = None,
         variables: pd.DataFrame | pd.Series | types.ArrowTable | None = None,
         *,
         na: types.Missing | None = None,
@@ -301,7 +306,8 @@ class SpcaResult(Picklable, Shown):
         Parameters
         ----------
         rows : DataFrame, array, sparse matrix, polars or pyarrow table, optional
-            Rows as for `transform`, for which scores and squared cosines are returned.
+            Rows as for `transform`, for which scores and squared cosines are returned. A Series given first
+            and alone is a variable.
         variables : DataFrame or Series, optional
             Values for each row of the fit, matched by row labels; labels 0, 1, ... are matched by position if
             the rows of the fit have other labels. For numbers, correlations with the scores are returned; for
@@ -325,6 +331,8 @@ class SpcaResult(Picklable, Shown):
         ShapeError, ColumnTypeError, DataError
             If the variables have other rows or unsuitable types.
         """
+        if isinstance(rows, pd.Series) and variables is None:
+            rows, variables = None, rows
         return interpretation.supplement(self._state, self._source, self._row_scores, rows, variables, na)
 
     def scales(self) -> Scales:

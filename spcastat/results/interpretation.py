@@ -30,7 +30,7 @@ from spcastat.labels import full_names, name_text
 from spcastat.plots.biplot import ARROWS
 from spcastat.reading.frames import open_table
 from spcastat.results.call import Call, Picklable
-from spcastat.show.grid import Document, Table, number_rows
+from spcastat.show.grid import Document, Row, Table, fixed, number_rows
 from spcastat.show.renderings import Summary
 from spcastat.show.summary import scales_document
 
@@ -128,6 +128,25 @@ def _document(rows: pd.DataFrame | None, cos2: pd.DataFrame | None, further: Fur
         tables.append(_pairs("Level: mean score", further.levels, further.test_values, names, "test"))
         notes.append("test: test value; beyond 2 in size a level goes with the component (5 %).")
     return Document("Supplementary rows and variables", (), tuple(tables), (*notes, *key))
+
+
+def associations_document(found: pd.DataFrame, alpha: float) -> Document:
+    """Return the table that `SpcaResult.describe_components` prints."""
+    rows = []
+    for component, kind, term, loading, estimate, statistic, p in found.itertuples(index=False):
+        values = (loading or np.nan, estimate, statistic, p)  # a loading of zero is blank
+        numbers = ("" if np.isnan(value) else fixed(value, 3) for value in values)
+        rows.append(Row(name_text(term), (kind, *numbers), name_text(component)))
+    headings = ("kind", "loading", "estimate", "statistic", "p")
+    notes = (
+        "estimate: correlation with the score; for a factor, the share of the variance of the score between "
+        "its levels; for a level, its mean score. statistic: t, F for a factor, the test value for a level. "
+        "Selected variables are not tested. "
+        + (f"Of the others, those with p <= {alpha:g} are shown; p" if alpha < 1 else "p")
+        + " is not adjusted for multiple tests.",
+    )
+    table = Table("Component", headings, tuple(rows), "lrrrr")
+    return Document("Variables associated with each component", (), (table,), notes)
 
 
 def level_names(levels: pd.Index) -> list[str]:

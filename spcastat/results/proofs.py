@@ -170,7 +170,7 @@ def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
         rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
     if joint:
         row = table.iloc[0]
-        spent = f"{row['nodes']} nodes, {row['open']} open, {row['seconds']:.1f} s"
+        spent = f"{row['nodes']} nodes examined, {row['open']} open, {row['seconds']:.1f} s"
         facts = [("Cardinalities", ", ".join(str(c) for c in row["cardinalities"]))]
         facts.append(("Proof", f"{row['proof']}; {spent}"))
     else:

@@ -95,9 +95,9 @@ class Bootstrap(FromDraws):
     def conf_int(self, level: float = 0.95, *, kind: IntervalKind = "hull") -> pd.DataFrame:
         """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
 
-        An interval shows how far a loading moves with new rows, selection included; it contains zero unless
-        97.5 % of the draws give the loading the sign that it has in the fit. Whether the variable belongs to
-        the component at all is what test_loadings() tests, with more power: read its q.
+        An interval shows how much a loading varies with new rows, selection included; it includes zero if
+        fewer than 97.5 % of the draws give the loading the sign that it has in the fit. test_loadings()
+        tests, with more power, whether the variable belongs to the component: see its q.
 
         Parameters
         ----------

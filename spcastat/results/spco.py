@@ -217,7 +217,7 @@ class SpcoResult(Picklable, Shown):
         palette: Palette | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
+        """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, 2011, Figure 2).
 
         Nonzero coordinates are drawn as stems, zeros as small dots on the line.
 
@@ -329,14 +329,19 @@ class SpcoResult(Picklable, Shown):
         cpzc, cpev = self.measure("cpzc"), self.measure("cpev")
         given = "" if partial is None else f", given {', '.join(partial.names)}"
         facts = (
-            ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang"),
+            ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang (2011)"),
             ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}{given}"),
             ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
-            ("Zeros", f"CPZC {100 * cpzc:.2f} % of the coordinates; CPEV {100 * cpev:.2f} %"),
+            ("Zeros", f"{100 * cpzc:.2f} % of the coordinates (CPZC)"),
+            ("Explained", f"{100 * cpev:.2f} % of the total variance (CPEV)"),
             ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'sweep')})"),
         )
         loadings = loadings_table(self.loadings, Arrangement(max_rows=40), digits=digits)
-        note = "Coordinates are scores on these loadings, soft-thresholded; the loadings are dense."
+        note = (
+            "Coordinates are scores on these loadings, soft-thresholded; the loadings are dense. CPEV: "
+            "adjusted variance of the scores before thresholding; coordinates: what the sparse coordinates "
+            "reproduce."
+        )
         tables = (loadings, _shares_table(self.variance))
         document = Document("Sparse principal coordinates", facts, tables, (note,))
         return Summary(document, {"loadings": self.loadings, "variance": self.variance})
@@ -349,7 +354,7 @@ def _shares_table(variance: pd.DataFrame) -> Table:
     shares = (
         ("Zeros, %", "share of zeros", ""),
         ("CPEV", "cumulative CPEV", CUMULATIVE),
-        ("sparse fit", "cumulative fit", CUMULATIVE),
+        ("coordinates", "cumulative fit", CUMULATIVE),
         ("PCA (dense)", "cumulative PCA", CUMULATIVE),
     )
     rows = (

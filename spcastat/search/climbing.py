@@ -1,4 +1,4 @@
-"""Local ascent for a batch of fits, the local optima that it reaches, and the settings by effort.
+"""Local ascent for a batch of fits, and the settings of searches by effort.
 
 A sweep updates component i to hard(w_i + mu s_i v_i), where w_i is half the gradient plus s_i v_i and s_i its
 scale. The criterion is not convex in one column, so that the update need not ascend: it is evaluated for
@@ -8,77 +8,24 @@ several mu, and a larger mu is a shorter step.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spcastat.linalg.operators import GRAM_ORDER
 from spcastat.search.criteria import Criterion, Fits
-from spcastat.search.matrices import ranked_entries
+from spcastat.search.matrices import largest, ranked_entries, taken
 from spcastat.search.moves import GAIN, exchange, refined, reordered, swapped, trials
-
-# --- local optima ---------------------------------------------------------------------------------
-
-
-#: Values that differ by less than this share of the total variance count as one optimum.
-SAME = 1e-6
-
-
-def optima_of(values: Iterable[float]) -> list[tuple[float, int]]:
-    """Return the distinct values, as shares of the total variance, the best first, and the number of each."""
-    hits: dict[float, int] = {}
-    for value in values:
-        known = next((one for one in hits if abs(one - value) <= SAME), value)
-        hits[known] = hits.get(known, 0) + 1
-    return sorted(hits.items(), reverse=True)
-
-
-@dataclass(eq=False)
-class Evidence:
-    """The local optima of a search.
-
-    Attributes
-    ----------
-    values : list of float
-        The criterion at the end of every climb.
-    chains : list of float
-        The best of each chain.
-    """
-
-    values: list[float] = field(default_factory=list)
-    chains: list[float] = field(default_factory=list)
-
-    def add(self, values: np.ndarray) -> None:
-        """Add the final values of climbs."""
-        self.values += values.tolist()
-
-    def settle(self, value: float) -> None:
-        """Replace the value of the best optimum by that of a final ascent from it."""
-        best = max(self.values)
-        self.values = [max(value, v) if v >= best * (1.0 - SAME) else v for v in self.values]
-
-    def table(self) -> list[tuple[float, int]]:
-        """Return the distinct optima, the best first, and how often each was reached."""
-        found: list[tuple[float, int]] = []
-        for value in sorted(self.values, reverse=True):
-            if found and found[-1][0] - value <= SAME * abs(value):
-                found[-1] = (found[-1][0], found[-1][1] + 1)
-            else:
-                found.append((value, 1))
-        return found
-
-    def unseen(self) -> float:
-        """Return Good and Turing's estimate of the probability that the next climb ends in a new optimum."""
-        table = self.table()
-        return sum(hits == 1 for _, hits in table) / max(len(self.values), 1)
-
 
 # --- local ascent ---------------------------------------------------------------------------------
 
 
+#: Values that differ by less than this share of the total variance count as one optimum.
+SAME = 1e-6
 #: The values of mu: weights of the present loadings in the steps that are tried.
 STEPS = np.array([0.0, 1.0, 5.0])
+#: Up to this many variables all entries are compared in every step: choosing a few first takes longer.
+FEW_VARIABLES = 300
 
 
 def sweep(criterion: Criterion, fits: Fits, sweeps: int) -> Fits:
@@ -104,16 +51,40 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> None:
     """Update component i where that raises the criterion."""
     part = criterion.parts[i]
     pull, scale = criterion.pull(fits, i)
-    W = np.repeat(pull[:, None], len(STEPS), axis=1)
     own = (STEPS * scale[:, None])[:, :, None] * fits.x[:, None, part]
-    W[np.arange(len(fits))[:, None, None], np.arange(len(STEPS))[:, None], fits.places[:, None, part]] += own
-    places, x = criterion.cut(W, i, criterion.used(fits, i), fits.of)
+    support = fits.places[:, part]
+    if criterion.rule is None and criterion.m > max(FEW_VARIABLES, 4 * support.shape[1]):
+        places, x = _cut_among_few(criterion, fits, i, pull, own)
+    else:
+        W = np.repeat(pull[:, None], len(STEPS), axis=1)
+        W[np.arange(len(fits))[:, None, None], np.arange(len(STEPS))[:, None], support[:, None]] += own
+        places, x = criterion.cut(W, i, criterion.used(fits, i), fits.of)
     values = criterion.replaced(fits, i, places, x)
-    best = ranked_entries(values, len(STEPS))[:, 0]
+    best = ranked_entries(values, 1)[:, 0]
     rose = np.flatnonzero(values[np.arange(len(fits)), best] > fits.value * (1.0 + GAIN))
     if rose.size:
         at = rose, best[rose]
         criterion.put(fits, rose, i, places[at], x[at], values[at])
+
+
+def _cut_among_few(
+    criterion: Criterion, fits: Fits, i: int, pull: np.ndarray, own: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest entries of `pull`, shape (B, m), plus `own`, shape (B, L, c), on the support.
+
+    They are among the c variables of the support and the c largest entries outside.
+    """
+    support = fits.places[:, criterion.parts[i]]
+    c = support.shape[1]
+    outside = np.abs(pull)
+    np.put_along_axis(outside, support, -1.0, axis=1)
+    few = np.concatenate([support, largest(outside, c)], axis=1)
+    W = np.repeat(taken(pull, few)[:, None], own.shape[1], axis=1)
+    W[:, :, :c] += own
+    order = np.argsort(few, axis=1)  # of equal entries, the first are taken
+    W = np.take_along_axis(W, order[:, None], axis=2)
+    places, x = criterion.cut(W, i, None, fits.of)
+    return np.take_along_axis(taken(few, order)[:, None], places, axis=2), x
 
 
 #: Steps of an ascent on supports that may still change, and on final supports.

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Self
@@ -180,17 +181,21 @@ class Fits:
         """Return a copy of the fits selected by an index array, a mask or a slice."""
         if isinstance(which, slice):
             which = np.arange(len(self))[which]
-        return Fits(*(getattr(self, field.name)[which] for field in fields(self)))
+        return Fits(*(getattr(self, name)[which] for name in ARRAYS))
 
     def put(self, which: np.ndarray, other: Fits) -> None:
         """Replace the fits selected by an index array or a mask."""
-        for field in fields(self):
-            getattr(self, field.name)[which] = getattr(other, field.name)
+        for name in ARRAYS:
+            getattr(self, name)[which] = getattr(other, name)
+
+
+#: The names of the arrays.
+ARRAYS = tuple(field.name for field in fields(Fits))
 
 
 def joined(parts: list[Fits]) -> Fits:
     """Return the fits of several batches as one."""
-    return Fits(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Fits)))
+    return Fits(*(np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS))
 
 
 @dataclass(eq=False)
@@ -271,6 +276,8 @@ class Criterion(ABC):
     #: Cardinalities of the fits, in row `Fits.of`, if they differ; `cards` are the largest of each component.
     #: The other loadings are zero, which only sweeps keep so.
     sizes: np.ndarray | None = None
+    #: Whether the cardinalities of the fits differ, for each component.
+    differing: tuple[bool, ...] = ()
 
     def __init__(self, M: matrices.Moments, T: matrices.Moments | None, cards: tuple[int, ...]):
         self.M = M
@@ -318,7 +325,8 @@ class Criterion(ABC):
         `of` is that of the fits, and is needed if cardinalities depend on it.
         """
         if self.rule is None:
-            return matrices.hard(W, self.cards[i], None if self.sizes is None else self.sizes[of, i])
+            own = None if self.sizes is None or not self.differing[i] else self.sizes[of, i]
+            return matrices.hard(W, self.cards[i], own)
         return self.rule.hard(W, i, self.cards[i], used)
 
     def mended(self, fits: Fits) -> Fits:
@@ -336,11 +344,22 @@ class Criterion(ABC):
             fits.put(np.array([b]), self.fits(np.concatenate(found)[None], x[None], fits.of[[b]]))
         return fits
 
-    def sized(self, cards: Sequence[tuple[int, ...]], repeats: int) -> Self:
-        """Let fits numbered h in `Fits.of` have the cardinalities ``cards[h // repeats]``, and return it."""
-        each = list(zip(*cards, strict=True))
-        self.sizes, self.kinds = np.repeat(cards, repeats, axis=0), tuple(map(each.index, each))
-        return self
+    def with_cards(self, cards: tuple[int, ...]) -> Self:
+        """Return the criterion of the same matrices with other cardinalities, without a rule."""
+        found = copy(self)
+        Criterion.__init__(found, self.M, self.T, cards)
+        return found
+
+    def sized(self, cards: Sequence[tuple[int, ...]], repeats: int, kinds: tuple[int, ...]) -> Self:
+        """Return a copy in which fits numbered h in `Fits.of` have the cardinalities ``cards[h // repeats]``.
+
+        `kinds` are the labels of the components.
+        """
+        largest = np.max(cards, axis=0)
+        found = self.with_cards(tuple(largest.tolist()))
+        found.sizes, found.kinds = np.repeat(cards, repeats, axis=0), kinds
+        found.differing = tuple((np.min(cards, axis=0) < largest).tolist())
+        return found
 
     @abstractmethod
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
@@ -356,6 +375,10 @@ class Criterion(ABC):
 
         They are exact for PEV and least squares, and match the slope at the present column otherwise.
         """
+
+    def slope(self, fits: Fits, i: int, model: matrices.Model) -> np.ndarray:
+        """Return half the gradient in column i outside its support, shape (B, m), given the model of i."""
+        return self.pull(fits, i)[0]
 
     @abstractmethod
     def model_given_others(self, fits: Fits) -> matrices.Model:
@@ -468,9 +491,12 @@ class Criterion(ABC):
             return M, M if self.T is None else OnSupports(self.T, places, of, self.parts)
         return self.packed(places, of)
 
-    def times(self, M: Blocks, x: np.ndarray) -> np.ndarray:
-        """Return products of M with every component, shape (B, N, k), at the places of the fits."""
-        return M.times(x) if isinstance(M, OnSupports) else M @ (x[:, :, None] * self.member)
+    def times(self, M: Blocks, V: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return products of M with every component, shape (B, N, k), at the places of the fits.
+
+        `V`, shape (B, N, k), has the loadings `x`, shape (B, N), in the column of their component.
+        """
+        return M.times(x) if isinstance(M, OnSupports) else M @ V
 
     @abstractmethod
     def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
@@ -531,12 +557,14 @@ class Adjusted(Criterion):
         return (C * worth[..., None, :]) @ C.mT, own * worth, self._of(own)
 
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
-        U, own, _ = self._turned(fits.G)
-        return (U[:, i, None, :] @ fits.first)[:, 0], own[:, i]
+        C, own = triangle(fits.G)
+        worth = self._worth(own)
+        row = ((C[:, i] * worth)[:, None] @ C.mT) @ fits.first
+        return row[:, 0], own[:, i] * worth[:, i]
 
     def model(self, fits: Fits, i: int) -> matrices.Model:
         G = fits.G
-        others = np.delete(np.arange(self.k), i)
+        others = np.array([j for j in range(self.k) if j != i], dtype=int)
         # y_j = v_i'M_j v_i; the square of `own` is v_j'M_j v_j
         root, own = inverse_factor(G[:, others[:, None], others])
         worth = self._worth_at(G)
@@ -553,6 +581,12 @@ class Adjusted(Criterion):
         Z[:, others[:, None], others] = (root * weights[:, :, None]).mT @ root
         return matrices.Model(self.M, self.T, fits.first, fits.second, alpha, Z, Z, fits.of)
 
+    def slope(self, fits: Fits, i: int, model: matrices.Model) -> np.ndarray:
+        # A v_i = alpha S v_i - S V Z V'S v_i
+        weights = -(model.Z @ fits.G[:, :, i, None])[:, :, 0]
+        weights[:, i] += model.alpha
+        return (weights[:, None] @ fits.first)[:, 0]
+
     def model_given_others(self, fits: Fits) -> matrices.Model:
         Z = inverse(fits.G)
         return matrices.Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
@@ -560,7 +594,7 @@ class Adjusted(Criterion):
     def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
         u, size = self.directions(x)
         V = u[:, :, None] * self.member
-        MV = self.times(M, u)
+        MV = self.times(M, V, u)
         U, own, value = self._turned(V.mT @ MV)
         half = ((MV @ U) * self.member).sum(axis=2) - u * own[:, self.owner]
         return value, 2.0 * half / size
@@ -682,7 +716,7 @@ class Projected(Criterion):
     def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
         u, size = self.directions(x)
         V = u[:, :, None] * self.member
-        MV, TV = self.times(M, u), self.times(T, u)
+        MV, TV = self.times(M, V, u), self.times(T, V, u)
         turned = V.mT
         G, N = turned @ MV, turned @ TV
         root = inverse_root(G)

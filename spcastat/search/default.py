@@ -12,7 +12,8 @@ from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.progress import stage
 from spcastat.search import chains
-from spcastat.search.climbing import EFFORTS, LONG, Evidence, climb, exchange_until_optimal, sweep
+from spcastat.search.best_predictor import best_predictor
+from spcastat.search.climbing import EFFORTS, LONG, climb, exchange_until_optimal, sweep
 from spcastat.search.criteria import (
     Criterion,
     Fits,
@@ -22,15 +23,8 @@ from spcastat.search.criteria import (
     joined,
 )
 from spcastat.search.moves import refined, reordered
-from spcastat.search.working_set import (
-    Prepared,
-    SearchResult,
-    directly,
-    found_of,
-    prepared,
-    restricted,
-    twice,
-)
+from spcastat.search.result import Evidence, SearchResult, directly, found_of
+from spcastat.search.working_set import Prepared, more_groups, prepared, restricted, twice
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
 
@@ -100,7 +94,7 @@ def joint(
     S = op.block(np.arange(op.p)) / op.total
     criterion = criterion_of_matrix(symmetric(S), card, objective).under(rule)
     if rule is None and k == 1:
-        fit, evidence = chains.best_predictor(criterion)
+        fit, evidence = best_predictor(criterion)
         return found_of(op, criterion, fit, evidence, objective, True)
     given = chains.from_directions(criterion, starts) if starts else None
     fit, evidence = chains.search(criterion, directions(op, k), settings, seeded, given)
@@ -114,11 +108,16 @@ def _wide(
     given: Prepared, effort: str, rng: np.random.Generator, starts: Sequence[np.ndarray]
 ) -> SearchResult:
     """Search with many variables; the fit of less effort is one of the starts."""
-    if len(given.card) == 1:
-        effort = "auto"
-    elif effort in LESS:
-        starts = (*starts, _wide(given, LESS[effort], deepcopy(rng), ()).V)
-    return restricted(given, EFFORTS[effort], rng, list(starts))
+    order = list(EFFORTS)
+    efforts = ["auto"] if len(given.card) == 1 else order[: order.index(effort) + 1]
+    before = deepcopy(rng)
+    more = given.groups if efforts == ["quick"] else more_groups(given, rng)
+    known: list[np.ndarray] = []
+    for one in efforts[:-1]:
+        # every effort draws the same numbers as it does alone
+        draws, groups = (before, given.groups) if one == "quick" else (deepcopy(rng), more)
+        known = [restricted(given, groups, EFFORTS[one], draws, known).V]
+    return restricted(given, more, EFFORTS[efforts[-1]], rng, [*starts, *known])
 
 
 def needs_few_products(op: Operator) -> bool:

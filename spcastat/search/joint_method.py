@@ -17,8 +17,8 @@ from spcastat.solvers.solver import Grouping, JointSolver, Searched, Solution, S
 
 if TYPE_CHECKING:
     from spcastat.search.partition import Grouped
+    from spcastat.search.result import SearchResult
     from spcastat.search.sparsest import Sparsest
-    from spcastat.search.working_set import SearchResult
 
 
 @dataclass(frozen=True)

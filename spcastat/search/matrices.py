@@ -24,6 +24,8 @@ DEPENDENT = 1e-9
 TINY = 1e-14
 #: Smallest divisor.
 SMALLEST = float(np.finfo(float).tiny / np.finfo(float).eps)
+#: Smallest positive number.
+SUBNORMAL = float(np.finfo(float).smallest_subnormal)
 
 
 def divisor(x: np.ndarray, sound: np.ndarray) -> np.ndarray:
@@ -42,11 +44,12 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
 
     The shapes are (..., k, k), (..., k) and (..., k). Singular matrices are allowed.
     """
-    diagonal = np.einsum("...ii->...i", G)
+    diagonal = G.diagonal(axis1=-2, axis2=-1)
     present = diagonal > TINY
-    size = np.sqrt(divisor(diagonal, present))
+    whole = present.all()
+    size = np.sqrt(diagonal if whole else divisor(diagonal, present))
     K = G / (size[..., :, None] * size[..., None, :])
-    if not present.all():
+    if not whole:
         K *= present[..., :, None] & present[..., None, :]
     np.einsum("...ii->...i", K)[...] = 1.0 + jitter
     try:
@@ -70,6 +73,8 @@ def taken(x: np.ndarray, places: np.ndarray) -> np.ndarray:
 
     The same as `numpy.take_along_axis`, which takes three times as long for a few dozen entries.
     """
+    if x.ndim == 2:
+        return x[np.arange(len(x))[:, None], places]
     *shape, m = x.shape
     return np.asarray(x.take(places + m * np.arange(prod(shape)).reshape(*shape, 1)))
 
@@ -86,8 +91,22 @@ def largest(keys: np.ndarray, count: int) -> np.ndarray:
     m = keys.shape[-1]
     if count >= m:
         return np.broadcast_to(np.arange(m), keys.shape).copy()
-    levelled = keys * (1.0 - TIE_TOLERANCE * np.arange(m) / m)
-    return np.sort(np.argpartition(-levelled, count - 1, axis=-1)[..., :count], axis=-1)
+    return _highest(keys * (1.0 - TIE_TOLERANCE * np.arange(m) / m), count)
+
+
+def _highest(levels: np.ndarray, count: int) -> np.ndarray:
+    """Return the ascending indices of the `count` largest entries along the last axis, which has more.
+
+    A partition of the values and one comparison take half of the time of `numpy.argpartition`.
+    """
+    m = levels.shape[-1]
+    if count == 0:
+        return np.empty((*levels.shape[:-1], 0), dtype=int)
+    least = np.partition(levels, m - count, axis=-1)[..., m - count, None]
+    found = np.flatnonzero(levels >= least)
+    if found.size * m != levels.size * count:  # equal entries, such as zeros, are on both sides
+        return np.sort(np.argpartition(-levels, count - 1, axis=-1)[..., :count], axis=-1)
+    return (found % m).reshape(*levels.shape[:-1], count)
 
 
 def ranked_entries(keys: np.ndarray, count: int) -> np.ndarray:
@@ -95,9 +114,10 @@ def ranked_entries(keys: np.ndarray, count: int) -> np.ndarray:
     m = keys.shape[1]
     tilt = TIE_TOLERANCE * np.abs(keys).max(axis=1, keepdims=True, initial=0.0)
     levelled = keys - tilt * np.arange(m) / m
-    count = min(count, m)
+    if count == 1:
+        return levelled.argmax(axis=1)[:, None]
     if count < m:
-        some = np.argpartition(-levelled, count - 1, axis=1)[:, :count]
+        some = _highest(levelled, count)
         order = np.argsort(-taken(levelled, some), axis=1, kind="stable")
         return taken(some, order)
     return np.argsort(-levelled, axis=1, kind="stable")
@@ -126,10 +146,10 @@ def products_at(F: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
 def unit(x: np.ndarray) -> np.ndarray:
     """Scale to unit length along the last axis; zeros become the first unit vector."""
     size = np.abs(x).max(axis=-1, keepdims=True)
-    x = x / divisor(size, size > 0)
-    lengths = np.sqrt((x * x).sum(axis=-1, keepdims=True))
-    x = x / divisor(lengths, lengths > 0)
-    x[..., 0] += lengths[..., 0] == 0
+    x = x / np.maximum(size, SUBNORMAL)
+    lengths = np.sqrt(np.vecdot(x, x))
+    x /= np.maximum(lengths, 1.0)[..., None]
+    x[..., 0] += lengths == 0
     return x
 
 
@@ -162,7 +182,56 @@ def eigen(A: np.ndarray, B: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
 
 def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:
     """Return the unit vectors, shape (..., s), of largest ratio v'Av / v'Bv."""
-    return unit(eigen(A, B)[1][..., -1])
+    vectors = eigen(A, B)[1][..., -1]
+    return vectors if B is None else unit(vectors)
+
+
+#: From so many entries of all matrices on, `leading_vectors` is quicker than `best_vectors`.
+WORTH_STARTING = 1000
+#: Rayleigh quotient iterations at most; a vector that turns by less than the root of TURNED has converged.
+ITERATIONS, TURNED = 4, 1e-11
+
+
+def leading_vectors(A: np.ndarray, B: np.ndarray | None, start: np.ndarray) -> np.ndarray:
+    """Return what `best_vectors` returns, for matrices of shape (Q, s, s), from approximations, shape (Q, s).
+
+    Each Rayleigh quotient iteration triples the number of correct digits. The fourth powers of the
+    eigenvalues add up to the squares of the entries of A^2, so that a positive eigenvalue whose fourth power
+    is more than half of this sum is the largest. Other vectors come from an eigendecomposition, which takes
+    five times as long.
+    """
+    if A.size < WORTH_STARTING:
+        return best_vectors(A, B)
+    if B is not None:
+        K = whitening(B)
+        y = leading_vectors(K @ A @ K.mT, None, _times(K, _times(B, start)))
+        return unit(_times(K.mT, y))
+    corner = np.arange(A.shape[1])
+    square = A @ A
+    x = unit(_times(square, start))
+    for _ in range(ITERATIONS):
+        shifted = A.copy()
+        # at an eigenvalue to the last bit the matrix would be singular
+        shifted[:, corner, corner] -= np.vecdot(x, _times(A, x))[:, None] * (1.0 + TIE_TOLERANCE)
+        try:
+            new = unit(np.linalg.solve(shifted, x[:, :, None])[:, :, 0])
+        except np.linalg.LinAlgError:
+            return best_vectors(A, None)
+        converged = 1.0 - np.abs(np.vecdot(x, new)) < TURNED
+        x = new
+        if converged.all():
+            break
+    ratio = np.vecdot(x, _times(A, x))
+    every = (1.0 + TIE_TOLERANCE) * (square**2).sum(axis=(1, 2))
+    sound = converged & (ratio > 0) & (2.0 * ratio**4 > every)
+    if not sound.all():
+        x[~sound] = best_vectors(A[~sound], None)
+    return x
+
+
+def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the products of matrices, shape (Q, s, s), with vectors, shape (Q, s)."""
+    return (A @ x[:, :, None])[:, :, 0]
 
 
 def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -> np.ndarray:
@@ -181,7 +250,7 @@ def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray
     """
     squares = np.moveaxis(coupling, -2, 0) ** 2
     # the total variance is one
-    squares = np.where(squares > 1e-30, squares, 0.0)
+    squares *= squares > 1e-30
     with np.errstate(over="ignore"):  # at a pole the slope overflows and the step is zero
         return bordered_lower(np.moveaxis(values, -1, 0)[..., None], squares, corner, 2)  # enough to rank by
 
@@ -262,6 +331,8 @@ class Dense(Moments):
         if self.which is None and 3 * c >= self.m:
             return scattered(places, x, self.m) @ self.M
         rows, lines = self.M.reshape(-1, self.m), self.start + places
+        if c == 1:
+            return rows[lines[:, 0]] * x
         if L * c * self.m <= FEW_PRODUCTS:
             return np.matmul(x[:, None, :], rows[lines])[:, 0]
         V = csr_array((x.ravel(), lines.ravel(), np.arange(0, L * c + 1, c)), shape=(L, len(rows)))
@@ -494,7 +565,9 @@ class Model:
         flat = places.reshape(B * L, width), x.reshape(B * L, width)
         main = self.main.of(np.repeat(self.of, L)).products(*flat).reshape(B, L, self.M.m)
         first = products_at(self.first, places, x)
-        found = self.alpha[:, None, None] * main - first @ (self.Z @ self.first)
+        found = main
+        found *= self.alpha[:, None, None]
+        found -= first @ (self.Z @ self.first)
         if self.T is not None:
             second = products_at(self.second, places, x)
             found -= first @ (self.H @ self.second) + second @ (self.H @ self.first)

@@ -34,13 +34,13 @@ UNSURE = 1e-6
 AT_ONCE = 100_000
 #: A variable is dependent on the support if less than this share of it remains given the support.
 NULL = 1e-8
-#: From this cardinality on, vectors after exchanges are computed from the eigenvectors before them, by at
-#: most NEWTON steps until the ratio changes by no more than a share CONVERGED; a ratio within a share
-#: POLE of the present one loses too many digits.
-SECULAR, NEWTON, CONVERGED, POLE = 40, 12, 1e-11, 1e-7
-#: From this cardinality on, eigenvectors of a support after one exchange take longer than they are worth
-#: unless the model promises a gain: they took 40 % of the time at 400.
+#: From this cardinality on, vectors after exchanges are computed from the eigenvectors before them, and
+#: eigenvectors of a support after one exchange take longer than they are worth unless the model promises a
+#: gain: they took 40 % of the time at 400.
 EXPENSIVE = 100
+#: These vectors take at most NEWTON steps until the ratio changes by no more than a share CONVERGED; a ratio
+#: within a share POLE of the present one loses too many digits.
+NEWTON, CONVERGED, POLE = 12, 1e-11, 1e-7
 
 
 def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) -> np.ndarray:
@@ -119,7 +119,7 @@ def promising(criterion: Criterion, fits: Fits, i: int, model: matrices.Model, w
         outside[every, support] = False
         return np.nonzero(outside)[1].reshape(len(fits), w)
     corner = np.maximum(model.corners(), matrices.TINY)
-    keys = criterion.pull(fits, i)[0] ** 2 / corner
+    keys = criterion.slope(fits, i, model) ** 2 / corner
     if criterion.rule is not None:
         keys = criterion.rule.keys(keys, i, criterion.used(fits, i))
     keys[every, support] = -1.0 if criterion.rule is None else keys.min() - 1.0
@@ -151,22 +151,25 @@ def columns_after(
     places = np.concatenate([own, matrices.taken(entering, new)[:, :, None]], axis=2)
     x = np.empty(places.shape)
     left = np.ones(leaving.shape, dtype=bool)
-    if c >= SECULAR:
+    if c >= EXPENSIVE:
         vectors, sound = exchanged_vectors(parts, spectrum, leaving, new, bounds)
         x[:, :, :-1] = np.take_along_axis(vectors[:, :, :c], stay, axis=2)
         x[:, :, -1] = vectors[:, :, c]
         x, left = matrices.unit(x), ~sound
-        if c >= EXPENSIVE:
-            now = spectrum[0][:, -1:]
-            loses = left & (bounds <= now + POLE * np.abs(now))
-            kept = (
-                np.broadcast_to(support[:, None], places.shape),
-                matrices.unit(spectrum[1][..., -1])[:, None],
-            )
-            places = np.where(loses[..., None], kept[0], places)
-            x, left = np.where(loses[..., None], kept[1], x), left & ~loses
+        now = spectrum[0][:, -1:]
+        loses = left & (bounds <= now + POLE * np.abs(now))
+        kept = (
+            np.broadcast_to(support[:, None], places.shape),
+            matrices.unit(spectrum[1][..., -1])[:, None],
+        )
+        places = np.where(loses[..., None], kept[0], places)
+        x, left = np.where(loses[..., None], kept[1], x), left & ~loses
     if left.any():
-        x[left] = matrices.best_vectors(*blocks_after(parts, np.nonzero(left)[0], stay[left], new[left]))
+        fit = np.nonzero(left)[0]
+        A, M = blocks_after(parts, fit, stay[left], new[left])
+        start = np.zeros(A.shape[:2])
+        start[:, :-1] = spectrum[1][fit[:, None], stay[left], -1]
+        x[left] = matrices.leading_vectors(A, M, start)
     return places, x
 
 
@@ -289,48 +292,68 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
     if c == 1:
         return np.where(parts.corner_M > NULL, parts.corner / np.maximum(parts.corner_M, NULL), 0.0)[:, None]
     values, U = spectrum
+    squares = U**2
     a = U.mT @ parts.A[:, :, c:]
-    r = np.zeros((1, c, 1)) if parts.M is None else U.mT @ parts.M[:, :, c:]
+    r = None if parts.M is None else U.mT @ parts.M[:, :, c:]
     corners = parts.corner, parts.corner_M
-    added, sound = enlarged_ratio(values, a, r, *corners)
+    if r is None:
+        added, sound = matrices.after_bordering(values, a, parts.corner), None
+    else:
+        added, sound = enlarged_ratio(values, a, r, *corners)
     now = values[:, -1:]
     added = np.maximum(added, now + UNSURE**2 * np.abs(now) + matrices.TINY)
-    y, f, slope = _complement(added, values, a, r, *corners)
+    y, left, f, slope = _complement(added, values, a, r, *corners)
     inverse = 1.0 / (added[:, None] - values[..., None])
-    g, free = U @ y, U**2 @ inverse
+    free = squares @ inverse
+    g = U @ y
     t = g / matrices.divisor(free, free > 0)
     f = f[:, None] + t * g
-    slope = slope[:, None] + t * (t * (U**2 @ inverse**2) - 2.0 * (U @ (inverse * (y - r))))
+    slope = slope[:, None] + t * (t * (squares @ inverse**2) - 2.0 * (U @ (inverse * left)))
     found = added[:, None] - f / np.maximum(slope, NULL)
     # The present ratio is a pole of N: its term is replaced by the multiple of the best vector that makes
     # the loading of variable i zero.
     lead = U[:, :, -1, None]
     known = np.abs(lead) > UNSURE
     lead = matrices.divisor(lead, known)
-    rest = values[:, :-1], a[:, :-1], r[:, :-1]
-    y, f, slope = _complement(now, *rest, *corners)
+    others = values[:, :-1], a[:, :-1], None if r is None else r[:, :-1]
+    y, left, f, slope = _complement(now, *others, *corners)
     inverse = 1.0 / np.maximum(
         now[:, None] - values[:, :-1, None], UNSURE * np.abs(now[:, None]) + matrices.TINY
     )
-    W = U[:, :, :-1]
-    g, free = W @ y, W**2 @ inverse
-    t = (a[:, -1:] - now[:, None] * r[:, -1:]) / lead
-    first = -(g + t * free) / lead
-    f = f[:, None] - t * (2.0 * g + t * free)
-    slope = slope[:, None] + t * (t * (W**2 @ inverse**2) + 2.0 * (W @ (inverse * (y - rest[2]))))
-    slope = slope + first * (first - 2.0 * r[:, -1:])
-    found = np.where(known, np.maximum(found, now[:, None] - f / np.maximum(slope, NULL)), found)
-    return np.where(sound[:, None], found, 0.0)
+    W, squares = U[:, :, :-1], squares[:, :, :-1]
+    free = squares @ inverse
+    t = (a[:, -1:] if r is None else a[:, -1:] - now[:, None] * r[:, -1:]) / lead
+    tail = t * free
+    g = W @ y
+    first = (g + tail) / -lead
+    f = f[:, None] - t * (2.0 * g + tail)
+    slope = slope[:, None] + t * (t * (squares @ inverse**2) + 2.0 * (W @ (inverse * left)))
+    slope = slope + first * (first if r is None else first - 2.0 * r[:, -1:])
+    kept = now[:, None] - f / np.maximum(slope, NULL)
+    found = np.maximum(found, kept) if known.all() else np.where(known, np.maximum(found, kept), found)
+    return found if sound is None else np.where(sound[:, None], found, 0.0)
 
 
 def _complement(
-    x: np.ndarray, values: np.ndarray, a: np.ndarray, r: np.ndarray, corner: np.ndarray, corner_M: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return N m in the basis of eigenvectors, f, and the derivative of f; see `exchange_values`."""
-    m = x[:, None] * r - a
-    y = m / np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + matrices.TINY)
+    x: np.ndarray,
+    values: np.ndarray,
+    a: np.ndarray,
+    r: np.ndarray | None,
+    corner: np.ndarray,
+    corner_M: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return N m and N m - r in the basis of eigenvectors, f, and the derivative of f; see `exchange_values`.
+
+    Without r it is zero.
+    """
+    gap = np.maximum(x[:, None] - values[..., None], UNSURE**2 * np.abs(x[:, None]) + matrices.TINY)
+    m = -a if r is None else x[:, None] * r - a
+    y = m / gap
     f = x * corner_M - corner - (m * y).sum(axis=1)
-    return y, f, corner_M - 2.0 * (y * r).sum(axis=1) + (y**2).sum(axis=1)
+    slope = corner_M + (y**2).sum(axis=1)
+    if r is None:
+        return y, y, f, slope
+    return y, y - r, f, slope - 2.0 * (y * r).sum(axis=1)
 
 
 def enlarged_ratio(
@@ -377,37 +400,36 @@ def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     x = ascend(criterion, fits.x, M, T, steps)
     found = criterion.fits(fits.places, x, fits.of)
     worse = ~(found.value >= fits.value)
-    found.put(worse, fits.some(worse))
+    if worse.any():
+        found.put(worse, fits.some(worse))
     return found
 
 
 def ascend(criterion: WithGradient, x: np.ndarray, M: Any, T: Any, steps: int) -> np.ndarray:
     """Return loadings, shape (B, N), with values no smaller than those of `x`."""
-    x = x.copy()
+    found = x.copy()
     value, slope = criterion.with_gradient(x, M, T)
     running = np.arange(len(x))
     memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for _ in range(steps):
-        direction = _bfgs_direction(slope[running], memory)
+        direction = _bfgs_direction(slope, memory)
         step = np.ones(running.size)
         if not memory:
             step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), matrices.SMALLEST))
-        new, better, turned = _line(
-            criterion, x[running], direction, step, value[running], slope[running], M, T
-        )
-        change, bend = new - x[running], slope[running] - turned
-        gain = better - value[running]
-        x[running], value[running], slope[running] = new, better, turned
-        still = gain > 1e-12 * np.abs(better)
-        product = (change * bend).sum(axis=1)
+        new, better, turned = _line(criterion, x, direction, step, value, slope, M, T)
+        change, bend = new - x, slope - turned
+        still = better - value > 1e-12 * np.abs(better)
+        found[running], x, value, slope = new, new, better, turned
+        product = np.vecdot(change, bend)
         sound = product > 1e-10 * np.linalg.norm(change, axis=1) * np.linalg.norm(bend, axis=1)
-        memory.append((change, bend, np.where(sound, 1.0 / matrices.divisor(product, sound), 0.0)))
+        memory = [*memory[-5:], (change, bend, np.where(sound, 1.0 / matrices.divisor(product, sound), 0.0))]
         if not still.any():
             break
         if not still.all():
             running, M, T = running[still], M[still], T[still]
-        memory = [(a[still], b[still], c[still]) for a, b, c in memory[-6:]]
-    return x
+            x, value, slope = x[still], value[still], slope[still]
+            memory = [(a[still], b[still], c[still]) for a, b, c in memory]
+    return found
 
 
 def _line(
@@ -421,7 +443,7 @@ def _line(
     T: Any,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return points along the directions, their values and gradients; a fit that no step improves stays."""
-    rise = (slope * direction).sum(axis=1).clip(min=0.0)  # negative by rounding only
+    rise = np.maximum(np.vecdot(slope, direction), 0.0)  # negative by rounding only
     new, better, turned = x.copy(), value.copy(), slope.copy()
     open_ = np.arange(len(x))
     for _ in range(12):
@@ -430,6 +452,8 @@ def _line(
         short = step[open_] * rise[open_]
         # Armijo's condition: a step must gain at least 1e-4 of what the slope predicts
         enough = found >= value[open_] + 1e-4 * short
+        if open_.size == len(x) and enough.all():
+            return point, np.maximum(found, value), gradient
         done = open_[enough]
         new[done], better[done], turned[done] = point[enough], found[enough], gradient[enough]
         if done.size == open_.size:
@@ -446,15 +470,15 @@ def _bfgs_direction(slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray
     q = slope.copy()
     factors = []
     for change, bend, inverse in reversed(memory):
-        factor = inverse * (change * q).sum(axis=1)
+        factor = inverse * np.vecdot(change, q)
         factors.append(factor)
         q -= factor[:, None] * bend
     if memory:
         change, bend, inverse = memory[-1]
-        size = inverse * (bend**2).sum(axis=1)
+        size = inverse * np.vecdot(bend, bend)
         q /= matrices.divisor(size, size > 0)[:, None]
     for (change, bend, inverse), factor in zip(memory, reversed(factors), strict=True):
-        q += change * (factor - inverse * (bend * q).sum(axis=1))[:, None]
+        q += change * (factor - inverse * np.vecdot(bend, q))[:, None]
     return q
 
 
@@ -611,7 +635,9 @@ def iterated(
     W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
     steps = POWER if model.M.m <= MANY else FEWER
     for step in range(steps):
-        places, x = criterion.cut(W / corner, i, used)
+        if model.T is not None:
+            W /= corner
+        places, x = criterion.cut(W, i, used)
         if step + 1 < steps:
             W = model.products(places, x)
     return places, x
@@ -629,9 +655,10 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
         return fits
     order = largest_first(fits.G, criterion.kinds)
     turned = permuted(criterion, fits, order)
-    fits = fits.some(slice(None))
     better = turned.value > fits.value * (1.0 + GAIN)
-    fits.put(better, turned.some(better))
+    fits = fits.some(slice(None))
+    if better.any():
+        fits.put(better, turned.some(better))
     return fits
 
 

@@ -11,173 +11,39 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
-from spcastat.measures import measure_named
 from spcastat.search import criteria
-from spcastat.search.chains import best_predictor, empty, from_directions, search
-from spcastat.search.climbing import SAME, Effort, Evidence, climb, exchange_until_optimal, sweep
-from spcastat.search.matrices import TINY, Dense, Known, best_vectors, ranked_entries
-from spcastat.search.moves import GAIN, falling, rebuild, reordered, stationary, trials
-from spcastat.solvers.solver import Searched
+from spcastat.search.best_predictor import best_predictor
+from spcastat.search.chains import empty, from_directions, search
+from spcastat.search.climbing import Effort, climb, exchange_until_optimal, sweep
+from spcastat.search.correlated_groups import AT_ONCE, Groups, groups_of
+from spcastat.search.matrices import Dense, Known, best_vectors, ranked_entries
+from spcastat.search.moves import GAIN, rebuild, reordered, trials
+from spcastat.search.result import Evidence, SearchResult, found_of
 from spcastat.solvers.support_search import best_support
-
-# --- what a search returns ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SearchResult(Searched):
-    """The result of a search, and its course; starts are climbs, and chains are independent searches.
-
-    Attributes
-    ----------
-    V : ndarray of shape (p, k)
-        Unit loadings with at most `card` nonzeros; fewer only if more would not raise the objective.
-    value : float
-        The objective from :mod:`spcastat.measures`, as a share of the total variance.
-    optima : tuple of (float, int)
-        Distinct local optima, as shares of the total variance, the best first, and how often climbs ended
-        in each.
-    """
-
-    V: np.ndarray
-    value: float
-    optima: tuple[tuple[float, int], ...]
-
-
-def directly(op: Operator, V: np.ndarray, objective: str, settled: bool | None, proven: bool) -> SearchResult:
-    """Return the result for loadings that were found without climbs."""
-    value = float(measure_named(objective)(V, op)[-1])
-    return SearchResult(1, 1, 1, 1, 0.0, settled, proven, V=V, value=value, optima=((value, 1),))
-
-
-def found_of(
-    op: Operator,
-    criterion: criteria.Criterion,
-    fit: criteria.Fits,
-    evidence: Evidence,
-    objective: str,
-    settled: bool | None,
-    variables: np.ndarray | None = None,
-    sufficient: bool | None = None,
-) -> SearchResult:
-    """Return the result for the best fit of climbs, with stationary loadings in their final order.
-
-    If the climbs ran on some variables only, these are `variables`, and `sufficient` tells whether
-    exchanges with all others were tested.
-    """
-    fit = falling(criterion, stationary(criterion, fit))
-    V = criterion.dense(fit)[0]
-    if variables is not None and criterion.m < op.p:
-        V, inside = np.zeros((op.p, criterion.k)), V
-        V[variables] = inside
-    evidence.settle(float(fit.value[0]))
-    optima = evidence.table()
-    return SearchResult(
-        V=V,
-        value=float(measure_named(objective)(V, op)[-1]),
-        starts=len(evidence.values),
-        hits=optima[0][1],
-        chains=len(evidence.chains),
-        agreeing=sum(end >= max(evidence.chains) * (1.0 - SAME) for end in evidence.chains),
-        unseen=evidence.unseen(),
-        optima=tuple(optima),
-        settled=settled,
-        proven=False,
-        variables=None if variables is None else len(variables),
-        sufficient=sufficient,
-    )
-
-
-#: Up to ALL variables, all are searched; otherwise the working set has SOME variables, or EACH per nonzero.
-ALL, SOME, EACH = 2500, 1000, 3
-#: Rows of the covariance matrix examined for groups, half as many by a quick search, and at once.
-ROWS, AT_ONCE = 8000, 250
-#: Entries of these rows at once and, above 100,000 variables, in all, which bounds memory and time.
-ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
-
 
 # --- working sets ---------------------------------------------------------------------------------
 
 
+#: Up to ALL variables, all are searched; otherwise the working set has SOME variables, or EACH per nonzero.
+ALL, SOME, EACH = 2500, 1000, 3
+#: Rows of the covariance matrix examined for groups, half as many by a quick search.
+ROWS = 8000
 #: Groups considered for a component.
 SEEDS = 5
 #: Sweeps of a start over all variables, and of a fit between two working sets.
 SWEEPS = 10
 #: Number of exchanges with variables outside the working set that are evaluated for each component.
 VALUED = 32
-
-
-@dataclass(eq=False)
-class Groups:
-    """Groups of variables: the c largest entries of rows of the covariance matrix.
-
-    Attributes
-    ----------
-    rows : ndarray of int, shape (R,)
-        The variable of each row.
-    places : ndarray of int, shape (R, c)
-    x : ndarray of shape (R, c)
-        The entries there, scaled to unit length.
-    lengths : ndarray of shape (R,)
-        The lengths before scaling.
-    variances : ndarray of shape (R,)
-        Of the variables of these rows.
-    """
-
-    rows: np.ndarray
-    places: np.ndarray
-    x: np.ndarray
-    lengths: np.ndarray
-    variances: np.ndarray
-
-    def scores(self, F: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """Return lower bounds on the variances of the groups given other components, shape (R,).
-
-        For components with products F, shape (k, p), and inverse covariance matrix Z, the residual covariance
-        matrix is S~ = S - F'ZF; for row j and its group v, v'S~v >= (e_j'S~v)^2 / S~_jj.
-        """
-        own = F[:, self.rows]
-        R, c = self.places.shape
-        rows = csr_array((self.x.ravel(), self.places.ravel(), np.arange(0, R * c + 1, c)), (R, F.shape[1]))
-        along = (rows @ F.T).T
-        left = self.variances - (own * (Z @ own)).sum(axis=0)
-        inner = np.maximum(self.lengths - (own * (Z @ along)).sum(axis=0), 0.0)
-        return np.where(left > 1e-3 * self.variances, inner**2 / np.maximum(left, TINY), 0.0)
-
-    def best(self, scores: np.ndarray, count: int) -> np.ndarray:
-        """Return up to `count` groups of large scores; no group's row variable is in an earlier group."""
-        found: list[int] = []
-        taken: set[int] = set()
-        for j in np.argsort(-scores, kind="stable"):
-            if len(found) == count:
-                break
-            if self.rows[j] not in taken:
-                found.append(int(j))
-                taken.update(self.places[j].tolist())
-        return np.array(found)
-
-
-def groups_of(op: Operator, card: int, explained: np.ndarray, most: int, rng: np.random.Generator) -> Groups:
-    """Return the groups of at most `most` rows: those that PCA explains best, and random ones."""
-    p = op.p
-    count = min(p, AT_ONCE if op.out_of_core else max(most * min(most, p) // p, min(1000, ENTRIES // p), 2))
-    first = np.argsort(-explained, kind="stable")[: count // 2]
-    rest = rng.permutation(np.setdiff1d(np.arange(p), first))[: count - len(first)]
-    rows = np.sort(np.concatenate([first, rest]))
-    places = np.empty((count, card), dtype=int)
-    x = np.empty((count, card))
-    at_once = max(min(AT_ONCE, ENTRIES_AT_ONCE // p), 1)
-    for a in range(0, count, at_once):
-        part = slice(a, a + at_once)
-        C = np.ascontiguousarray(op.columns(rows[part]).T) / op.total
-        places[part] = np.argpartition(-np.abs(C), card - 1, axis=1)[:, :card]
-        x[part] = np.take_along_axis(C, places[part], axis=1)
-    lengths = np.linalg.norm(x, axis=1)
-    x /= np.maximum(lengths, TINY)[:, None]
-    return Groups(rows, places, x, lengths, op.diagonal()[rows] / op.total)
+#: Working sets that are searched, at most.
+WORKING_SETS = 4
+#: Climbs on a working set end if a round raises the value by a smaller share: those of a quick search, and
+#: those after the first working set, where searching again would raise the value by .1 % at most.
+QUICK_RISE, LATER_RISE = 1e-3, 1e-5
+#: A fit is swept over all variables again if its working set raised the value by a larger share.
+SWEPT_RISE = 2e-5
 
 
 def twice(op: Operator, k: int) -> int:
@@ -220,17 +86,30 @@ def _build(
     i: int,
     rng: np.random.Generator | None = None,
 ) -> None:
-    """Build component i, which is empty, from the groups with the largest scores given the others."""
-    B = len(fits)
-    Z = criteria.inverse(fits.G)
-    seeds = np.empty((B, SEEDS), dtype=int)
-    for b in range(B):
-        scores = groups.scores(fits.first[b], Z[b])
-        if rng is not None:
-            # standard deviation of log scores
-            scores = scores * np.exp(0.15 * rng.standard_normal(len(scores)))
-        seeds[b] = np.resize(groups.rows[groups.best(scores, SEEDS)], SEEDS)
-    rebuild(criterion, fits, np.arange(B), i, seeds, np.zeros(B, dtype=int))
+    """Build component i, which is empty, from the groups with the largest scores given the others.
+
+    For PEV `first` holds the loadings, so that groups of variables in other components have the score zero;
+    the scores of the others are not reduced, since PEV permits correlated components.
+    """
+    every = np.arange(len(fits))
+    seeds = groups.seeds(fits.first, fits.G, SEEDS, rng)
+    rebuild(criterion, fits, every, i, seeds, np.zeros_like(every))
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """Fits after sweeps over all variables, and their criterion.
+
+    Attributes
+    ----------
+    criterion : Criterion
+        Adjusted variance in place of the least-squares share, whose sweeps would take products of products.
+    fits : Fits
+        A greedy fit, PCA and its rotations.
+    """
+
+    criterion: criteria.Criterion
+    fits: criteria.Fits
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,11 +128,10 @@ class Prepared:
         The variance of each variable that these directions explain.
     groups : Groups
         Those of a quick search.
-    whole : Criterion or None
-        Of all variables: adjusted variance in place of the least-squares share, whose sweeps would take
-        products of products. None if products with all variables are too expensive for sweeps.
-    swept : Fits or list of ndarray of shape (p, k)
-        A greedy fit, PCA and its rotations: after sweeps, or truncated if there are no sweeps.
+    cut : list of ndarray of shape (p, k)
+        PCA and its rotations, truncated; starts where there are no sweeps.
+    swept : Swept or None
+        None if products with all variables are too expensive for sweeps.
     """
 
     op: Operator
@@ -262,8 +140,8 @@ class Prepared:
     vectors: np.ndarray
     explained: np.ndarray
     groups: Groups
-    whole: criteria.Criterion | None
-    swept: criteria.Fits | list[np.ndarray]
+    cut: list[np.ndarray]
+    swept: Swept | None
 
 
 def prepared(
@@ -284,16 +162,16 @@ def prepared(
     groups = groups_of(op, max(card), explained, ROWS // 2, rng)
     if few_products:
         cut = [_cut(D, card) for D in turned]
-        return Prepared(op, card, objective, vectors, explained, groups, None, cut)
+        return Prepared(op, card, objective, vectors, explained, groups, cut, None)
     whole = criteria.criterion_of_operator(op, card, "pev" if objective == "pev" else "adjusted")
     greedy = rebuilt(whole, groups, greedy_from(whole, groups, 1, None))
-    swept = _swept(whole, criteria.joined([greedy, from_directions(whole, turned)]))
-    return Prepared(op, card, objective, vectors, explained, groups, whole, swept)
+    fits = _swept(whole, criteria.joined([greedy, from_directions(whole, turned)]))
+    return Prepared(op, card, objective, vectors, explained, groups, [], Swept(whole, fits))
 
 
-def _groups_for(given: Prepared, settings: Effort, rng: np.random.Generator) -> Groups:
-    """Return the groups for an effort: of more rows than a quick search examines, if there are more."""
-    if not settings.rounds or given.op.out_of_core or given.op.p <= ROWS // 2:
+def more_groups(given: Prepared, rng: np.random.Generator) -> Groups:
+    """Return the groups of more rows than a quick search examines, if there are more."""
+    if given.op.out_of_core or given.op.p <= ROWS // 2:
         return given.groups
     return groups_of(given.op, max(given.card), given.explained, ROWS, rng)
 
@@ -302,37 +180,140 @@ def _swept(criterion: criteria.Criterion, fits: criteria.Fits) -> criteria.Fits:
     return reordered(criterion, sweep(criterion, fits, SWEEPS))
 
 
+@dataclass(frozen=True, eq=False)
+class _Basis:
+    """What determines a working set.
+
+    Attributes
+    ----------
+    known : list of ndarray of shape (p, k)
+        Fits, whose supports it contains.
+    images : ndarray of shape (p, k) or None
+        Products of the first of them with the covariance matrix; None if they are too expensive.
+    entering : ndarray of int
+        Variables outside the last working set whose exchange improves the first fit.
+    """
+
+    known: list[np.ndarray]
+    images: np.ndarray | None
+    entering: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The best fit on a working set.
+
+    Attributes
+    ----------
+    criterion : Criterion
+        Of the variables in the working set.
+    fit : Fits
+        One fit.
+    variables : ndarray of int, shape (m,)
+        The working set, ascending.
+    """
+
+    criterion: criteria.Criterion
+    fit: criteria.Fits
+    variables: np.ndarray
+
+    @property
+    def value(self) -> float:
+        return float(self.fit.value[0])
+
+    def loadings(self, p: int) -> np.ndarray:
+        """Return the loadings of all p variables, shape (p, k)."""
+        V = np.zeros((p, self.criterion.k))
+        V[self.variables] = self.criterion.dense(self.fit)[0]
+        return V
+
+
 def restricted(
-    given: Prepared, settings: Effort, rng: np.random.Generator, starts: list[np.ndarray]
+    given: Prepared, groups: Groups, settings: Effort, rng: np.random.Generator, starts: list[np.ndarray]
 ) -> SearchResult:
     """Search for the best fit of an operator whose covariance matrix is not kept in memory.
 
-    `settings` and `rng` are as for `spcastat.search.default.joint`; `starts` are more starts, each (p, k).
+    `settings` and `rng` are as for `spcastat.search.default.joint`; `groups` are those of `given` for a quick
+    search, and of `more_groups` otherwise; `starts` are more starts, each (p, k).
     """
-    op, card, objective, whole = given.op, given.card, given.objective, given.whole
-    groups = _groups_for(given, settings, rng)
-    k, p = len(card), op.p
-    quick = whole is not None and not settings.rounds
-    if whole is None:
-        assert isinstance(given.swept, list)
-        known = [*starts, *given.swept]
-    else:
-        assert isinstance(given.swept, criteria.Fits)
-        fits = given.swept
-        if starts:
-            # the best of these is where the fit of less effort began, which is among the starts
-            others = fits.some(np.argsort(-fits.value, kind="stable")[1 if k > 1 else 0 :])
-            fits = criteria.joined([others, _swept(whole, from_directions(whole, starts))])
-        if not quick:
-            fits = criteria.joined([fits, _swept(whole, greedy_from(whole, groups, settings.climbs, rng))])
-        best = np.argsort(-fits.value, kind="stable")
-        known = list(whole.dense(fits.some(best[: settings.climbs])))
-        if objective == "least_squares":  # sweeps of adjusted variance may make these worse
-            known = [*starts, *known]
-    size = p if p <= ALL else min(p, max(SOME, EACH * sum(card)))
+    op, k, objective = given.op, len(given.card), given.objective
+    quick = given.swept is not None and not settings.rounds
+    known = _known(given, groups, settings, rng, starts)
+    size = _size(op.p, given.card, quick)
+    images = None if given.swept is None else op.dot(known[0]) / op.total
+    basis = _Basis(known, images, np.zeros(0, dtype=int))
+    deep = settings.deep if k == 1 else settings.deep_with(sum(given.card))
+
+    evidence, value = Evidence(), 0.0
+    tested = False  # whether exchanges followed by an ascent were tried within the last working set
+    sufficient: bool | None = None  # whether no variable outside it improves the fit; None if not tested
+    for count in range(WORKING_SETS):
+        variables = _chosen(basis, given.explained, groups, given.card, size)
+        criterion = inside(op, variables, given.card, objective)
+        start = from_directions(criterion, [one[variables] for one in basis.known])
+        within = _settings_within(settings)
+        if quick:
+            fit = climb(criterion, start, settings.width, settings.valued, QUICK_RISE)
+            evidence.add(fit.value)
+        elif count and k > 1 and within.chains == 1:
+            fit = climb(criterion, start, settings.width, settings.valued, LATER_RISE)
+            evidence.add(fit.value)
+        else:
+            fit, evidence = _searched(criterion, given.vectors[variables], within, rng, start)
+        found = _Found(criterion, fit, variables)
+        # first working sets: those of sweeps over all variables, while the value rises
+        rose, value = found.value > value * (1.0 + SWEPT_RISE), found.value
+        if given.swept is not None and not quick and size < op.p and rose and not basis.entering.size:
+            basis = _swept_again(given, given.swept.criterion, groups, found)
+            continue
+        # last tests: exchanges within the working set, and then with all variables
+        tested = deep
+        if deep:
+            found = replace(found, fit=exchange_until_optimal(criterion, fit))
+        if not settings.rounds or len(variables) == op.p or objective == "least_squares":
+            sufficient = True if len(variables) == op.p else None
+            break
+        V = found.loadings(op.p)
+        entering, images = _entering(op, V, given.card, objective, variables)
+        basis = _Basis([V], images, entering)
+        sufficient = entering.size == 0
+        if sufficient:
+            break
+    evidence.chains = found.fit.value.tolist()
+    settled = (sufficient and tested) or None
+    return found_of(op, found.criterion, found.fit, evidence, objective, settled, found.variables, sufficient)
+
+
+def _known(
+    given: Prepared, groups: Groups, settings: Effort, rng: np.random.Generator, starts: list[np.ndarray]
+) -> list[np.ndarray]:
+    """Return the fits with which the first working set begins, each (p, k), the best first after sweeps."""
+    if given.swept is None:
+        return [*starts, *given.cut]
+    whole, fits = given.swept.criterion, given.swept.fits
+    if starts:
+        # the best of these is where the fit of less effort began, which is among the starts
+        others = fits.some(np.argsort(-fits.value, kind="stable")[1 if len(given.card) > 1 else 0 :])
+        fits = criteria.joined([others, _swept(whole, from_directions(whole, starts))])
+    if settings.rounds:
+        fits = criteria.joined([fits, _swept(whole, greedy_from(whole, groups, settings.climbs, rng))])
+    best = np.argsort(-fits.value, kind="stable")
+    known = list(whole.dense(fits.some(best[: settings.climbs])))
+    if given.objective == "least_squares":  # sweeps of adjusted variance may make these worse
+        known = [*starts, *known]
+    return known if settings.rounds else known[:1]
+
+
+def _size(p: int, card: tuple[int, ...], quick: bool) -> int:
+    """Return the number of variables in a working set."""
     if quick:
-        known, size = known[:1], SOME // 2
-    within = replace(
+        return SOME // 2
+    return p if p <= ALL else min(p, max(SOME, EACH * sum(card)))
+
+
+def _settings_within(settings: Effort) -> Effort:
+    """Return the settings of the search on a working set, which begins with good fits."""
+    return replace(
         settings,
         chains=1 + settings.chains // 4,
         starts=max(settings.starts // 3, 3),
@@ -341,49 +322,19 @@ def restricted(
         deep=False,
         many=None,
     )
-    images = None if whole is None else op.dot(known[0]) / op.total
-    entering = np.zeros(0, dtype=int)
-    value, sufficient, tested, evidence = 0.0, None, False, Evidence()
-    for count in range(4):
-        variables = _chosen(known, images, given.explained, groups, card, size, entering)
-        criterion = inside(op, variables, card, objective)
-        start = from_directions(criterion, [one[variables] for one in known])
-        # searching again raises the value by .1 % at most
-        if quick or (count and k > 1 and within.chains == 1):
-            fit = climb(criterion, start, settings.width, settings.valued, 1e-3 if quick else 1e-5)
-            evidence.add(fit.value)
-        else:
-            fit, evidence = _searched(criterion, given.vectors[variables], within, rng, start)
-        now = float(fit.value[0])
-        rose, value = now > value * (1.0 + 2e-5), now
-        if whole is not None and not quick and rose and entering.size == 0 and size < p:
-            known = [_of_all(criterion, fit, variables, p)]
-            if objective != "least_squares":  # its sweeps would take products of products
-                again = rebuilt(whole, groups, from_directions(whole, known))
-                known = list(whole.dense(_swept(whole, again)))
-            images = op.dot(known[0]) / op.total
-            continue
-        tested = settings.deep if k == 1 else settings.deep_with(sum(card))
-        if tested:
-            fit = exchange_until_optimal(criterion, fit)
-        if not settings.rounds or len(variables) == p or objective == "least_squares":
-            sufficient = True if len(variables) == p else None
-            break
-        known = [_of_all(criterion, fit, variables, p)]
-        entering, images = _entering(op, known[0], card, objective, variables)
-        sufficient = entering.size == 0
-        if sufficient:
-            break
-    evidence.chains = fit.value.tolist()
-    settled = (sufficient and tested) or None
-    return found_of(op, criterion, fit, evidence, objective, settled, variables, sufficient)
 
 
-def _of_all(criterion: criteria.Criterion, fit: criteria.Fits, variables: np.ndarray, p: int) -> np.ndarray:
-    """Return the loadings of a fit on some variables, shape (p, k)."""
-    V = np.zeros((p, criterion.k))
-    V[variables] = criterion.dense(fit)[0]
-    return V
+def _swept_again(given: Prepared, whole: criteria.Criterion, groups: Groups, found: _Found) -> _Basis:
+    """Return a fit after sweeps over all variables, and its products with the covariance matrix.
+
+    `whole` is the criterion of the sweeps.
+    """
+    op = given.op
+    V = found.loadings(op.p)
+    if given.objective != "least_squares":  # its sweeps would take products of products
+        again = rebuilt(whole, groups, from_directions(whole, [V]))
+        V = whole.dense(_swept(whole, again))[0]
+    return _Basis([V], op.dot(V) / op.total, np.zeros(0, dtype=int))
 
 
 def _searched(
@@ -485,13 +436,7 @@ def gram_of(op: Operator, variables: np.ndarray) -> Gram:
 
 
 def _chosen(
-    known: list[np.ndarray],
-    images: np.ndarray | None,
-    explained: np.ndarray,
-    groups: Groups,
-    card: tuple[int, ...],
-    size: int,
-    entering: np.ndarray,
+    basis: _Basis, explained: np.ndarray, groups: Groups, card: tuple[int, ...], size: int
 ) -> np.ndarray:
     """Return a working set, ascending.
 
@@ -499,10 +444,11 @@ def _chosen(
     products with the covariance matrix are `images`, the variables of steepest slope and the groups of
     largest score; and then the variables that PCA explains best.
     """
+    known, images = basis.known, basis.images
     p, k = known[0].shape
     if size >= p:
         return np.arange(p)
-    need = [np.flatnonzero(V.any(axis=1)) for V in known] + [entering]
+    need = [np.flatnonzero(V.any(axis=1)) for V in known] + [basis.entering]
     F, Z = np.zeros((k, p)), np.zeros((k, k))
     if images is not None:
         F = images.T

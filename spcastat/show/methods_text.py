@@ -370,7 +370,8 @@ def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
         how += ", by a local search that starts from the fit" * (found_draws.search == "near")
         yield (
             f"Intervals of loadings are 95 % bootstrap intervals ({draws}; {how}): normal intervals, "
-            "extended to zero unless 97.5 % of the draws give the loading the sign that it has in the fit."
+            "extended to zero if fewer than 97.5 % of the draws give the loading the sign that it has in the "
+            "fit."
         )
     if known.split is not None:
         cited.append("rinaldo2019")

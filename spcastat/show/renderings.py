@@ -90,11 +90,11 @@ def render_text(document: grid.Document, layout: grid.Layout, encoding: str | No
 
 
 def _filled(text: str, width: int, first: str = "", indent: int = 0) -> str:
-    """Return a text in lines of at most `width` characters that do not begin with the % of a number.
+    """Return a text in lines of at most `width` characters that do not begin with the % or s of a number.
 
     The first line begins with `first`, the others with `indent` spaces.
     """
-    unbroken = re.sub(r"(?<=\d) %", "\N{NO-BREAK SPACE}%", " ".join(text.split()))
+    unbroken = re.sub(r"(?<=\d) (%|s\b)", "\N{NO-BREAK SPACE}\\1", " ".join(text.split()))
     lines = textwrap.fill(unbroken, width, initial_indent=first, subsequent_indent=" " * indent)
     return lines.replace("\N{NO-BREAK SPACE}", " ")
 

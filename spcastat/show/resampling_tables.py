@@ -72,10 +72,9 @@ def interval_meaning(select: bool, level: float = 0.95) -> str:
     if not select:
         return UNSAID["given"]
     return (
-        "An interval shows how far a loading moves with new rows, selection included; it contains zero "
-        f"unless {50 + 50 * level:g} % of the draws give the loading the sign that it has in the fit. "
-        "Whether the variable belongs to the component at all is what test_loadings() tests, with more "
-        "power: read its q."
+        "An interval shows how much a loading varies with new rows, selection included; it includes zero "
+        f"if fewer than {50 + 50 * level:g} % of the draws give the loading the sign that it has in the fit. "
+        "test_loadings() tests, with more power, whether the variable belongs to the component: see its q."
     )
 
 
@@ -312,7 +311,7 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
     frame.insert(0, "term", state.spec.columns.to_flat_index()[places % p])
     frame.insert(0, "component", state.components[places // p])
     marked = frames.not_found(state) if known.bootstrap is not None else []
-    table, many = loading_rows(frame, "tidy(conf_int=True)", len(columns), "How sure", " here", marked)
+    table, many = loading_rows(frame, "tidy(conf_int=True)", len(columns), "Uncertainty", " here", marked)
     return table, [*notes, *many]
 
 
@@ -330,11 +329,12 @@ def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Tabl
     width = 5 if q_value is None else 6
     table, notes = loading_rows(shown, "conf_int()", width, marked=frames.not_found(state))
     if len(left):
-        count, most = plural(len(left), "zero loading"), percent(left.max(), 0)
-        notes.append(
-            f"{count} {'is' if len(left) == 1 else 'are'} not shown, selected in at most {most} % of the "
-            "draws: see conf_int()."
-        )
+        one, most = len(left) == 1, percent(left.max(), 0)
+        if len(state.components) == 1:
+            these = f"{plural(len(left), 'variable')} that {'is' if one else 'are'} not in the component"
+        else:
+            these = f"{plural(len(left), 'loading')} of variables that are not in the component"
+        notes.append(f"Not shown: {these}, selected in at most {most} % of the draws: see conf_int().")
     return table, notes
 
 
@@ -427,8 +427,8 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
         rest = plural(int((~met).sum()), "variable")
         notes.append(f"Not shown: {rest} selected by no component in {100 * OFTEN:g} % of the fits.")
     about = (
-        "False (bound): on the expected number of stable variables whose selection probability is low (Shah "
-        "and Samworth, 2013)"
+        "False (bound): an upper bound on the expected number of stable variables that are rarely selected, "
+        "with a probability below average in halves of the rows (Shah and Samworth, 2013)"
     )
     if bound["all"] < MOST_FALSE * stable.sum():
         stable_ones = plural(int(stable.sum()), "stable loading")
@@ -557,9 +557,9 @@ def document(
         (
             "Congruence: with the first principal component of the same variables within the group; kept: "
             "the variance of the component relative to that principal component.",
-            "A slope is cov(variable, score) / var(score); it does not depend on the variance of the "
-            "component. p by component is for all its variables; p of variables is adjusted for all "
-            "variables and components.",
+            "A blank loading is exactly zero. A slope is cov(variable, score) / var(score); it does not "
+            "depend on the variance of the component. p by component is for all its variables; p of "
+            "variables is adjusted for all variables and components.",
         ),
     )
 

@@ -437,8 +437,8 @@ FEW_NAMES = 4
 SCREEN, NOTEBOOK = ROWS, 1000
 #: Which sense of sparse PCA this is.
 WEIGHTS = (
-    "The table shows the weights that form the scores; sparse_loadings() fits sparse loadings instead, by "
-    "which the scores predict the variables."
+    "The table shows the weights of the variables in the scores. sparse_loadings() fits sparse loadings "
+    "instead: the coefficients by which the scores predict the variables."
 )
 #: What a summary may show.
 TABLES = ("all", "loadings", "variance")

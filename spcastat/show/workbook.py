@@ -1,8 +1,12 @@
-"""Excel workbooks, written by pandas with openpyxl: one sheet for each table, with numeric cells."""
+"""Excel workbooks, written by pandas with openpyxl: one sheet for each table, with numeric cells.
+
+Cells contain numbers in full precision. Their number format shows about as many digits as the printed tables.
+"""
 
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -50,13 +54,35 @@ def write_workbook(path: str | PathLike[str], sheets: Mapping[str, pd.DataFrame]
     buffer = io.BytesIO()
     with pd.ExcelWriter(buffer, engine="openpyxl") as book:
         for name, frame in sheets.items():
-            _as_cells(frame).to_excel(book, sheet_name=name[:MOST_NAME], index=False, freeze_panes=(1, 1))
-        for sheet in book.book:
-            for row in sheet.iter_rows():
-                for cell in row:
+            cells, title = _as_cells(frame), name[:MOST_NAME]
+            cells.to_excel(book, sheet_name=title, index=False, freeze_panes=(1, frame.index.nlevels))
+            formats = [number_format(cells.iloc[:, j]) for j in range(cells.shape[1])]
+            for row in book.sheets[title].iter_rows():
+                for cell, form in zip(row, formats, strict=True):
                     if cell.data_type == "f":
                         cell.data_type = "s"
+                    elif cell.data_type == "n":
+                        cell.number_format = form
     write_bytes(target, buffer.getvalue())
+
+
+def number_format(column: pd.Series) -> str:
+    """Return Excel's format of a column: three decimals, or fewer if the largest number is 10 or more.
+
+    A number that is exactly zero is "0", so that it differs from a rounded one. Columns whose largest number
+    is very large or very small are in scientific notation.
+    """
+    if not pd.api.types.is_float_dtype(column.dtype):
+        return "General"
+    sizes = column.abs().replace([0.0, float("inf")], float("nan"))
+    largest = sizes.max()
+    if pd.isna(largest) or (column.dropna() % 1 == 0).all():
+        return "General"
+    if largest >= 1e7 or largest < 1e-3:
+        return "0.000E+00;-0.000E+00;0"
+    decimals = min(max(3 - math.floor(math.log10(largest)), 0), 3)
+    digits = "0." + "0" * decimals if decimals else "0"
+    return f"{digits};-{digits};0"
 
 
 def _as_cells(frame: pd.DataFrame) -> pd.DataFrame:

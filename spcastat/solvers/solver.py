@@ -146,12 +146,14 @@ class Sparser:
         if self.proven:
             return "proven: there cannot be fewer nonzeros than one for each component"
         count = len(self.proposals)
-        best = "the only proposal" if count == 1 else f"fewest nonzeros of {count} proposals ({self.winner})"
         if not count:
-            return "PCA itself: nothing sparser that was tried keeps the share"
-        parts = [best]
+            return "PCA itself: no sparser fit that was tried keeps the share"
+        if count == 1:
+            parts = ["the only fit found that keeps the share"]
+        else:
+            parts = [f"sparsest of {count} fits that keep the share (rule: {self.winner})"]
         if self.searched:
-            parts.append("a joint search found none with one less")
+            parts.append("a joint search with one nonzero fewer found none")
         if self.dense:
             parts.append("more than a third of the loadings are nonzero: no sparser fit was found")
         return "; ".join(parts)

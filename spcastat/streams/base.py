@@ -447,6 +447,9 @@ def _require_columns(spec: Spec, table: Table) -> None:
                 "chunks must have the same columns."
             )
         return
+    if spec.kind == "frame" and table.columns.equals(spec.columns):
+        _require_numbers(table, range(len(spec.columns)))
+        return
     needed = pd.Index(spec.needed, tupleize_cols=False)
     positions = table.columns.get_indexer_for(needed)
     lost = needed[positions < 0]

@@ -224,7 +224,7 @@ def test_tidy_summary_and_plot_show_intervals(fit):
     assert fit.tidy(zeros=True, conf_int=True)["lower"].isna().any()
     summary = fit.summary()
     for text in (summary.as_text(), summary.as_html(), summary.as_latex(), summary.as_markdown()):
-        assert "How sure" in text
+        assert "Uncertainty" in text
     assert max(map(len, found.as_text().splitlines())) <= 80
     assert max(map(len, summary.as_text().splitlines())) <= 80
     ax = fit.plot_loadings(conf_int=True)

@@ -338,7 +338,40 @@ def test_candidates_go_beyond_50_where_prediction_improves():
     X = rng.standard_normal((80, 1)) + 0.5 * rng.standard_normal((80, 70))
     choice = sp.choose(X, k=1, scale=True, repeats=1)
     assert choice.card == 70
-    assert "It is the largest cardinality tried" not in choice.reason
+    assert "largest candidate" not in choice.reason
+    assert "best prediction" in str(choice)
+
+
+@pytest.mark.parametrize("by", ["cv", "ebic"])
+def test_a_choice_at_the_end_of_the_candidates_is_said_to_be_perhaps_too_small(by):
+    """One factor behind 70 variables of equal strength, of which at most 20 are tried."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((80, 1)) + 0.5 * rng.standard_normal((80, 70))
+    choice = sp.choose(X, k=1, scale=True, repeats=1, cards=[5, 10, 20], by=by)
+    assert choice.card == 20
+    said = (
+        "The largest candidate, card=20, was chosen, so that the best cardinality may be larger. Try larger "
+        "ones with cards=, e.g. cards=[20, 40]."
+    )
+    text = " ".join(str(choice).split())
+    assert text.count(said) == choice.reason.count(said) == 1
+    assert text.index(said) < text.index("Fit ") < text.index("<- chosen")
+    assert choice.reason.partition(". ")[2].startswith(said)  # after the sentence on the choice
+    assert "<- chosen, best of those tried by " in text
+    assert "best prediction" not in text
+    assert "of those tried" in choice.reason.partition(". ")[0]
+    assert "The largest candidate was chosen" in choice.method_text
+    whole = sp.choose(X, k=1, scale=True, repeats=1, cards=[20, 70], by=by)
+    assert whole.card == 70
+    assert "of those tried" not in str(whole)
+    assert "largest candidate" not in str(whole)
+
+
+def test_a_share_that_the_largest_candidate_keeps_needs_no_larger_one():
+    X = sp.datasets.pitprops_sample()
+    for share, more in ((0.3, False), (0.99, True)):
+        choice = sp.choose(X, k=1, scale=True, cards=[2, 4], by="variance", share=share)
+        assert ("The largest candidate, card=4" in choice.reason) == more
 
 
 def test_many_components_are_found_without_kmax():

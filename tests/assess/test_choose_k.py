@@ -52,6 +52,9 @@ def test_pitprops_has_three():
     found = sp.choose_k(R, n_obs=180)
     assert (found.parallel, found.deflated) == (3, 3)
     assert found.k == found.sequential > 3
+    # how many are drawn is said once
+    assert " ".join(str(found).split()).count("sign flips") == 1
+    assert "199 sign flips for each, up to 796 if a p-value is near its level" in " ".join(str(found).split())
     # many rows: the central limit theorem instead of rows that are drawn
     values = MomentNoise(R.to_numpy(), 180).flipped(np.random.default_rng(0)).values
     assert values.sum() == pytest.approx(13)
@@ -242,7 +245,11 @@ def test_rows_that_change_the_number_are_named():
     Z = (X - X.mean()) / X.std()
     share = (Z.iloc[16] ** 2).sum() / (Z**2).to_numpy().sum()
     assert found.k == 2
-    said = f"Row r17 has {100 * share:.0f} % of the total variance. Unchanged, it gives k = 0; shrunk to"
+    said = (
+        f"Row r17 is the largest, with {100 * share:.0f} % of the total variance; 3 rows were shrunk to 1.5 "
+        "times the median size. Without shrinking, k = 0; with shrinking, k = 2."
+    )
+    assert found._large.pulled == 3
     for text in (
         found.as_text(),
         found.reason,
@@ -298,6 +305,8 @@ def test_minor_components_of_many_rows_are_named_and_not_chosen():
     assert min(found.parallel, found.deflated) >= 4
     last = min(found.parallel, found.deflated)
     assert f"PC3 to PC{last} exceed noise but are minor" in found.reason
+    assert f"Of the {last} principal components that exceed noise, after rotation" in found.reason
+    assert "The column r is of other components, the sparse ones" in found.reason
     assert "exceed noise but are minor" in " ".join(found.as_text().split())
 
 
@@ -307,7 +316,7 @@ def test_one_minor_component_is_said_to_be_unclear_not_noise():
     X += 0.2 * np.random.default_rng(102).normal(size=(400, 1))
     found = sp.choose_k(X, scale=True, n_draws=99)
     assert (found.k, found.parallel) == (0, 1)
-    assert "no component explains a mean correlation of 0.1 or more among its variables" in found.reason
+    assert "none explains a mean correlation of 0.1 or more" in found.reason
     with pytest.raises(OptionError, match=r"^No component is clear enough\. Parallel analysis keeps 1"):
         sp.choose(X, scale=True, n_draws=99)
 
@@ -322,6 +331,34 @@ def test_the_mean_correlation_is_that_of_equally_correlated_variables():
     X = np.random.default_rng(0).normal(size=(4000, 1)) + np.random.default_rng(1).normal(size=(4000, 8))
     # the mean correlation of the eight is .5; its standard error is about .01
     assert sp.choose_k(X, n_draws=99)._found.explained[0] == pytest.approx(0.5, abs=0.04)
+
+
+# --- The rules of Kaiser and of the broken stick ---------------------------------------------------
+
+
+def test_kaiser_and_the_broken_stick_take_the_rows_as_they_are():
+    """By their definitions, from NumPy's correlations, where a large row is shrunk for the tests."""
+    rng, X = spiked(1)
+    X.iloc[16] = rng.normal(size=20) * 15
+    found = sp.choose_k(X, scale=True, n_draws=39)
+    assert found._large is not None
+    values = np.linalg.eigvalsh(np.corrcoef(X.to_numpy().T))[::-1]
+    stick = np.array([np.sum(1.0 / np.arange(j, 21)) / 20 for j in range(1, 21)])
+    above = values / 20 > stick
+    assert found.kaiser == np.sum(values > 1.0)
+    assert found.broken_stick == (20 if above.all() else np.argmin(above))
+    shrunk = found.spectrum
+    assert found.kaiser != np.sum(shrunk["eigenvalue"] > shrunk["eigenvalue"].sum() / 20)
+    labels = found.plot().get_legend_handles_labels()[1]
+    assert labels[0] == "data, large rows shrunk"
+
+
+def test_rules_that_have_no_meaning_without_more_rows_than_variables_are_left_out():
+    X = np.random.default_rng(0).normal(size=(30, 30))
+    for p, there in ((29, True), (30, False)):
+        found = sp.choose_k(X[:, :p], n_draws=39)
+        assert (found.kaiser is not None) == (found.broken_stick is not None) == there
+        assert ("Kaiser" in str(found)) == ("broken stick" in str(found)) == there
 
 
 # --- The number of components of many columns -----------------------------------------------------

@@ -369,7 +369,7 @@ BAD = {
     "index": (
         {"clusters": pd.Series(CLUSTERS, np.arange(N) + 5)},
         RowGroupsError,
-        "labels are not those of the rows",
+        "labels that are not those of the rows",
     ),
     "column": ({"clusters": "school"}, RowGroupsError, "the name of no column"),
     "one": ({"clusters": np.zeros(N)}, RowGroupsError, "one cluster only"),

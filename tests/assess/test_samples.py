@@ -111,7 +111,7 @@ def test_prints_have_all_selected_variables_by_component_and_count_the_others():
 def test_stability_renders_in_every_format_and_plots(fit):
     found = fit.stability(6)
     for text in (found.as_text(), found.as_html(), found.as_latex(), found.as_markdown()):
-        assert "selection probability is low" in " ".join(text.split())
+        assert "with a probability below average in halves" in " ".join(text.split())
     assert max(map(len, found.as_text().splitlines())) <= 80
     ax = found.plot()
     heights = [bar.get_width() for bar in ax.patches]

@@ -11,8 +11,8 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
+from spcastat.cli.commands import KINDS
 from spcastat.cli.fit_command import named_value
-from spcastat.cli.plot_command import KINDS
 from spcastat.results.fit import SpcaResult
 
 FIT = ["fit", "pitprops", "--k", "2", "--card", "4", "--method", "greedy"]
@@ -298,6 +298,7 @@ def test_groups_are_compared_as_in_python(table, tmp_path, capsys):
     said = ran(capsys, "groups", path, *options, *files)
     found = sp.compare_groups(frame, "country", 1, 3, n_draws=49, clusters="school", rng=3)
     assert said == f"{found}\n"
+    assert "A blank loading is exactly zero" in " ".join(said.split())
     assert found.p_value < 0.05
     assert (tmp_path / "slopes.png").stat().st_size > 5000
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "groups.csv"), found.table)

@@ -86,7 +86,11 @@ def test_harman74_has_the_published_fit_of_maximum_likelihood_factors(factors, s
     """The example of ?Harman74.cor in R: factanal prints these statistics, to two decimals."""
     R = datasets.load_harman74().to_numpy()
     p, n = len(R), datasets.load_harman74().attrs["n_obs"]
-    fitted = Factor(corr=R, n_factor=factors, nobs=n, method="ml").fit(maxiter=500, tol=1e-10)
+    # from principal components: the random start of Factor ends in another optimum now and then
+    values, vectors = np.linalg.eigh(R)
+    loadings = vectors[:, -factors:] * np.sqrt(values[-factors:] - 0.5)
+    start = loadings, 1.0 - (loadings**2).sum(axis=1)
+    fitted = Factor(corr=R, n_factor=factors, nobs=n, method="ml").fit(start=start, maxiter=500, tol=1e-10)
     model = fitted.loadings_no_rot @ fitted.loadings_no_rot.T
     np.fill_diagonal(model, 1.0)
     excess = np.linalg.slogdet(model)[1] - np.linalg.slogdet(R)[1] + np.trace(np.linalg.solve(model, R)) - p

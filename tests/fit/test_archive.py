@@ -264,11 +264,11 @@ def test_what_is_compressed_or_larger_than_the_file_is_refused(fit, path):
     zeros = array_bytes(np.zeros(12_500_000))
     seal(path, lambda manifest: None, {"loadings.npy": zeros}, zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 200_000
-    with pytest.raises(FileError, match=r"unpacks to 100\d+ bytes from a file of"):
+    with pytest.raises(FileError, match="is compressed, and was not written by this version"):
         sp.load(path)
     size = zipfile.ZipFile(io.BytesIO(whole)).getinfo("loadings.npy").file_size.to_bytes(4, "little")
     path.write_bytes(whole.replace(size, (3_000_000_000).to_bytes(4, "little")))
-    with pytest.raises(FileError, match=r"unpacks to 6\d+ bytes|damaged"):
+    with pytest.raises(FileError, match=r"damaged or cut off: it says that it contains \d+ bytes|damaged"):
         sp.load(path)
     path.write_bytes(whole)
     with zipfile.ZipFile(path, "a") as file:

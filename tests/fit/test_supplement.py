@@ -85,7 +85,8 @@ def test_test_values_are_those_of_draws_without_replacement():
 
 
 def test_tests_are_those_of_scipy_and_statsmodels(fit, further):
-    table = fit.describe_components(further, alpha=1.0).set_index(["component", "kind", "term"])
+    found = fit.describe_components(further, alpha=1.0)
+    table = found.frames["components"].set_index(["component", "kind", "term"])
     r = stats.pearsonr(further["price"], fit.scores["PC1"])
     found = table.loc[("PC1", "supplementary", "price")]
     assert found["p_value"] == pytest.approx(r.pvalue, rel=1e-9)
@@ -97,13 +98,26 @@ def test_tests_are_those_of_scipy_and_statsmodels(fit, further):
     assert found["p_value"] == pytest.approx(model.f_pvalue, rel=1e-9)
 
 
+def test_descriptions_print_whole_and_a_series_is_a_variable(fit, further):
+    printed = str(fit.describe_components(further, alpha=1.0)).splitlines()
+    assert max(map(len, printed)) <= 80
+    assert any("price" in line and "supplementary" in line for line in printed)
+    words = " ".join(str(fit.describe_components(further, alpha=0.2)).split())
+    assert "Of the others, those with p <= 0.2 are shown; p is not adjusted for multiple tests." in words
+    assert "Selected variables are not tested. p is not adjusted for multiple tests." in " ".join(
+        " ".join(printed).split()
+    )
+    alone = fit.supplement(further["price"]).correlations
+    pd.testing.assert_frame_equal(alone, fit.supplement(variables=further[["price"]]).correlations)
+
+
 def test_a_fit_of_a_covariance_matrix_is_described_without_rows():
     R = sp.datasets.load_pitprops()
-    table = sp.spca_cov(R, 2, 5, n_obs=180).describe_components()
+    table = sp.spca_cov(R, 2, 5, n_obs=180).describe_components().frames["components"]
     first = table[table["loading"] == 0.0].iloc[0]
     t = first["estimate"] * np.sqrt(178 / (1 - first["estimate"] ** 2))
     assert first["statistic"] == pytest.approx(t)
-    unknown = sp.spca_cov(R, 2, 5).describe_components()
+    unknown = sp.spca_cov(R, 2, 5).describe_components().frames["components"]
     assert unknown["p_value"].isna().all()
     assert len(unknown) == 26
 
@@ -165,8 +179,18 @@ def test_values_with_other_labels_never_go_by_position(which, fit, further):
         lambda: fit.plot_scores(groups=moved["region"]),
         lambda: fit.plot_diagnostics(groups=moved["region"]),
     ):
-        with pytest.raises(ShapeError, match="whose labels are not those of the rows"):
+        with pytest.raises(ShapeError, match="has labels that are not those of the rows"):
             call()
+
+
+def test_a_part_of_the_rows_is_not_advised_to_go_by_position(fit, further):
+    with pytest.raises(ShapeError, match=r"variables has labels .* Give it the same labels\.$"):
+        fit.supplement(variables=further["price"].head(5))
+
+
+def test_groups_may_be_a_frame_of_one_column(fit, further):
+    alone = fit.biplot_data(groups=further["region"])
+    pd.testing.assert_frame_equal(fit.biplot_data(groups=further[["region"]]).points, alone.points)
 
 
 # --- names of components ------------------------------------------------------------------------
@@ -283,8 +307,11 @@ def test_used_columns_are_needed(small_fit):
         small_fit.transform(rows().drop(columns="b"))
     holes = rows()
     holes.loc[4, "b"] = np.nan
-    with pytest.raises(errors.MissingValuesError, match=r"in 'b'\. Use na='drop' .* or na='pairwise' to use"):
+    with pytest.raises(errors.MissingValuesError, match=r"in 'b'\. Use na='drop' .* or na='pairwise' to get"):
         small_fit.transform(holes)
+    # without a model na="em" is not possible, and without a used column nothing is left
+    with pytest.raises(errors.MissingValuesError, match=r"in 'b'\. Use na='pairwise' to get [^=]*$"):
+        small_fit.transform(rows().assign(b=np.nan))
     assert small_fit.transform(holes, na="drop").index.tolist() == [i for i in range(60) if i != 4]
     assert small_fit.transform(holes, na="pairwise").isna().to_numpy().sum() == 1
     # the distance from the span of the loadings depends on all variables

@@ -20,9 +20,9 @@ from spcastat.errors import (
     OptionError,
 )
 from spcastat.linalg import operators
-from spcastat.linalg.accumulate import CrossProducts, Sums, product, sparse_sums
+from spcastat.linalg.accumulate import CrossProducts, Sums, column_sums, extremes, product, sparse_sums
 from spcastat.linalg.deflation import ROW_DEFLATIONS, Deflated, Removed, deflate, deflate_rows
-from spcastat.linalg.standardisation import SCALES, prepare
+from spcastat.linalg.standardisation import SCALES, checksum, prepare
 from spcastat.reading import frames
 
 SHAPES = {"tall": (60, 7), "wide": (8, 30)}
@@ -432,6 +432,55 @@ def test_large_arrays_are_checked_by_their_sums(scale, monkeypatch):
         X[3, 2] = 0.0
         with pytest.raises(DataError, match="too large"):
             sp.spca(1e200 * X, 1, 2, method="bcd-l0")
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 3), (7, 300), (2501, 4), (40, 5000), (130_001, 1)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_sums_and_extremes_of_columns(n, p, order):
+    # whole numbers, of which sums in any order are exact; shapes with and without rows left over
+    X = np.asarray(np.random.default_rng(0).integers(-50, 50, (n, p)), dtype=float, order=order)
+    np.testing.assert_array_equal(column_sums(X), X.sum(axis=0))
+    np.testing.assert_array_equal(extremes(X), (X.min(axis=0), X.max(axis=0)))
+    X[:, 0], X[: n // 2, 1:] = np.nan, np.nan
+    smallest, largest = extremes(X)
+    assert np.isnan([smallest[0], largest[0]]).all()
+    np.testing.assert_array_equal(smallest[1:], X[n // 2 :, 1:].min(axis=0))
+    np.testing.assert_array_equal(largest[1:], X[n // 2 :, 1:].max(axis=0))
+
+
+CHANGES = {
+    "one value": lambda X: X.__setitem__((3000, 4), np.nextafter(X[3000, 4], X.dtype.type(9))),
+    "signs": lambda X: np.negative(X, out=X),
+    "signs of a column": lambda X: np.negative(X[:, 3], out=X[:, 3]),
+    "signs of two rows": lambda X: np.negative(X[100:102], out=X[100:102]),
+    "two rows": lambda X: X.__setitem__([10, 11], X[[11, 10]]),
+    "two columns": lambda X: X.__setitem__((slice(None), [2, 7]), X[:, [7, 2]]),
+    "order of a column": lambda X: X[:, 4].sort(),
+    "order of the rows": lambda X: np.random.default_rng(1).shuffle(X),
+    "unit": lambda X: np.multiply(X, 1024.0, out=X),
+}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_checksum_changes_with_the_values_and_their_order(change, dtype, order):
+    X = np.asarray(np.random.default_rng(0).standard_normal((20_000, 12)), dtype=dtype, order=order)
+    before = checksum(X), checksum(X[:, ::2])
+    assert before == (checksum(X.copy(order="K")), checksum(X[:, ::2]))
+    CHANGES[change](X)
+    after = checksum(X), checksum(X[:, ::2])
+    assert after[0] != before[0]
+    assert (after[1] != before[1]) == (change != "signs of a column")  # column 3 is not among the even ones
+
+
+def test_the_checksum_changes_where_margins_of_a_binary_table_do_not():
+    X = (np.random.default_rng(0).random((20_000, 12)) < 0.5).astype(float)
+    before = checksum(X)
+    pair = np.flatnonzero(X[:, 0] != X[:, 1])
+    one, other = pair[X[pair, 0] == 1][0], pair[X[pair, 0] == 0][0]
+    X[np.ix_([one, other], [0, 1])] = X[np.ix_([other, one], [0, 1])]
+    assert checksum(X) != before
 
 
 # --- Scales against statsmodels, which computes them by other means; units and blocks of work -----

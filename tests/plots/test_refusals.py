@@ -35,6 +35,7 @@ BIPLOT = [
     ("biplot(scores, loadings, supplementary=pd.DataFrame({'PC1': [0.1]}))", OptionError,
      "give arrows='correlations'"),
     ("biplot(scores, loadings, groups=two[1:])", ShapeError, "groups has 59 values; the scores have 60 rows"),
+    ("biplot(scores, loadings, groups=scores)", ShapeError, "groups is a DataFrame of . columns; give"),
     ("biplot_data(scores, loadings, groups=pd.Series(two, scores.index)[1:])", ShapeError, "for 1 label"),
     ("biplot(scores, loadings, groups=np.arange(60))", OptionError, "60 different values"),
     ("biplot(scores, loadings, groups='species')", OptionError, "the values themselves"),

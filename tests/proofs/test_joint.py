@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise, product
+import time
+from functools import partial
+from itertools import combinations, pairwise, permutations, product
 from math import comb
 
 import numpy as np
@@ -12,12 +14,13 @@ import spcastat as sp
 from benchmarks import proofs
 from spcastat.linalg.operators import Gram
 from spcastat.progress import Step, listening
-from spcastat.proofs.adjusted_bounds import ScoreMultiplier, Supports, sparse_eigenvalue
+from spcastat.proofs.adjusted_bounds import ScoreMultiplier, Supports, sparse_eigenvalue, surely_below
 from spcastat.proofs.duals import ordered_bounds, ordered_relaxation
 from spcastat.proofs.jointly import Tuples, certify_joint
 from spcastat.proofs.one_component import Stopped
 from spcastat.proofs.orthogonal import Orthogonal, climb_orthogonal, search_orthogonal
-from spcastat.proofs.relaxed import Relaxed, Root
+from spcastat.proofs.relaxed import Relaxed, Root, least_squares_frame
+from spcastat.proofs.three_components import Others, Trios
 from spcastat.search.criteria import CRITERIA
 from spcastat.search.default import joint
 from tests.search.conftest import draw
@@ -25,6 +28,19 @@ from tests.search.test_support_rule import KINDS, P, enumerated, rule_of
 
 #: Largest measures of two components on pitprops, in percent, from exhaustive pairs of supports.
 OPTIMA = {("pev", 3): 35.9911, ("least_squares", 3): 48.7003}
+
+
+#: Kinds of covariance matrices for three components.
+THREE = (
+    proofs._plain,
+    proofs._deficient,
+    proofs._tied,
+    proofs._doubled,
+    proofs._identity,
+    proofs._blocks,
+    proofs._equicorrelated,
+    lambda rng, p: np.corrcoef((rng.standard_normal((20, 1)) + 0.2 * rng.standard_normal((20, p))).T),
+)
 
 
 @pytest.fixture
@@ -124,6 +140,79 @@ def test_a_multiplier_closes_no_support_that_has_a_better_fit(seed):
     assert closed > 20
 
 
+def _before(end: float) -> bool:
+    return time.process_time() < end
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_no_multiplier_for_the_first_of_three_components_has_a_bound_below_the_best_fit(number):
+    """Also if less than the best fit is to be proven; 1e-12 for rounding of values near one."""
+    rng = np.random.default_rng(number)
+    S, p = THREE[number % len(THREE)](rng, 5), 5
+    S = S / np.trace(S)
+    cards = tuple(rng.integers(1, p, size=3).tolist()) if number % 2 else (2, 2, 2)
+    best = proofs.best_of_all(proofs.Case(S, cards, ""), "adjusted")[0]
+    F = least_squares_frame(S, 3).F
+    places = {c: np.array(list(combinations(range(p), c))) for c in set(cards)}
+    for share in (0.99, 1.0 + 1e-4):
+        most, proven = 0.0, True
+        for first in set(cards):
+            rest = list(cards)
+            rest.remove(first)
+            others = Others.of(F, places, (rest[0], rest[1]))
+            end = time.process_time() + 0.2  # bounds are valid wherever the computation ends
+            trios = Trios(F, Supports.of(S, places[first]), others, share * best, partial(_before, end))
+            proven &= trios.run(lambda: None, lambda fits: 0.0)
+            most = max(most, trios.bound)
+        assert most >= best - 1e-12
+        assert proven == (most <= share * best)
+        assert not (proven and share < 1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_three_components_of_two_dimensions_have_a_valid_bound(seed):
+    """There are only two directions of scores, so that multipliers for the first of three do not apply."""
+    X = np.random.default_rng(seed).standard_normal((2, 5))
+    case = proofs.Case(X.T @ X / np.sum(X * X), (3, 2, 1), "")
+    best, V = proofs.best_of_all(case, "adjusted")
+    assert certify_joint(Gram(case.S), V, "adjusted").upper_bound >= best - 1e-12
+    assert certify_joint(Gram(case.S), proofs.poor_fit(case, seed), "adjusted").upper_bound >= best - 1e-12
+
+
+@pytest.mark.parametrize("kind", range(len(THREE)))
+def test_sparse_eigenvalues_are_those_of_all_supports(kind, rng):
+    """With ties, and if no eigenvalue is positive; values are of order one."""
+    for c in (1, 2, 4):
+        M = THREE[kind](rng, 7)
+        M = M / np.trace(M)
+        places = np.array(list(combinations(range(7), c)))
+        for shift in (0.0, 0.1, 2.0):
+            A = M - shift * np.eye(7)
+            values = np.linalg.eigvalsh(A[places[:, :, None], places[:, None, :]])[:, -1]
+            assert sparse_eigenvalue(A, places) == pytest.approx(max(0.0, values.max()), abs=1e-14)
+            below = surely_below(A, places, 0.05)
+            assert not (below & (values > 0.05 + 1e-14)).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_variances_that_components_add_do_not_increase_in_the_best_order(seed):
+    """Exchanging neighbours that add a < d, with covariance g, adds g^2 / a - g^2 / d."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((20, 6)) @ rng.standard_normal((6, 6))
+    V = rng.standard_normal((6, 4)) * (rng.random((6, 4)) < 0.6) + np.eye(6, 4)
+    V = V / np.linalg.norm(V, axis=0)
+    orders = [list(order) for order in permutations(range(4))]
+    added = np.array([np.diag(np.linalg.qr(X @ V[:, order])[1]) ** 2 for order in orders])
+    best = added[np.argmax(added.sum(axis=1))]
+    assert (np.diff(best) <= 1e-12 * best.sum()).all()
+
+
+def test_three_components_of_pitprops_are_proven(R):
+    proof = sp.spca_cov(R, 3, 4).certify(joint=True, time_limit=60.0).table.iloc[0]
+    assert proof["optimal"]
+    assert proof["proof"] == "multipliers for the first component"
+
+
 def test_a_poor_fit_is_told_of_a_better_one(R):
     fit = sp.spca_cov(R, 2, card=3, method="greedy")
     found = certify_joint(Gram(R.to_numpy()), fit.loadings.to_numpy(), "pev")
@@ -140,7 +229,7 @@ def test_stopped_by_time_or_by_the_user_the_bound_is_what_was_proven(R, measure)
     V = sp.spca_cov(R, 3, card=[4, 3, 1]).loadings.to_numpy()
 
     def interrupt(step: Step) -> None:
-        if step.stage == "joint proof" and step.done > 20 and not step.ended:
+        if step.stage == "joint proof" and step.done > 2 and not step.ended:
             raise KeyboardInterrupt
 
     with listening(interrupt):

@@ -11,6 +11,7 @@ from spcastat.linalg.operators import Gram
 from spcastat.linalg.standardisation import prepare
 from spcastat.proofs.adjusted_bounds import (
     Boxes,
+    OpenBoxes,
     Sequence,
     first_component_bounds,
 )
@@ -287,8 +288,15 @@ def test_no_box_of_the_first_two_components_has_a_bound_below_a_fit_in_it(seed):
     others = np.stack([A @ A.T for A in factors[2:]])
     for width in (1e-9, 0.3):
         shares = 1.0 + width * np.array([-1.0, rng.uniform(0.1, 1.0)])
-        ends = np.concatenate([shares * parts[0], shares * parts[1], shares * a])[None]
-        boxes = Boxes(factors[0], factors[1], others, ends)
+        box = OpenBoxes(
+            leaf=np.zeros(1, dtype=int),
+            first=shares[None] * parts[0],
+            second=shares[None] * parts[1],
+            a=shares[None] * a,
+            bound=np.full(1, np.inf),
+            start=np.zeros((1, 3 + d * d)),
+        )
+        boxes = Boxes(factors[0][None], factors[1][None], others[None], box)
         G = rng.standard_normal((1, d, d))
         assert (boxes.certified(G @ G.mT, rng.standard_normal((1, 3)))[0] > sum(parts)).all()
         assert (boxes.bounds(0.0, 300)[0] > sum(parts) * (1.0 - 1e-8)).all()

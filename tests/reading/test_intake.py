@@ -72,7 +72,7 @@ def test_float32_alone_stays():
         (pd.to_datetime(["2020-01-01"] * 3), "dates"),
         (pd.to_timedelta([1, 2, 3], unit="D"), "durations"),
         (pd.array([1, 2, "x"], dtype=object), "convert_dtypes"),
-        (pd.array([1, 2, 3], dtype=object), "to_numeric"),
+        (pd.array([1, 2, 3], dtype=object), r"astype\(float\)"),
         (np.array([1j, 2, 3]), "real or the imaginary"),
         (pd.period_range("2020", periods=3), "dates"),
     ],
@@ -86,7 +86,7 @@ def test_columns_without_numbers_are_refused(values, phrase):
     assert "'strange'" in text
     assert str(df["strange"].dtype) in text
     assert "df.drop(columns=['strange'])" in text
-    assert "select_dtypes" in text
+    assert ("select_dtypes" in text) != ("with numbers as values" in text)
     pd.testing.assert_frame_equal(df, before)
 
 

@@ -220,6 +220,7 @@ NUMBERS = {
 }
 ORDINARY = {
     "count": NUMBERED_RNG.poisson(5, NUMBERED_N),
+    "": NUMBERED_RNG.poisson(5, NUMBERED_N) + 0.5,
     "rank": np.arange(1, NUMBERED_N + 1),
     "year": np.arange(1980, 1980 + NUMBERED_N),
     "panel": np.tile(np.arange(NUMBERED_N // 4), 4),

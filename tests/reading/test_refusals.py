@@ -35,6 +35,10 @@ DATA = [
     ("read(small.set_axis(['a', 'a'], axis=1))", DuplicateNamesError, "called 'a'; names must differ"),
     ("read(pd.DataFrame({'a': ['1,5', None, '2,25'], 'b': [1.0, 2.0, 4.0]}))", ColumnTypeError,
      r"'a' holds numbers as text, '1,5': pd.to_num"),
+    ("read(small.astype(object))", ColumnTypeError,
+     r"^'a', 'b' have the dtype object, with numbers as values: convert them, .*df\.astype\(float\)\.$"),
+    ("read(small.assign(a=small['a'].astype(object), t='x'))", ColumnTypeError,
+     r"'a' holds numbers but has the dtype object: convert it, df\['a'\]\.astype\(float\)"),
     ("read(pd.DataFrame({'a': ['x', 'y'], 'b': ['u', 'v']}))", ColumnTypeError, "no numeric column at all"),
     ("read(np.array([[1j, 2], [3, 4]]))", ColumnTypeError, "complex128"),
     ("read(np.array([[1, 2], [3, 4]], dtype=object))", ColumnTypeError, r"astype\(float\)"),
@@ -169,7 +173,7 @@ COVARIANCES = [
     ("read_covariance(S, mean=[1, 2, 3])", WeightsError, r"shape \(3,\); it must be \(4,\)"),
     ("read_covariance(S, sd=[1, 2, 0, -1])", WeightsError, "zero or negative for 'c', 'd'"),
     ("read_covariance(S, mean=pd.Series([1.0, 2, 3, 4]))", WeightsError,
-     "labels are not those of the variables"),
+     "labels that are not those of the variables"),
 ]
 
 # fmt: on

@@ -49,6 +49,14 @@ def test_frames(fits):
     assert (np.diag(both.frames["angles"]) == 0).all()
 
 
+def test_fits_without_names_get_their_methods_and_cardinalities(fits):
+    both = sp.compare(fits["l0"], fits["two"], fits["l0"])
+    names = ["bcd-l0 7, 4, 4", "greedy 5, 5", "bcd-l0 7, 4, 4 (2)"]
+    assert list(both.measures.index) == names
+    named = sp.compare(dict(zip(names, (fits["l0"], fits["two"], fits["l0"]), strict=True)))
+    assert str(both) == str(named)
+
+
 def test_order_and_sign_do_not_count(pitprops):
     fit = sp.spca(pitprops, 3, 4, method="bcd-l0")
     turned = with_loadings(sp.spca(pitprops, 3, 4, method="bcd-l0"), -fit.loadings.to_numpy()[:, [2, 0, 1]])

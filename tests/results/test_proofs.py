@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -33,7 +34,16 @@ def proof(proven):
 def test_a_certificate_prints_in_eighty_columns_and_says_what_was_proven(fit, proof):
     text = str(proof)
     assert max(map(len, text.splitlines())) <= 80
-    assert "adopt() returns it" in " ".join(text.split())
+    said = " ".join(text.split())
+    assert "adopt() returns it" in said
+    assert re.search(r"\d+ nodes examined, \d+ open, ", said)
+    # the gap is relative to the value of the fit, the bound to the total variance
+    limit = re.search(r"PEV than ([\d.]+) % of the total variance. This fit has ([\d.]+) %, so", said)
+    gain = re.search(r"at most ([\d.]+) % of this value can be gained", said)
+    assert limit is not None
+    assert gain is not None
+    ratio = float(limit[1]) / float(limit[2])
+    assert float(gain[1]) == pytest.approx(100 * (ratio - 1), abs=6e-3)  # all are rounded to three decimals
     assert "PEV" in text
     assert "best_known" not in text
     value, bound, gap, optimal = text.split("\nPEV")[1].split()[:4]

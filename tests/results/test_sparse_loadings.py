@@ -202,7 +202,8 @@ def test_prints_say_which_sense(fit, wine, tmp_path):
     text = " ".join(str(fit).split())
     assert "sparse loadings: X is approximately T P'" in text
     assert "spca() gives components" in text
-    assert "weights that form the scores" in " ".join(str(sp.spca(wine, 2, 3, scale=True)).split())
+    weights = " ".join(str(sp.spca(wine, 2, 3, scale=True)).split())
+    assert "the weights of the variables in the scores" in weights
     fit.report(tmp_path / "fit.html", title="Wine", groups=list(wine.index))
     page = (tmp_path / "fit.html").read_text(encoding="utf-8")
     assert "<h1>Wine</h1>" in page
@@ -433,3 +434,6 @@ def test_a_path_is_fits_of_the_same_call(three):
     drawn = path.plot().lines[0]
     np.testing.assert_allclose(drawn.get_ydata(), 100 * path.table["cpev"])
     assert "CPZC" in path.as_text()
+    printed = " ".join(str(fit).split())
+    for part in ("Zhang (2011)", "of the coordinates (CPZC)", "CPEV: adjusted variance of the scores"):
+        assert part in printed

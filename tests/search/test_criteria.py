@@ -20,9 +20,9 @@ from spcastat.search.criteria import CRITERIA, criterion_of_matrix
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense
 from spcastat.search.moves import (
-    SECULAR,
     columns_after,
     exchange_values,
+    exchanged_vectors,
     refined,
     reordered,
     stationary,
@@ -138,6 +138,8 @@ def test_the_model_of_one_column_has_the_value_and_slope_of_the_criterion(proble
         length = (Mv[:, :c] * x).sum(axis=1)
         ratio = (Av[:, :c] * x).sum(axis=1) / length
         np.testing.assert_allclose((Av - ratio[:, None] * Mv) / length[:, None], half, atol=1e-10)
+        slope = np.take_along_axis(criterion.slope(fits, i, model), rest, axis=1)
+        np.testing.assert_allclose(slope, half[:, c:], atol=1e-12)
         if criterion.exact:  # PEV and least squares: the value itself is that of the others and the ratio
             without = fits.some(slice(None))
             criterion.empty(without, np.tile(np.arange(criterion.k) == i, (6, 1)))
@@ -186,16 +188,19 @@ def test_vectors_after_exchanges_of_large_supports_are_leading_eigenvectors(name
 
     criterion, fits = large_supports(name)
     support = fits.places[:, criterion.parts[0]]
-    assert support.shape[1] >= SECULAR
     rest = np.array([np.setdiff1d(np.arange(100), one) for one in support])
     parts = criterion.model(fits, 0).bordered(support, rest)
-    table = exchange_values(parts, parts.spectrum())
+    spectrum = parts.spectrum()
+    table = exchange_values(parts, spectrum)
     # the best exchanges, which raise the ratio, and random ones, most of which lower it
     best = np.argsort(-table.reshape(3, -1), axis=1)[:, :10]
     some = np.hstack([best, np.random.default_rng(3).integers(0, 45 * 55, size=(3, 10))])
     leaving, new = np.divmod(some, 55)
     bounds = np.take_along_axis(table.reshape(3, -1), some, axis=1)
-    places, x = columns_after(parts, parts.spectrum(), support, rest, leaving, new, bounds)
+    places, x = columns_after(parts, spectrum, support, rest, leaving, new, bounds)
+    # those of still larger supports come from the eigenvectors before the exchange, if they are accurate
+    others, sound = exchanged_vectors(parts, spectrum, leaving, new, bounds)
+    assert sound[:, :10].all()
     model = criterion.model(fits, 0)
     for b, column in product(range(3), range(20)):
         own = places[b, column]
@@ -204,6 +209,9 @@ def test_vectors_after_exchanges_of_large_supports_are_leading_eigenvectors(name
         vector = eigh(one.A[b], None if one.M is None else one.M[b])[1][:, -1]
         # the inner product has a ridge of 1e-9 in terms of correlations
         assert abs(x[b, column] @ vector) / np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-12)
+        other = np.append(np.delete(others[b, column, :45], leaving[b, column]), others[b, column, 45])
+        cosine = abs(other @ vector) / np.linalg.norm(vector) / np.linalg.norm(other)
+        assert not sound[b, column] or cosine == pytest.approx(1.0, abs=1e-12)
 
 
 def test_an_ascent_on_fixed_supports_ends_where_the_slope_is_zero(problem):

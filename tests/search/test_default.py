@@ -16,12 +16,12 @@ from spcastat.measures import MEASURES
 from spcastat.search import chains as pool
 from spcastat.search import default, matrices, working_set
 from spcastat.search.chains import from_directions
-from spcastat.search.climbing import EFFORTS, Evidence
+from spcastat.search.climbing import EFFORTS
 from spcastat.search.criteria import CRITERIA, criterion_of_matrix, criterion_of_operator
 from spcastat.search.default import joint, near
 from spcastat.search.matrices import Dense, Identity, Products, whitening
 from spcastat.search.moves import rebuild, refined
-from spcastat.search.working_set import SearchResult, found_of
+from spcastat.search.result import Evidence, SearchResult, found_of
 from tests.search.conftest import KINDS, best_swap, covariance, draw, explained
 
 # --- The default search ---------------------------------------------------------------------------
@@ -377,6 +377,52 @@ def test_a_rebuilt_component_has_the_best_loadings_on_its_support(objective):
         assert v @ parts.A[b] @ v / (v @ M @ v) == pytest.approx(eigh(parts.A[b], M)[0][-1], rel=1e-6)
     assert fits.value[0] == pytest.approx(fits.value.max(), rel=1e-9)
     assert (np.diff(fits.value) <= 1e-9).all()
+
+
+def pairs(correlations: np.ndarray) -> np.ndarray:
+    """The covariance matrix of uncorrelated pairs of variables, each pair with a correlation."""
+    S = np.eye(2 * len(correlations))
+    first = np.arange(0, len(S), 2)
+    S[first, first + 1] = S[first + 1, first] = correlations
+    return S / len(S)
+
+
+def on_pairs(S: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """Loadings whose supports are some of the pairs, in the order given."""
+    V = np.zeros((len(S), len(which)))
+    V[2 * which, np.arange(len(which))] = V[2 * which + 1, np.arange(len(which))] = 1.0
+    return V
+
+
+def test_the_last_of_many_components_are_rebuilt_together():
+    """Of 12 uncorrelated pairs the eight of largest correlation are best, with variance 1 + r each.
+
+    From a fit whose last four components are others, a perturbation reaches them only by rebuilding four.
+    """
+    correlations = np.linspace(0.9, 0.1, 12)
+    S = pairs(correlations)
+    criterion = criterion_of_matrix(S, (2,) * 8, "adjusted")
+    start = from_directions(criterion, [on_pairs(S, np.array([0, 1, 2, 3, 8, 9, 10, 11]))])
+    # one in a hundred reaches the best: that none of 1500 does has probability 3e-7
+    tried = pool.perturb(criterion, start.some(np.zeros(1500, dtype=int)), np.random.default_rng(0))
+    assert tried.value.max() == pytest.approx((1.0 + correlations[:8]).sum() / 24, rel=1e-9)
+
+
+def test_components_are_replaced_by_those_of_any_other_variables():
+    """Of 75 uncorrelated pairs the best three are known, and the fit has the worst three.
+
+    Exchanges of single variables do not lead from one pair to another.
+    """
+    correlations = np.random.default_rng(1).permutation(np.linspace(0.1, 0.9, 75))
+    order = np.argsort(-correlations)
+    S = pairs(correlations)
+    criterion = criterion_of_matrix(S, (2,) * 3, "adjusted")
+    start = from_directions(criterion, [on_pairs(S, order[-3:])])
+    evidence = Evidence()
+    found = pool.with_components_replaced(criterion, start, EFFORTS["auto"], evidence)
+    best = (1.0 + correlations[order[:3]]).sum() / 150  # of each pair the variance 1 + r
+    assert found.value[0] == pytest.approx(best, rel=1e-9)
+    assert max(evidence.values) == pytest.approx(best, rel=1e-9)
 
 
 # --- parts of fits --------------------------------------------------------------------------------

@@ -200,18 +200,19 @@ def load_with_evidence(fit, path, **wrong):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "fewest nonzeros of 2 proposals (greedy)"),
-        ({"proposals": {"greedy": 30}}, "the only proposal"),
+        ({}, "sparsest of 2 fits that keep the share (rule: greedy)"),
+        ({"proposals": {"greedy": 30}}, "the only fit found that keeps the share"),
         (
             {"searched": True},
-            "fewest nonzeros of 2 proposals (greedy); a joint search found none with one less",
+            "sparsest of 2 fits that keep the share (rule: greedy); a joint search with one nonzero fewer "
+            "found none",
         ),
         (
             {"dense": True},
-            "fewest nonzeros of 2 proposals (greedy); more than a third of the loadings are nonzero: no "
-            "sparser fit was found",
+            "sparsest of 2 fits that keep the share (rule: greedy); more than a third of the loadings are "
+            "nonzero: no sparser fit was found",
         ),
-        ({"proposals": {}, "winner": "PCA"}, "PCA itself: nothing sparser that was tried keeps the share"),
+        ({"proposals": {}, "winner": "PCA"}, "PCA itself: no sparser fit that was tried keeps the share"),
         ({"proven": True}, "proven: there cannot be fewer nonzeros than one for each component"),
     ],
 )
@@ -419,7 +420,7 @@ def test_the_least_squares_share_is_not_proven_by_a_bound_on_variance(R, card):
 MEASURES = ["cumulative adjusted", "cumulative PEV", "cumulative least squares"]
 #: Methods whose limit is not PCA, and why.
 OTHER_LIMIT = {"nspca": "its loadings are nonnegative, whatever their number"}
-METHODS = sp.methods().query("function != 'spco'").set_index("name")
+METHODS = sp.methods().frames["methods"].query("function != 'spco'").set_index("name")
 FROM_COVARIANCE = [name for name in METHODS.index if "covariance" in METHODS.at[name, "takes"]]
 FROM_ROWS = [name for name in METHODS.index if name not in FROM_COVARIANCE]
 #: `variance` has this in the place of a cardinality, for the method that takes no other control.

@@ -13,8 +13,9 @@ import spcastat as sp
 from spcastat.linalg.operators import Gram, SparseRows
 from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
-from spcastat.search import climbing, default, working_set
+from spcastat.search import climbing, correlated_groups, default, working_set
 from spcastat.search import moves as exchange
+from spcastat.search.correlated_groups import groups_of
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense, Known
 from spcastat.search.working_set import improved
@@ -68,8 +69,8 @@ def test_a_million_variables_are_searched_in_parts(monkeypatch):
     for module, name, value in (
         (default, "GRAM_LIMIT", 100),
         (default, "MANY_VARIABLES", 200),
-        (working_set, "ENTRIES_AT_ONCE", 3000),
-        (working_set, "ENTRIES", 30_000),
+        (correlated_groups, "ENTRIES_AT_ONCE", 3000),
+        (correlated_groups, "ENTRIES", 30_000),
         (exchange, "AT_ONCE", 70),
     ):
         monkeypatch.setattr(module, name, value)
@@ -126,7 +127,7 @@ def test_a_criterion_on_some_variables_is_a_share_of_the_variance_of_all(objecti
 def test_scores_of_groups_are_lower_bounds_of_their_variances_given_other_components():
     S = draw(20, 1)
     S /= np.trace(S)
-    groups = working_set.groups_of(Gram(S), 4, np.ones(20), 20, np.random.default_rng(0))
+    groups = groups_of(Gram(S), 4, np.ones(20), 20, np.random.default_rng(0))
     V = np.random.default_rng(2).standard_normal((20, 3))
     F = V.T @ S
     left = S - F.T @ np.linalg.solve(F @ V, F)  # the Schur complement

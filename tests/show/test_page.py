@@ -223,8 +223,8 @@ def test_notes_appear_once_and_bibtex_comes_last(tmp_path):
     fit.bootstrap(19)
     fit.report(tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
-    assert page.count("An interval shows how far a loading moves") == 1
-    assert page.count('<p class="note">An interval shows how far a loading moves') == 1
+    assert page.count("An interval shows how much a loading varies") == 1
+    assert page.count('<p class="note">An interval shows how much a loading varies') == 1
     assert page.index("References as BibTeX") > page.index("Call and versions")
     assert page.count("<pre>") == page.count("</pre>") == 3  # equations, the call, BibTeX
     pytest.importorskip("docx")

@@ -168,11 +168,23 @@ def test_intervals_stand_below_the_loadings(fit):
         assert f"[{', '.join(ends)}]" in text  # as bootstrap() prints a bound that is exactly zero
     words = "In brackets: 90 % bootstrap intervals, variables selected again in each draw (20 draws)."
     assert words in " ".join(text.split())
-    assert "How sure" in text  # the shares of draws that select
-    assert "lower" not in text.partition("How sure")[2].splitlines()[0]
-    meaning = "unless 95 % of the draws give the loading the sign that it has in the fit"
+    assert "Uncertainty" in text  # the shares of draws that select
+    assert "lower" not in text.partition("Uncertainty")[2].splitlines()[0]
+    meaning = "if fewer than 95 % of the draws give the loading the sign that it has in the fit"
     assert " ".join(text.split()).count(meaning) == 1
-    assert text.count("An interval shows how far") == 1
+    assert text.count("An interval shows how much") == 1
+
+
+def test_variables_that_are_not_shown_are_counted():
+    """With one component a zero loading is a variable that is not in it."""
+    one = sp.spca(sp.datasets.pitprops_sample(), k=1, card=4, method="greedy")
+    boot = one.bootstrap(20, rng=0)
+    frame = boot.conf_int()
+    left = frame[(frame["estimate"] == 0) & (frame["selected"] < 0.25)]
+    assert len(left) > 1
+    share = f"{100 * left['selected'].max():.0f} % of the draws"
+    words = f"Not shown: {len(left)} variables that are not in the component, selected in at most {share}"
+    assert words in " ".join(str(boot).split())
 
 
 def test_often_selected_zeros_are_printed_and_variances_have_the_same_decimals(fit):
@@ -188,11 +200,11 @@ def test_often_selected_zeros_are_printed_and_variances_have_the_same_decimals(f
 
 
 @given(st.integers(40, 90), st.text("ab ", max_size=60))
-def test_no_line_begins_with_the_percent_sign_of_a_number(width, before):
-    sentence = f"{before} a bound of 54.249 %; this fit has 53.560 %: at most 1.286 % above"
+def test_no_line_begins_with_the_unit_of_a_number(width, before):
+    sentence = f"{before} a bound of 54.249 %; this fit has 53.560 %: at most 1.286 % above after 10.0 s"
     document = Document(sentence, (("Kept", sentence),), notes=(sentence,))
     lines = render_text(document, Layout(width=width)).splitlines()
-    assert not any(line.strip().startswith("%") for line in lines)
+    assert not any(re.match(r"%|s\b", line.strip()) for line in lines)
     assert max(map(len, lines)) <= width
 
 

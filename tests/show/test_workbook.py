@@ -54,6 +54,22 @@ def test_text_is_no_formula_and_other_values_keep_their_types(tmp_path):
     assert rows[2] == ["b", None, None, False, None]
 
 
+def test_cells_show_the_digits_of_the_printed_tables(fit, tmp_path):
+    """Three decimals, fewer of large numbers; zeros are "0"; the first row and labels do not scroll."""
+    index = pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])
+    columns = {"share": [0.25, 0.0], "large": [1234.5, 2.5], "tiny": [1e-9, 2e-9], "n": [3, 4]}
+    write_workbook(tmp_path / "f.xlsx", {"f": pd.DataFrame(columns, index=index)})
+    sheet = openpyxl.load_workbook(tmp_path / "f.xlsx")["f"]
+    assert sheet.freeze_panes == "C2"
+    formats = [cell.number_format for cell in sheet[2]]
+    numbers = ["0.000;-0.000;0", "0;-0;0", "0.000E+00;-0.000E+00;0", "General"]
+    assert formats == ["General", "General", *numbers]
+    fit.to_excel(tmp_path / "fit.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "fit.xlsx")
+    assert book["loadings"].freeze_panes == "B2"
+    assert book["loadings"]["B2"].number_format == "0.000;-0.000;0"
+
+
 def test_what_is_refused(tmp_path, monkeypatch):
     wide = pd.DataFrame(np.zeros((1, 16_384)), index=["a"])
     with pytest.raises(OptionError, match=r"table of w has 2 rows and 16,385 columns .*; a sheet holds"):

@@ -1,0 +1,444 @@
+"""Upper bounds on the adjusted variance of three components, for each support of the first.
+
+In the order with the largest adjusted variance the variances that components add do not increase. So the
+first has a variance t of at least a third of the sum, and the second adds at least half of the rest.
+
+Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, q_2, q_3 be the orthonormal
+directions of the scores. For t in an interval from l to h, t <= l + h - l h q_1'N_T1^+ q_1 (a chord of 1/t,
+see `spcastat.proofs.adjusted_bounds`). For any Z >= 0 the sum is therefore at most
+
+    tr Z + f(T1) + g(T2) + g(T3),  g(T) = lambda_max(N_T - Z),
+
+where f(T1) is the largest l + h - l h q'N_T1^+ q - q'Zq over unit vectors q in the span of F_T1. If one
+factor dominates, a Z that is large on the direction of its scores serves many supports T1, and all supports
+of the other components at once: q_2 and q_3 are orthogonal to q_1, which is nearly that direction.
+
+`Trios` finds such a Z for a group of supports T1, by column generation. It closes those for which this bound,
+reduced for each pair T2, T3 (`spcastat.proofs.relaxed.losses`), is at most the adjusted variance to be
+proven. If it closes none, the group is divided by the first principal component of the scores. For single
+supports that are left, intervals are halved. The pairs that then remain with them are bounded by boxes, see
+`spcastat.proofs.adjusted_bounds.with_two`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.linalg.accumulate import blocks
+from spcastat.proofs.adjusted_bounds import FLOOR, Climb, Supports, divided, with_two
+from spcastat.proofs.duals import EVERY, RATIO, ROUNDING, Running, positive, shared, union_basis
+from spcastat.proofs.relaxed import bounds_alone, losses
+
+#: Rounds of column generation, the steps of each, and the number of supports added after each.
+ROUNDS, STEPS, ADDED = 12, 60, 12
+#: The rounds end if the last STALLED of them lowered the bound by a smaller share of it than FALL.
+STALLED, FALL = 3, 1e-4
+#: Supports whose relaxed projection has a smaller trace are dropped after a round.
+UNUSED = 1e-4
+#: The start Z has this multiple of the largest variance in the direction of the mean scores: enough to make
+#: q_1 lie there, and the other scores outside.
+START = 3.0
+#: Step length with which supports start that have no relaxed projection yet; large, so that almost only the
+#: leading eigenvectors count.
+FIRST_STEP = 1e6
+#: Climbs are tried on so many pairs of supports at once.
+CLIMBED = 50
+#: Bounds are reduced for at most so many pairs at once.
+MOST_PAIRS = 4_000_000
+#: A group is examined again if at least this share of it was closed; else it is divided.
+ENOUGH = 0.1
+#: How often the interval of a single support is halved.
+HALVINGS = 3
+#: The number of leaves that are bounded together.
+LEAVES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Others:
+    """The second and the third component, in either order.
+
+    Attributes
+    ----------
+    cards : tuple of two ints
+    places : dict of int to ndarray of int, shape (n, c)
+        Cardinality -> supports.
+    matrices : dict of int to ndarray of shape (n, d, d)
+        Cardinality -> N_T for each support.
+    """
+
+    cards: tuple[int, int]
+    places: dict[int, np.ndarray]
+    matrices: dict[int, np.ndarray]
+
+    @classmethod
+    def of(cls, F: np.ndarray, places: dict[int, np.ndarray], cards: tuple[int, int]) -> Others:
+        matrices = {}
+        for c in dict.fromkeys(cards):
+            A = F[:, places[c]].transpose(1, 0, 2)
+            matrices[c] = A @ A.mT
+        return cls(cards, {c: places[c] for c in matrices}, matrices)
+
+    def some(self, kept: dict[int, np.ndarray]) -> Others:
+        """Return some supports of each cardinality."""
+        return Others(
+            self.cards,
+            {c: T[kept[c]] for c, T in self.places.items()},
+            {c: N[kept[c]] for c, N in self.matrices.items()},
+        )
+
+    def largest(self, Z: np.ndarray) -> dict[int, np.ndarray]:
+        """Return g(T) of the module's docstring for each support of each cardinality."""
+        return {c: np.linalg.eigvalsh(N - Z)[:, -1] for c, N in self.matrices.items()}
+
+    def pairs(self, Z: np.ndarray, room: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs of supports that may add more than `room` beyond tr Z, and bounds on what they add.
+
+        All other pairs add at most `room`. The pairs have shape (m, 2); if there are too many, none is
+        returned, and one bound for all.
+        """
+        c, d = self.cards
+        alone = self.largest(Z)
+        at = [np.flatnonzero(alone[a] + alone[b].max() + 2.0 * ROUNDING > room) for a, b in ((c, d), (d, c))]
+        if len(at[0]) * len(at[1]) > MOST_PAIRS:
+            most = float(alone[c].max() + alone[d].max()) + 2.0 * ROUNDING
+            return np.zeros((0, 2), dtype=int), np.array([max(most, room)])
+        one, other = (bounds_alone(self.matrices[a][rows] - Z) for a, rows in zip((c, d), at, strict=True))
+        rows, columns = np.arange(len(at[0])), np.arange(len(at[1]))
+        total = one.first[:, None] + other.first - losses(one, rows, other, columns)
+        if c == d:
+            total = np.where(rows[:, None] <= columns, total, -np.inf)
+        i, j = np.nonzero(total > room)
+        return np.column_stack([at[0][i], at[1][j]]), total[i, j]
+
+
+class Trios:
+    """Bounds on three components with the supports of a first component.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (d, p)
+        F with S = F'F.
+    first : Supports
+        The supports of the first component.
+    others : Others
+    target : float
+        The adjusted variance to be proven.
+    running : callable
+        Returns False once the time is up.
+
+    Attributes
+    ----------
+    bounds : ndarray of shape (n,)
+        A bound for each support of the first component, at least the target; infinite if there is none.
+    """
+
+    def __init__(self, factor: np.ndarray, first: Supports, others: Others, target: float, running: Running):
+        self.factor, self.first, self.others, self.target = factor, first, others, target
+        self.running = running
+        A = factor[:, first.places].transpose(1, 0, 2)
+        self.bases, sizes, _ = np.linalg.svd(A, full_matrices=False)
+        self.most = sizes[:, 0] ** 2 * (1.0 + ROUNDING)
+        largest = np.maximum(sizes[:, :1] ** 2, np.finfo(float).tiny)
+        self.inverse = 1.0 / np.maximum(sizes**2, FLOOR * largest)
+        self.low = target / 3.0
+        self.bounds = np.where(self.most < self.low, target, np.inf)
+        self._whole: _Column | None = None
+
+    def begin(self, check: Callable[[], None]) -> None:
+        """Bound all supports of the first component by one multiplier."""
+        rows = np.flatnonzero(self.bounds > self.target)
+        if len(rows):
+            check()
+            self._whole = _Column(self, self.others, rows, self.low, None)
+            self._lower(rows, self._whole.solve())
+
+    def _lower(self, rows: np.ndarray, found: Solved) -> None:
+        """Lower the bounds of supports of the first component; `found` is for the whole interval of t."""
+        bounds = np.maximum(found.bounds, self.target)
+        self.bounds[rows] = np.minimum(self.bounds[rows], bounds)
+
+    @property
+    def bound(self) -> float:
+        """A bound for all supports of the first component."""
+        return float(self.bounds.max(initial=self.target))
+
+    def run(self, check: Callable[[], None], climb: Climb) -> bool:
+        """Lower the bounds of all supports of the first component; return whether that is a proof.
+
+        Parameters
+        ----------
+        check : callable
+            Called before each multiplier; it may raise an error.
+        climb : callable
+            Takes supports of fits, optimises loadings on them, and returns the adjusted variance to be
+            proven, which is larger if a better fit was found.
+        """
+        if self._whole is None:
+            self.begin(check)
+        left: list[tuple[int, np.ndarray]] = []
+        groups = [(np.flatnonzero(self.bounds > self.target), self._whole)]
+        while groups:
+            worst = max(range(len(groups)), key=lambda i: self.bounds[groups[i][0]].max(initial=0.0))
+            rows, before = groups.pop(worst)
+            rows = rows[self.bounds[rows] > self.target]
+            if not len(rows):
+                continue
+            check()
+            column = _Column(self, self.others, rows, self.low, before)
+            found = column.solve()
+            self._lower(rows, found)
+            open_ = rows[self.bounds[rows] > self.target]
+            if len(rows) - len(open_) > ENOUGH * len(rows):
+                groups.append((open_, column))
+            elif len(rows) == 1:
+                left.append((int(rows[0]), found.pairs))
+            else:
+                loadings = self.first.leading(open_, self.factor.shape[1])
+                groups += [(part, column) for part in divided(open_, loadings @ self.factor.T)]
+        left.sort(key=lambda one: -self.bounds[one[0]])
+        self._climb([self._supports(row, pairs[0]) for row, pairs in left[:CLIMBED] if len(pairs)], climb)
+        for row, pairs in left:
+            if self.bounds[row] > self.target and len(pairs):
+                self._single(row, pairs, check, climb)
+        return self.bound <= self.target
+
+    def _climb(self, fits: list[list[np.ndarray]], climb: Climb) -> None:
+        if fits:
+            self.target = max(self.target, climb(fits))
+
+    def _supports(self, row: int, pair: np.ndarray) -> list[np.ndarray]:
+        T, U = (self.others.places[c][i] for c, i in zip(self.others.cards, pair, strict=True))
+        return [self.first.places[row], T, U]
+
+    def highest(self, Z: np.ndarray, rows: np.ndarray, low: float, high: float = np.inf) -> np.ndarray:
+        """Return f(T1) of the module's docstring for some supports of the first component."""
+        top = np.minimum(self.most[rows], high)[:, None]
+        chord = low + top - low * top * self.inverse[rows]
+        D = self.bases[rows]
+        M = chord[:, :, None] * np.eye(chord.shape[1]) - D.mT @ Z @ D
+        return np.asarray(np.linalg.eigvalsh(M)[:, -1] + ROUNDING * (np.trace(Z) + np.abs(chord).max(axis=1)))
+
+    def _single(self, row: int, pairs: np.ndarray, check: Callable[[], None], climb: Climb) -> None:
+        """Lower the bound of one support of the first component, given the pairs with which it is open."""
+        todo = [(self.low, float(self.most[row]), pairs, 0)]
+        leaves: list[tuple[float, float, np.ndarray]] = []
+        while todo:
+            check()
+            low, high, pairs, halved = todo.pop()
+            c, d = self.others.cards
+            kept = {a: np.unique(pairs[:, [i for i, b in enumerate((c, d)) if b == a]]) for a in (c, d)}
+            column = _Column(self, self.others.some(kept), np.array([row]), low, None, high)
+            found = column.solve()
+            if found.excess <= 0.0:
+                continue
+            if len(found.pairs):  # else there were too many, and all remain
+                still_open = np.column_stack([kept[a][found.pairs[:, i]] for i, a in enumerate((c, d))])
+                known = set(map(tuple, pairs.tolist()))
+                both = [one for one in still_open.tolist() if tuple(one) in known]
+                pairs = np.array(both, dtype=int).reshape(-1, 2)
+            if not len(pairs):
+                continue
+            # chords exceed 1/t by at most `loss`: halves of an interval can only have bounds lower by as much
+            loss = (np.sqrt(high) - np.sqrt(low)) ** 2
+            if halved < HALVINGS and loss > 0.5 * found.excess:
+                middle = (0.5 * (np.sqrt(low) + np.sqrt(high))) ** 2
+                todo += [(low, middle, pairs, halved + 1), (middle, high, pairs, halved + 1)]
+            else:
+                leaves.append((low, high, pairs))
+        bound = self.target
+        for low, high, pairs in leaves:
+            for part in blocks(len(pairs), 1, LEAVES):
+                check()
+                self._climb([self._supports(row, pair) for pair in pairs[part][:CLIMBED]], climb)
+                bound = max(bound, self._leaves(row, low, high, pairs[part]))
+        self.bounds[row] = min(self.bounds[row], max(bound, self.target))
+
+    def _leaves(self, row: int, low: float, high: float, pairs: np.ndarray) -> float:
+        """Return the largest bound of pairs of supports with one of the first component, at least the target.
+
+        Either of a pair may come second.
+        """
+        bound = self.target
+        A = self.factor[:, self.first.places[[row] * len(pairs)]].transpose(1, 0, 2)
+        B, C = (
+            self.factor[:, self.others.places[c][pairs[:, i]]].transpose(1, 0, 2)
+            for i, c in enumerate(self.others.cards)
+        )
+        Q = union_basis([A, B, C])
+        A, B, C = (Q.mT @ one for one in (A, B, C))
+        ends, least = np.tile([low, high], (len(pairs), 1)), np.full(len(pairs), 0.5 * (self.target - high))
+        for second, third in ((B, C), (C, B)):
+            others = (third @ third.mT)[:, None]
+            found = with_two(A, second, others, ends, least, self.target, self.running)
+            bound = max(bound, float(found.max()))
+        return bound
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What the best Z proves for n supports of the first component.
+
+    Attributes
+    ----------
+    bounds : ndarray of shape (n,)
+        A bound for each of them, if the variance of the first component is in the interval of the search;
+        minus infinity if no pair of the others can exceed the target with any of the n supports.
+    pairs : ndarray of int, shape (m, 2)
+        Pairs of supports of the others that may exceed the target with the support that has the largest
+        f(T1), those that add most first. None if they are too many.
+    excess : float
+        By how much the largest bound exceeds the target; at most zero if it does not.
+    """
+
+    bounds: np.ndarray
+    pairs: np.ndarray
+    excess: float
+
+
+class _Column:
+    """The search for Z by column generation, with the iterates of the method of Chambolle and Pock.
+
+    Parameters
+    ----------
+    trios : Trios
+    others : Others
+        The supports of the other components.
+    rows : ndarray of int
+        The supports of the first component.
+    low, high : float
+        The interval of its variance.
+    before : _Column or None
+        A finished search to start from, with the same `others`.
+    """
+
+    def __init__(
+        self,
+        trios: Trios,
+        others: Others,
+        rows: np.ndarray,
+        low: float,
+        before: _Column | None,
+        high: float = np.inf,
+    ):
+        self.trios, self.others, self.rows, self.low, self.high = trios, others, rows, low, high
+        self.scale = float(trios.most.max())
+        self.counts = {c: others.cards.count(c) for c in others.cards}
+        d = len(trios.factor)
+        if before is None:
+            self.Z = self._begun()
+            self.used = {c: np.arange(0) for c in self.counts}
+            self.X = {c: np.zeros((0, d, d)) for c in self.counts}
+        else:
+            self.Z, self.used, self.X = before.Z, dict(before.used), dict(before.X)
+        self.firsts, c = np.arange(0), trios.bases.shape[2]
+        self.X1 = np.zeros((0, c, c))
+        self._add_first(trios.highest(self.Z, rows, low, high))
+        self._add(others.largest(self.Z))
+
+    def _begun(self) -> np.ndarray:
+        """Return Z with the mean leading scores of the first component, and what is left of the others."""
+        F = self.trios.factor
+        s = F @ self.trios.first.leading(self.rows, F.shape[1]).mean(axis=0)
+        s = s / max(float(np.linalg.norm(s)), np.finfo(float).tiny)
+        rest = F - np.outer(s, s @ F)
+        values, vectors = np.linalg.eigh(rest @ rest.T)
+        left = (values - values[max(len(values) - 3, 0)]).clip(min=0.0)
+        return START * self.scale * np.outer(s, s) + (vectors * left) @ vectors.T
+
+    def _add_first(self, highest: np.ndarray) -> bool:
+        """Add the supports of the first component with the largest f(T1); return whether one is new."""
+        top = self.rows[np.argsort(-highest)[:2]]
+        new = top[~np.isin(top, self.firsts)]
+        self.firsts = np.concatenate([self.firsts, new])
+        self.X1 = np.concatenate([self.X1, np.zeros((len(new), *self.X1.shape[1:]))])
+        return len(new) > 0
+
+    def _add(self, alone: dict[int, np.ndarray]) -> bool:
+        """Add the supports of the other components with the largest g(T); return whether one is new."""
+        grown = False
+        for c, values in alone.items():
+            top = np.argsort(-values)[:ADDED]
+            new = top[~np.isin(top, self.used[c])]
+            self.used[c] = np.concatenate([self.used[c], new])
+            self.X[c] = np.concatenate([self.X[c], np.zeros((len(new), *self.Z.shape))])
+            grown |= len(new) > 0
+        return grown
+
+    def solve(self) -> Solved:
+        """Find the best Z, and return what it proves. Only this object changes."""
+        trios, best, least = self.trios, self.Z, np.inf
+        rounds: list[float] = []
+        for _ in range(ROUNDS):
+            self._steps()
+            alone = self.others.largest(self.Z)
+            highest = trios.highest(self.Z, self.rows, self.low, self.high)
+            largest = sum(float(alone[c].max()) for c in self.others.cards)
+            bound = float(np.trace(self.Z)) + float(highest.max()) + largest
+            if bound < least:
+                least, best = bound, self.Z
+            rounds.append(least)
+            if least <= trios.target or not trios.running():
+                break
+            if len(rounds) > STALLED and least > rounds[-1 - STALLED] * (1.0 - FALL):
+                break
+            self._add_first(highest)
+            self._add(alone)
+        self.Z = best
+        return self._solved()
+
+    def _solved(self) -> Solved:
+        """Return what Z proves: tr Z + f(T1) for each T1, and what pairs of the other components add."""
+        trace = float(np.trace(self.Z))
+        trace += ROUNDING * (1.0 + trace)
+        first = trace + self.trios.highest(self.Z, self.rows, self.low, self.high)
+        room = self.trios.target - float(first.max())
+        pairs, added = self.others.pairs(self.Z, room)
+        most = float(added.max(initial=-np.inf))  # minus infinity if all pairs add at most `room`
+        if len(pairs):
+            pairs = pairs[np.argsort(-added)]
+        return Solved(first + most, pairs, max(most, room) - room)
+
+    def _steps(self) -> None:
+        """Take steps with the supports in use, store the best Z, and drop unused supports."""
+        trios = self.trios
+        N = {c: self.others.matrices[c][rows] for c, rows in self.used.items()}
+        D = trios.bases[self.firsts]
+        top = np.minimum(trios.most[self.firsts], self.high)[:, None]
+        chord = self.low + top - self.low * top * trios.inverse[self.firsts]
+        C = chord[:, :, None] * np.eye(chord.shape[1])
+        size = np.sqrt(len(D) + sum(map(len, N.values())))
+        tau, sigma, one = RATIO / size, self.scale / (RATIO * size), np.eye(len(self.Z))
+        if not self.X1.any():
+            self.X1 = shared(FIRST_STEP * (C - D.mT @ self.Z @ D) / self.scale, 1)
+        first, X, Z, least = self.X1, dict(self.X), self.Z, np.inf
+        total = _sum(D, first, X)
+        ahead = total
+        for step in range(1, STEPS + 1):
+            if not trios.running():
+                break
+            Z = positive(Z + sigma * (ahead - one))
+            first = shared(first + tau * (C - D.mT @ Z @ D) / self.scale, 1)
+            X = {c: shared(X[c] + tau * (N[c] - Z) / self.scale, self.counts[c]) for c in X}
+            before, total = total, _sum(D, first, X)
+            ahead = 2.0 * total - before
+            if step % EVERY == 0:
+                own = np.linalg.eigvalsh(C - D.mT @ Z @ D)[:, -1].max()
+                value = float(np.trace(Z) + own)
+                value += sum(
+                    n * float(np.linalg.eigvalsh(N[c] - Z)[:, -1].max()) for c, n in self.counts.items()
+                )
+                if value < least:
+                    least, self.Z = value, Z
+        kept = np.trace(first, axis1=1, axis2=2) > UNUSED
+        self.X1, self.firsts = first[kept], self.firsts[kept]
+        for c in X:
+            kept = np.trace(X[c], axis1=1, axis2=2) > UNUSED
+            self.X[c], self.used[c] = X[c][kept], self.used[c][kept]
+
+
+def _sum(D: np.ndarray, first: np.ndarray, X: dict[int, np.ndarray]) -> np.ndarray:
+    """Return the sum of all relaxed projections, shape (d, d)."""
+    return np.asarray((D @ first @ D.mT).sum(axis=0) + sum(one.sum(axis=0) for one in X.values()))

@@ -1,0 +1,126 @@
+"""Groups of strongly correlated variables, whose rows are the first guesses for new components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from spcastat.linalg.operators import Operator
+from spcastat.search.criteria import inverse
+from spcastat.search.matrices import TINY
+
+#: Rows of the covariance matrix that are held at once while groups are made.
+AT_ONCE = 250
+#: Entries of these rows at once and, above 100,000 variables, in all, which bounds memory and time.
+ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
+
+
+@dataclass(eq=False)
+class Groups:
+    """Groups of variables: the c largest entries of rows of the covariance matrix.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (R,)
+        The variable of each row.
+    places : ndarray of int, shape (R, c)
+    x : ndarray of shape (R, c)
+        The entries there, scaled to unit length.
+    lengths : ndarray of shape (R,)
+        The lengths before scaling.
+    variances : ndarray of shape (R,)
+        Of the variables of these rows.
+    """
+
+    rows: np.ndarray
+    places: np.ndarray
+    x: np.ndarray
+    lengths: np.ndarray
+    variances: np.ndarray
+
+    def scores(self, F: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """Return lower bounds on the variances of the groups given other components, shape (R,).
+
+        For components with products F, shape (k, p), and inverse covariance matrix Z, the residual covariance
+        matrix is S~ = S - F'ZF; for row j and its group v, v'S~v >= (e_j'S~v)^2 / S~_jj.
+        """
+        own = F[:, self.rows]
+        R, c = self.places.shape
+        rows = csr_array((self.x.ravel(), self.places.ravel(), np.arange(0, R * c + 1, c)), (R, F.shape[1]))
+        along = (rows @ F.T).T
+        left = self.variances - (own * (Z @ own)).sum(axis=0)
+        inner = np.maximum(self.lengths - (own * (Z @ along)).sum(axis=0), 0.0)
+        return np.where(left > 1e-3 * self.variances, inner**2 / np.maximum(left, TINY), 0.0)
+
+    def best(self, scores: np.ndarray, count: int) -> np.ndarray:
+        """Return up to `count` groups of large scores; no group's row variable is in an earlier group."""
+        found: list[int] = []
+        taken: set[int] = set()
+        for j in np.argsort(-scores, kind="stable"):
+            if len(found) == count:
+                break
+            if self.rows[j] not in taken:
+                found.append(int(j))
+                taken.update(self.places[j].tolist())
+        return np.array(found)
+
+    def seeds(
+        self, F: np.ndarray, G: np.ndarray, count: int, rng: np.random.Generator | None = None
+    ) -> np.ndarray:
+        """Return the row variables of the groups with the largest scores given other components.
+
+        Parameters
+        ----------
+        F : ndarray of shape (B, k, p)
+            Products of the covariance matrix with the components of B fits.
+        G : ndarray of shape (B, k, k)
+            The covariance matrices of their scores, with zeros for components that have been removed.
+        count : int
+            Number of variables. If there are fewer groups, they are repeated.
+        rng : numpy Generator, optional
+            Multiplies the scores by random factors.
+
+        Returns
+        -------
+        ndarray of int, shape (B, count)
+        """
+        Z = inverse(G)
+        found = np.empty((len(F), count), dtype=int)
+        for b in range(len(F)):
+            scores = self.scores(F[b], Z[b])
+            if rng is not None:
+                # standard deviation of log scores
+                scores = scores * np.exp(0.15 * rng.standard_normal(len(scores)))
+            found[b] = np.resize(self.rows[self.best(scores, count)], count)
+        return found
+
+
+def groups_of(op: Operator, card: int, explained: np.ndarray, most: int, rng: np.random.Generator) -> Groups:
+    """Return the groups of at most `most` rows: those that PCA explains best, and random ones."""
+    p = op.p
+    count = min(p, AT_ONCE if op.out_of_core else max(most * min(most, p) // p, min(1000, ENTRIES // p), 2))
+    first = np.argsort(-explained, kind="stable")[: count // 2]
+    rest = rng.permutation(np.setdiff1d(np.arange(p), first))[: count - len(first)]
+    rows = np.sort(np.concatenate([first, rest]))
+    places = np.empty((count, card), dtype=int)
+    x = np.empty((count, card))
+    at_once = max(min(AT_ONCE, ENTRIES_AT_ONCE // p), 1)
+    for a in range(0, count, at_once):
+        part = slice(a, a + at_once)
+        C = np.ascontiguousarray(op.columns(rows[part]).T) / op.total
+        places[part] = np.argpartition(-np.abs(C), card - 1, axis=1)[:, :card]
+        x[part] = np.take_along_axis(C, places[part], axis=1)
+    lengths = np.linalg.norm(x, axis=1)
+    x /= np.maximum(lengths, TINY)[:, None]
+    return Groups(rows, places, x, lengths, op.diagonal()[rows] / op.total)
+
+
+def groups_of_matrix(S: np.ndarray, card: int) -> Groups:
+    """Return the groups of all rows of a covariance matrix, shape (m, m)."""
+    places = np.argpartition(-np.abs(S), card - 1, axis=1)[:, :card]
+    x = np.take_along_axis(S, places, axis=1)
+    lengths = np.linalg.norm(x, axis=1)
+    x /= np.maximum(lengths, TINY)[:, None]
+    return Groups(np.arange(len(S)), places, x, lengths, np.diagonal(S))
