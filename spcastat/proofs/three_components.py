@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.linalg.accumulate import blocks
-from spcastat.proofs.adjusted_bounds import FLOOR, Climb, Supports, divided, with_two
+from spcastat.proofs.adjusted_bounds import FLOOR, Climb, Supports, divided, middle_of, with_two
 from spcastat.proofs.duals import EVERY, RATIO, ROUNDING, Running, positive, shared, union_basis
 from spcastat.proofs.relaxed import bounds_alone, losses
 
@@ -244,7 +244,7 @@ class Trios:
             # chords exceed 1/t by at most `loss`: halves of an interval can only have bounds lower by as much
             loss = (np.sqrt(high) - np.sqrt(low)) ** 2
             if halved < HALVINGS and loss > 0.5 * found.excess:
-                middle = (0.5 * (np.sqrt(low) + np.sqrt(high))) ** 2
+                middle = middle_of(low, high)
                 todo += [(low, middle, pairs, halved + 1), (middle, high, pairs, halved + 1)]
             else:
                 leaves.append((low, high, pairs))

@@ -20,7 +20,7 @@ from spcastat.fit.record import Proven
 from spcastat.fit.state import FitState, rule_of
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.ties import is_sparse
-from spcastat.proofs.adjusted_bounds import Cover, Supports, interval_relaxation, largest
+from spcastat.proofs.adjusted_bounds import Cover, Supports, interval_relaxation, largest, middle_of
 from spcastat.proofs.duals import ROUNDING, multiplier, supports_relaxation
 from spcastat.proofs.eigenvalue_bounds import (
     Clock,
@@ -282,7 +282,7 @@ class Witnesses:
                 elif halved == 8 or not self.clock.runs():
                     raise UnwrittenError("the bound is not tight on some supports")
                 else:
-                    middle = (0.5 * (np.sqrt(low) + np.sqrt(high))) ** 2
+                    middle = middle_of(low, high)
                     todo += [(middle, high, halved + 1), (low, middle, halved + 1)]
             found.append(one)
         return found

@@ -492,13 +492,13 @@ def with_table_by_name(function: Function) -> Function:
 
     Python refuses such a call before the function begins if it has a keyword for the second place.
     """
-    name = function.__name__
-    k = ", k=2" if "k" in inspect.signature(function).parameters else ""
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:
         first, second = (*arguments, None, None)[:2]
         if isinstance(first, str) and len(getattr(second, "shape", ())) == 2:
+            name = function.__name__
+            k = ", k=2" if "k" in inspect.signature(function).parameters else ""
             tilde = first if first.lstrip().startswith("~") else "~ a + b"
             begins = "" if tilde is first else " A formula is text that begins with ~."
             raise OptionError(

@@ -40,6 +40,12 @@ class Groups:
     lengths: np.ndarray
     variances: np.ndarray
 
+    @classmethod
+    def of(cls, rows: np.ndarray, places: np.ndarray, entries: np.ndarray, variances: np.ndarray) -> Groups:
+        """Return the groups of the entries at `places`, which are not scaled yet."""
+        lengths = np.linalg.norm(entries, axis=1)
+        return cls(rows, places, entries / np.maximum(lengths, TINY)[:, None], lengths, variances)
+
     def scores(self, F: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """Return lower bounds on the variances of the groups given other components, shape (R,).
 
@@ -104,23 +110,22 @@ def groups_of(op: Operator, card: int, explained: np.ndarray, most: int, rng: np
     first = np.argsort(-explained, kind="stable")[: count // 2]
     rest = rng.permutation(np.setdiff1d(np.arange(p), first))[: count - len(first)]
     rows = np.sort(np.concatenate([first, rest]))
-    places = np.empty((count, card), dtype=int)
-    x = np.empty((count, card))
+    places, x = np.empty((count, card), dtype=int), np.empty((count, card))
     at_once = max(min(AT_ONCE, ENTRIES_AT_ONCE // p), 1)
     for a in range(0, count, at_once):
         part = slice(a, a + at_once)
         C = np.ascontiguousarray(op.columns(rows[part]).T) / op.total
-        places[part] = np.argpartition(-np.abs(C), card - 1, axis=1)[:, :card]
-        x[part] = np.take_along_axis(C, places[part], axis=1)
-    lengths = np.linalg.norm(x, axis=1)
-    x /= np.maximum(lengths, TINY)[:, None]
-    return Groups(rows, places, x, lengths, op.diagonal()[rows] / op.total)
+        places[part], x[part] = _largest_of(C, card)
+    return Groups.of(rows, places, x, op.diagonal()[rows] / op.total)
 
 
 def groups_of_matrix(S: np.ndarray, card: int) -> Groups:
     """Return the groups of all rows of a covariance matrix, shape (m, m)."""
-    places = np.argpartition(-np.abs(S), card - 1, axis=1)[:, :card]
-    x = np.take_along_axis(S, places, axis=1)
-    lengths = np.linalg.norm(x, axis=1)
-    x /= np.maximum(lengths, TINY)[:, None]
-    return Groups(np.arange(len(S)), places, x, lengths, np.diagonal(S))
+    places, x = _largest_of(S, card)
+    return Groups.of(np.arange(len(S)), places, x, np.diagonal(S))
+
+
+def _largest_of(C: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of the `card` largest entries of each row, shape (R, card), and the entries."""
+    places = np.argpartition(-np.abs(C), card - 1, axis=1)[:, :card]
+    return places, np.take_along_axis(C, places, axis=1)

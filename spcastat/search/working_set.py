@@ -244,6 +244,7 @@ def restricted(
     basis = _Basis(known, images, np.zeros(0, dtype=int))
     deep = settings.deep if k == 1 else settings.deep_with(sum(given.card))
 
+    within = _settings_within(settings)
     evidence, value = Evidence(), 0.0
     tested = False  # whether exchanges followed by an ascent were tried within the last working set
     sufficient: bool | None = None  # whether no variable outside it improves the fit; None if not tested
@@ -251,7 +252,6 @@ def restricted(
         variables = _chosen(basis, given.explained, groups, given.card, size)
         criterion = inside(op, variables, given.card, objective)
         start = from_directions(criterion, [one[variables] for one in basis.known])
-        within = _settings_within(settings)
         if quick:
             fit = climb(criterion, start, settings.width, settings.valued, QUICK_RISE)
             evidence.add(fit.value)
