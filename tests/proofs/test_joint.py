@@ -199,6 +199,30 @@ def test_bounds_of_pairs_of_supports_are_never_below_what_two_components_attain(
     assert (bounds >= attained - 1e-12).all()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_three_given_supports_allow_either_of_the_others_to_come_second(seed):
+    """Never below the best fit on its supports, where the first component has the variance of that fit."""
+    S = THREE[seed % len(THREE)](np.random.default_rng(seed), 5)
+    S = S / np.trace(S)
+    best, V = proofs.best_of_all(proofs.Case(S, (2, 2, 2), ""), "adjusted")
+    orders = [V[:, order] for order in permutations(range(3))]
+    V = max(orders, key=lambda W: tuple(_added(S, W).round(12)))
+    variance = _added(S, V)[0]
+    places = np.array(list(combinations(range(5), 2)))
+    at = [int(np.flatnonzero((places == np.flatnonzero(v)).all(axis=1))[0]) for v in V.T]
+    F = least_squares_frame(S, 3).F
+    others = Others.of(F, {2: places}, (2, 2))
+    trios = Trios(F, Supports.of(S, places), others, (1.0 - 1e-6) * best, lambda: True)
+    for pair in (at[1:], at[:0:-1]):
+        low, high = variance * (1.0 - 1e-6), variance * (1.0 + 1e-6)
+        assert trios._leaves(at[0], low, high, np.array([pair])) >= best - 1e-12
+
+
+def _added(S: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return the variances that components add to the earlier ones: squares of the Cholesky factor."""
+    return np.diag(np.linalg.cholesky(V.T @ S @ V + 1e-15 * np.eye(V.shape[1]))) ** 2
+
+
 def _best_beside(M: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Return the unit vectors with the largest value x'Mx of those orthogonal to q, shape (B, d)."""
     P = np.eye(q.shape[1]) - q[:, :, None] * q[:, None]
