@@ -30,8 +30,8 @@ from spcastat.config import generator, is_whole, shown, whole_number
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.fit.inputs import Source
 from spcastat.fit.rows import distances
-from spcastat.fit.run import Gaps, prepare_with_gaps
 from spcastat.fit.state import FitState
+from spcastat.inputs.missing import Gaps, prepare_with_gaps
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Gram, Operator

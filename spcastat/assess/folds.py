@@ -24,7 +24,7 @@ from spcastat.assess.row_groups import RowGroups
 from spcastat.config import plural
 from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
 from spcastat.fit.inputs import Source
-from spcastat.fit.run import rank_of
+from spcastat.inputs.missing import rank_of
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import Standardisation

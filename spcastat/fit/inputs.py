@@ -25,7 +25,8 @@ from spcastat.config import (
     whole_number,
 )
 from spcastat.fit.plan import Plan, require_rank
-from spcastat.fit.run import Gaps, candidate_count, prepare_with_gaps, rank_of, refuse_rows_methods
+from spcastat.fit.run import candidate_count
+from spcastat.inputs.missing import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.linalg.accumulate import CrossProducts, Nothing, Sums
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
 from spcastat.linalg.regression import partial_covariance

@@ -122,7 +122,7 @@ class Record:
     missing : dict, or None
         With ``na="em"`` or ``"pairwise"``: ``how``, the numbers of missing ``cells`` and of incomplete
         ``rows``, and how the moments were estimated; see
-        :func:`spcastat.fit.run.prepare_with_gaps`.
+        :func:`spcastat.inputs.missing.prepare_with_gaps`.
     names : list of str, or None
         Names of the components, if not PC1, ..., PCk.
     title_of_data : str or None

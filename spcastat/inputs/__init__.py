@@ -1,0 +1,1 @@
+"""Data of a fit: read, checked and standardised rows, or a covariance matrix; draws, groups and noise of rows."""

@@ -1,0 +1,167 @@
+"""Moments of rows with missing values, by EM or from pairs of variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import OptionError
+from spcastat.linalg.accumulate import CrossProducts
+from spcastat.linalg.operators import Operator
+from spcastat.linalg.standardisation import (
+    KINDS,
+    Blocks,
+    ColumnUnits,
+    Standardisation,
+    from_products,
+    largest_of,
+    prepare,
+)
+from spcastat.reading.missing_values import PpcaModel, em_moments, pairwise_moments
+
+#: Largest number of variables for which a dense covariance matrix is formed.
+MOST_VARIABLES = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """How missing values were treated.
+
+    Attributes
+    ----------
+    how : {"em", "pairwise"}
+    missing : ndarray of bool, shape (n, p)
+    as_record : dict
+        The entries of the record: counts, and how the moments were estimated.
+    model : PpcaModel or None
+        The EM model, from which the EM for subsets of the rows starts; None for "pairwise".
+    filling : PpcaModel or None
+        The same model with shrunk scores; it imputes missing values in the rows of the fit and in new rows.
+    """
+
+    how: str
+    missing: np.ndarray
+    as_record: dict[str, Any]
+    model: PpcaModel | None = None
+    filling: PpcaModel | None = None
+
+
+def refuse_rows_methods(how: str, method: str) -> None:
+    """Raise OptionError for a method that needs the rows themselves.
+
+    Imputed conditional means vary less than the true values, and a method that works on rows cannot account
+    for the missing variance. A robust method would also trust values that were imputed from outliers.
+    """
+    raise OptionError(
+        f"method={method!r} works on the rows themselves, and na={how!r} estimates only their means and "
+        "covariances: use a method that takes 'data or covariance' (spcastat.methods()), or na='drop'."
+    )
+
+
+def rank_of(k_em: int | None, k: int, weights: np.ndarray | None, shape: tuple[int, int]) -> int:
+    """Return the rank of the EM model: `k_em`, or by default k, reduced if the data are too small for it."""
+    n, p = shape
+    positive = n if weights is None else int(np.count_nonzero(weights))
+    return max(1, min(k, p - 1, positive - 2)) if k_em is None else k_em
+
+
+def prepare_with_gaps(
+    X: Any,
+    weights: np.ndarray | None,
+    center: Any,
+    scale: Any,
+    names: pd.Index,
+    how: str,
+    rank: int,
+    *,
+    index: pd.Index | None = None,
+    start: PpcaModel | None = None,
+) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
+    """Return centre, scale and operator of rows with missing values, the rows for scores, and Gaps.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        NaN for missing values.
+    weights, center, scale, names
+        As for :func:`spcastat.linalg.standardisation.prepare`. The EM model is fitted to scaled columns: with
+        ``scale=True`` they are divided by the standard deviations of their measured values, with an array by
+        its values, and with blocks as blocks define. The final scale is the standard deviations from the EM.
+    how : {"em", "pairwise"}
+    rank : int
+        The rank of the model; not used for "pairwise".
+    index : pandas.Index, optional
+        Labels of the rows for messages.
+    start : PpcaModel, optional
+        The start of the EM for a subset or a sample of the rows: the model of all rows.
+
+    Returns
+    -------
+    standard : Standardisation
+    op : Operator
+    matrix : ndarray of shape (n, p)
+        With "em", missing values are replaced by shrunk conditional means; with "pairwise" they remain.
+    gaps : Gaps
+    """
+    X = np.asarray(X, dtype=float)
+    n, p = X.shape
+    if p > MOST_VARIABLES:
+        raise OptionError(
+            f"na={how!r} was given with {p:,} variables; it forms their covariance matrix, of "
+            f"{MOST_VARIABLES:,} at most. Leave out the variables of least variance, or impute the values "
+            "first."
+        )
+    missing = np.isnan(X)
+    record: dict[str, Any] = {
+        "how": how,
+        "cells": int(missing.sum()),
+        "rows": int(missing.any(axis=1).sum()),
+    }
+    # powers of two that scale all columns, or each column, to about one; 1 for empty columns
+    units = ColumnUnits.of(largest_of(np.where(missing, 0.0, X)), scale)
+    assert units is not None  # the values are finite
+    Y, divisor = np.ldexp(X, -units.exponents), units.divisor(scale)
+    model, filling, matrix = None, None, X
+    if how == "em":
+        begin = None if start is None else _model_in_units(start, -units.exponents)
+        spread = KINDS[divisor.kind] if isinstance(divisor, Blocks) else divisor
+        found = em_moments(Y, weights, rank, scale=spread, names=names, index=index, start=begin)
+        model = _model_in_units(found.model, units.exponents)
+        shrunk = found.model.shrunk(float(n) if weights is None else float(weights.sum()))
+        filling = _model_in_units(shrunk, units.exponents)
+        matrix = np.where(missing, np.ldexp(shrunk.filled(Y), units.exponents), X)
+        record |= {
+            "patterns": found.patterns,
+            "rank": rank,
+            "iterations": found.iterations,
+            "converged": found.converged,
+        }
+        mean, S = found.mean, found.covariance
+    else:
+        pairs = pairwise_moments(Y, weights, names=names, index=index)
+        record |= {
+            "fewest": pairs.fewest,
+            "smallest": pairs.nearest.smallest,
+            "moved": pairs.nearest.moved,
+            "largest": pairs.nearest.largest,
+        }
+        mean, S = pairs.mean, pairs.covariance
+    gaps = Gaps(how, missing, record, model, filling)
+    if not missing.any():  # exactly the moments of complete rows
+        return *prepare(X, weights, center, scale, names), matrix, gaps
+    products = CrossProducts(p)
+    products.weight = float(n) if weights is None else float(weights.sum())
+    products.mean, products.products = mean, S * (products.weight - 1.0)
+    # with conditional covariances added, the rank is not limited by the number of rows
+    standard, op = from_products(products, p + 1, units.centre(center), divisor, names)
+    op.unit = units.unit
+    return units.restored(standard), op, matrix, gaps
+
+
+def _model_in_units(model: PpcaModel, exponents: np.ndarray) -> PpcaModel:
+    """Return the model for columns multiplied by powers of two."""
+    mean, scale = np.ldexp(model.mean, exponents), np.ldexp(model.scale, exponents)
+    return replace(model, mean=mean, scale=scale)
