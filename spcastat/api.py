@@ -24,7 +24,7 @@ from spcastat.fit.inputs import (
 )
 from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.plan import Plan, Request, make_plan, require_components
-from spcastat.fit.run import Fit, run
+from spcastat.fit.run import Fit, run, source_for
 from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions
 from spcastat.results.call import (
@@ -558,7 +558,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
             }
         )
         plan = make_plan(asked, entered.p, partial(_hint, function, spca_path))
-        source = entered.source_for(plan, asked.k)
+        source = source_for(entered, plan, asked.k)
         warn_of_unequal_variances(source, scale)
         plan = plan.on(source.spec, check=False)
         if cards is None:
@@ -626,7 +626,7 @@ def _fitted(opened: Opened, asked: Request, call: Call, scale: Any) -> SpcaResul
     """Plan and run a fit of opened data; warn of unequal variances if `scale` is None."""
     plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
     rng = generator(asked.rng)  # rng=None uses a fixed seed, so that runs are reproducible
-    source = opened.source_for(plan, asked.k)
+    source = source_for(opened, plan, asked.k)
     warn_of_unequal_variances(source, scale)
     plan = plan.on(source.spec)
     return finished(source, plan, run(source.op, plan, asked.k, rng), call)

@@ -34,7 +34,7 @@ from spcastat.config import one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, NoComponentsError, NoRowsError, OptionError
 from spcastat.fit.inputs import Opened, Source, opened, warn_of_unequal_variances
 from spcastat.fit.plan import RULE, Plan, Request, make_plan
-from spcastat.fit.run import run
+from spcastat.fit.run import require_possible_in_chunks, run
 from spcastat.labels import name_text
 from spcastat.linalg.accumulate import SquareProducts
 from spcastat.linalg.eigenvectors import numerical_rank
@@ -835,10 +835,11 @@ def _require_possible(
             f"k={shown(k)} was given for {entered.p} variables; the choice compares components with the "
             f"residual variance, so give at most {max(entered.p - 1, 0)}."
         )
-    if entered.refuse is None:
+    if entered.stream is None:
         return
     wanted = path_cards(_candidates(cards, entered.p), k or 1, entered.p)[1]
-    entered.refuse(make_plan(request(fitting, k or 1, largest(wanted)), entered.p), k or 1)
+    plan = make_plan(request(fitting, k or 1, largest(wanted)), entered.p)
+    require_possible_in_chunks(entered, plan, k or 1)
     if k is None:
         _asked(entered.p, entered.p, kmax, None, False)
 

@@ -24,8 +24,6 @@ from spcastat.config import (
     warn,
     whole_number,
 )
-from spcastat.fit.plan import Plan, require_rank
-from spcastat.fit.run import candidate_count
 from spcastat.inputs.missing import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.linalg.accumulate import CrossProducts, Nothing, Sums
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
@@ -259,8 +257,8 @@ class Opened:
         enough) and returns the source of a fit.
     context : mapping or None
         Names other than columns that a formula uses.
-    refuse : callable or None
-        Takes (plan, k) and raises if the fit cannot be made from rows in chunks.
+    centred : bool
+        Whether rows in chunks are centred at their means.
     stream : Stream or None
         Rows in chunks.
     data : object
@@ -270,7 +268,7 @@ class Opened:
     p: int
     source: Callable[[str], Source]
     context: Mapping[str, Any] | None = None
-    refuse: Callable[[Plan, int], None] | None = None
+    centred: bool = True
     stream: Stream | None = None
     data: Any = None
 
@@ -291,18 +289,6 @@ class Opened:
             return found
 
         return replace(self, source=source)
-
-    def source_for(self, plan: Plan, k: int) -> Source:
-        """Return the source for a fit of k components according to `plan`.
-
-        Raises
-        ------
-        OptionError, ComponentsError, NoRowsError
-            If the rows come in chunks and the fit cannot be made from them; raised before any row is read.
-        """
-        if self.refuse is not None:
-            self.refuse(plan, k)
-        return self.source(plan.rows_for)
 
 
 # --- rows in memory -------------------------------------------------------------------------------
@@ -539,7 +525,7 @@ def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -
         )
 
     rows = InChunks(stream, center, scale)
-    return Opened(len(columns), rows.source, stream.spec.context, rows.refuse, stream)
+    return Opened(len(columns), rows.source, stream.spec.context, center is True, stream)
 
 
 @dataclass(frozen=True, eq=False)
@@ -579,14 +565,6 @@ class InChunks:
             total_weight=tally.weight,
             groups=self.scale if isinstance(self.scale, ScalingGroups) else None,
         )
-
-    def refuse(self, plan: Plan, k: int) -> None:
-        """Raise an error if a fit of k components cannot be made from these rows, before any is read."""
-        p = len(self.stream.spec.columns)
-        if p > GRAM_ORDER and not plan.rows_for:
-            candidate_count(p, plan.solver, plan.aim, must=True)
-        require_rank(k, self.stream.rows, centred=self.center is True)
-        plan.on(self.stream.spec)  # raises for unknown names of variables
 
 
 def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, Operator, Tally]:

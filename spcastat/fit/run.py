@@ -14,7 +14,8 @@ import numpy as np
 
 from spcastat.config import plural
 from spcastat.errors import ComponentsError, OptionError
-from spcastat.fit.plan import STARTS, Plan, Start
+from spcastat.fit.inputs import Opened, Source
+from spcastat.fit.plan import STARTS, Plan, Start, require_rank
 from spcastat.linalg.deflation import Removed, deflate, deflate_rows
 from spcastat.linalg.eigenvectors import numerical_rank, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator, Rows
@@ -506,6 +507,28 @@ def chosen(
         criterion=f"{OBJECTIVES[aim]}, best of the starts",
     )
     return better, optima_of(values)
+
+
+def source_for(data: Opened, plan: Plan, k: int) -> Source:
+    """Return the source for a fit of k components according to `plan`.
+
+    Raises
+    ------
+    OptionError, ComponentsError, NoRowsError
+        If the rows come in chunks and the fit cannot be made from them; raised before any row is read.
+    """
+    require_possible_in_chunks(data, plan, k)
+    return data.source(plan.rows_for)
+
+
+def require_possible_in_chunks(data: Opened, plan: Plan, k: int) -> None:
+    """Raise an error if rows come in chunks and a fit of k components cannot be made from them."""
+    if data.stream is None:
+        return
+    if data.p > GRAM_ORDER and not plan.rows_for:
+        candidate_count(data.p, plan.solver, plan.aim, must=True)
+    require_rank(k, data.stream.rows, centred=data.centred)
+    plan.on(data.stream.spec)  # raises for unknown names of variables
 
 
 #: With more nonzeros than this in all, variables in memory are not screened.
