@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 import numpy as np
 
 from spcastat import argument_types as types
-from spcastat.assess.draws import seed_of
-from spcastat.config import generator, listed, plural, warn
+from spcastat.config import generator, listed, plural, seed_of, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
-from spcastat.fit.inputs import (
+from spcastat.fit.method_table import SOLVERS
+from spcastat.fit.plan import Plan, Request, make_plan, require_components
+from spcastat.fit.run import Fit, run, source_for
+from spcastat.inputs.row_data import (
     Fitted,
     Opened,
     Source,
@@ -22,9 +24,6 @@ from spcastat.fit.inputs import (
     opened,
     warn_of_unequal_variances,
 )
-from spcastat.fit.method_table import SOLVERS
-from spcastat.fit.plan import Plan, Request, make_plan, require_components
-from spcastat.fit.run import Fit, run, source_for
 from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions
 from spcastat.results.call import (

@@ -12,34 +12,30 @@ import pandas as pd
 
 from spcastat import argument_types as types
 from spcastat.api import finished, given_of, request_of, spca, spca_cov
-from spcastat.assess import candidates, noise_tests
+from spcastat.assess import candidates
 from spcastat.assess.candidates import RULES, CardinalitySet, Fitter, path_cards
-from spcastat.assess.draws import columns_near, draw_generator, half_of, rows_in_memory, seed_of, workers
 from spcastat.assess.folds import MOMENTS, divided
-from spcastat.assess.noise_tests import (
-    Draws,
-    MomentNoise,
-    Noise,
-    PulledIn,
-    RowNoise,
-    Tails,
-    default_card,
-    of_covariance,
-    pulled_in,
-    standing,
-)
-from spcastat.assess.row_groups import RowGroups, drawn_text, notice
+from spcastat.assess.jobs import workers
+from spcastat.assess.noise_tests import Draws, default_card, standing
 from spcastat.assess.unequal_cardinalities import Selected, select
-from spcastat.config import one_of, real_number, shown, whole_number
+from spcastat.config import draw_generator, one_of, real_number, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, NoComponentsError, NoRowsError, OptionError
-from spcastat.fit.inputs import Opened, Source, opened, warn_of_unequal_variances
 from spcastat.fit.plan import RULE, Plan, Request, make_plan
 from spcastat.fit.run import require_possible_in_chunks, run
+from spcastat.inputs.dependence import notice
+from spcastat.inputs.noise import (
+    ROW_CELLS,
+    noise_of,
+    row_noise,
+    standardised,
+)
+from spcastat.inputs.row_data import Opened, Source, opened, warn_of_unequal_variances
+from spcastat.inputs.row_groups import RowGroups, drawn_text
+from spcastat.inputs.samplers import columns_near, half_of
+from spcastat.inputs.subsample import rows_in_memory
 from spcastat.labels import name_text
-from spcastat.linalg.accumulate import SquareProducts
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
-from spcastat.linalg.regression import rotated
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening, stage
 from spcastat.reading.design import few_clusters
@@ -317,19 +313,19 @@ def standing_out(
     cells = MOST_CELLS
     if is_tested_in_part(source, cells):
         require_room(p, kmax, card)
-        source, cells = tested_part(source, kmax, card, seed), noise_tests.MOST_CELLS
+        source, cells = tested_part(source, kmax, card, seed), ROW_CELLS
         if terms is not None:
             terms = np.unique(terms[columns.get_indexer(source.spec.columns)], return_inverse=True)[1]
         most = min(most, max(source.op.rank_limit, 1))
         kmax, grows = min(kmax, most), False
     within = unit_of(float(source.op.diagonal().max()))
     unit = (source.op.unit * within) ** 2
-    noise, rows = _noise(source, covariance, seed, cells, within, terms)
+    noise, rows = noise_of(source, covariance, seed, cells, within, terms)
     limit = most if grows else kmax
     found = standing(noise, kmax, card, draws, limit)
     large = None
     if rows is not None and rows.pulled:
-        as_given = _of_rows(source, _standardised(source, within), terms)
+        as_given = row_noise(source, standardised(source, within), terms)
         unchanged = standing(as_given, kmax, card, draws, limit).k
         labels = [] if unchanged == found.k else [_label(source, i) for i in rows.far.tolist()]
         large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)
@@ -368,92 +364,6 @@ def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int,
     kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
     among = COLUMNS if in_part else p
     return most, kmax, default_card(among) if card is None else whole_number("sparse_card", card, 1, p)
-
-
-def _noise(
-    source: Source, covariance: bool, seed: int, cells: int, within: float, terms: np.ndarray | None
-) -> tuple[Noise, PulledIn | None]:
-    """Return the simulation of noise; signs are flipped directly for up to `cells` cells.
-
-    Columns with the same number in `terms` keep their correlations; None if all columns are flipped alone.
-
-    Large rows are pulled in, and returned, for dense rows in memory that were centred at their means. The
-    data of the operator are divided by `within`, a power of two, so that squares of their covariances neither
-    overflow nor vanish.
-    """
-    op, n = source.op, source.free
-    if covariance:
-        if n is None:
-            raise OptionError(
-                "n_obs is not given; the eigenvalues of noise depend on the number of rows from which the "
-                "covariance matrix was computed. Give n_obs=."
-            )
-        if source.about.get("kind") == "polychoric":
-            raise OptionError(
-                "The matrix has polychoric correlations, which vary more than those of normal rows: give "
-                "k=, or test the items as numbers, choose_k(items, scale=True)."
-            )
-        S = op.block(np.arange(op.p)) / within**2
-        return of_covariance(S, int(n), np.random.default_rng([seed, 1])), None
-    if source.matrix is not None and source.matrix.shape[0] * op.p <= cells:
-        Z = _standardised(source, within)
-        assert source.standard is not None
-        if is_sparse(source.matrix) or source.standard.centring != "mean":
-            return _of_rows(source, Z, terms), None
-        rows = pulled_in(Z, source.weights)
-        return _of_rows(source, rows.Z, terms), rows
-    if source.gaps is not None:
-        raise DataError(
-            f"The data have {source.n} rows of {op.p} variables with missing values, too many for random "
-            "signs of every cell; give k=, or a sample of the rows."
-        )
-    if source.design is not None:
-        raise DataError(
-            f"The data have {source.n} rows of {op.p} variables that belong together, too many for random "
-            "signs of every cluster; give k=, or a sample of the clusters."
-        )
-    S = op.block(np.arange(op.p))
-    noise = MomentNoise(S / within**2, source.free or 0.0, tails=_tails(source, S), terms=terms)
-    return noise, None
-
-
-def _standardised(source: Source, within: float) -> np.ndarray:
-    """Return the rows, centred and scaled as for the fit, over `within`, shape (n, p); NaN where missing."""
-    assert source.standard is not None
-    X = source.measured
-    X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
-    return np.asarray((X - source.standard.mean) / source.standard.scale / source.op.unit / within)
-
-
-def _of_rows(source: Source, Z: np.ndarray, terms: np.ndarray | None) -> RowNoise:
-    """Return the simulation of noise for standardised rows; missing values, NaN, become zero."""
-    w = np.ones(len(Z)) if source.weights is None else source.weights
-    gaps = np.isnan(Z)
-    counts = w @ ~gaps  # the sum of the weights in each column
-    rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
-    groups = RowGroups.of(source)
-    rows = rows[groups.rows]  # signs go by the content of rows, not by their order
-    if groups.count < len(rows):  # rotation of residuals would mix clusters
-        return RowNoise(rows, groups=groups.group, terms=terms)
-    if source.covariates is None:
-        return RowNoise(rows, terms=terms)
-    return RowNoise(rotated(rows, source.covariates[groups.rows], w[groups.rows]), terms=terms)
-
-
-def _tails(source: Source, S: np.ndarray) -> Tails | None:
-    """Return how far the rows of S are from normal; None if that cannot be represented in floating point."""
-    standard, n = source.standard, source.weight
-    assert standard is not None
-    deviations = np.sqrt(np.diag(S))
-    divisor = standard.scale * source.op.unit * deviations
-    begin = partial(SquareProducts, standard.mean, np.where(divisor > 0, divisor, np.inf))
-    squares = begin()
-    squares.add(source.matrix, source.weights)
-    fourth = squares.about(np.zeros(len(S))) * n / (n - 1.0) ** 2
-    correlations = S / np.maximum(np.outer(deviations, deviations), np.finfo(float).tiny)
-    ratio = fourth / (1.0 + 2.0 * correlations**2)
-    sizes = squares.sizes / max(int(np.count_nonzero(deviations)), 1)
-    return Tails(ratio, sizes) if np.isfinite(ratio).all() else None
 
 
 # --- the cardinalities ----------------------------------------------------------------------------

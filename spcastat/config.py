@@ -207,6 +207,25 @@ def generator(rng: Any) -> np.random.Generator:
     )
 
 
+def seed_of(rng: Any) -> int:
+    """Return the seed of all draws: 0 for None, the number itself, or a number drawn from a generator.
+
+    Raises
+    ------
+    OptionError
+        For anything else.
+    """
+    drawn = generator(rng)
+    if rng is None:
+        return 0
+    return int(drawn.integers(2**63)) if rng is drawn else int(rng)
+
+
+def draw_generator(seed: int, number: int) -> np.random.Generator:
+    """Return the random generator of one draw, independent of the generators of other draws."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+
+
 def library_of(value: Any) -> str:
     """Return the name of the package that defines the type of a value."""
     return type(value).__module__.partition(".")[0]

@@ -10,8 +10,8 @@ import numpy as np
 from spcastat.argument_types import CoordinateKeywords, ReadOptions, Scale, Table, Vector, Whole
 from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
-from spcastat.fit.inputs import open_rows, warn_of_unequal_variances
 from spcastat.fit.plan import require_components
+from spcastat.inputs.row_data import open_rows, warn_of_unequal_variances
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows
 from spcastat.reading.design import ReadOptions as Reading

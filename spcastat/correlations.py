@@ -18,11 +18,11 @@ from spcastat.errors import (
     InfiniteValuesError,
     MissingValuesError,
 )
+from spcastat.inputs.opening import read_whole
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import kind_of
 from spcastat.reading.frames import open_table
-from spcastat.streams.opening import read_whole
 
 #: Nodes of the Gauss-Legendre rule. The relative error of the integrals is at most 1e-11 for thresholds up to
 #: 4 in size that differ by more than 1e-5 or not at all, and 1e-8 for all other thresholds up to 5 in size.

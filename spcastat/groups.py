@@ -10,9 +10,9 @@ import pandas as pd
 
 from spcastat import argument_types as types
 from spcastat.api import spca
-from spcastat.assess.draws import seed_of, workers
+from spcastat.assess.jobs import workers
 from spcastat.assess.permutation import centred, compare, own_directions
-from spcastat.config import listed, one_of, plural, shown, whole_number
+from spcastat.config import listed, one_of, plural, seed_of, shown, whole_number
 from spcastat.errors import (
     ConstantColumnError,
     DataError,
@@ -21,7 +21,8 @@ from spcastat.errors import (
     OptionError,
     TooFewRowsError,
 )
-from spcastat.fit.inputs import Source, open_rows
+from spcastat.inputs.opening import open_stream, read_whole
+from spcastat.inputs.row_data import Source, open_rows
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening
@@ -30,7 +31,6 @@ from spcastat.reading.covariance import looks_like_covariance
 from spcastat.reading.design import ReadOptions, label_numbers, take_labels
 from spcastat.results.call import table_and_formula
 from spcastat.results.compare import GroupComparison
-from spcastat.streams.opening import open_stream, read_whole
 
 __all__ = ["compare_groups"]
 

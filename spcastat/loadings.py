@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from spcastat import argument_types as types
 from spcastat.config import listed, nearest
 from spcastat.errors import UnknownOptionError
-from spcastat.fit.inputs import (
+from spcastat.fit.sparse_loadings import fitted, requested
+from spcastat.inputs.row_data import (
     Opened,
     open_covariance,
     open_rows,
     warn_of_unequal_variances,
 )
-from spcastat.fit.sparse_loadings import fitted, requested
 from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions
 from spcastat.results.call import (

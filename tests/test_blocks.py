@@ -12,9 +12,10 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat import cli, errors
-from spcastat.assess.draws import rows_in_memory, sampler_of
 from spcastat.assess.folds import divided
-from spcastat.assess.row_groups import RowGroups
+from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.samplers import sampler_of
+from spcastat.inputs.subsample import rows_in_memory
 from tests.conftest import source_of
 
 # --- Blocks of the same weight --------------------------------------------------------------------

@@ -19,7 +19,7 @@ from spcastat.cli import input_tables
 from spcastat.config import warn
 from spcastat.errors import CardinalityError, DataWarning
 from spcastat.fit.method_table import SOLVERS
-from spcastat.streams import opening
+from spcastat.inputs import opening
 
 README_COMMAND = "fit pitprops --k 6 --card 7,4,4,1,1,1"
 

@@ -11,7 +11,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import errors
-from spcastat.streams import opening
+from spcastat.inputs import opening
 
 pa = pytest.importorskip("pyarrow")
 

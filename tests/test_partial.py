@@ -13,9 +13,9 @@ import statsmodels.api as sm
 
 import spcastat as sp
 from spcastat import cli
-from spcastat.assess.draws import half_of, sampler_of
 from spcastat.assess.folds import divided
-from spcastat.assess.row_groups import RowGroups
+from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.samplers import half_of, sampler_of
 from tests.conftest import source_of
 from tests.fit.test_archive import parts_of, seal
 

@@ -9,14 +9,15 @@ from benchmarks.report import Table
 from benchmarks.trust.models import FREE, NUMBER, RULED, Model, generator, support_f1
 from benchmarks.trust.sets import Call, Measured, shares
 from spcastat.assess.candidates import Candidates, Fitter, choose
-from spcastat.assess.draws import Rules
 from spcastat.assess.folds import MomentFolds
-from spcastat.assess.noise_tests import Draws, RowNoise, default_card, standing
-from spcastat.assess.row_groups import RowGroups
+from spcastat.assess.noise_tests import Draws, default_card, standing
 from spcastat.assess.unequal_cardinalities import select
 from spcastat.choosing import request
-from spcastat.fit.inputs import opened
 from spcastat.fit.plan import make_plan
+from spcastat.inputs.noise import RowNoise
+from spcastat.inputs.row_data import opened
+from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.samplers import Rules
 from spcastat.linalg.standardisation import prepare
 
 FOLDS = 5

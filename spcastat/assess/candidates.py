@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from spcastat.assess.draws import draw_generator, run_jobs
 from spcastat.assess.folds import FEW, Folds, HeldMoments, SparseModel, batched_press
+from spcastat.assess.jobs import run_jobs
 from spcastat.assess.samples import Refit
-from spcastat.config import elements, is_single, is_whole, shown
+from spcastat.config import draw_generator, elements, is_single, is_whole, shown
 from spcastat.errors import CardinalityError
 from spcastat.fit.plan import Plan, cardinalities
 from spcastat.fit.run import Fit, order_and_sign, run, run_path

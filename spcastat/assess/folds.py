@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.draws import Rules
-from spcastat.assess.row_groups import RowGroups
 from spcastat.config import plural
 from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
-from spcastat.fit.inputs import Source
 from spcastat.inputs.missing import rank_of
+from spcastat.inputs.row_data import Source
+from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.samplers import Rules
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import Standardisation

@@ -30,10 +30,12 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.assess.draws import RowSampler, draw_generator, run_jobs
-from spcastat.assess.row_groups import RowGroups
+from spcastat.assess.jobs import run_jobs
 from spcastat.assess.samples import Refit, Resampling, align
+from spcastat.config import draw_generator
 from spcastat.fit.record import Tested
+from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.samplers import RowSampler
 from spcastat.linalg.regression import rotated
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse

@@ -26,7 +26,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from spcastat.assess.draws import CovarianceSampler, Finished, Sampler, draw_generator, run_jobs
+from spcastat.assess.jobs import Finished, run_jobs
+from spcastat.config import draw_generator
 from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError, OptionError
 from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.plan import Plan, Request, make_plan
@@ -34,6 +35,7 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split
 from spcastat.fit.run import leading_components, run
 from spcastat.fit.sparse_loadings import with_loadings, with_matrix
 from spcastat.fit.state import FitState
+from spcastat.inputs.samplers import CovarianceSampler, Sampler
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import deviations

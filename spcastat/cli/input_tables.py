@@ -167,8 +167,8 @@ def read_new(args: argparse.Namespace) -> pd.DataFrame:
 def _is_large(args: argparse.Namespace) -> bool:
     if args.data == STDIN or getattr(args, "in_memory", None) or getattr(args, "covariance", None):
         return False
+    from spcastat.inputs.opening import fits_in_memory
     from spcastat.reading.textfiles import usual_separator
-    from spcastat.streams.opening import fits_in_memory
 
     if usual_separator(args.data) is None and Path(args.data).suffix.lower() not in _PARQUET:
         return False  # a workbook, or a file that will be refused

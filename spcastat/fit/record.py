@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from spcastat.fit.inputs import Source
 from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
+from spcastat.inputs.row_data import Source
 from spcastat.solvers.solver import ADVICE
 
 # --- copies ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import partial
 from itertools import combinations
 from math import factorial
 from typing import IO, Any
@@ -14,9 +15,11 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
 from spcastat.fit.archive import file_path, write_file
-from spcastat.fit.inputs import Source
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, Moments
+from spcastat.inputs.opening import files_of, open_stream, read_whole, require_apart
+from spcastat.inputs.row_data import Source
+from spcastat.inputs.subsample import SampledRows
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.linalg.standardisation import Standardisation
@@ -28,7 +31,6 @@ from spcastat.reading.frames import in_library_of, open_table, with_columns
 from spcastat.reading.read import replay, spec_for
 from spcastat.streams.arrow import require_pyarrow
 from spcastat.streams.base import ScoreChunks, Stream
-from spcastat.streams.opening import files_of, open_stream, read_whole, require_apart
 
 # --- distances and their limits, of arrays --------------------------------------------------------
 
@@ -595,3 +597,30 @@ def _write(file: IO[bytes], frames: Iterable[pd.DataFrame], empty: pd.DataFrame,
     finally:
         if writer is not None:
             writer.close()
+
+
+def drawn_rows(state: FitState, stream: Stream, size: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """Return scores, T2 and Q of at most `size` rows of a stream, after one pass.
+
+    Parameters
+    ----------
+    state : FitState
+    stream : Stream
+        The rows of the fit.
+    size, seed : int
+
+    Returns
+    -------
+    DataFrame of shape (m, k + 2)
+        The rows have no labels and are in arbitrary order. ``attrs["sample"]`` describes the sample, unless
+        it has all rows.
+    """
+    standard = state.need_centre("a sample of the rows")
+    found = stream.reduce(partial(SampledRows, size, seed), "a sample of the rows")
+    X = found.result.X
+    t2, q = distances(X, standard, state.V, state.moments.scores)
+    values = np.column_stack([standard.project(X, state.V), t2, q])
+    frame = pd.DataFrame(values, columns=[*state.components, "T2", "Q"])
+    if len(frame) < found.tally.rows:
+        frame.attrs["sample"] = f"{len(frame)} of {found.tally.rows} rows, drawn at random (seed {seed})"
+    return frame

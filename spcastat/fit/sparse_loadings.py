@@ -14,11 +14,11 @@ import pandas as pd
 
 from spcastat.config import generator, plural, real_number, whole_number
 from spcastat.errors import CardinalityError, ComponentsError, OptionError
-from spcastat.fit.inputs import Source
 from spcastat.fit.plan import MOST_STARTS, cardinalities, require_components
 from spcastat.fit.record import SPARSE_LOADINGS, Record, deep_copy, facts_of
 from spcastat.fit.run import leading_components
 from spcastat.fit.state import FitState
+from spcastat.inputs.row_data import Source
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.ties import flip_signs, ranked
 from spcastat.search.loading_patterns import STARTS, Nonzeros, Pattern, search, sparsest

@@ -18,8 +18,8 @@ from scipy.special import fdtrc, ndtr, stdtr
 from spcastat.config import listed, plural, real_number, shown
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.fit import frames
-from spcastat.fit.inputs import Source
 from spcastat.fit.state import FitState
+from spcastat.inputs.row_data import Source
 from spcastat.labels import name_text
 from spcastat.reading.checks import aligned
 

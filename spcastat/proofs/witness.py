@@ -15,9 +15,9 @@ import pandas as pd
 from scipy.linalg import eigh
 
 from spcastat.config import listed
-from spcastat.fit.inputs import Source
 from spcastat.fit.record import Proven
 from spcastat.fit.state import FitState, rule_of
+from spcastat.inputs.row_data import Source
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.ties import is_sparse
 from spcastat.proofs.adjusted_bounds import Cover, Supports, interval_relaxation, largest, middle_of

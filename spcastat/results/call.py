@@ -29,16 +29,16 @@ from spcastat.errors import (
     UnknownOptionError,
     WeightsError,
 )
-from spcastat.fit.inputs import Fitted, Source, center_and_scale, open_covariance, require_unchanged
 from spcastat.fit.method_table import CONTROLS, SOLVERS
 from spcastat.fit.plan import choose_method
 from spcastat.fit.state import FitState
 from spcastat.inputs.missing import prepare_with_gaps
+from spcastat.inputs.opening import read_whole
+from spcastat.inputs.row_data import Fitted, Source, center_and_scale, open_covariance, require_unchanged
 from spcastat.linalg.standardisation import groups_from_record, prepare
 from spcastat.reading.design import Covariance, ReadOptions, Spec, order_mark
 from spcastat.reading.frames import COPY_LIMIT, open_table
 from spcastat.reading.read import formula_inputs, replay, replay_both, replay_table
-from spcastat.streams.opening import read_whole
 
 # --- pickling -------------------------------------------------------------------------------------
 

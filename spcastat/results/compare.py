@@ -12,16 +12,17 @@ from scipy.linalg import subspace_angles
 
 from spcastat import plots
 from spcastat.assess.candidates import Errors, held_out
-from spcastat.assess.draws import rows_in_memory, seed_of, workers
 from spcastat.assess.folds import divided
+from spcastat.assess.jobs import workers
 from spcastat.assess.samples import plan_of, refit_of
-from spcastat.config import flag, listed, plural, shown, whole_number
+from spcastat.config import flag, listed, plural, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
 from spcastat.fit.frames import facts
 from spcastat.fit.frames import loadings as loadings_of
-from spcastat.fit.inputs import Source, require_unchanged
 from spcastat.fit.record import JOINT, deep_copy
 from spcastat.fit.state import joint_gap
+from spcastat.inputs.row_data import Source, require_unchanged
+from spcastat.inputs.subsample import rows_in_memory
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.measures import MEASURES, measures_of

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spcastat import argument_types as types
-    from spcastat.fit.inputs import Source
     from spcastat.fit.plan import Plan
     from spcastat.fit.run import Fit
+    from spcastat.inputs.row_data import Source
     from spcastat.plots.biplot import BiplotData
     from spcastat.streams.base import ScoreChunks
 
@@ -1867,7 +1867,7 @@ class SpcaResult(Picklable, Shown):
     @cached_property
     def _drawn(self) -> pd.DataFrame:
         """Scores, T2 and Q of a sample of rows that are not all in memory."""
-        from spcastat.assess.draws import drawn_rows  # imported late, as few fits need it
+        from spcastat.fit.rows import drawn_rows
 
         stream = None if self._source is None else self._source.stream
         assert stream is not None

@@ -22,10 +22,10 @@ from spcastat.errors import (
 from spcastat.fit import frames
 from spcastat.fit import rows as row_scores
 from spcastat.fit.frames import variance
-from spcastat.fit.inputs import Source
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState
 from spcastat.fit.supplementary import Further, ScaleNumbers, further
+from spcastat.inputs.row_data import Source
 from spcastat.labels import full_names, name_text
 from spcastat.plots.biplot import ARROWS
 from spcastat.reading.frames import open_table

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat import argument_types as types
-    from spcastat.fit.inputs import Source
+    from spcastat.inputs.row_data import Source
     from spcastat.show.grid import Document
     from spcastat.streams.base import ScoreChunks
 

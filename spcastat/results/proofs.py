@@ -12,7 +12,6 @@ import pandas as pd
 from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError
 from spcastat.fit.archive import file_path, write_bytes
-from spcastat.fit.inputs import Source
 from spcastat.fit.record import JOINT, Proven, deep_copy, plain_value
 from spcastat.fit.run import order_and_sign
 from spcastat.fit.state import (
@@ -27,6 +26,7 @@ from spcastat.fit.state import (
     rule_words,
     with_proof,
 )
+from spcastat.inputs.row_data import Source
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.eigenvectors import top_eigh

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spcastat.argument_types import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several, Vector
-    from spcastat.assess.draws import Sampler
     from spcastat.assess.samples import Resampling
-    from spcastat.fit.inputs import Source
+    from spcastat.inputs.row_data import Source
+    from spcastat.inputs.samplers import Sampler
     from spcastat.show.grid import Document
 
 #: Upper limits on the numbers of permutations, and of draws or pairs. At these limits the Monte Carlo error
@@ -472,7 +472,8 @@ class Drawing:
     @property
     def seed_and_jobs(self) -> tuple[int, int]:
         """The seed of the draws, and the number of processes."""
-        from spcastat.assess.draws import seed_of, workers
+        from spcastat.assess.jobs import workers
+        from spcastat.config import seed_of
 
         return seed_of(self.rng), workers(self.n_jobs)
 
@@ -557,7 +558,7 @@ def _require_three(sampler: Sampler) -> None:
 
 def _with_replicates(given: Resampling, values: Any, kind: str, scale: Any) -> Resampling:
     """Return the resampling with replicate weights in place of draws."""
-    from spcastat.assess.draws import RowSampler
+    from spcastat.inputs.samplers import RowSampler
 
     if not isinstance(given.sampler, RowSampler) or given.index is None:
         raise NoRowsError(
@@ -614,7 +615,7 @@ def test_loadings(fit: Drawing, n: int, *, fdr: str) -> Tested:
 
 def _require_permutable(state: FitState, given: Resampling) -> None:
     """Raise an error unless rows can be permuted: all in memory, measured, and fitted without a rule."""
-    from spcastat.assess.draws import RowSampler
+    from spcastat.inputs.samplers import RowSampler
 
     if not isinstance(given.sampler, RowSampler):
         raise NoRowsError(
@@ -696,8 +697,10 @@ class _Drawn(NamedTuple):
 
 def _rows_to_draw(fit: Drawing, what: str, seed: int, keep_rows: bool = False) -> _Drawn:
     """Return the rows of a fit, or its covariance matrix, to draw from."""
-    from spcastat.assess.draws import rows_in_memory, sampler_of
-    from spcastat.assess.row_groups import drawn_text, notice
+    from spcastat.inputs.dependence import notice
+    from spcastat.inputs.row_groups import drawn_text
+    from spcastat.inputs.samplers import sampler_of
+    from spcastat.inputs.subsample import rows_in_memory
 
     source, call = source_for(fit.state, fit.source, fit.call, fit.data, what)
     fitted = None if call is None else call.data

@@ -14,8 +14,9 @@ from spcastat import plots
 from spcastat.config import elements, listed, one_of, plural, real_number, shown
 from spcastat.errors import OptionError
 from spcastat.fit.frames import CUMULATIVE
-from spcastat.fit.inputs import Source
 from spcastat.fit.record import deep_copy
+from spcastat.inputs.opening import read_whole
+from spcastat.inputs.row_data import Source
 from spcastat.linalg.operators import Rows
 from spcastat.linalg.ties import is_sparse, soft_at
 from spcastat.measures import MEASURES, adjusted_variances, measure_named
@@ -28,7 +29,6 @@ from spcastat.show.renderings import Shown, Summary
 from spcastat.show.summary import loadings_table
 from spcastat.solvers.regression import SPCO, Coordinates
 from spcastat.solvers.solver import ADVICE
-from spcastat.streams.opening import read_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,9 +23,9 @@ from spcastat.config import flag, plural, require_extra, text, whole_number
 from spcastat.fit import frames, rows
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance
-from spcastat.fit.inputs import Source
 from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
+from spcastat.inputs.row_data import Source
 from spcastat.labels import full_names, name_text, short_name
 from spcastat.show import resampling_tables
 from spcastat.show.grid import (

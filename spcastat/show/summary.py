@@ -19,7 +19,6 @@ from spcastat.errors import OptionError
 from spcastat.fit import frames
 from spcastat.fit.frames import VARIANCE
 from spcastat.fit.frames import variance as variance_of
-from spcastat.fit.inputs import Source
 from spcastat.fit.record import CENTRING, SCALING, Bootstrapped, Record, deep_copy
 from spcastat.fit.state import (
     NEXT_TO_NOTHING,
@@ -30,6 +29,7 @@ from spcastat.fit.state import (
     rule_words,
     shares,
 )
+from spcastat.inputs.row_data import Source
 from spcastat.labels import full_names, name_text, short_names, some_of
 from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
 from spcastat.measures import best_order, totals_in_orders

@@ -2,7 +2,7 @@
 
 The Arrow PyCapsule interface is one method, ``__arrow_c_stream__``, which returns a stream of batches. It
 must return a new stream in every call; sources that can be read only once are refused (see
-:func:`spcastat.streams.opening.open_stream`).
+:func:`spcastat.inputs.opening.open_stream`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spcastat.errors import DataError, FileError, OptionError, SpcaError
 from spcastat.linalg.ties import LARGEST, first_rounded_of
 from spcastat.reading.frames import StoredIndex, require_unique
 from spcastat.streams.base import named
-from spcastat.streams.sources import ONCE, Chunks, failure, reason_of, rows_at_once
+from spcastat.streams.chunks import ONCE, Chunks, failure, reason_of, rows_at_once
 
 #: Suffixes of Parquet files inside a folder.
 SUFFIXES = (".parquet", ".pq", ".parq")
@@ -49,7 +49,7 @@ def arrow_chunks(
         in every call.
     schema : pyarrow.Schema
     title, total, files, article, tells_files
-        As for :class:`spcastat.streams.sources.Chunks`.
+        As for :class:`spcastat.streams.chunks.Chunks`.
     """
     import pyarrow
 

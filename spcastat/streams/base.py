@@ -39,7 +39,7 @@ from spcastat.reading.frames import (
 )
 from spcastat.reading.model_matrix import TRIED, learnt
 from spcastat.reading.read import replay_table
-from spcastat.streams.sources import Chunks, holds_no_rows
+from spcastat.streams.chunks import Chunks, holds_no_rows
 
 A = TypeVar("A", bound=Accumulator)
 

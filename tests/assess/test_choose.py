@@ -13,17 +13,18 @@ import scipy.sparse
 
 import spcastat as sp
 from spcastat.assess.candidates import ebic, path_cards
-from spcastat.assess.draws import Rules, seed_of
 from spcastat.assess.folds import MomentFolds, PlainRows, RowFolds, SparseModel, batched_press, measured_cells
-from spcastat.assess.row_groups import RowGroups
 from spcastat.assess.unequal_cardinalities import Unequal
+from spcastat.config import seed_of
 from spcastat.errors import (
     ConstantColumnError,
     MissingValuesError,
     NoRowsError,
     OptionError,
 )
-from spcastat.fit.inputs import opened
+from spcastat.inputs.row_data import opened
+from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.samplers import Rules
 from spcastat.linalg.operators import Gram
 from spcastat.reading.missing_values import em_moments
 from spcastat.results.choice import support_overlap

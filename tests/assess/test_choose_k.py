@@ -10,16 +10,9 @@ import scipy.stats
 
 import spcastat as sp
 from spcastat import choosing
-from spcastat.assess.noise_tests import (
-    Draws,
-    MomentNoise,
-    RowNoise,
-    Tails,
-    broken_stick,
-    mean_correlations,
-    pulled_in,
-)
+from spcastat.assess.noise_tests import Draws, broken_stick, mean_correlations
 from spcastat.errors import OptionError
+from spcastat.inputs.noise import MomentNoise, RowNoise, Tails, pulled_in
 from spcastat.linalg.accumulate import SquareProducts
 
 

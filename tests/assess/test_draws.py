@@ -15,8 +15,10 @@ import pytest
 from scipy import stats
 
 import spcastat as sp
-from spcastat.assess import draws
-from spcastat.assess.draws import SampledRows, draw_generator, run_jobs, seed_of
+from spcastat.assess.jobs import run_jobs
+from spcastat.config import draw_generator, seed_of
+from spcastat.inputs import subsample
+from spcastat.inputs.subsample import SampledRows
 from spcastat.progress import listening
 
 # --- Draws depend on their number alone: how they are shared changes nothing ----------------------
@@ -70,7 +72,7 @@ def test_ctrl_c_keeps_the_draws_that_are_done(tmp_path, n_jobs):
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it\n"
         "from slow import draw\n"
         "from spcastat.progress import listening\n"
-        "from spcastat.assess.draws import run_jobs\n"
+        "from spcastat.inputs.samplers import run_jobs\n"
         "with listening(lambda step: print(step.done, flush=True)):\n"
         f"    finished = run_jobs(draw, 320, n_jobs={n_jobs})\n"
         "print(finished.results, finished.interrupted)"
@@ -152,7 +154,7 @@ def test_every_row_is_drawn_with_equal_probability(rows):
 
 
 def test_a_sample_says_so_also_in_files(rows, monkeypatch, tmp_path):
-    monkeypatch.setattr(draws, "MOST_ROWS", 150)
+    monkeypatch.setattr(subsample, "MOST_ROWS", 150)
     data = [rows.iloc[:100], rows.iloc[100:]]
     fit = sp.spca(data, 2, 3)
     said = "a sample of 150 of 240 rows"

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.assess.draws import seed_of, workers
+from spcastat.assess.jobs import workers
+from spcastat.config import seed_of
 from spcastat.errors import (
     ComponentsError,
     ConstantColumnError,

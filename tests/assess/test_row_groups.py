@@ -11,9 +11,9 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat.assess.permutation import _by_group, _Signs
-from spcastat.assess.row_groups import RowGroups, content_keys
 from spcastat.errors import OptionError, RowGroupsError, WeightsError
-from spcastat.fit.inputs import opened
+from spcastat.inputs.row_data import opened
+from spcastat.inputs.row_groups import RowGroups, content_keys
 from spcastat.linalg.standardisation import block_length
 
 N, P = 90, 8

@@ -14,9 +14,10 @@ import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
 import spcastat as sp
-from spcastat.assess.draws import CovarianceSampler, draw_generator, sampler_of
 from spcastat.assess.samples import _jackknife_errors, combined_p_values, with_others
+from spcastat.config import draw_generator
 from spcastat.errors import OptionError
+from spcastat.inputs.samplers import CovarianceSampler, sampler_of
 from spcastat.linalg.operators import Gram
 from spcastat.measures import adjusted_variances
 from spcastat.results.resampling import Drawing, _halved, _resampling

@@ -17,8 +17,8 @@ from spcastat import cli
 from spcastat.cli import main
 from spcastat.cli.input_tables import read_new
 from spcastat.errors import DataError
+from spcastat.inputs import opening
 from spcastat.reading.textfiles import TextOptions, TextTable
-from spcastat.streams import opening
 
 from .calls import TABLE, TEXTS, make_workbooks
 

@@ -14,8 +14,8 @@ import pytest
 import spcastat as sp
 from spcastat import cli
 from spcastat.errors import ColumnTypeError, DataWarning, FileError, OptionError
+from spcastat.inputs.opening import read_whole
 from spcastat.reading.textfiles import read_labelled
-from spcastat.streams.opening import read_whole
 
 # --- Files of SPSS and Stata ----------------------------------------------------------------------
 

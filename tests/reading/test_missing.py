@@ -476,7 +476,7 @@ def test_draws_estimate_missing_values_again(na, tmp_path):
 
     1e-3: the EM of a draw begins with the model of the fit, and both end within 1e-8 of the likelihood.
     """
-    from spcastat.assess.draws import sampler_of
+    from spcastat.inputs.samplers import sampler_of
 
     data = gapped()
     fit = sp.spca(data, 2, 4, na=na, scale=True, effort="quick")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spcastat.streams import opening
+from spcastat.inputs import opening
 
 
 @pytest.fixture(autouse=True)

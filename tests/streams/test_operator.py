@@ -16,10 +16,10 @@ from scipy import stats
 
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning, DataWarning, NewDataError, NoRowsError, OptionError
+from spcastat.inputs.opening import open_stream
 from spcastat.linalg.accumulate import CrossProducts, Sums
 from spcastat.linalg.standardisation import prepare, standard_of
 from spcastat.reading.design import ReadOptions
-from spcastat.streams.opening import open_stream
 from spcastat.streams.operator import ACCURACY, Products, StreamRows, block_lanczos, krylov
 
 # --- Products with the covariance matrix of a stream: those of the matrix itself, in few passes ---

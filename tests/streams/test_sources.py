@@ -18,7 +18,7 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat.errors import FileError, OptionError
-from spcastat.streams import sources
+from spcastat.streams import chunks
 
 # The sums of a stream are joined in other pieces than those in memory: each of the some n = 700 additions
 # rounds by 1e-16, and the gaps of the eigenvalues are of the order of the eigenvalues.
@@ -276,7 +276,7 @@ def test_a_relative_path_stays_that_of_the_fit(tmp_path, monkeypatch):
     ],
 )
 def test_the_fit_is_that_of_the_table(tmp_path, monkeypatch, name, how):
-    monkeypatch.setattr(sources, "rows_at_once", lambda columns: 50)  # four chunks
+    monkeypatch.setattr(chunks, "rows_at_once", lambda columns: 50)  # four chunks
     data = sp.datasets.pitprops_sample().set_axis([f"{i:03}" for i in range(180)])
     path = tmp_path / name
     data.to_csv(path, **how)

@@ -25,10 +25,21 @@ from spcastat.reading.textfiles import (
     read_labelled,
     usual_separator,
 )
-from spcastat.streams import sources
 from spcastat.streams.arrow import OPENERS, SUFFIXES, is_parquet, of_interface, parquet_chunks
 from spcastat.streams.base import LocalStream, Stream
-from spcastat.streams.sources import Chunks, is_among
+from spcastat.streams.chunks import (
+    ONCE,
+    Chunks,
+    array_chunks,
+    file_of_array,
+    in_file,
+    is_among,
+    is_chunk,
+    iterable_chunks,
+    on_dask,
+    reason_of,
+    text_chunks,
+)
 
 #: Libraries whose tables are read as data in memory, and not as streams.
 _IN_MEMORY = ("pandas", "polars", "pyarrow", "xarray")
@@ -113,20 +124,20 @@ def _chunks_of(data: Any) -> Chunks | None:
         if mapped is None:
             return None
         file = getattr(mapped, "filename", None)
-        return sources.array_chunks(data, file, tells_files=file is not None)
-    if sources.is_chunk(data):
+        return array_chunks(data, file, tells_files=file is not None)
+    if is_chunk(data):
         return None
     if offers(data, "__arrow_c_stream__") and library_of(data) not in _IN_MEMORY:
         return of_interface(data)
     if isinstance(data, list | tuple):
-        if not (data and sources.is_chunk(data[0])):
+        if not (data and is_chunk(data[0])):
             return None
         chunks = "1 chunk" if len(data) == 1 else f"{len(data)} chunks"
         every = (data[i] for i in range(len(data)))  # iterating over the data themselves would be a pass
         maps = [_mapped(one) for one in every if isinstance(one, np.ndarray)]
         files = [one.filename for one in maps if one is not None]
         known = None if None in files else files
-        return sources.iterable_chunks(lambda: data, f"the {type(data).__name__} of {chunks}", known)
+        return iterable_chunks(lambda: data, f"the {type(data).__name__} of {chunks}", known)
     buffers = bytes | bytearray | memoryview
     if offers(data, "__array__") or isinstance(data, Mapping | set | frozenset | buffers):
         return None
@@ -135,7 +146,7 @@ def _chunks_of(data: Any) -> Chunks | None:
     if callable(data) and not isinstance(data, type):
         told = getattr(data, "files", None)  # the functions of the command tell their files
         of_function = list(told) if isinstance(told, list | tuple) else None
-        return sources.iterable_chunks(_checked(data), f"the {_name_of(data)}", of_function)
+        return iterable_chunks(_checked(data), f"the {_name_of(data)}", of_function)
     return None
 
 
@@ -148,7 +159,7 @@ def _from_path(data: str | os.PathLike[str]) -> Chunks:
         files = [_parquet_path(one) for one in matched]
         return parquet_chunks(files, f"Parquet files {one_line(pattern, 100)}")
     if usual_separator(data) is not None and os.path.isfile(data):
-        return sources.text_chunks(data)
+        return text_chunks(data)
     return parquet_chunks(_parquet_path(data))
 
 
@@ -182,7 +193,7 @@ def _unwrapped(data: Any) -> Any:
 
         return nw.to_native(data)
     if library == "xarray":
-        return sources.on_dask(data)
+        return on_dask(data)
     return data
 
 
@@ -190,12 +201,12 @@ def _of_library(data: Any) -> Chunks | None:
     """Open an object of a library that reads rows in chunks; None for its objects in memory."""
     library, name = library_of(data), type(data).__name__
     if library == "xarray":
-        return sources.in_file(data)
+        return in_file(data)
     if library in ("zarr", "h5py"):  # arrays and datasets, but not their groups
         if not (offers(data, "shape") and offers(data, "dtype")):
             return None
-        file, alone = sources.file_of_array(data)
-        return sources.array_chunks(data, file, f"{library} {name}", alone)
+        file, alone = file_of_array(data)
+        return array_chunks(data, file, f"{library} {name}", alone)
     found = (OPENERS.get((library, one.__name__)) for one in type(data).__mro__)
     opened = next(filter(None, found), None)
     return None if opened is None else opened(data)
@@ -210,17 +221,17 @@ def _from_iterable(data: Any) -> Chunks | None:
         again = iter(data)
     except Exception as error:
         raise DataError(
-            f"Data of type {name} were given, which cannot be walked over: {sources.reason_of(error)}."
+            f"Data of type {name} were given, which cannot be walked over: {reason_of(error)}."
         ) from error
     if again is data:
-        raise DataError(f"Data of type {name} were given, which {sources.ONCE}")
+        raise DataError(f"Data of type {name} were given, which {ONCE}")
     try:
         first = next(iter(data), None)
     except Exception:  # reported with the name of the chunk when it is read
         first = None
-    if first is not None and not sources.is_chunk(first):
+    if first is not None and not is_chunk(first):
         return None
-    return sources.iterable_chunks(lambda: data, f"the chunks of the {name}")
+    return iterable_chunks(lambda: data, f"the chunks of the {name}")
 
 
 def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
@@ -233,7 +244,7 @@ def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
             raise
         except Exception as error:
             raise DataError(
-                f"The {_name_of(function)} failed: {sources.reason_of(error)}. It must return chunks."
+                f"The {_name_of(function)} failed: {reason_of(error)}. It must return chunks."
             ) from error
 
     return begin

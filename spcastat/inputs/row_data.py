@@ -25,6 +25,7 @@ from spcastat.config import (
     whole_number,
 )
 from spcastat.inputs.missing import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
+from spcastat.inputs.opening import files_of, open_stream, read_whole, require_apart
 from spcastat.linalg.accumulate import CrossProducts, Nothing, Sums
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
 from spcastat.linalg.regression import partial_covariance
@@ -52,7 +53,6 @@ from spcastat.reading.design import Covariance, Design, Partial, ReadOptions, Ro
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import read_data, replay
 from spcastat.streams.base import Stream, Tally, of_quotients
-from spcastat.streams.opening import files_of, open_stream, read_whole, require_apart
 from spcastat.streams.operator import StreamRows
 
 # --- the source of a fit --------------------------------------------------------------------------

@@ -1,37 +1,19 @@
-"""Draws of rows by seeds, the processes that share the work, and parts of the data in memory.
-
-The result of a draw depends only on its number, and therefore not on the distribution of draws among
-processes. The processes are started by joblib, so that scripts need no ``if __name__ == "__main__"``.
-
-Rows in chunks are never all in memory. What draws rows (bootstrap, halves, folds, tests) uses a random sample
-of them, which one pass draws: the rows with the smallest keys, where the key of a row is a hash of its
-values, its position (with dask, the position in its partition) and the seed. The sample does not depend on
-the size of the chunks, and has all rows if there are few enough.
-"""
+"""Draws and halves of rows in memory, or of a covariance matrix; the columns nearest to a fit."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
-from spcastat.assess.row_groups import ODD, RowGroups
-from spcastat.config import generator, is_whole, shown, whole_number
-from spcastat.errors import DataError, NoRowsError, OptionError
-from spcastat.fit.inputs import Source
-from spcastat.fit.rows import distances
-from spcastat.fit.state import FitState
+from spcastat.errors import DataError, NoRowsError
 from spcastat.inputs.missing import Gaps, prepare_with_gaps
+from spcastat.inputs.row_data import Source
+from spcastat.inputs.row_groups import RowGroups
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Gram, Operator
@@ -45,11 +27,9 @@ from spcastat.linalg.standardisation import (
     prepare,
 )
 from spcastat.linalg.ties import is_sparse, top
-from spcastat.progress import stage
 from spcastat.reading.formula import Model
 from spcastat.reading.missing_values import PpcaModel
 from spcastat.reading.model_matrix import evaluate
-from spcastat.streams.base import Stream
 
 # --- draws ----------------------------------------------------------------------------------------
 
@@ -406,169 +386,6 @@ def _require_normal(source: Source, what: str) -> None:
     )
 
 
-# --- jobs and processes ---------------------------------------------------------------------------
-
-
-#: The largest number of processes.
-MOST_WORKERS = 256
-
-
-@dataclass(frozen=True, eq=False)
-class Finished:
-    """The results of the draws.
-
-    Attributes
-    ----------
-    results : list
-        In the order of the draws; after an interruption some are missing.
-    asked : int
-        The number of draws requested.
-    """
-
-    results: list[Any]
-    asked: int
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether there are fewer results than requested draws."""
-        return len(self.results) < self.asked
-
-
-def seed_of(rng: Any) -> int:
-    """Return the seed of all draws: 0 for None, the number itself, or a number drawn from a generator.
-
-    Raises
-    ------
-    OptionError
-        For anything else.
-    """
-    drawn = generator(rng)
-    if rng is None:
-        return 0
-    return int(drawn.integers(2**63)) if rng is drawn else int(rng)
-
-
-def draw_generator(seed: int, number: int) -> np.random.Generator:
-    """Return the random generator of one draw, independent of the generators of other draws."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-
-
-def workers(n_jobs: Any) -> int:
-    """Return the number of processes; -1 means the number of processors that this process may use.
-
-    Raises
-    ------
-    OptionError
-        For anything but a whole number from 1 to MOST_WORKERS, or -1.
-    """
-    if is_whole(n_jobs) and n_jobs == -1:
-        import joblib
-
-        return min(int(joblib.cpu_count()), MOST_WORKERS)
-    try:
-        return whole_number("n_jobs", n_jobs, 1, MOST_WORKERS)
-    except OptionError:
-        raise OptionError(
-            f"n_jobs={shown(n_jobs)} was given; it must be a whole number from 1 to {MOST_WORKERS}, or -1 "
-            "for all processors."
-        ) from None
-
-
-def run_jobs(
-    work: Callable[[Any], Any],
-    n: int,
-    *,
-    n_jobs: int = 1,
-    what: str = "draws",
-    unit: str = "draws",
-    together: int | None = None,
-) -> Finished:
-    """Return ``work(0), ..., work(n - 1)``.
-
-    Parameters
-    ----------
-    work : callable
-        Takes the number of a draw and returns its result, which depends on nothing else. It must be picklable
-        if `n_jobs` is not 1, and must not change its arrays, which the processes share.
-    n : int
-        Number of draws.
-    n_jobs : int
-        Number of processes; 1 is this process. See :func:`workers`.
-    what, unit : str
-        Name of the stage and of the units that are counted, for the progress display.
-    together : int, optional
-        Number of draws that one call of `work` computes (fewer at the end): ``work(range(0, together))``
-        returns a list of their results. The batches do not depend on `n_jobs`.
-
-    Returns
-    -------
-    Finished
-        All results; after Ctrl-C, those finished so far.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        After Ctrl-C before the first result.
-    RuntimeError
-        If a process died, for example for lack of memory.
-    Exception
-        Any error of `work`.
-    """
-    size = together or 1
-    batches = [range(first, min(first + size, n)) for first in range(0, n, size)]
-    of_batch = partial(_of_batch, work, together is not None)
-    if min(n_jobs, len(batches)) < 2:
-        found = ((batch, of_batch(batch)) for batch in batches)
-    else:
-        found = _in_processes(of_batch, batches, min(n_jobs, len(batches)))
-    done: dict[int, Any] = {}
-    with stage(what, n, unit) as advance:
-        try:
-            for batch, results in found:
-                done.update(zip(batch, results, strict=True))
-                advance(len(batch))
-        except BaseException as error:
-            with contextlib.suppress(BaseException):
-                found.throw(error)  # ends the processes; closing the generator early would cause a warning
-            if not (done and isinstance(error, KeyboardInterrupt)):
-                raise
-    return Finished([done[number] for number in sorted(done)], n)
-
-
-def _of_batch(work: Callable[[Any], Any], at_once: bool, batch: range) -> Any:
-    """Return the results of a batch of draws; `work` computes the whole batch or one draw at a time."""
-    return work(batch) if at_once else [work(number) for number in batch]
-
-
-Found = Generator[tuple[range, list[Any]], None, None]
-
-
-def _in_processes(work: Callable[[range], list[Any]], batches: list[range], n_jobs: int) -> Found:
-    """Yield the batches with their results, in the order in which they finish.
-
-    joblib sends a process several batches at once only if they take less than a fifth of a second, so that
-    little is lost by an interruption.
-    """
-    import joblib
-
-    parallel = joblib.Parallel(n_jobs=n_jobs, backend="loky", return_as="generator_unordered")
-    try:
-        yield from parallel(joblib.delayed(_undisturbed)(os.getpid(), work, batch) for batch in batches)
-    except BrokenProcessPool as error:
-        raise RuntimeError("A process that shared the draws ended early; use n_jobs=1.") from error
-
-
-def _undisturbed(parent: int, work: Callable[[range], list[Any]], batch: range) -> tuple[range, list[Any]]:
-    """Return a batch with its results; in a child process, ignore Ctrl-C, which the parent handles."""
-    if os.getpid() == parent:
-        return batch, work(batch)
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        return batch, work(batch)
-    finally:
-        signal.signal(signal.SIGINT, handler)
-
-
 # --- half of the rows ------------------------------------------------------------------------------
 
 
@@ -636,151 +453,3 @@ def columns_near(op: Operator, V: np.ndarray, size: int) -> np.ndarray:
         if more > 0:
             inside |= top(np.where(inside, -1.0, values), more)
     return np.flatnonzero(inside)
-
-
-# --- a sample of the rows --------------------------------------------------------------------------
-
-
-#: Largest number of rows of a sample, and of its values, if they are dense.
-MOST_ROWS, MOST_CELLS = 50_000, 64_000_000
-
-
-class SampledRows:
-    """Accumulator of rows drawn at random without replacement.
-
-    Parameters
-    ----------
-    size, seed : int
-
-    Attributes
-    ----------
-    keys : ndarray of uint64, shape (m,)
-        Ascending.
-    X : ndarray or scipy.sparse CSR array of shape (m, p), or None
-        The rows drawn so far.
-    weights : ndarray of shape (m,), or None
-    """
-
-    def __init__(self, size: int, seed: int):
-        self.size, self.seed, self.seen = size, seed, 0
-        self.keys = np.zeros(0, dtype=np.uint64)
-        self.X: Any = None
-        self.weights: np.ndarray | None = None
-
-    def add(self, X: Any, weights: np.ndarray | None) -> None:
-        """Add rows; rows of weight zero are never drawn."""
-        X = X.tocsr() if is_sparse(X) else X
-        place = (self.seen + np.arange(X.shape[0])).astype(np.uint64)
-        self.seen += X.shape[0]
-        keys = row_keys(X, self.seed) ^ ((place + np.uint64(1)) * ODD)
-        keys = (keys ^ (keys >> np.uint64(31))) * ODD
-        some = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
-        size = self._most(X)
-        some = some[np.argsort(keys[some], kind="stable")[:size]]
-        if len(self.keys) == size:
-            some = some[keys[some] < self.keys[-1]]
-        self._join(keys[some], X[some], None if weights is None else weights[some], size)
-
-    def merge(self, other: SampledRows) -> None:
-        """Add the rows drawn by another accumulator."""
-        if other.X is not None:
-            self._join(other.keys, other.X, other.weights, self._most(other.X))
-
-    def _most(self, X: Any) -> int:
-        """Return the largest number of rows of a sample of such rows."""
-        return self.size if is_sparse(X) else min(self.size, max(MOST_CELLS // X.shape[1], 2))
-
-    def _join(self, keys: np.ndarray, X: Any, weights: np.ndarray | None, size: int) -> None:
-        if not len(keys) and self.X is not None:
-            return
-        if self.X is not None:
-            keys = np.append(self.keys, keys)
-            X = sparse.vstack([self.X, X], format="csr") if is_sparse(X) else np.concatenate([self.X, X])
-            if weights is not None and self.weights is not None:
-                weights = np.append(self.weights, weights)
-        first = np.argsort(keys, kind="stable")[:size]
-        self.keys, self.X = keys[first], X[first]
-        self.weights = None if weights is None else weights[first]
-
-
-def row_keys(X: Any, seed: int) -> np.ndarray:
-    """Return a 64-bit hash of the values of each row and the seed, shape (n,)."""
-    multipliers = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
-    if is_sparse(X):
-        X = X.tocsr()
-        cells = _bits(X.data) * multipliers[X.indices]
-        filled = np.append(np.cumsum(cells, dtype=np.uint64), np.uint64(0))
-        ends = np.concatenate([[np.uint64(0)], filled[:-1]])[X.indptr]
-        sums = ends[1:] - ends[:-1]
-    else:
-        sums = np.zeros(len(X), dtype=np.uint64)
-        for j, multiplier in enumerate(multipliers):
-            sums += _bits(X[:, j]) * multiplier
-    sums ^= sums >> np.uint64(32)
-    sums *= ODD
-    return sums
-
-
-def _bits(values: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each number; the hash of zero is zero."""
-    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
-    mixed: np.ndarray = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return mixed ^ (mixed >> np.uint64(32))
-
-
-def rows_in_memory(source: Source, seed: int) -> Source:
-    """Return a source in memory: a sample of at most MOST_ROWS rows of a stream, or the source itself.
-
-    Parameters
-    ----------
-    source : Source
-    seed : int
-        Another seed draws another sample.
-    """
-    stream, standard = source.stream, source.standard
-    if stream is None:
-        return source
-    assert standard is not None
-    drawn = stream.reduce(partial(SampledRows, MOST_ROWS, seed), "a sample of the rows").result
-    X, names = drawn.X, source.spec.columns
-    X = X.tocsc() if is_sparse(X) else np.asarray(X)
-    standard, op = prepare(X, drawn.weights, *source.center_and_scale, names)
-    index = pd.RangeIndex(X.shape[0])
-    return Source(
-        op.at_unit_size(),
-        source.spec,
-        len(index),
-        standard,
-        X,
-        index,
-        weights=drawn.weights,
-        groups=source.groups,
-        sampled_from=source.n,
-    )
-
-
-def drawn_rows(state: FitState, stream: Stream, size: int = 2000, seed: int = 0) -> pd.DataFrame:
-    """Return scores, T2 and Q of at most `size` rows of a stream, after one pass.
-
-    Parameters
-    ----------
-    state : FitState
-    stream : Stream
-        The rows of the fit.
-    size, seed : int
-
-    Returns
-    -------
-    DataFrame of shape (m, k + 2)
-        The rows have no labels and are in arbitrary order. ``attrs["sample"]`` describes the sample, unless
-        it has all rows.
-    """
-    standard = state.need_centre("a sample of the rows")
-    found = stream.reduce(partial(SampledRows, size, seed), "a sample of the rows")
-    X = found.result.X
-    t2, q = distances(X, standard, state.V, state.moments.scores)
-    values = np.column_stack([standard.project(X, state.V), t2, q])
-    frame = pd.DataFrame(values, columns=[*state.components, "T2", "Q"])
-    if len(frame) < found.tally.rows:
-        frame.attrs["sample"] = f"{len(frame)} of {found.tally.rows} rows, drawn at random (seed {seed})"
-    return frame

@@ -1,0 +1,592 @@
+"""Simulated noise: data with flipped signs, by rows or by the moments of many rows.
+
+Flips keep the absolute value of every cell, and so the norms of rows and the variances of columns.
+Permutations of columns mix the norms of rows, so that heavy tails appear as components. Hong, Sheng and
+Dobriban, "Selecting the number of components in PCA via random signflips".
+
+One row of 8 standard deviations beside strong components has an eigenvalue near theirs. Sign flips keep the
+size of rows, so that the noise has this eigenvalue, too, and no component exceeds it. Rows are pulled in
+along the line to the median, as in spherical principal components: Locantore et al. (1999), "Robust principal
+component analysis for functional data", Test 8.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from spcastat.errors import CovarianceError, DataError, OptionError
+from spcastat.inputs.row_data import Source
+from spcastat.inputs.row_groups import RowGroups
+from spcastat.linalg.accumulate import SquareProducts
+from spcastat.linalg.eigenvectors import top_dense, top_eigh
+from spcastat.linalg.regression import rotated
+from spcastat.linalg.ties import is_sparse
+
+#: Up to this many cells, rows are drawn and their signs flipped; for more, the central limit theorem is used.
+ROW_CELLS = 3_000_000
+
+
+#: Up to this many variables the covariance matrix is formed; up to twice as many if there are many rows.
+GRAM_LIMIT = 500
+
+
+#: Truncated power steps for a sparse component, and number of starts.
+STEPS, STARTS = 8, 4
+
+
+class Noise(ABC):
+    """Data from which components can be removed and whose signs can be flipped.
+
+    Attributes
+    ----------
+    p : int
+    rows : float
+        Number of rows.
+    values : ndarray of shape (r,)
+        Eigenvalues of the covariance matrix, descending, where r is the smaller of p and the number of rows.
+    """
+
+    p: int
+    S: np.ndarray
+    rows: float
+
+    @property
+    def values(self) -> np.ndarray:
+        return np.linalg.eigvalsh(self._smaller)[::-1].clip(min=0.0)
+
+    @property
+    def variances(self) -> np.ndarray:
+        """The variances of the variables, shape (p,)."""
+        return np.diag(self.S)
+
+    def block(self, some: np.ndarray) -> np.ndarray:
+        """Return the covariance matrix of some variables."""
+        return self.S[np.ix_(some, some)]
+
+    @property
+    def _smaller(self) -> np.ndarray:
+        """The covariance matrix, or another with the same nonzero eigenvalues."""
+        return self.S
+
+    def leading(self, m: int) -> np.ndarray:
+        """Return the m largest eigenvalues, descending."""
+        S = self._smaller
+        # up to order 1500, computing all eigenvalues is as fast as computing a few
+        if len(S) <= 1500:
+            return np.linalg.eigvalsh(S)[::-1][:m].clip(min=0.0)
+        start = np.random.default_rng(0).standard_normal(len(S))
+        return top_dense(S, min(m, len(S)), start)[0].clip(min=0.0)
+
+    def directions(self, m: int) -> np.ndarray:
+        """Return the eigenvectors of the m largest eigenvalues, shape (p, m)."""
+        return top_eigh(self.S, m)[1]
+
+    @abstractmethod
+    def flipped(self, rng: np.random.Generator) -> Noise:
+        """Return the data with random signs."""
+
+    @abstractmethod
+    def without(self, Q: np.ndarray) -> Noise:
+        """Return the data with the directions of an orthonormal Q, shape (p, j), projected out.
+
+        The projection removes a share h_i = |Q_i|^2 of the variance of variable i, and makes independent
+        variables correlated, by I - QQ'. Flips of the result take both into account: cells are scaled to
+        their full variance, flipped, and the directions are projected out again.
+        """
+
+    def sparse(self, card: int) -> tuple[float, np.ndarray]:
+        """Return variance and loadings, (p,), of a component of `card` variables by truncated power steps."""
+        (variance,), (loadings,) = sparse_components(self.S[None], card)
+        return float(variance), loadings
+
+    def sparse_flips(self, rngs: Sequence[np.random.Generator], card: int) -> np.ndarray:
+        """Return the variances of the components that `sparse` finds in flips drawn from each generator."""
+        # covariance matrices with at most 200,000 values in all are processed together
+        at_once = max(200_000 // self.p**2, 1)
+        found: list[float] = []
+        for first in range(0, len(rngs), at_once):
+            drawn = [self.flipped(rng) for rng in rngs[first : first + at_once]]
+            if at_once > 1:
+                found += sparse_components(np.stack([one.S for one in drawn]), card)[0].tolist()
+            else:
+                found += [one.sparse(card)[0] for one in drawn]
+        return np.array(found)
+
+    @abstractmethod
+    def whole(self, v: np.ndarray) -> np.ndarray:
+        """Return the component with loadings v extended to all variables correlated with it, shape (p,).
+
+        These are the variables of v and those whose covariance with its score exceeds sqrt(2 log p) standard
+        deviations of that of flipped cells, which is unlikely for any of p noise variables (the universal
+        threshold of Donoho and Johnstone 1994).
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class RowNoise(Noise):
+    """Rows Z with covariance matrix Z'Z.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (n, p)
+    taken : ndarray of shape (p, j), optional
+        Directions that have been projected out.
+    groups : ndarray of int, shape (n,), optional
+        The numbers of the clusters of the rows, from 0: the signs of a variable in a cluster are flipped
+        together.
+    terms : ndarray of int, shape (p,), optional
+        The numbers of the terms of the variables, from 0: the signs of the variables of a term are flipped
+        together, so that noise keeps their correlations, such as those of the indicators of a factor.
+    """
+
+    Z: np.ndarray
+    taken: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    terms: np.ndarray | None = None
+
+    @property
+    def rows(self) -> float:  # type: ignore[override]
+        return len(self.Z)
+
+    @property
+    def p(self) -> int:  # type: ignore[override]
+        return self.Z.shape[1]
+
+    @property
+    def S(self) -> np.ndarray:  # type: ignore[override]
+        return self.Z.T @ self.Z
+
+    @property
+    def variances(self) -> np.ndarray:
+        return np.einsum("ij,ij->j", self.Z, self.Z)
+
+    def block(self, some: np.ndarray) -> np.ndarray:
+        return self.Z[:, some].T @ self.Z[:, some]
+
+    @property
+    def _smaller(self) -> np.ndarray:
+        return self.Z @ self.Z.T if self.Z.shape[1] > self.Z.shape[0] else self.S
+
+    def directions(self, m: int) -> np.ndarray:
+        return _directions(self.Z, m)
+
+    @cached_property
+    def _cells(self) -> np.ndarray:
+        """The cells whose signs are flipped, shape (n, p), each variable with its full variance."""
+        return self.Z if self.taken is None else self.Z * _inflation(self.taken)
+
+    def flipped(self, rng: np.random.Generator) -> Noise:
+        Q, Z = self.taken, self._cells
+        units = len(Z) if self.groups is None else int(self.groups.max()) + 1
+        signs = self.p if self.terms is None else int(self.terms.max()) + 1
+        flips = rng.integers(0, 2, size=(units, signs), dtype=np.int8)
+        if self.terms is not None:
+            flips = flips[:, self.terms]
+        if self.groups is not None:
+            flips = flips[self.groups]
+        drawn = Z * (2 * flips - 1)  # a third of the time of a choice between Z and -Z
+        return RowNoise(drawn if Q is None else drawn - (drawn @ Q) @ Q.T)
+
+    def without(self, Q: np.ndarray) -> Noise:
+        return replace(self, Z=self.Z - (self.Z @ Q) @ Q.T, taken=Q)
+
+    def sparse(self, card: int) -> tuple[float, np.ndarray]:
+        if self.p <= GRAM_LIMIT or self.p <= min(2 * len(self.Z), 2 * GRAM_LIMIT):
+            return super().sparse(card)
+        U = top_eigh(self.Z @ self.Z.T, min(STARTS, len(self.Z)))[1]
+        W = U.T @ self.Z
+        for _ in range(STEPS):
+            W = (_cut(W, card) @ self.Z.T) @ self.Z
+        places = _largest_places(W, card)
+        blocks = np.stack([self.Z[:, some].T @ self.Z[:, some] for some in places])
+        (variance,), (loadings,) = _best(places[None], blocks[None], self.p)
+        return float(variance), loadings
+
+    def whole(self, v: np.ndarray) -> np.ndarray:
+        score = self.Z @ v
+        spread = np.sqrt((self.Z**2).T @ score**2)
+        some = np.flatnonzero((v != 0) | (np.abs(score @ self.Z) > np.sqrt(2.0 * np.log(self.p)) * spread))
+        loadings = np.zeros(self.p)
+        loadings[some] = _directions(self.Z[:, some], 1)[:, 0]
+        return loadings
+
+
+@dataclass(frozen=True, eq=False)
+class Tails:
+    """Deviations of rows from normality that matter for sign flips.
+
+    Attributes
+    ----------
+    ratio : ndarray of shape (p, p)
+        Variance of each covariance under flips, relative to that for normal rows.
+    sizes : ndarray of shape (h,)
+        Mean squared cell of the largest rows relative to that of all rows: a row that is much larger than
+        the others gives a separate eigenvalue whatever its signs.
+    """
+
+    ratio: np.ndarray
+    sizes: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class MomentNoise(Noise):
+    """A covariance matrix of many rows, whose flips are simulated by the central limit theorem.
+
+    Flips keep the variances. Covariances get mean zero and, for normal rows, the variance
+    (s_ii s_jj + 2 s_ij^2) / n. They are drawn like the covariances of n rows of independent variables, so
+    that the largest eigenvalues have the right mean and spread for any p.
+
+    Attributes
+    ----------
+    S : ndarray of shape (p, p)
+    rows : float
+    taken : ndarray of shape (p, j), optional
+        Directions that have been projected out.
+    tails : Tails, optional
+        Deviations of the rows from normality.
+    terms : ndarray of int, shape (p,), optional
+        The numbers of the terms of the variables, as for `RowNoise`: flips keep the covariances in a term.
+    """
+
+    S: np.ndarray
+    rows: float
+    taken: np.ndarray | None = None
+    tails: Tails | None = None
+    terms: np.ndarray | None = None
+
+    @property
+    def p(self) -> int:  # type: ignore[override]
+        return len(self.S)
+
+    def flipped(self, rng: np.random.Generator) -> Noise:
+        Q, S = self.taken, self.S
+        if Q is not None:
+            S = S * np.outer(_inflation(Q), _inflation(Q))
+        variances = np.diag(S)
+        spread = np.outer(variances, variances) + 2.0 * S**2
+        sizes = np.empty(0)
+        if self.tails is not None:
+            sizes = self.tails.sizes
+            spread *= self.tails.ratio
+        F = _covariances_of_noise(rng, max(round(self.rows) - 1, 1), self.p, sizes) * np.sqrt(spread)
+        np.fill_diagonal(F, variances)
+        if self.terms is not None:
+            same = self.terms[:, None] == self.terms
+            F[same] = S[same]
+        return MomentNoise(F if Q is None else _projected(F, Q), self.rows, tails=self.tails)
+
+    def without(self, Q: np.ndarray) -> Noise:
+        left = _projected(self.S, Q)
+        np.fill_diagonal(left, np.diag(left).clip(min=0.0))  # rounding errors may be negative
+        return replace(self, S=left, taken=Q)
+
+    def whole(self, v: np.ndarray) -> np.ndarray:
+        covariance = self.S @ v
+        square = (np.diag(self.S) * max(float(v @ covariance), 0.0) + 2.0 * covariance**2) / self.rows
+        if self.tails is not None:
+            share = v**2 * np.diag(self.S)
+            square *= self.tails.ratio @ (share / max(share.sum(), np.finfo(float).tiny))
+        spread = np.sqrt(square)
+        some = np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(self.p)) * spread))
+        loadings = np.zeros(self.p)
+        loadings[some] = top_eigh(self.S[np.ix_(some, some)], 1)[1][:, 0]
+        return loadings
+
+
+def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.ndarray) -> np.ndarray:
+    """Return covariances of n rows of p independent standard normal variables, shape (p, p).
+
+    The largest rows have the mean squares `sizes`, and the other rows equal parts of the rest. Covariances
+    are rescaled so that their variance is 1 / n. With more rows than variables, the Bartlett decomposition of
+    the cross-products is used.
+    """
+    sizes = sizes[: n - 1]
+    others = n - len(sizes)
+    each = max(n - sizes.sum(), 0.0) / others
+    if others > p:
+        A = np.tril(rng.standard_normal((p, p)), -1)
+        A[np.diag_indices(p)] = np.sqrt(rng.chisquare(others - np.arange(p)))
+    else:
+        A = rng.standard_normal((p, others))
+    square = others * each**2
+    if len(sizes):
+        rows = rng.standard_normal((p, len(sizes)))
+        rows *= np.sqrt(sizes / (rows**2).mean(axis=0))
+        A = np.hstack([A * np.sqrt(each), rows])
+        # E[x_i^2 x_j^2] = s^2 p / (p + 2) for i != j, if x is uniform on the sphere |x|^2 = p s
+        square += (sizes**2).sum() * p / (p + 2.0)
+    return np.asarray(A @ A.T / np.sqrt(n * square))
+
+
+def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
+    """Return noise for normal rows with sample covariance matrix S, simulated by rows or by moments.
+
+    Raises
+    ------
+    CovarianceError
+        If n rows cannot have this covariance matrix.
+    """
+    p = len(S)
+    if n * p > ROW_CELLS or n != int(n):
+        return MomentNoise(S, n)
+    values, V = np.linalg.eigh(S)
+    some = values > 1e-10 * values[-1]
+    rank = int(some.sum())
+    if rank > n - 1:
+        raise CovarianceError(
+            f"n_obs={int(n)} was given for a covariance matrix of rank {rank}, but its rank cannot exceed "
+            f"{int(n) - 1} with so many rows. Give the true n_obs, or the rows themselves."
+        )
+    Z = rng.standard_normal((int(n), rank))
+    Q = np.linalg.qr(Z - Z.mean(axis=0))[0]
+    return RowNoise((Q * np.sqrt(values[some])) @ V[:, some].T)
+
+
+def _directions(Z: np.ndarray, m: int) -> np.ndarray:
+    """Return the m leading eigenvectors of Z'Z, by the smaller of Z'Z and ZZ'."""
+    if Z.shape[1] <= Z.shape[0]:
+        return top_eigh(Z.T @ Z, m)[1]
+    V = Z.T @ top_eigh(Z @ Z.T, m)[1]
+    return V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny)
+
+
+def _inflation(Q: np.ndarray) -> np.ndarray:
+    """Return the factors that restore the variances of variables after projecting out Q."""
+    # remaining shares of a variance below 0.05 count as 0.05
+    return 1.0 / np.sqrt(np.maximum(1.0 - (Q**2).sum(axis=1), 0.05))
+
+
+def _projected(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """Return (I - QQ') S (I - QQ')."""
+    C = S @ Q
+    return S - C @ Q.T - Q @ C.T + Q @ (Q.T @ C) @ Q.T
+
+
+def sparse_components(S: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return variances, (B,), and loadings, (B, p), of components of `card` variables for B matrices.
+
+    Truncated power steps start from the columns with the largest norm of their `card` largest entries, and
+    the leading eigenvector is computed on the best support.
+
+    Parameters
+    ----------
+    S : ndarray of shape (B, p, p)
+    card : int
+    """
+    p = S.shape[1]
+    card = min(card, p)
+    sums = np.partition(S**2, p - card, axis=1)[:, p - card :].sum(axis=1)
+    W = np.take_along_axis(S, np.argsort(-sums, axis=1, kind="stable")[:, :STARTS, None], axis=1)
+    for _ in range(STEPS):
+        W = _cut(W, card) @ S
+    places = _largest_places(W, card)
+    each = np.arange(len(S))[:, None, None, None]
+    return _best(places, S[each, places[..., :, None], places[..., None, :]], p)
+
+
+def _best(places: np.ndarray, blocks: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest variances on several supports, (B, starts, c), and the loadings, (B, p)."""
+    values, vectors = np.linalg.eigh(blocks)
+    best, every = np.argmax(values[..., -1], axis=1), np.arange(len(places))
+    loadings = np.zeros((len(places), p))
+    np.put_along_axis(loadings, places[every, best], vectors[every, best, :, -1], axis=1)
+    return values[every, best, -1], loadings
+
+
+def _largest_places(W: np.ndarray, card: int) -> np.ndarray:
+    """Return the indices of the `card` largest entries along the last axis."""
+    return np.argpartition(-np.abs(W), card - 1, axis=-1)[..., :card]
+
+
+def _cut(W: np.ndarray, card: int) -> np.ndarray:
+    """Set all but the `card` largest entries of each row to zero, and scale rows to unit length."""
+    keep = _largest_places(W, card)
+    V = np.zeros_like(W)
+    np.put_along_axis(V, keep, np.take_along_axis(W, keep, axis=-1), axis=-1)
+    sizes = np.linalg.norm(V, axis=-1, keepdims=True)
+    return V / np.where(sizes > 0, sizes, 1.0)
+
+
+#: Rows are pulled in to this multiple of the median size.
+MOST_SIZE = 1.5
+
+
+#: Rows are pulled in only if one has more than this multiple of the median size, so that the eigenvalues of
+#: ordinary data are those of a fit.
+FAR_SIZE = 2.5
+
+
+#: Ratio of the median absolute deviation of a normal variable to its standard deviation.
+NORMAL_MAD = 0.6744897501960817
+
+
+#: A median absolute deviation below this share of the standard deviation is replaced by the latter.
+LEAST_MAD = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class PulledIn:
+    """Rows of which the large ones have been pulled in.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (n, p)
+        Centred again, each variable with the sum of squares that it had; NaN for missing values.
+    pulled : int
+        Number of rows pulled in.
+    far : ndarray of int
+        Rows of more than FAR_SIZE times the median size, the one with the largest share first.
+    shares : ndarray
+        Their shares of the total variance, before they were pulled in.
+    """
+
+    Z: np.ndarray
+    pulled: int
+    far: np.ndarray
+    shares: np.ndarray
+
+
+def pulled_in(Z: np.ndarray, weights: np.ndarray | None = None) -> PulledIn:
+    """Pull rows in to MOST_SIZE times the median size, if one has more than FAR_SIZE times the median size.
+
+    The size of a row is the root mean square of its distances from the medians of the variables, in units of
+    the median absolute deviation (the standard deviation for variables that hardly have one), over the values
+    that are not missing.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, p)
+        Centred variables; NaN for missing values.
+    weights : ndarray of shape (n,), optional
+        A row of weight 2 counts as two equal rows.
+    """
+    w = np.ones(len(Z)) if weights is None else weights
+    known = ~np.isnan(Z)
+    squares = np.where(known, Z, 0.0) ** 2 * w[:, None]
+    middle = medians(Z, w)
+    away = np.where(known, Z - middle, 0.0)
+    mad = medians(np.abs(Z - middle), w) / NORMAL_MAD
+    sd = np.sqrt(squares.sum(axis=0) / np.maximum(w @ known, 1.0))
+    scale = np.where(mad > LEAST_MAD * sd, mad, sd)
+    standardised = away / np.where(scale > 0, scale, 1.0)
+    sizes = np.sqrt((standardised**2).sum(axis=1) / np.maximum(known.sum(axis=1), 1))
+    usual = float(medians(sizes[:, None], w)[0])
+    large = sizes > MOST_SIZE * usual
+    if not 0 < FAR_SIZE * usual < sizes.max():
+        return PulledIn(Z, 0, np.array([], dtype=int), np.array([]))
+    factors = np.where(large, MOST_SIZE * usual / np.where(large, sizes, 1.0), 1.0)
+    pulled = away * factors[:, None]
+    pulled -= (w @ pulled) / np.maximum(w @ known, 1.0)
+    pulled[~known] = 0.0
+    now = (pulled**2 * w[:, None]).sum(axis=0)
+    pulled *= np.sqrt(squares.sum(axis=0) / np.where(now > 0, now, 1.0))
+    shares = squares.sum(axis=1) / squares.sum()
+    far = np.flatnonzero(sizes > FAR_SIZE * usual)
+    far = far[np.argsort(-shares[far], kind="stable")]
+    return PulledIn(np.where(known, pulled, np.nan), int(large.sum()), far, shares[far])
+
+
+def medians(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted median of each column, shape (p,), without missing values; 0 if it is empty."""
+    if (weights == weights[0]).all() and not np.isnan(Z).any():
+        return np.asarray(np.median(Z, axis=0))
+    order = np.argsort(Z, axis=0)  # missing values are last
+    values = np.take_along_axis(Z, order, axis=0)
+    counts = np.cumsum(np.where(np.isnan(values), 0.0, weights[order]), axis=0)
+    half, places = 0.5 * counts[-1], np.arange(Z.shape[1])
+    lower = (counts < half * (1.0 - 1e-12)).sum(axis=0)
+    upper = (counts <= half * (1.0 + 1e-12)).sum(axis=0).clip(max=len(Z) - 1)
+    upper = np.where(np.isnan(values[upper, places]), lower, upper)
+    middle = 0.5 * (values[lower, places] + values[upper, places])
+    return np.where(np.isnan(middle), 0.0, middle)
+
+
+def noise_of(
+    source: Source, covariance: bool, seed: int, cells: int, within: float, terms: np.ndarray | None
+) -> tuple[Noise, PulledIn | None]:
+    """Return the simulation of noise; signs are flipped directly for up to `cells` cells.
+
+    Columns with the same number in `terms` keep their correlations; None if all columns are flipped alone.
+
+    Large rows are pulled in, and returned, for dense rows in memory that were centred at their means. The
+    data of the operator are divided by `within`, a power of two, so that squares of their covariances neither
+    overflow nor vanish.
+    """
+    op, n = source.op, source.free
+    if covariance:
+        if n is None:
+            raise OptionError(
+                "n_obs is not given; the eigenvalues of noise depend on the number of rows from which the "
+                "covariance matrix was computed. Give n_obs=."
+            )
+        if source.about.get("kind") == "polychoric":
+            raise OptionError(
+                "The matrix has polychoric correlations, which vary more than those of normal rows: give "
+                "k=, or test the items as numbers, choose_k(items, scale=True)."
+            )
+        S = op.block(np.arange(op.p)) / within**2
+        return of_covariance(S, int(n), np.random.default_rng([seed, 1])), None
+    if source.matrix is not None and source.matrix.shape[0] * op.p <= cells:
+        Z = standardised(source, within)
+        assert source.standard is not None
+        if is_sparse(source.matrix) or source.standard.centring != "mean":
+            return row_noise(source, Z, terms), None
+        rows = pulled_in(Z, source.weights)
+        return row_noise(source, rows.Z, terms), rows
+    if source.gaps is not None:
+        raise DataError(
+            f"The data have {source.n} rows of {op.p} variables with missing values, too many for random "
+            "signs of every cell; give k=, or a sample of the rows."
+        )
+    if source.design is not None:
+        raise DataError(
+            f"The data have {source.n} rows of {op.p} variables that belong together, too many for random "
+            "signs of every cluster; give k=, or a sample of the clusters."
+        )
+    S = op.block(np.arange(op.p))
+    noise = MomentNoise(S / within**2, source.free or 0.0, tails=tails_of(source, S), terms=terms)
+    return noise, None
+
+
+def standardised(source: Source, within: float) -> np.ndarray:
+    """Return the rows, centred and scaled as for the fit, over `within`, shape (n, p); NaN where missing."""
+    assert source.standard is not None
+    X = source.measured
+    X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
+    return np.asarray((X - source.standard.mean) / source.standard.scale / source.op.unit / within)
+
+
+def row_noise(source: Source, Z: np.ndarray, terms: np.ndarray | None) -> RowNoise:
+    """Return the simulation of noise for standardised rows; missing values, NaN, become zero."""
+    w = np.ones(len(Z)) if source.weights is None else source.weights
+    gaps = np.isnan(Z)
+    counts = w @ ~gaps  # the sum of the weights in each column
+    rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
+    groups = RowGroups.of(source)
+    rows = rows[groups.rows]  # signs go by the content of rows, not by their order
+    if groups.count < len(rows):  # rotation of residuals would mix clusters
+        return RowNoise(rows, groups=groups.group, terms=terms)
+    if source.covariates is None:
+        return RowNoise(rows, terms=terms)
+    return RowNoise(rotated(rows, source.covariates[groups.rows], w[groups.rows]), terms=terms)
+
+
+def tails_of(source: Source, S: np.ndarray) -> Tails | None:
+    """Return how far the rows of S are from normal; None if that cannot be represented in floating point."""
+    standard, n = source.standard, source.weight
+    assert standard is not None
+    deviations = np.sqrt(np.diag(S))
+    divisor = standard.scale * source.op.unit * deviations
+    begin = partial(SquareProducts, standard.mean, np.where(divisor > 0, divisor, np.inf))
+    squares = begin()
+    squares.add(source.matrix, source.weights)
+    fourth = squares.about(np.zeros(len(S))) * n / (n - 1.0) ** 2
+    correlations = S / np.maximum(np.outer(deviations, deviations), np.finfo(float).tiny)
+    ratio = fourth / (1.0 + 2.0 * correlations**2)
+    sizes = squares.sizes / max(int(np.count_nonzero(deviations)), 1)
+    return Tails(ratio, sizes) if np.isfinite(ratio).all() else None
