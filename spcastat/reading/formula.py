@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import LARGEST as LARGEST_NUMBER
-from spcastat.config import listed, nearest, one_line, plural, shown
+from spcastat.config import listed, nearest, offers, one_line, plural, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
 from spcastat.reading import checks
 from spcastat.reading.frames import frame_numbers
@@ -62,7 +62,9 @@ class Expression:
     quoted : mapping from str to str
         Generated identifier -> name in backticks.
     values, calls : frozenset of str
-        The names whose values the expression reads, and the names that it only calls as functions.
+        The names whose values the expression reads, and the names that it calls as functions.
+    owners : frozenset of (str, str)
+        The names in front of a dot, each with the name behind the dot: ("np", "log") of ``np.log(a)``.
     """
 
     text: str
@@ -70,6 +72,12 @@ class Expression:
     quoted: Mapping[str, str]
     values: frozenset[str]
     calls: frozenset[str]
+    owners: frozenset[tuple[str, str]] = frozenset()
+
+    def reads(self, context: Mapping[str, Any]) -> frozenset[str]:
+        """Return the names whose values it reads; not those of modules whose functions it calls."""
+        free = {name for name, attribute in self.owners if owner_of(name, attribute, context) is None}
+        return self.values | free
 
     def name(self, node: ast.Name) -> str:
         """Return the name of a node as the user wrote it."""
@@ -138,26 +146,50 @@ def read_expression(text: str) -> Expression:
         raise ExpressionError(str(error)) from None
 
 
-def _names_in(tree: ast.expr, quoted: Mapping[str, str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names whose values an expression reads, and the names that it only calls."""
-    bound: set[str] = set()
+def _names_in(
+    tree: ast.expr, quoted: Mapping[str, str]
+) -> tuple[frozenset[str], frozenset[str], frozenset[tuple[str, str]]]:
+    """Return the names that an expression reads, those that it calls, and those in front of a dot."""
+    bound = _bound_names(tree)
     called: set[ast.Name] = set()
     values: set[str] = set()
+    owners: dict[ast.Name, str] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bound.add(node.id)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            owners[node.value] = node.attr
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called.add(node.func)
             first = node.args[0] if node.args else None
             if node.func.id == "Q" and isinstance(first, ast.Constant) and isinstance(first.value, str):
                 values.add(first.value)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node not in called and node.id not in bound:
+        if isinstance(node, ast.Name) and not (node in called or node in owners or node.id in bound):
             values.add(quoted.get(node.id, node.id))
-    calls = {quoted.get(node.id, node.id) for node in called} - bound - values
-    return frozenset(values), frozenset(calls)
+    calls = {quoted.get(node.id, node.id) for node in called if node.id not in bound}
+    dotted = {(quoted.get(n.id, n.id), attribute) for n, attribute in owners.items() if n.id not in bound}
+    return frozenset(values), frozenset(calls), frozenset(dotted)
+
+
+def _bound_names(tree: ast.expr) -> set[str]:
+    """Return the names that an expression defines itself: arguments of functions, variables of loops."""
+    nodes = list(ast.walk(tree))
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def owner_of(name: str, attribute: str, context: Mapping[str, Any]) -> Any:
+    """Return the module, or other object with functions, that a name in front of a dot means; else None.
+
+    A column means its own methods, as in ``a.clip(0, 1)``, unless the name is that of a module.
+    """
+    for value in (context.get(name), np if name == "np" else None):
+        if value is None or not offers(value, attribute):
+            continue
+        if isinstance(value, ModuleType):
+            return value
+        if not offers(pd.Series, attribute) and callable(getattr(value, attribute)):
+            return value
+    return None
 
 
 def shortened(text: str, length: int = 300) -> str:
@@ -226,11 +258,10 @@ class Piece:
     kind: str
     expression: Expression | None = None
 
-    @property
-    def values(self) -> frozenset[str]:
-        """The names whose values it reads."""
+    def reads(self, context: Mapping[str, Any]) -> frozenset[str]:
+        """Return the names whose values it reads."""
         if self.expression is not None:
-            return self.expression.values
+            return self.expression.reads(context)
         return frozenset([self.text] if self.kind == "name" else [])
 
 
@@ -450,7 +481,7 @@ def parse(
     pieces = pieces_of(formula)
     if isinstance(context, Closed):
         require_safe(formula, pieces, names)
-    if isinstance(weights, str) and any(formula_name(weights) in piece.values for piece in pieces):
+    if isinstance(weights, str) and any(formula_name(weights) in piece.reads(context) for piece in pieces):
         raise FormulaError(
             f"formula={shown(formula)} has {shown(weights)}, and weights={shown(weights)} takes that column "
             "out of the variables, '.' included. Leave it out of the formula, or give the weights as numbers."
@@ -484,7 +515,7 @@ def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str,
             f"{piece.text!r} is both a column of the data and an expression of the formula. Write "
             f"`{piece.text}` in backticks for the column, or rename it."
         )
-    for name in sorted(piece.values):
+    for name in sorted(piece.reads(context)):
         if name in columns or name in context:
             continue
         if not plain and (name in of_formulaic or hasattr(builtins, name)):
@@ -560,21 +591,31 @@ def _resolve(
             plain = plain and part.method == "lookup" and len(term) == 1 and part.text in names
             if part.method == "lookup" and part.text in names:
                 lookups[part.text] = names[part.text]
-            values = names_read(part)
-            calls = read_expression(part.text).calls if part.method == "python" else frozenset[str]()
+            values = names_read(part, context)
             used.update({name: names[name] for name in sorted(values) if name in names})
-            reads = [name for name in values if name not in names and name in context]
-            # as in R, a variable that is not callable does not hide a function of the same name
-            reads += [name for name in calls if callable(context.get(name))]
-            kept.update({name: context[name] for name in sorted(reads)})
+            others = [name for name in sorted(values) if name not in names and name in context]
+            kept.update({name: context[name] for name in others})
+            if part.method == "python":
+                kept.update(functions_of(read_expression(part.text), context))
     return Parsed(Model(tuple(terms), formula, kept), lookups, used, plain)
 
 
-def names_read(part: Part) -> frozenset[str]:
+def names_read(part: Part, context: Mapping[str, Any]) -> frozenset[str]:
     """Return the names whose values a part of a term reads; a number reads none."""
     if part.method == "literal":
         return frozenset()
-    return frozenset([part.text]) if part.method == "lookup" else read_expression(part.text).values
+    return frozenset([part.text]) if part.method == "lookup" else read_expression(part.text).reads(context)
+
+
+def functions_of(expression: Expression, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the functions, and the modules, of a context that an expression calls.
+
+    As in R, a variable that is not callable does not hide a function of the same name.
+    """
+    owners = {name: owner_of(name, attribute, context) for name, attribute in sorted(expression.owners)}
+    modules = {name for name, owner in owners.items() if owner is not None and owner is context.get(name)}
+    calls = {name for name in expression.calls if callable(context.get(name))}
+    return {name: context[name] for name in sorted(calls | modules)}
 
 
 # --- columns ------------------------------------------------------------------------------------

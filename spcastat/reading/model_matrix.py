@@ -72,15 +72,16 @@ def value_of(expression: Expression, given: Given) -> Any:
     from formulaic.utils.stateful_transforms import stateful_eval
 
     _require_allowed(expression, given)
-    plain = _WithoutText(expression)
-    names = {**_used_names(expression, given), **plain.texts}
+    plain = _PlainTree(expression, given)
+    names = {**_used_names(expression, given), **plain.functions, **plain.texts}
     pairs = zip(_calls(plain.tree), _calls(expression.tree), strict=True)
     texts = {ast.unparse(call).replace("\n", " "): expression.show(shown) for call, shown in pairs}
     states = {key: dict(given.states[text]) for key, text in texts.items() if given.states.get(text)}
     known = set(states)
     value = stateful_eval(ast.unparse(plain.tree), names, None, states, None)
     for key, state in states.items():
-        text, name = texts[key], key.partition("(")[0]
+        text = texts[key]
+        name = text.partition("(")[0]
         weighted = name in WEIGHTED and name not in given.context
         if given.weights is not None and state and key not in known and not weighted:
             raise FormulaError(
@@ -91,22 +92,55 @@ def value_of(expression: Expression, given: Given) -> Any:
     return value
 
 
-class _WithoutText(ast.NodeTransformer):
-    """A tree in which names stand for text, since formulaic makes code of calls without escaping quotes.
+class _PlainTree(ast.NodeTransformer):
+    """A tree for formulaic, in which a name stands for one thing.
+
+    Names replace text, since formulaic makes code of calls without escaping quotes, and functions that have
+    the name of a column: in ``log(log)`` the first is a function.
 
     Attributes
     ----------
     tree : ast.expr
     texts : dict of str to str
         Name -> text.
+    functions : dict of str to object
+        Name -> a function, or a module with functions, whose name also means a value.
     """
 
-    def __init__(self, expression: Expression):
+    def __init__(self, expression: Expression, given: Given):
         self.stem = "_text"
         while self.stem in expression.text:
             self.stem += "_"
         self.texts: dict[str, str] = {}
+        self.functions: dict[str, Any] = {}
+        self.expression, self.context = expression, given.context
+        self.known = _functions(given)
+        self.alike = {*given.data.columns, *expression.values}
         self.tree = self.visit(copy.deepcopy(expression.tree))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Rename a function with the name of a column."""
+        name = self.expression.name(node.func) if isinstance(node.func, ast.Name) else ""
+        if name in self.expression.calls and name in self.known:
+            node.func = self._word(name, node.func, self.known[name])
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """Rename a module with the name of a column."""
+        if isinstance(node.value, ast.Name):
+            name = self.expression.name(node.value)
+            owner = formula.owner_of(name, node.attr, self.context)
+            if (name, node.attr) in self.expression.owners and owner is not None:
+                node.value = self._word(name, node.value, owner)
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def _word(self, name: str, node: ast.expr, function: Any) -> ast.expr:
+        """Return a name for a function, or its node if its name means nothing else."""
+        if name not in self.alike:
+            return node
+        word = f"{self.stem}of_{len(self.functions)}_"
+        self.functions[word] = function
+        return ast.Name(word, ast.Load())
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         """Replace text by a name."""
@@ -139,19 +173,24 @@ def _require_allowed(expression: Expression, given: Given) -> None:
     formula.require_moderate(expression)
 
 
-def _used_names(expression: Expression, given: Given) -> dict[str, Any]:
-    """Return the values and functions that an expression uses, by their names in its tree.
+def _functions(given: Given) -> dict[str, Any]:
+    """Return the functions that expressions may call."""
+    import builtins
 
-    As in R, a column does not hide a function of the same name.
-    """
     from formulaic.transforms import TRANSFORMS
 
     weighted = {} if given.weights is None else _weighted(given.weights)
     own = {**weighted, "C": factor, "Q": given.data.__getitem__}
-    functions = {**TRANSFORMS, **own, **given.context}
+    named = {name: value for name, value in given.context.items() if callable(value)}
+    return {**vars(builtins), **TRANSFORMS, **own, **named}
+
+
+def _used_names(expression: Expression, given: Given) -> dict[str, Any]:
+    """Return the values and functions that an expression uses, by their names in its tree."""
+    functions = {**_functions(given), **given.context}
     words = {name: word for word, name in expression.quoted.items()}
     named = {name: functions[name] for name in expression.calls if name in functions}
-    for name in expression.values:
+    for name in {*expression.values, *(name for name, _ in expression.owners)}:
         if name in given.data:
             named[name] = given.data[name]
         elif name in functions:
@@ -589,7 +628,8 @@ def evaluate_with_gaps(
     n = len(inputs.frame)
 
     def rows_of(parts: tuple[Part, ...]) -> tuple[np.ndarray, pd.DataFrame]:
-        read = [name for name in inputs.used if any(name in formula.names_read(part) for part in parts)]
+        needed = set().union(*(formula.names_read(part, model.context) for part in parts))
+        read = [name for name in inputs.used if name in needed]
         keep = ~np.any([np.zeros(n, dtype=bool), *(missing[name] for name in read)], axis=0)
         if not keep.any() and (known is None or not model.widths):  # earlier files have no widths
             raise MissingValuesError(
@@ -635,7 +675,7 @@ def dependent_columns(model: Model | None) -> np.ndarray | None:
         return None
     sets: list[tuple[set[str], list[int]]] = []
     for place, term in enumerate(model.terms):
-        names, places = set().union(*map(formula.names_read, term)), [place]
+        names, places = set().union(*(formula.names_read(part, model.context) for part in term)), [place]
         for one in [one for one in sets if one[0] & names]:
             names, places = names | one[0], one[1] + places
             sets.remove(one)

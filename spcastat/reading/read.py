@@ -165,7 +165,8 @@ def spec_for(spec: Spec, wanted: np.ndarray) -> Spec:
         kept = np.unique(of_column[wanted])
         wanted = np.flatnonzero(np.isin(of_column, kept))
         terms = tuple(model.terms[i] for i in kept)
-        read = {name for term in terms for part in term for name in formulas.names_read(part)}
+        parts, context = {part for term in terms for part in term}, spec.context or {}
+        read = {name for part in parts for name in formulas.names_read(part, context)}
         known = (inputs or {}).items()
         inputs = {label: levels for label, levels in known if formulas.formula_name(label) in read}
         model = replace(model, terms=terms, widths=tuple(model.widths[i] for i in kept))
