@@ -97,11 +97,14 @@ COMMANDS = {
         commands.transform,
         commands.TRANSFORM,
     ),
-    "verify": Command(
-        "check a proof in a file", commands.verify_arguments, commands.verify, commands.VERIFY
-    ),
     "methods": Command("list the methods", None, _methods),
     "datasets": Command("list the bundled data sets", None, _datasets),
+}
+
+
+#: Commands that were removed, and what to use instead.
+REMOVED = {
+    "verify": "run fit.certify() in Python, which computes the bounds from the data",
 }
 
 
@@ -174,6 +177,8 @@ def _end(number: int, frame: object) -> None:
 def _run(argv: Sequence[str]) -> int:
     parser = _parser()
     try:
+        if argv and argv[0] in REMOVED:
+            parser.error(f"the command {argv[0]} was removed: {REMOVED[argv[0]]}.")
         args, unknown = parser.parse_known_args(argv)
         if unknown:
             options = re.findall(r"--[\w-]+", args.parser.format_help())

@@ -1,4 +1,4 @@
-"""The commands besides ``fit``: several fits, saved fits, figures, and proofs."""
+"""The commands besides ``fit``: several fits, saved fits, and figures."""
 
 from __future__ import annotations
 
@@ -417,34 +417,3 @@ def transform(args: argparse.Namespace) -> str:
         return f"{len(scores)} rows written to {args.out}"
     require_encodable(text)
     return text.removesuffix("\n")
-
-
-# --- verify ---------------------------------------------------------------------------------------
-
-
-VERIFY = """\
-examples:
-  spcastat verify proof.json trees.csv
-A proof is written in Python: fit.certify().save("proof.json").
-"""
-
-
-def verify_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``spcastat verify``."""
-    add = parser.add_argument
-    add("proof", metavar="PROOF.json", help="what certificate.save('proof.json') wrote")
-    add("data", metavar="DATA.csv", help="the rows of the fit, or its covariance matrix, with a header")
-    add("--sep", default=",", help="what separates columns; a comma by default")
-
-
-def verify(args: argparse.Namespace) -> str:
-    """Check the proof; return what it proves, or raise."""
-    from spcastat.proofs.verify import RefusedError
-    from spcastat.proofs.verify import verify as verified
-
-    try:
-        return "\n".join([*verified(args.proof, args.data, args.sep), "The proof holds for these data."])
-    except RefusedError as error:
-        raise FileError(f"{args.proof} does not prove its bound for {args.data}: {error}.") from None
-    except (OSError, UnicodeError) as error:
-        raise FileError(f"The proof or the data cannot be read: {error}") from None

@@ -819,17 +819,14 @@ class ScoreMultiplier:
     ----------
     low, high : float
         The interval of the variance of the first component.
-    loadings : ndarray of shape (p,)
-        The loadings of the scores s.
     a : ndarray of shape (p,)
-        F's.
+        F's, where s are scores of length one.
     weight, theta : float
         z and theta.
     """
 
     low: float
     high: float
-    loadings: np.ndarray
     a: np.ndarray
     weight: float
     theta: float
@@ -971,12 +968,12 @@ class Cover:
     def _closed(self, low: float, high: float, loadings: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Store the multiplier of the scores with these loadings that closes most supports; return which."""
         best, closed = None, np.zeros(len(rows), dtype=bool)
-        x, a = self._scores(loadings)
+        a = self._scores(loadings)
         near = sorted(range(len(SHARES)), key=lambda i: abs(i - self._share))
         for i in near if len(rows) == 1 or len(rows) > FEW_ROWS else near[:NEAR]:
             share = SHARES[i]
             theta = sparse_eigenvalue(self.S - share * np.outer(a, a), self.second.places) + ROUNDING
-            one = ScoreMultiplier(low, high, x, a, theta * share / (1.0 - share), theta)
+            one = ScoreMultiplier(low, high, a, theta * share / (1.0 - share), theta)
             found = one.closes(self.first, rows, self.target)
             if found.sum() > closed.sum():
                 best, closed, self._share = one, found, i
@@ -986,11 +983,10 @@ class Cover:
             self.multipliers.append(best)
         return closed
 
-    def _scores(self, loadings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return loadings rounded to the six digits of a proof in a file, and F's for their scores s."""
-        x = np.array([float(f"{one:.6g}") for one in loadings.tolist()])
-        product = self.S @ x
-        return x, product / np.sqrt(max(float(x @ product), TINY))
+    def _scores(self, loadings: np.ndarray) -> np.ndarray:
+        """Return F's for the scores s with these loadings."""
+        product = self.S @ loadings
+        return np.asarray(product / np.sqrt(max(float(loadings @ product), TINY)))
 
     def _single(self, low: float, row: int, check: Callable[[], None]) -> bool:
         """Close a support of the first component with all of the second; return whether that is possible."""
@@ -1018,7 +1014,7 @@ class Cover:
         places, at = self.second.places[seconds], np.array([row])
         plane = self._plane(row, places)
         for share in SHARES:
-            x, a = self._scores(plane.tilted(share))
+            a = self._scores(plane.tilted(share))
             M = self.S - share * np.outer(a, a)
             sizes = norms(M, places)
             some = np.argsort(-sizes)[:EXACT]
@@ -1027,7 +1023,7 @@ class Cover:
             count = 0
             while count < len(left):
                 theta = float(sizes[order[count]]) + ROUNDING
-                one = ScoreMultiplier(low, high, x, a, theta * share / (1.0 - share), theta)
+                one = ScoreMultiplier(low, high, a, theta * share / (1.0 - share), theta)
                 if one.closes(self.first, at, self.target)[0]:
                     best, left = one, seconds[order[:count]]
                     break

@@ -980,7 +980,7 @@ class SpcaResult(Picklable, Shown):
             progress=progress,
         )
         self._state = with_proof(self._state, proven)
-        return Certificate(proven, V, self._state, source)
+        return Certificate(proven, V, self._state)
 
     def adopt(self, certificate: Certificate) -> Self:
         """Return the better fit found by a certificate of this fit, or this fit if none was found.

@@ -1,9 +1,8 @@
-"""Proofs of optimality: `certify` and its certificate, proofs in files, and better fits (`adopt`)."""
+"""Proofs of optimality: `certify` and its certificate, and better fits (`adopt`)."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pandas as pd
 
 from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError
-from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.record import JOINT, Proven, deep_copy, plain_value
 from spcastat.fit.run import order_and_sign
 from spcastat.fit.state import (
@@ -40,9 +38,13 @@ from spcastat.show.grid import Document, Row, Table
 from spcastat.show.renderings import Summary
 
 if TYPE_CHECKING:
-    from spcastat.argument_types import Path, Progress
+    from spcastat.argument_types import Progress
 
-# --- the certificate, and proofs in files --------------------------------------------------------
+# --- the certificate ------------------------------------------------------------------------------
+
+
+#: What to use instead of a proof in a file.
+SAVED = "save its numbers by certificate.table.to_csv(path)"
 
 
 class Certificate(Summary):
@@ -51,16 +53,13 @@ class Certificate(Summary):
     `fit.adopt(certificate)` returns the fit with the best loadings that the proof found.
     """
 
-    def __init__(self, proven: Proven, best: np.ndarray, state: FitState, source: Source) -> None:
+    def __init__(self, proven: Proven, best: np.ndarray, state: FitState) -> None:
         """Keep a proof of the fit in `state`; `best` are the best loadings found, shape (p, k)."""
-        from spcastat.proofs.witness import claim_of  # imported late, as few fits need it
-
         self._proven = proven
         self._best = state.by_variable(best)
         self._components = state.components
         self._nonneg = bool(state.record.options.get("nonneg"))
         self._rule = rule_words(state)
-        self._claim = claim_of(proven, state, source)
 
     def _document(self) -> Document:
         return _document(self.table, self._proven, self.sentence)
@@ -96,64 +95,12 @@ class Certificate(Summary):
         """The best loadings found, p x k."""
         return deep_copy(self._best)
 
-    def save(self, path: Path, *, time_limit: float = 60.0) -> None:
-        """Write a proof that can be checked without a new search: ``spcastat verify proof.json data.csv``.
+    if not TYPE_CHECKING:  # so that type checkers report names that do not exist
 
-        The file contains the multipliers from which every bound is recomputed from the data; its format is
-        described in docs/proof_file.md. The bounds for single components are those of the certificate plus
-        2e-9 of the value, for rounding. A joint bound is that of the certificate, or 0.01 % above the best
-        known fit if that is larger. The proof is computed again for the file, and is checked as `verify` will
-        check it, for the numbers that a CSV file of the data has.
-
-        Parameters
-        ----------
-        path : str or path
-            Path of the file, whose name must end in .json.
-        time_limit : float
-            Limit in seconds.
-
-        Raises
-        ------
-        OptionError
-            If the proof cannot be checked later: with orthogonal=True, for least squares of two or more
-            components, under a rule for supports, with a formula, weights or missing values, for rows in
-            chunks, for data in single precision, and for a covariance matrix that was changed (given=,
-            scale="blocks", nearest=True); and if no proof was found, because the bound is not based on
-            supports or time ran out.
-        """
-        from spcastat.proofs.verify import LAYOUT, RefusedError, attained, parsed, proves, refusals
-        from spcastat.proofs.witness import UnwrittenError, witnesses
-
-        claim = self._claim
-        if isinstance(claim, str):
-            raise OptionError(
-                f"save() has no proof for {claim}. Files have proofs of single components, and joint proofs "
-                "of adjusted variance and PEV, and of least squares with one component, for complete rows or "
-                "a covariance matrix."
-            )
-        target = file_path(path, (".json",))
-        limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
-        S, V, measure = claim["S"], claim["V"], claim["measure"]
-        try:
-            found = witnesses(S, V, measure, claim["bounds"], limit)
-        except UnwrittenError as error:
-            raise OptionError(
-                f"save() found no proof of the bound that a file can have: {error}. Files do not have the "
-                "bound that closes adjusted variance of three components. Otherwise give more than "
-                f"time_limit={limit:g}, or certify with a longer time_limit or fewer components."
-            ) from None
-        stated = {name: value for name, value in claim.items() if name not in ("S", "V")}
-        proof = {"layout": LAYOUT, **stated, "values": attained(S.mid, V, measure), "witness": found}
-        text = json.dumps(proof, separators=(",", ":"))
-        try:
-            with refusals():
-                proves(parsed(text), S)
-        except RefusedError as error:
-            raise OptionError(
-                f"save() wrote no file, since verify would refuse it: {error}. Certify with a longer "
-                "time_limit, or fewer components."
-            ) from None
-        write_bytes(target, text.encode())
+        def __getattr__(self, name: str) -> Any:
+            """Raise the error of a missing attribute; for `save`, which was removed, with what to use."""
+            hint = f"; {SAVED}" if name == "save" else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
 
 def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:

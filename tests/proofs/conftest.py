@@ -8,8 +8,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from .proof_files import write_valid
-
 KINDS = ("generic", "near rank one", "block", "low rank", "duplicated", "constant", "ties", "correlation")
 
 
@@ -59,14 +57,6 @@ def values_of_supports(S: np.ndarray, c: int) -> dict[tuple[int, ...], float]:
 def limits_of_own_time(monkeypatch) -> None:
     """Time limits count the seconds of this thread, so that other programs on the machine change no bound."""
     monkeypatch.setattr(time, "perf_counter", time.thread_time)
-
-
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory):
-    """Valid proof files of every kind, with their data."""
-    folder = tmp_path_factory.mktemp("proofs")
-    write_valid(folder)
-    return folder
 
 
 @pytest.fixture

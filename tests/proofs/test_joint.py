@@ -133,7 +133,7 @@ def test_a_multiplier_closes_no_support_that_has_a_better_fit(seed):
             theta = sparse_eigenvalue(S - share * np.outer(a, a), every.places)
             for low, high in ((0.5 * total.max(), 1.0), (0.99 * variance.max(), 0.995 * variance.max())):
                 best = float(total[(variance >= low) & (variance <= high)].max())
-                one = ScoreMultiplier(low, high, x, a, theta * share / (1.0 - share), theta)
+                one = ScoreMultiplier(low, high, a, theta * share / (1.0 - share), theta)
                 for bound in best * np.array([0.9, 0.99, 0.999, 0.9999]):
                     assert not one.closes(every, np.array([row]), bound)[0]
                 closed += bool(one.closes(every, np.array([row]), best * 1.1)[0])
