@@ -72,7 +72,7 @@ def test_ctrl_c_keeps_the_draws_that_are_done(tmp_path, n_jobs):
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it\n"
         "from slow import draw\n"
         "from spcastat.progress import listening\n"
-        "from spcastat.inputs.samplers import run_jobs\n"
+        "from spcastat.assess.jobs import run_jobs\n"
         "with listening(lambda step: print(step.done, flush=True)):\n"
         f"    finished = run_jobs(draw, 320, n_jobs={n_jobs})\n"
         "print(finished.results, finished.interrupted)"
