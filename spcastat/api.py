@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 import numpy as np
 
 from spcastat import argument_types as types
+from spcastat.argument_names import explained
 from spcastat.config import generator, listed, plural, seed_of, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
 from spcastat.fit.method_table import SOLVERS
@@ -284,6 +285,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         return _fitted(entered, asked, call, False if again else scale)
 
 
+@explained
 def spca_cov(
     S: pd.DataFrame | NDArray[Any],
     k: types.Whole,

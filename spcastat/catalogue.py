@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from spcastat.argument_names import explained
 from spcastat.argument_types import MethodName
 from spcastat.config import one_of
 from spcastat.errors import MethodError
@@ -21,6 +22,7 @@ from spcastat.solvers.thresholding import ROTATIONS
 __all__ = ["methods"]
 
 
+@explained
 def methods(name: MethodName | None = None) -> Summary:
     """List the methods, or describe one of them.
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from spcastat.argument_names import explained
 from spcastat.argument_types import Table
 from spcastat.config import listed, one_of, plural, real_number, shown, warn, whole_number
 from spcastat.errors import (
@@ -292,6 +293,7 @@ def _thresholds(below: np.ndarray) -> np.ndarray:
 METHODS = ("polychoric", "spearman", "pearson")
 
 
+@explained
 def correlation(
     data: Table,
     method: Literal["polychoric", "spearman", "pearson"] = "polychoric",

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from spcastat.argument_names import explained
 from spcastat.config import flag, generator, real_number, whole_number
 from spcastat.errors import OptionError
 
@@ -83,6 +84,7 @@ def _correlations(name: str, n_obs: int, source: str) -> pd.DataFrame:
     return frame
 
 
+@explained
 def load_pitprops() -> pd.DataFrame:
     """The correlation matrix of 13 measurements of 180 pitprops (Jeffers 1967).
 
@@ -102,6 +104,7 @@ def load_pitprops() -> pd.DataFrame:
     return _correlations("pitprops", 180, JEFFERS)
 
 
+@explained
 def load_harman74() -> pd.DataFrame:
     """The correlation matrix of 24 ability tests of 145 children (Holzinger and Swineford 1939).
 
@@ -144,6 +147,7 @@ def load_harman74() -> pd.DataFrame:
     return frame
 
 
+@explained
 def load_wine() -> pd.DataFrame:
     """Chemical analyses of 178 wines from three cultivars (Forina; UCI Machine Learning Repository).
 
@@ -177,6 +181,7 @@ def load_wine() -> pd.DataFrame:
     return frame
 
 
+@explained
 def load_judges() -> pd.DataFrame:
     """Lawyers' ratings of 43 judges of the Superior Court (New Haven Register 1977).
 
@@ -231,6 +236,7 @@ def labelled(X: np.ndarray, V: np.ndarray, **facts: Any) -> pd.DataFrame:
     return frame
 
 
+@explained
 def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
     """Return the true loadings of data from a generator of this package.
 
@@ -260,6 +266,7 @@ def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, index=data.columns, columns=names)
 
 
+@explained
 def pitprops_sample(n: int = 180, *, rng: Rng = 0) -> pd.DataFrame:
     """Synthetic rows that have exactly the correlation matrix of the pitprops.
 
@@ -332,6 +339,7 @@ def _normal(n: int, U: np.ndarray, variances: np.ndarray, draw: np.random.Genera
     return Z + ((Z @ U) * (np.sqrt(variances) - 1.0)) @ U.T
 
 
+@explained
 def make_toy(n: int, *, rng: Rng = 0, nonneg: bool = False) -> pd.DataFrame:
     """Ten normal variables whose covariance has two sparse, or sparse nonnegative, leading eigenvectors.
 
@@ -376,6 +384,7 @@ def make_toy(n: int, *, rng: Rng = 0, nonneg: bool = False) -> pd.DataFrame:
     return labelled(X, V, source=source, eigenvalues=list(variances))
 
 
+@explained
 def make_highdim(n: int, p: int = 500, *, rng: Rng = 0) -> pd.DataFrame:
     """Many normal variables whose covariance has two leading eigenvectors with 50 nonzeros each.
 
@@ -421,6 +430,7 @@ def make_highdim(n: int, p: int = 500, *, rng: Rng = 0) -> pd.DataFrame:
 _FINITE = sys.float_info.max
 
 
+@explained
 def make_hastie(
     n: int = 1000,
     *,

@@ -107,7 +107,11 @@ class NotImputedError(OptionError, AttributeError):
 
 
 class UnknownOptionError(OptionError, TypeError):
-    """An option that the chosen method does not have."""
+    """An option that the function or the chosen method does not have."""
+
+
+class ArgumentsError(OptionError, TypeError):
+    """Arguments of a call that are missing, given twice, or too many without a name."""
 
 
 # --- files --------------------------------------------------------------------------------------

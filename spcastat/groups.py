@@ -10,6 +10,7 @@ import pandas as pd
 
 from spcastat import argument_types as types
 from spcastat.api import spca
+from spcastat.argument_names import explained
 from spcastat.assess.jobs import workers
 from spcastat.assess.permutation import centred, compare, own_directions
 from spcastat.config import listed, one_of, plural, seed_of, shown, whole_number
@@ -61,6 +62,7 @@ def compare_groups(
     data: types.Table,
     **options: Unpack[types.GroupKeywords],
 ) -> GroupComparison: ...
+@explained
 def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from spcastat import argument_types as types
+from spcastat.argument_names import explained
 from spcastat.config import listed, nearest
 from spcastat.errors import UnknownOptionError
 from spcastat.fit.sparse_loadings import fitted, requested
@@ -176,6 +177,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
         return _fitted(sparse_loadings, entered, (k, card, total, variance, n_init, rng), given)
 
 
+@explained
 def sparse_loadings_cov(
     S: pd.DataFrame | NDArray[Any],
     k: types.Whole,

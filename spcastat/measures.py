@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 import pandas as pd
 
+from spcastat.argument_names import explained
 from spcastat.config import flag, listed, plural
 from spcastat.errors import ColumnTypeError, ConstantColumnError, DataError, MissingValuesError, ShapeError
 from spcastat.linalg.eigenvectors import orthonormalise
@@ -239,11 +240,13 @@ def cumulative_relative(V: np.ndarray, op: Operator) -> np.ndarray:
     return np.cumsum(adjusted_variances(V, op)) / pca
 
 
+@explained
 def adjusted(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
     """Adjusted variance as a fraction of the total variance; parameters as for `pev`."""
     return answer(cumulative_adjusted, V, X, S, cumulative)
 
 
+@explained
 def relative_adjusted(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
     """Adjusted variance as a fraction of what dense PCA explains with k components; see `pev`."""
     return answer(cumulative_relative, V, X, S, cumulative)
@@ -278,6 +281,7 @@ def cumulative_rre(V: np.ndarray, op: Operator) -> np.ndarray:
     return np.sqrt((1.0 - cumulative_pev(V, op)).clip(min=0.0))
 
 
+@explained
 def pev(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
     """Proportion of explained variance: the variance of the rows projected on the span of the loadings.
 
@@ -305,6 +309,7 @@ def pev(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> An
     return answer(cumulative_pev, V, X, S, cumulative)
 
 
+@explained
 def rre(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
     """Relative reconstruction error, the square root of 1 - PEV; parameters as for `pev`."""
     return answer(cumulative_rre, V, X, S, cumulative)
@@ -323,6 +328,7 @@ def cumulative_least_squares(V: np.ndarray, op: Operator) -> np.ndarray:
     return np.cumsum(np.einsum("ij,ij->j", coupling, coupling)) / op.total
 
 
+@explained
 def least_squares(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> Any:
     """Share of the total variance that regressions on the scores explain; parameters as for `pev`."""
     return answer(cumulative_least_squares, V, X, S, cumulative)

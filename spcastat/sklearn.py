@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.api import spca
+from spcastat.argument_names import Explained, explained
 from spcastat.argument_types import (
     ByRow,
     Card,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["SparsePCA"]
 
 
-class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Explained):
     """Sparse principal components for pipelines and grid searches.
 
     Parameters
@@ -145,6 +146,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     feature_names_in_: np.ndarray
     result_: SpcaResult
 
+    @explained
     def __init__(
         self,
         n_components: int = 2,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from spcastat.argument_names import explained
 from spcastat.argument_types import Pair
 from spcastat.config import listed, whole_number
 from spcastat.errors import OptionError, ShapeError
@@ -332,6 +333,7 @@ def _with_supplementary(
 # --- the circle of correlations --------------------------------------------------------------------
 
 
+@explained
 def plot_correlations(
     correlations: pd.DataFrame,
     loadings: pd.DataFrame | None = None,
@@ -425,6 +427,7 @@ def _circle_pair(components: Pair, names: list[Any]) -> list[int]:
     return helpers.pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
 
 
+@explained
 def plot_correlations_data(
     correlations: pd.DataFrame,
     loadings: pd.DataFrame | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from spcastat.argument_names import explained
 from spcastat.argument_types import ByRow, Outline, Pair, Palette, RowLabels
 from spcastat.config import checked_level, flag, one_of, plural, real_number
 from spcastat.errors import DataError, OptionError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
 
+@explained
 def biplot(
     scores: pd.DataFrame,
     loadings: pd.DataFrame,
@@ -209,6 +211,7 @@ def _middle(data: BiplotData, cloud: rows_drawn.Group) -> NDArray[np.float64]:
     return np.asarray(data.points.loc[cloud.rows, ["x", "y"]].mean())
 
 
+@explained
 def biplot_data(
     scores: pd.DataFrame,
     loadings: pd.DataFrame,

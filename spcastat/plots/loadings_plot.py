@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from spcastat.argument_names import explained
 from spcastat.argument_types import Palette, Sections, Several
 from spcastat.config import checked_level, elements, flag, is_whole, listed, one_of, real_number, shown, text
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
@@ -31,6 +32,7 @@ Kind = Literal["dots", "heatmap", "line", "image"]
 MAPS = ("line", "image")
 
 
+@explained
 def plot_loadings(
     loadings: pd.DataFrame,
     *,
@@ -133,6 +135,7 @@ def plot_loadings(
     return ax
 
 
+@explained
 def plot_loadings_data(
     loadings: pd.DataFrame,
     *,
@@ -462,6 +465,7 @@ def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int])
 KINDS = {"contributions": "Contribution to the component, %", "cos2": "Squared cosine (quality of display)"}
 
 
+@explained
 def plot_contributions(
     values: pd.DataFrame,
     *,
@@ -530,6 +534,7 @@ def plot_contributions(
     return ax
 
 
+@explained
 def plot_contributions_data(
     values: pd.DataFrame,
     *,
@@ -587,6 +592,7 @@ def _equal_lines(ax: Axes, every: np.ndarray, factor: float) -> list[float]:
 FULL = 0.85
 
 
+@explained
 def plot_frequency(
     frequency: pd.DataFrame,
     loadings: pd.DataFrame,
@@ -641,6 +647,7 @@ def plot_frequency(
     return ax
 
 
+@explained
 def plot_frequency_data(
     frequency: pd.DataFrame,
     loadings: pd.DataFrame,
@@ -682,6 +689,7 @@ def _frequent(
 LEVEL = 0.05
 
 
+@explained
 def plot_slopes(
     slopes: pd.DataFrame,
     *,
@@ -758,6 +766,7 @@ def plot_slopes(
     return ax
 
 
+@explained
 def plot_slopes_data(
     slopes: pd.DataFrame, *, max_rows: int | None = 40, components: Several | None = None
 ) -> pd.DataFrame:

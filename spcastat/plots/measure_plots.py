@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from spcastat.argument_names import explained
 from spcastat.config import elements, flag, listed, one_of, real_number, shown, text, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import short_name, short_names
@@ -77,6 +78,7 @@ def _labelled(ax: Axes, x: str, y: str, loc: Any = "best", whole: bool = True) -
     return ax
 
 
+@explained
 def plot_path(
     table: pd.DataFrame,
     *,
@@ -123,6 +125,7 @@ def plot_path(
     return _labelled(ax, label, unit, "upper right" if falling else "lower right")
 
 
+@explained
 def plot_path_data(
     table: pd.DataFrame,
     *,
@@ -147,6 +150,7 @@ def plot_path_data(
     return data if "total" in kinds else data.drop(columns="PCA")
 
 
+@explained
 def plot_coordinates_path(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the variance that sparse coordinates explain against the share of coordinates that are zero.
 
@@ -175,6 +179,7 @@ def plot_coordinates_path(table: pd.DataFrame, *, ax: Axes | None = None) -> Axe
     return _labelled(ax, "Zero coordinates (CPZC), %", _AXES["total"], "lower left", whole=False)
 
 
+@explained
 def plot_coordinates_path_data(table: pd.DataFrame) -> pd.DataFrame:
     """Return the fractions that `plot_coordinates_path` draws, indexed by "cpzc"."""
     needed = ["cpzc", *_COORDINATES, "pca"]
@@ -182,6 +187,7 @@ def plot_coordinates_path_data(table: pd.DataFrame) -> pd.DataFrame:
     return table.set_index("cpzc")[needed[1:]].astype(float)
 
 
+@explained
 def plot_reconstruction(errors: pd.DataFrame, *, sparse: bool = True, ax: Axes | None = None) -> Axes:
     """Draw the relative error with which the first components reconstruct the data.
 
@@ -217,6 +223,7 @@ def plot_reconstruction(errors: pd.DataFrame, *, sparse: bool = True, ax: Axes |
     return _labelled(ax, "Components", _AXES["error"])
 
 
+@explained
 def plot_reconstruction_data(errors: pd.DataFrame) -> pd.DataFrame:
     """Return the relative errors that `plot_reconstruction` draws, indexed by the number of components."""
     needed = ["error", "dense"]
@@ -224,6 +231,7 @@ def plot_reconstruction_data(errors: pd.DataFrame) -> pd.DataFrame:
     return errors[needed].astype(float)
 
 
+@explained
 def plot_choice(
     table: pd.DataFrame, *, by: str = "cv", dense: float | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -288,6 +296,7 @@ def plot_choice(
     return _labelled(ax, "Nonzero loadings, all components", label, whole=not wide)
 
 
+@explained
 def plot_choice_data(table: pd.DataFrame, *, by: str = "cv", dense: float | None = None) -> pd.DataFrame:
     """Return what `plot_choice` draws of each candidate, indexed by the number of nonzeros.
 
@@ -325,6 +334,7 @@ def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
 ROWS = {one.name: one.legend.replace(", ", ",\n") for one in [*measures_of("total"), *measures_of("pca")]}
 
 
+@explained
 def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw each share of variance of each fit as a point.
 
@@ -374,6 +384,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@explained
 def plot_compare_data(measures: pd.DataFrame) -> pd.DataFrame:
     """Return the shares of variance that `plot_compare` draws: fits in rows, measures in columns."""
     helpers.need_columns(measures, list(ROWS), "The frame of measures")
@@ -393,6 +404,7 @@ KINDS = {
 MOST = 10_000
 
 
+@explained
 def screeplot(
     variance: pd.DataFrame,
     spectrum: Any = None,
@@ -465,6 +477,7 @@ def screeplot(
     return ax
 
 
+@explained
 def screeplot_data(
     variance: pd.DataFrame,
     spectrum: Any = None,
@@ -571,6 +584,7 @@ def _numbers(what: str, values: Any) -> np.ndarray:
     return numbers.astype(float)
 
 
+@explained
 def plot_components(
     spectrum: pd.DataFrame,
     table: pd.DataFrame,
@@ -619,6 +633,7 @@ def plot_components(
     return _labelled(ax, "Component", "Eigenvalue")
 
 
+@explained
 def plot_components_data(spectrum: pd.DataFrame, table: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     """Return the eigenvalues and thresholds that `plot_components` draws, indexed by component."""
     real_number("alpha", alpha, 0.0, 1.0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from spcastat.argument_names import explained
 from spcastat.argument_types import ByRow, Palette, Several
 from spcastat.config import elements, flag, is_single, is_whole, listed, plural, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
@@ -327,6 +328,7 @@ def _text(value: Any) -> str:
 MOST = 5
 
 
+@explained
 def plot_scores(
     scores: pd.DataFrame,
     *,
@@ -420,6 +422,7 @@ def plot_scores(
     return ax
 
 
+@explained
 def plot_scores_data(
     scores: pd.DataFrame,
     *,
@@ -499,6 +502,7 @@ def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
 # --- distances ------------------------------------------------------------------------------------
 
 
+@explained
 def plot_diagnostics(
     diagnostics: pd.DataFrame,
     limits: pd.Series,
@@ -573,6 +577,7 @@ def plot_diagnostics(
     return ax
 
 
+@explained
 def plot_diagnostics_data(
     diagnostics: pd.DataFrame, limits: pd.Series, *, groups: ByRow | None = None, labels: int = 10
 ) -> pd.DataFrame:
@@ -643,6 +648,7 @@ def _limit_lines(ax: Axes, limits: pd.Series) -> None:
 # --- sparse coordinates ----------------------------------------------------------------------------
 
 
+@explained
 def plot_coordinates(
     coordinates: pd.DataFrame,
     *,
@@ -705,6 +711,7 @@ def plot_coordinates(
     return ax
 
 
+@explained
 def plot_coordinates_data(
     coordinates: pd.DataFrame,
     *,

@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pandas as pd
 
+from spcastat.argument_names import ARGUMENTS, explained
 from spcastat.config import listed, nearest, plural, shown
 from spcastat.errors import (
     CardinalityError,
@@ -488,10 +489,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def with_table_by_name(function: Function) -> Function:
-    """Return a function that raises OptionError for a table after a formula, both without names.
+    """Return an `explained` function that raises OptionError for a table after a formula, without names.
 
     Python refuses such a call before the function begins if it has a keyword for the second place.
     """
+
+    inner = explained(function)
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:
@@ -505,7 +508,7 @@ def with_table_by_name(function: Function) -> Function:
                 f"{shown(first)} was given to {name}() first, and a table second. Give the table by name: "
                 f"{name}({shown(tilde)}, data=df{k}).{begins}"
             )
-        return function(*arguments, **options)
+        return inner(*arguments, **options)
 
     return cast(Function, checked)
 
@@ -559,32 +562,6 @@ def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tup
 # --- names of arguments ---------------------------------------------------------------------------
 
 
-_K = "the number of components is k="
-_SPARSITY = "how sparse the components are is card=, the nonzeros of each, or variance=, the share to keep"
-_SEED = "the seed is rng="
-_SCALE = "scale=True divides the columns by their standard deviations"
-#: Argument of PCA in other programs -> advice.
-ARGUMENTS = {
-    **dict.fromkeys(("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc", "rank"), _K),
-    **dict.fromkeys(
-        ("keepX", "keep", "sparsity", "para", "sumabsv", "nonzeros", "nnz", "cardinality", "l1", "lambda_"),
-        _SPARSITY,
-    ),
-    "alpha": f"{_SPARSITY}; methods with penalties have penalty=, and nspca orthonormality=",
-    **dict.fromkeys(("random_state", "seed"), _SEED),
-    **dict.fromkeys(("standardize", "standardise", "normalize", "scaled", "scale_unit"), _SCALE),
-    **dict.fromkeys(("nrestart", "n_starts", "nstart"), "the number of starts is n_init="),
-    **dict.fromkeys(("maxiter", "n_iterations"), "the number of iterations is max_iter="),
-    **dict.fromkeys(("impute", "missing", "na_action"), 'missing values are handled by na="em" or na="drop"'),
-    "verbose": "progress=True shows how far it is",
-    "rotate": 'rotated and thresholded components are method="rotate"',
-    "columns": "give the columns, df[columns], or a formula",
-    "drop": 'leave columns out of the data, df.drop(columns=["id"]), or by a formula, "~ . - id"',
-    "groups": "rows are coloured by group in plots, fit.biplot(groups=)",
-    "cv": "the number of folds is choose(folds=)",
-    "covariates": 'covariates stand behind a bar in the formula, formula="~ . | age"',
-    "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
-}
 _DRAWS = "the number of draws is n_draws="
 #: (function, argument) -> advice, if it differs from that in ARGUMENTS.
 RENAMED = {

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.linalg import subspace_angles
 
 from spcastat import plots
+from spcastat.argument_names import explained
 from spcastat.assess.candidates import Errors, held_out
 from spcastat.assess.folds import divided
 from spcastat.assess.jobs import workers
@@ -138,6 +139,7 @@ class Comparison(Summary):
         return plots.plot_compare(self._measures, ax=ax)
 
 
+@explained
 def compare(
     fits: SpcaResult | Mapping[str, SpcaResult],
     *others: SpcaResult,

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
+from spcastat.argument_names import explained
 from spcastat.config import one_of
 from spcastat.fit import frames, rows
 from spcastat.fit import supplementary as unit_weights
@@ -1901,6 +1902,7 @@ def result_of(source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
     return SpcaResult(FitState.of(source, plan, fit, text), source, call)
 
 
+@explained
 def load(path: types.Path) -> SpcaResult | SparseLoadings:
     """Read a fit from a file written by ``fit.save(path)``.
 

@@ -27,8 +27,8 @@ from functools import cache, partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Unpack
 
-from spcastat.config import listed, nearest, require_extra
-from spcastat.errors import UnknownOptionError
+from spcastat.argument_names import Explained, unknown_argument
+from spcastat.config import require_extra
 from spcastat.fit.record import deep_copy
 from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
 from spcastat.show import grid, html, latex, markdown
@@ -276,13 +276,11 @@ def _layout(method: str, options: Mapping[str, Any], **own: Any) -> grid.Layout:
     known = [*own, *TABLE_OPTIONS]
     for name in options:
         if name not in known:
-            raise UnknownOptionError(
-                f"{method}() has no argument {name}=; it has {listed(known)}.{nearest(name, known)}"
-            )
+            raise unknown_argument(method, name, known)
     return grid.Layout(**own, **options)
 
 
-class Shown(ABC):
+class Shown(Explained, ABC):
     """Base of what prints as tables, in a console, in notebooks, and in their exports to PDF and Word."""
 
     @abstractmethod

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
+from spcastat.argument_names import Explained
 from spcastat.config import listed, offers, plural, shown
 from spcastat.errors import DataError, NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.linalg.accumulate import Accumulator, Nothing
@@ -666,7 +667,7 @@ def _other_length(given: int, rows: int, title: str) -> WeightsError:
     )
 
 
-class ScoreChunks:
+class ScoreChunks(Explained):
     """The scores of a stream: an iterable of data frames, in the order of the rows.
 
     Every iteration reads the stream again, with one chunk in memory at a time. ``np.asarray(scores)`` and

@@ -1,0 +1,189 @@
+"""What a call with foreign, missing or repeated arguments is told, in place of Python's TypeError.
+
+Python refuses such a call before the function begins. `explained` is a decorator of public functions, and
+classes that derive from `Explained` have it on all their public methods. Signatures stay what they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from spcastat.config import listed, nearest, plural
+from spcastat.errors import ArgumentsError, UnknownOptionError
+
+# --- names in other programs ----------------------------------------------------------------------
+
+
+_K = "the number of components is k="
+_SPARSITY = "how sparse the components are is card=, the nonzeros of each, or variance=, the share to keep"
+_SEED = "the seed is rng="
+_SCALE = "scale=True divides the columns by their standard deviations"
+_NUMBER = ("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc", "rank")
+_SEEDS = ("random_state", "seed")
+_SCALED = ("standardize", "standardise", "normalize", "scaled", "scale_unit")
+_GAPS = ("impute", "missing", "na_action")
+#: Argument of PCA in other programs -> advice.
+ARGUMENTS = {
+    **dict.fromkeys(_NUMBER, _K),
+    **dict.fromkeys(
+        ("keepX", "keep", "sparsity", "para", "sumabsv", "nonzeros", "nnz", "cardinality", "l1", "lambda_"),
+        _SPARSITY,
+    ),
+    "alpha": f"{_SPARSITY}; methods with penalties have penalty=, and nspca orthonormality=",
+    **dict.fromkeys(_SEEDS, _SEED),
+    **dict.fromkeys(_SCALED, _SCALE),
+    **dict.fromkeys(("nrestart", "n_starts", "nstart"), "the number of starts is n_init="),
+    **dict.fromkeys(("maxiter", "n_iterations"), "the number of iterations is max_iter="),
+    **dict.fromkeys(_GAPS, 'missing values are handled by na="em" or na="drop"'),
+    "verbose": "progress=True shows how far it is",
+    "rotate": 'rotated and thresholded components are method="rotate"',
+    "columns": "give the columns, df[columns], or a formula",
+    "drop": 'leave columns out of the data, df.drop(columns=["id"]), or by a formula, "~ . - id"',
+    "groups": "rows are coloured by group in plots, fit.biplot(groups=)",
+    "cv": "the number of folds is choose(folds=)",
+    "covariates": 'covariates stand behind a bar in the formula, formula="~ . | age"',
+    "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
+}
+#: Names of one thing in other programs -> the names here; a function has at most one of them.
+_SYNONYMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (_NUMBER, ("k", "kmax")),
+    ((*_SEEDS, "random_seed"), ("rng",)),
+    (
+        (
+            *("B", "R", "nboot", "n_boot", "n_bootstrap", "reps", "n_resample", "n_resamples", "n_samples"),
+            *("times", "n_draws", "draws", "n_permutations", "n_perm", "nperm"),
+        ),
+        ("n", "n_draws", "repeats"),
+    ),
+    (("confidence", "conf_level", "ci", "confidence_level", "alpha"), ("level",)),
+    (("level",), ("alpha",)),
+    (("axes", "axis", "axs"), ("ax",)),
+    (("hue", "group", "habillage", "class_", "by"), ("groups",)),
+    (("cmap", "colors", "colours", "colormap"), ("palette",)),
+    (("c", "col", "col_ind", "colour"), ("color",)),
+    (("comps", "pcs", "choices", "dims", "which"), ("components",)),
+    (("njobs", "workers", "n_workers", "processes", "ncores", "cores", "n_cpus"), ("n_jobs",)),
+    (("filename", "file", "fname", "filepath", "file_name", "f"), ("path",)),
+    (("X", "x", "newdata", "new_data", "df"), ("new", "data")),
+    (("timeout", "max_time", "seconds"), ("time_limit",)),
+    (("verbose", "progress_bar", "disp"), ("progress",)),
+    (("decimals", "precision", "ndigits"), ("digits",)),
+    (("cutoff", "cut_off"), ("cut", "threshold")),
+    (("cv", "n_folds", "nfolds", "n_splits", "kfold"), ("folds",)),
+    (_SCALED, ("scale",)),
+    ((*_GAPS, "na_rm", "use"), ("na",)),
+)
+_HERE = {name: here for names, here in _SYNONYMS for name in names}
+
+
+def close_name(name: str, known: Collection[str]) -> str:
+    """Return ``" Did you mean 'rng'?"`` for the argument that `name` is elsewhere, or the closest name."""
+    for here in _HERE.get(name, ()):
+        if here in known:
+            return f" Did you mean {here!r}?"
+    return nearest(name, sorted(known))
+
+
+def unknown_argument(function: str, name: str, known: Sequence[str]) -> UnknownOptionError:
+    """Return the error for an argument that a function does not have."""
+    has = listed(known, 12) or "none"
+    return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{close_name(name, known)}")
+
+
+# --- calls ------------------------------------------------------------------------------------------
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_POSITIONAL = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+_NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+#: Names of parameters that are not given by name.
+_WORDS = {"data_or_formula": "the data"}
+
+
+def explained(function: Function) -> Function:
+    """Return a function whose calls with wrong arguments raise an error of the package in one sentence.
+
+    A TypeError from inside the function is raised as it is: only where Python has refused the call does the
+    traceback end in this wrapper.
+
+    Raises
+    ------
+    UnknownOptionError
+        For an argument that the function does not have.
+    ArgumentsError
+        For arguments that are missing, given twice, or too many without a name.
+    """
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except TypeError as error:
+            traceback = error.__traceback__
+            if traceback is None or traceback.tb_next is not None:
+                raise
+            reason = _refusal(function, len(arguments), options)
+            if reason is None:
+                raise
+        raise reason
+
+    return cast(Function, call)
+
+
+class Explained:
+    """Base of classes whose public methods are `explained`."""
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        for name, member in list(vars(cls).items()):
+            if inspect.isfunction(member) and not name.startswith("_"):
+                setattr(cls, name, explained(member))
+
+
+def _refusal(
+    function: Callable[..., Any], count: int, options: Mapping[str, Any]
+) -> UnknownOptionError | ArgumentsError | None:
+    """Return the error for a call with `count` arguments without names and some `options`, if it is wrong."""
+    parameters = list(inspect.signature(function).parameters.values())
+    if parameters and parameters[0].name == "self":
+        parameters, count = parameters[1:], count - 1
+    kinds = {one.kind for one in parameters}
+    named = [one.name for one in parameters if one.kind in _NAMED]
+    called = function.__qualname__.removesuffix(".__init__")
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        for name in options:
+            if name not in named:
+                return unknown_argument(called, name, named)
+    places = [one for one in parameters if one.kind in _POSITIONAL]
+    for one in places[: max(count, 0)]:
+        if one.name in options and one.name in named:
+            return ArgumentsError(
+                f"{called}() was given {one.name}= twice, by its place and by its name; give it once."
+            )
+    if count > len(places) and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        return _too_many(called, count, places, named)
+    needed = [one for one in parameters if one.default is one.empty and one.kind in (*_POSITIONAL, *_NAMED)]
+    missing = [one.name for one in needed if one not in places[: max(count, 0)] and one.name not in options]
+    if not missing:
+        return None
+    example = ", ".join(one.name if one in places else f"{one.name}=..." for one in needed)
+    without = " and ".join(f"no {name}" for name in missing)
+    return ArgumentsError(
+        f"{called}() was given {without}; call it as {called.rpartition('.')[2]}({example})."
+    )
+
+
+def _too_many(
+    called: str, count: int, places: Sequence[inspect.Parameter], named: Sequence[str]
+) -> ArgumentsError:
+    """Return the error for more arguments without names than a function has places."""
+    first = [_WORDS.get(one.name, one.name) for one in places]
+    further = [f"{name}=" for name in named if name not in {one.name for one in places}]
+    how = f"give others by name, such as {', '.join(further[:3])}" if further else "leave the others out"
+    takes = f"only {', '.join(first)}" if first else "none"
+    return ArgumentsError(
+        f"{called}() was given {plural(count, 'argument')} without a name, of which it takes {takes}; {how}."
+    )
