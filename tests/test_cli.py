@@ -18,7 +18,6 @@ from spcastat import cli, datasets
 from spcastat.cli import input_tables
 from spcastat.config import warn
 from spcastat.errors import CardinalityError, DataWarning
-from spcastat.fit.method_table import SOLVERS
 from spcastat.inputs import opening
 
 README_COMMAND = "fit pitprops --k 6 --card 7,4,4,1,1,1"
@@ -106,19 +105,6 @@ def test_errors_of_the_package_and_warnings_go_to_standard_error(calls, table, c
     assert cli.main(["fit", str(table), "--k", "1"]) == 1
     expected = "spcastat: warning: look here\nspcastat: error: card=9 was given\n"
     assert capsys.readouterr() == ("", expected)
-
-
-def test_methods_and_datasets_are_listed(capsys):
-    assert cli.main(["methods"]) == 0
-    out = capsys.readouterr().out
-    assert "Sparsity set by variance" in out
-    assert max(map(len, out.splitlines())) <= 80
-    first = [line.split(maxsplit=1)[0] for line in out.splitlines() if line]
-    assert [word for word in first if word in SOLVERS] == list(SOLVERS)
-    assert cli.main(["datasets"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("pitprops  ")
-    assert "Jeffers" in out
 
 
 # --- whole runs ---------------------------------------------------------------------------------
@@ -325,7 +311,7 @@ def test_transform_refuses_what_does_not_fit(saved, hastie, tmp_path, capsys):
     assert len(ran(capsys, "transform", saved, tmp_path / "holes.csv", "--na", "drop").splitlines()) == 60
 
 
-@pytest.mark.parametrize("command", ["choose", "explore", "show", "transform"])
+@pytest.mark.parametrize("command", ["choose", "fit", "plot", "show", "transform"])
 def test_every_command_has_help_with_examples_and_exit_codes(capsys, command):
     out = ran(capsys, command, "--help")
     assert f"  spcastat {command} " in out

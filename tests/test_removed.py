@@ -17,6 +17,10 @@ REMOVED = [
 ]
 COMMANDS = [
     ("verify proof.json rows.csv", "fit.certify()"),
+    ("explore rows.csv --out page.html", "spca_path(data, k).explore(path)"),
+    ("groups rows.csv --by species --k 2", "compare_groups(data, groups, k)"),
+    ("methods", "methods()"),
+    ("datasets", "pitprops, harman74, wine, judges"),
 ]
 # fmt: on
 

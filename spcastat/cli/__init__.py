@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from spcastat.cli import commands, fit_command
-from spcastat.cli.input_tables import bundled
+from spcastat.cli.input_tables import BUNDLED
 from spcastat.cli.output_files import discard_output, require_output, show, tell
 from spcastat.config import nearest, warnings_told
 from spcastat.errors import ColumnTypeError, SpcaError
@@ -45,22 +45,9 @@ class Command:
     """A subcommand: help, a function that adds its arguments, one that runs it and returns text, examples."""
 
     about: str
-    arguments: Callable[[argparse.ArgumentParser], None] | None
+    arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], str]
     examples: str = ""
-
-
-def _methods(args: argparse.Namespace) -> str:
-    from spcastat import catalogue
-
-    return catalogue.methods().as_text()
-
-
-def _datasets(args: argparse.Namespace) -> str:
-    known = bundled()
-    width = max(map(len, known))
-    about = {name: (load.__doc__ or "").strip().splitlines()[0] for name, load in known.items()}
-    return "\n".join(f"{name:<{width}}  {text}" for name, text in about.items())
 
 
 COMMANDS = {
@@ -72,18 +59,6 @@ COMMANDS = {
         commands.choose_arguments,
         commands.choose,
         commands.CHOOSE,
-    ),
-    "groups": Command(
-        "test whether the components of groups of rows are the same",
-        commands.groups_arguments,
-        commands.groups,
-        commands.GROUPS,
-    ),
-    "explore": Command(
-        "write a page with a slider over the cardinalities",
-        commands.explore_arguments,
-        commands.explore,
-        commands.EXPLORE,
     ),
     "show": Command(
         "print a saved fit", commands.show_arguments, commands.show, commands.SHOW
@@ -97,13 +72,15 @@ COMMANDS = {
         commands.transform,
         commands.TRANSFORM,
     ),
-    "methods": Command("list the methods", None, _methods),
-    "datasets": Command("list the bundled data sets", None, _datasets),
 }
 
 
 #: Commands that were removed, and what to use instead.
 REMOVED = {
+    "explore": "write the page in Python by spca_path(data, k).explore(path)",
+    "groups": "call compare_groups(data, groups, k) in Python",
+    "methods": "call methods() in Python, and give one of its names as --method",
+    "datasets": f"give a data set by name: {', '.join(BUNDLED)}",
     "verify": "run fit.certify() in Python, which computes the bounds from the data",
 }
 
@@ -133,8 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog = command.examples + _CODES
         made = commands.add_parser(name, help=command.about, description=about, epilog=epilog, **how)
         made.set_defaults(parser=made)
-        if command.arguments is not None:
-            command.arguments(made)
+        command.arguments(made)
     return parser
 
 

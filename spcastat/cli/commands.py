@@ -1,4 +1,4 @@
-"""The commands besides ``fit``: several fits, saved fits, and figures."""
+"""The commands besides ``fit``: choices, saved fits, and figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from spcastat.cli import fit_command
 from spcastat.cli.fit_command import card, fitting_arguments, grouped, groups_argument, prepare
-from spcastat.cli.input_tables import DATA, columns_apart, is_saved_fit, names, read_new, reading_arguments
+from spcastat.cli.input_tables import (
+    BUNDLED,
+    DATA,
+    columns_apart,
+    is_saved_fit,
+    names,
+    read_new,
+    reading_arguments,
+)
 from spcastat.cli.output_files import (
     csv_separator,
     csv_text,
@@ -73,7 +81,7 @@ def cardinalities(text: str) -> list[Any]:
 def choose_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat choose``."""
     add = parser.add_argument
-    add("data", metavar="DATA", help=DATA + "; or a bundled data set (spcastat datasets)")
+    add("data", metavar="DATA", help=DATA + "; or a bundled data set: " + ", ".join(BUNDLED))
     add("--k", type=int, help="number of components; chosen by the tests of choose_k where it is not given")
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities to choose from: 2-8, or 2;5;9")
     add("--by", metavar="NAME", help="cv (default with rows), ebic, bic, is or variance")
@@ -83,7 +91,7 @@ def choose_arguments(parser: argparse.ArgumentParser) -> None:
     add("--repeats", type=int, metavar="N", help="how often they are drawn again (1)")
     add("--share", type=float, help="share of the variance of dense PCA to keep, with --by variance: 0.9")
     add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
-    add("--method", help="see: spcastat methods")
+    add("--method", help="joint by default; methods() in Python lists all")
     fit_command.rule_arguments(parser)
     add("--plot", metavar="OUT.png", help="draw the criterion against the cardinality")
     add("--out", metavar="OUT.csv", help="write the table")
@@ -111,99 +119,6 @@ def choose(args: argparse.Namespace) -> str:
     if args.report:
         choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line, groups=of_rows)
     return printed(f"{choice}\n\n{choice.fit}")
-
-
-# --- explore --------------------------------------------------------------------------------------
-
-
-EXPLORE = """\
-examples:
-  spcastat explore trees.csv --k 3 --scale --out trees.html
-  spcastat explore pitprops --k 2 --cards 2-8 --out pitprops.html
-"""
-
-
-def explore_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``spcastat explore``."""
-    add = parser.add_argument
-    add("data", metavar="DATA", help=DATA + "; or a bundled data set (spcastat datasets)")
-    add("--k", type=int, default=1, help="number of components (1)")
-    add("--cards", type=cardinalities, metavar="A-B", help="cardinalities: 2-8, or 2;5;9, or 4,4;5,4")
-    add("--method", help="see: spcastat methods")
-    fit_command.rule_arguments(parser)
-    add("--out", metavar="OUT.html", required=True, help="the page to write")
-    add("--title", metavar="TEXT", help="the title of the page")
-    add("--max-points", type=int, default=1000, metavar="N", help="rows to draw, at most (1000); 0 for none")
-    fitting_arguments(parser)
-
-
-def explore(args: argparse.Namespace) -> str:
-    """Fit a path, write the interactive page of its fits, and return the table of the path as text."""
-    refuse_overlap([args.data], {"--out": args.out})
-    from spcastat import api
-
-    data, covariance, given = prepare(args)
-    given |= fit_command.rule(args)
-    path = api.spca_path(data, args.k, cards=args.cards, covariance=covariance, **given)
-    path.explore(args.out, title=args.title, max_points=args.max_points)
-    return f"{path}\n\npage written to {args.out}"
-
-
-# --- groups ---------------------------------------------------------------------------------------
-
-
-GROUPS = """\
-examples:
-  spcastat groups trees.csv --by species --k 2 --card 5 --scale
-  spcastat groups pupils.csv --by country --k 2 --card 5 --clusters school --plot slopes.png --out groups.csv
-"""
-#: Options that are passed on to `compare_groups` if given.
-_OF_GROUPS = ["card", "n_draws", "formula", "na", "clusters", "effort", "rng", "n_jobs", "progress"]
-_OF_GROUPS += ["scale", "categorical"]
-
-
-def groups_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``spcastat groups``."""
-    add = parser.add_argument
-    add("data", metavar="DATA", help=DATA)
-    add("--by", required=True, metavar="NAME", help="the column with the group of each row, not fitted")
-    add("--k", type=int, required=True, help="number of components")
-    add("--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component")
-    about = "scale the columns to unit variance within groups"
-    add("--scale", action="store_const", const=True, help=about)
-    add("--clusters", metavar="NAME", help="a column of clusters, which are permuted whole; not fitted")
-    add("--n-draws", type=int, metavar="N", help="number of permutations (999)")
-    add("--na", choices=("raise", "drop"), help="missing values: refuse them (default), or drop their rows")
-    add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
-    about = "make columns of 0 and 1 of text in a formula"
-    add("--dummy", dest="categorical", action="store_const", const="dummy", help=about)
-    add("--effort", metavar="NAME", help="effort of the search: quick, auto or thorough")
-    add("--rng", type=int, metavar="SEED", help="seed of the permutations")
-    add("--n-jobs", type=int, metavar="N", help="processes that share them; -1 for all processors")
-    about = "show progress; by default on a terminal, after some seconds"
-    add("--progress", action=argparse.BooleanOptionalAction, help=about)
-    add("--plot", metavar="OUT.png", help="draw the slopes of the variables in every group")
-    add("--out", metavar="OUT.csv", help="write the table of groups and components")
-    reading_arguments(parser)
-
-
-def groups(args: argparse.Namespace) -> str:
-    """Compare the groups, write the requested files, and return the text to print."""
-    refuse_overlap([args.data], {"--plot": args.plot, "--out": args.out})
-    require_picture(args.plot)
-    csv_separator(args.out or "")
-    if args.by == args.clusters:
-        raise OptionError(f"{args.by!r} was given as --by and as --clusters; a group needs several clusters.")
-    from spcastat.groups import compare_groups
-    from spcastat.reading.formula import safe_context
-
-    table, columns = columns_apart(args, {"by": args.by})
-    given = given_of(args, _OF_GROUPS)
-    if args.formula is not None:
-        given["context"] = safe_context()
-    found = compare_groups(table, columns["by"].array, args.k, **given)
-    write_table_and_picture(args, found)
-    return str(found)
 
 
 # --- show -----------------------------------------------------------------------------------------
@@ -283,7 +198,7 @@ def plot_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat plot``."""
     add = parser.add_argument
     add("kind", metavar="KIND", help="as the methods are called: " + ", ".join(KINDS))
-    add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set (spcastat datasets); or a saved fit")
+    add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set; or a saved fit")
     add("--out", metavar="OUT", required=True, help="the picture: .png, .svg, .pdf, ...")
     add("--k", type=int, help="number of components")
     fit_command.sparsity_arguments(parser)

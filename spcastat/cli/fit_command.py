@@ -8,7 +8,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.input_tables import DATA, columns_apart, load_table, reading_arguments
+from spcastat.cli.input_tables import BUNDLED, DATA, columns_apart, load_table, reading_arguments
 from spcastat.cli.output_files import STDIN, format_of, given_of, output_arguments, refuse_overlap, written
 from spcastat.config import MISSING
 from spcastat.errors import DataError, OptionError
@@ -161,7 +161,7 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
     rule_arguments(parser)
     add = parser.add_argument
     add("--promise", metavar="WHEN", help="--variance holds for each component (every) or in total (total)")
-    add("--method", help="joint by default; see: spcastat methods")
+    add("--method", help="joint by default; methods() in Python lists all")
     about = "sparse loadings in place of sparse weights: variables depend on few components"
     add("--loadings", action="store_true", help=about)
 
@@ -180,7 +180,7 @@ def rule_arguments(parser: argparse.ArgumentParser) -> None:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat fit``."""
     add = parser.add_argument
-    add("data", metavar="DATA", help=DATA + "; or a bundled data set (spcastat datasets)")
+    add("data", metavar="DATA", help=DATA + "; or a bundled data set: " + ", ".join(BUNDLED))
     add("--k", type=int, help="number of components; needed here: spcastat choose finds one")
     sparsity_arguments(parser)
     resampling_arguments(parser)

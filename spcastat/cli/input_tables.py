@@ -34,19 +34,15 @@ _TABLES = (".csv", ".tsv", ".tab", ".xlsx", *_PARQUET, *_LABELLED)
 _TEXT_OPTIONS = ("sep", "decimal", "encoding", "skip_rows")
 
 
+#: Bundled data sets, by their names in the command.
+BUNDLED = ("pitprops", "harman74", "wine", "judges")
+
+
 def bundled() -> dict[str, Callable[[], pd.DataFrame]]:
-    """Return the loaders of bundled data sets by their names in the command.
+    """Return the loaders of bundled data sets by their names in the command."""
+    from spcastat import datasets
 
-    The first line of a loader's docstring is shown by ``spcastat datasets``.
-    """
-    from spcastat.datasets import load_harman74, load_judges, load_pitprops, load_wine
-
-    return {
-        "pitprops": load_pitprops,
-        "harman74": load_harman74,
-        "wine": load_wine,
-        "judges": load_judges,
-    }
+    return {name: getattr(datasets, f"load_{name}") for name in BUNDLED}
 
 
 # --- arguments ----------------------------------------------------------------------------------

@@ -330,9 +330,6 @@ OPTIONS = [
     Call("fti ok.csv", 2),
     Call("fit ok.csv", words="--k is needed: the number of components. To have it chosen from the data"),
     Call("fit 'missing new.csv' --card 2", words="spcastat choose 'missing new.csv'"),
-    Call("explore ok.csv --cards 1-3 --out e.html", 0, makes=("e.html",), prints="written to e.html"),
-    Call("explore ok.csv --out ok.csv", words="would be lost"),
-    Call("explore ok.csv --out e.pdf", words="e.pdf"),
     Call("fit ok.csv --k x", 2, "--k"),
     Call("fit ok.csv --k 5", words="k=5"),
     Call("fit ok.csv --k 1 --card 1,2", words="card"),
@@ -390,8 +387,6 @@ OPTIONS = [
     Call("transform ok.spca - --na drop", 0, prints="PC1,PC2", stdin="ok.csv"),
     Call("transform ok.spca ok.xlsx", 0, prints="PC1,PC2"),
     Call("transform ok.spca evil.csv --index-col id", 0, prints="\n=1+1,"),
-    Call("methods", 0, prints="bcd-l0"),
-    Call("datasets", 0, prints="pitprops"),
 ]
 
 CALLS = [*OUTPUTS, *TABLES, *WORKBOOKS, *OPTIONS]

@@ -186,14 +186,6 @@ def test_advice_names_the_option_of_the_command(capsys, tmp_path):
 # --- Sparse loadings and groups of rows give what the functions give --------------------------------
 
 
-def test_a_page_of_fits_respects_rules_for_supports(capsys, tmp_path):
-    page = tmp_path / "page.html"
-    printed = out_of(capsys, "explore", "pitprops", "--cards", "2-3", "--exclude", "topdiam", "--out", page)
-    R = sp.datasets.load_pitprops()
-    path = sp.spca_path(R, 1, cards=[2, 3], exclude=["topdiam"], n_obs=180)
-    assert printed.startswith(str(path))
-
-
 @pytest.fixture
 def table(tmp_path):
     """Two groups of sixty rows in clusters of five; the last variable changes its component in the second."""
@@ -286,41 +278,6 @@ def test_a_plot_of_weights_is_refused_for_loadings(capsys, tmp_path):
     plot = ["plot", "screeplot", "pitprops", "--loadings", "--k", 2, "--card", 2, "--out", tmp_path / "x.png"]
     assert "screeplot is for sparse weights" in refused_in_one_line(capsys, *plot)
     assert not (tmp_path / "x.png").exists()
-
-
-# --- groups -------------------------------------------------------------------------------------
-
-
-def test_groups_are_compared_as_in_python(table, tmp_path, capsys):
-    path, frame = table
-    files = ["--plot", tmp_path / "slopes.png", "--out", tmp_path / "groups.csv"]
-    options = ["--by", "country", "--k", 1, "--card", 3, "--n-draws", 49, "--clusters", "school", "--rng", 3]
-    said = ran(capsys, "groups", path, *options, *files)
-    found = sp.compare_groups(frame, "country", 1, 3, n_draws=49, clusters="school", rng=3)
-    assert said == f"{found}\n"
-    assert "A blank loading is exactly zero" in " ".join(said.split())
-    assert found.p_value < 0.05
-    assert (tmp_path / "slopes.png").stat().st_size > 5000
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "groups.csv"), found.table)
-    formula = ran(capsys, "groups", path, "--by", "country", "--k", 1, "--card", 2, "--n-draws", 9, "--scale",
-                  "--formula", "~ a + b + exp(c / 3)")  # fmt: skip
-    how = {"n_draws": 9, "scale": True, "context": {"exp": np.exp}}
-    assert formula == f"{sp.compare_groups('~ a + b + exp(c / 3)', 'country', 1, 2, data=frame, **how)}\n"
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--by", "land"], "no column 'land'"),
-        (["--by", "a"], "does not hold real numbers: 'country'"),
-        (["--by", "school", "--clusters", "school"], "as --by and as --clusters"),
-        (["--by", "country", "--n-draws", "0"], "n_draws=0"),
-        (["--by", "country", "--card", "300"], "card"),
-        (["--by", "country", "--plot", "slopes.doc"], "slopes.doc is not a picture"),
-    ],
-)
-def test_refusals_of_groups(table, capsys, options, words):
-    assert words in refused_in_one_line(capsys, "groups", table[0], "--k", 1, "--card", 2, *options)
 
 
 def test_whole_numbers_in_a_column_of_floats_are_printed_as_whole_numbers():

@@ -153,7 +153,6 @@ def test_any_bytes_are_a_table_or_refused(tmp_path_factory, content):
     [
         ("fit", "--k", "1", "--card", "2"),
         ("choose", "--k", "1"),
-        ("explore", "--k", "1", "--out", "page.html"),
     ],
     ids=lambda command: command[0],
 )

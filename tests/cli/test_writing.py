@@ -82,7 +82,7 @@ def run(line, **how):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
-@pytest.mark.parametrize("arguments", ["datasets", "--help"])
+@pytest.mark.parametrize("arguments", ["fit pitprops --k 1 --card 2", "--help"])
 def test_a_full_disk_is_reported_in_one_line(arguments):
     done = run(f"spcastat {arguments} > /dev/full")
     expected = "spcastat: error: standard output cannot be written: No space left on device.\n"
@@ -91,7 +91,7 @@ def test_a_full_disk_is_reported_in_one_line(arguments):
 
 @pytest.mark.slow
 def test_closed_streams_are_reported(table):
-    done = run("spcastat datasets >&-")
+    done = run("spcastat fit pitprops --k 1 >&-")
     assert done.returncode == 1
     assert done.stderr.startswith("spcastat: error: standard output is closed")
     assert done.stderr.count("\n") == 1
