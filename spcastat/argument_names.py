@@ -47,6 +47,12 @@ ARGUMENTS = {
     "covariates": 'covariates stand behind a bar in the formula, formula="~ . | age"',
     "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
 }
+#: Arguments that were removed, and what to use instead.
+REMOVED = dict.fromkeys(
+    ("replicate_weights", "replicate_type", "replicate_scale"),
+    "give clusters= and strata= to spca(), or fit the rows for each replicate in a loop, spca(data, k, "
+    'card=card, weights=w, weights_are="sampling")',
+)
 #: Names of one thing in other programs -> the names here; a function has at most one of them.
 _SYNONYMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (_NUMBER, ("k", "kmax")),
@@ -89,6 +95,8 @@ def close_name(name: str, known: Collection[str]) -> str:
 
 def unknown_argument(function: str, name: str, known: Sequence[str]) -> UnknownOptionError:
     """Return the error for an argument that a function does not have."""
+    if instead := REMOVED.get(name):
+        return UnknownOptionError(f"{function}() no longer has {name}=; {instead}.")
     has = listed(known, 12) or "none"
     return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{close_name(name, known)}")
 

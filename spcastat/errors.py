@@ -56,7 +56,7 @@ class WeightsError(DataError):
 
 
 class RowGroupsError(DataError):
-    """Labels of clusters or strata, lengths of blocks, or replicate weights that cannot be used."""
+    """Labels of clusters or strata, or lengths of blocks, that cannot be used."""
 
 
 class NewDataError(DataError):

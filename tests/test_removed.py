@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import spcastat as sp
 from spcastat import cli
+from spcastat.errors import UnknownOptionError
 
 from .refusals import each, require_refusal
 
@@ -13,6 +15,9 @@ from .refusals import each, require_refusal
 REMOVED = [
     ("certificate.save('proof.json')", AttributeError,
      r"no attribute 'save'; save its numbers by certificate.table.to_csv\(path\)$"),
+    *[(f"fit.bootstrap(9, {name}=None)", UnknownOptionError,
+       rf"^SpcaResult.bootstrap\(\) no longer has {name}=; give clusters= and strata= to spca\(\), or fit")
+      for name in ("replicate_weights", "replicate_type", "replicate_scale")],
     ("certificate.lodings", AttributeError, "no attribute 'lodings'$"),
 ]
 COMMANDS = [
@@ -49,3 +54,26 @@ def test_a_removed_command_names_what_to_use(line, instead, capsys):
 def test_the_advice_of_a_certificate_works(names, tmp_path):
     names["certificate"].table.to_csv(tmp_path / "proof.csv")
     assert "upper_bound" in (tmp_path / "proof.csv").read_text()
+
+
+def test_the_advice_on_replicate_weights_works():
+    """A fit for each replicate of a jackknife: standard errors of the loadings of the first component.
+
+    Figures of R's survey 4.1.1 for the judges in clusters of four: svydesign(id=~cl, weights=~w),
+    as.svrepdesign(type="JK1"), withReplicates of the entries of the first eigenvector of cov.wt(method="ML",
+    cor=TRUE), with the sign of the whole sample; printed to seven decimal places.
+    """
+    judges = sp.datasets.load_judges()
+    rows = np.arange(len(judges))
+    weights = 1.0 + rows % 3
+    loadings = []
+    for cluster in range(11):
+        w = np.where(rows // 4 == cluster, 0.0, weights * 11 / 10)
+        fit = sp.spca(judges, 1, card=12, scale=True, weights=w, weights_are="sampling")
+        loadings.append(fit.loadings["PC1"].to_numpy())
+    errors = np.sqrt(10.0 * np.var(loadings, axis=0))  # 10/11 of the sum of squared deviations
+    expected = [
+        *(0.0579017, 0.0098299, 0.0071568, 0.0040552, 0.0036542, 0.0022977),
+        *(0.0026365, 0.0023143, 0.0031430, 0.0027458, 0.0052737, 0.0029156),
+    ]
+    np.testing.assert_allclose(errors, expected, rtol=0, atol=1e-7)

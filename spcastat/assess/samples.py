@@ -323,12 +323,6 @@ class Resampling:
         What is drawn, if not single rows of the fit: "30 clusters of 4 to 11 rows".
     notice : str
         A remark on rows that may not be independent.
-    index : pandas.Index or None
-        The labels of the rows in memory.
-    replicates : ndarray of shape (n, R), or None
-        Replicate weights of a survey, which take the place of bootstrap draws.
-    factors : ndarray of shape (R,), or None
-        See :class:`spcastat.fit.record.Bootstrapped`.
     """
 
     sampler: Sampler
@@ -338,9 +332,6 @@ class Resampling:
     n_jobs: int = 1
     drawn: str = ""
     notice: str = ""
-    index: pd.Index | None = None
-    replicates: np.ndarray | None = None
-    factors: np.ndarray | None = None
 
     def aligned(self, V: np.ndarray) -> Aligned:
         """Return the loadings of a draw, shape (p, k), matched with those of the fit."""
@@ -402,10 +393,7 @@ def by_place(
 
 class _Draws(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
-        if self.given.replicates is None:
-            return [self.given.sampler.bootstrap(rng)]
-        sampler: Any = self.given.sampler
-        return [sampler.replicate(self.given.replicates[:, number])]
+        return [self.given.sampler.bootstrap(rng)]
 
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         V, k = aligned.V, aligned.V.shape[1]
@@ -448,7 +436,6 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
         of_fit=of_fit,
         drawn=given.drawn,
         notice=given.notice,
-        factors=None if given.factors is None else given.factors[: len(draws)],
         search=refit.starts if searched else "",
     )
 

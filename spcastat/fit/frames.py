@@ -37,7 +37,7 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: st
     """
     level, kind = checked_level(level), one_of("kind", kind, KINDS)
     estimate = state.V.T.ravel()[found.places]
-    values = found.spread_out(found.values)
+    values = found.values
     error = spread(values)
     bounds: Any
     if kind == "percentile":
@@ -71,24 +71,22 @@ def variance_ci(
     """
     level, kind = checked_level(level), one_of("kind", kind, KINDS[1:])
     estimate = np.diag(state.moments.scores).copy()
-    # the optimism is quadratic in the deviations of the draws
-    squares = np.ones(found.draws) if found.factors is None else found.factors**2
-    held_out = estimate - (squares[:, None] * (found.variances - found.whole)).mean(axis=0)
+    held_out = estimate - (found.variances - found.whole).mean(axis=0)
     draws = found.variances if found.of_fit is None else found.of_fit  # older files have no others
     positive = (draws > 0).all(axis=0) & (held_out > 0) & (estimate > 0)
     shrunk = np.where(positive, held_out, 1.0) / np.where(positive, estimate, 1.0)
     if kind == "normal":
-        logs = found.spread_out(np.log(np.where(positive, draws, 1.0)))
+        logs = np.log(np.where(positive, draws, 1.0))
         errors = np.hypot(spread(logs), 0.5 * np.log(shrunk))
         half = np.exp(ndtri(0.5 + level / 2.0) * errors)
         lower, upper = held_out / half, held_out * half
     else:
-        lower, upper = quantiles(found.spread_out(draws), level) * shrunk
+        lower, upper = quantiles(draws, level) * shrunk
     return pd.DataFrame(
         {
             "component": state.components,
             "estimate": estimate,
-            "std_error": spread(found.spread_out(draws)),
+            "std_error": spread(draws),
             "lower": np.where(positive, lower, np.nan),
             "upper": np.where(positive, upper, np.nan),
             "held_out": held_out,

@@ -360,9 +360,6 @@ class Bootstrapped:
         What was drawn, if not single rows of the fit: "30 clusters of 4 to 11 rows".
     notice : str
         A remark on rows that may not be independent.
-    factors : ndarray of shape (B,), or None
-        Factors of the deviations of the draws from their mean, for replicate weights of other kinds than the
-        bootstrap's: jackknife replicates deviate too little.
     search : str
         How the default search fitted the draws: "quick" or "near"; "" for other methods, for the variables of
         the fit, and in older files.
@@ -380,15 +377,7 @@ class Bootstrapped:
     of_fit: np.ndarray | None = None
     drawn: str = ""
     notice: str = ""
-    factors: np.ndarray | None = None
     search: str = ""
-
-    def spread_out(self, values: np.ndarray) -> np.ndarray:
-        """Return values of the draws, (B, m), that deviate from their means as bootstrap draws do."""
-        if self.factors is None:
-            return values
-        middle = values.mean(axis=0)
-        return np.asarray(middle + self.factors[:, None] * (values - middle))
 
     @property
     def draws(self) -> int:

@@ -360,7 +360,6 @@ ARRAYS: dict[str, dict[str, Array]] = {
         "values": Array("f", ("draws", "m")),
         **dict.fromkeys(("variances", "whole", "of_fit"), Array("f", ("draws", "k"), 0)),
         "similarity": _SIMILARITY,
-        "factors": Array("f", ("draws",), 0),
     },
     "stability": {
         "places": _PLACES,
@@ -838,6 +837,8 @@ def resampled_of(
     content: Mapping[str, Any], arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]
 ) -> records.LastResults:
     """Return the results of resampling in a file."""
+    if "bootstrap.factors" in arrays:
+        raise FileError("its bootstrap is of replicate weights, which are no longer supported.")
     found = {
         name: unpack(kind, name, content.get(name), arrays, dict(sizes)) for name, kind in RESAMPLED.items()
     }

@@ -168,11 +168,6 @@ class RowSampler(Sampler):
             return []
         return [replace(self, groups=groups) for groups in self.groups.without_each(most, rng)]
 
-    def replicate(self, weights: np.ndarray) -> Operator:
-        """Return the covariance matrix of the rows with other weights, one for each row of the data."""
-        kept = np.flatnonzero(weights > 0)
-        return self.operator(kept, weights[kept] * (self.n / weights.sum()))
-
     def halves(self, rng: np.random.Generator) -> tuple[RowSampler, RowSampler]:
         first, second = self.groups.halves(rng)
         return replace(self, groups=first), replace(self, groups=second)

@@ -17,7 +17,7 @@ import pandas as pd
 from spcastat.config import MISSING, is_whole, listed, one_of, plural, shown, whole_number
 from spcastat.errors import ConstantColumnError, OptionError, RowGroupsError
 from spcastat.linalg.regression import Regression
-from spcastat.reading.checks import aligned, real_array, rows_to_keep
+from spcastat.reading.checks import aligned, rows_to_keep
 from spcastat.reading.frames import Table, take_column
 
 #: What weights may be.
@@ -101,65 +101,6 @@ class RowDesign:
                 f"strata has {plural(int((counts < 2).sum()), 'stratum', 'strata')} with one {unit}, whose "
                 f"variance cannot be estimated; join each with another, so that it has two {unit}s or more."
             )
-
-
-#: Kinds of replicate weights: the multiple of the sum of squared deviations that estimates a variance.
-REPLICATES = ("bootstrap", "brr", "jk1")
-
-
-def replicate_factors(kind: str, scale: Any, R: int) -> np.ndarray | None:
-    """Return the factors by which deviations of R replicates become those of bootstrap draws; None for 1.
-
-    Parameters
-    ----------
-    kind : {"bootstrap", "brr", "jk1"}
-        The variance is the sum of squared deviations from the mean over the replicates times 1 / (R - 1), 1 /
-        R or (R - 1) / R.
-    scale : float, array-like of shape (R,), or None
-        Another multiple, or one for each replicate.
-    """
-    one_of("replicate_type", kind, REPLICATES)
-    if scale is None:
-        if kind == "bootstrap":
-            return None
-        return np.full(R, np.sqrt((R - 1.0) / R * (R - 1.0 if kind == "jk1" else 1.0)))
-    scales = real_array(scale)
-    if scales is None or scales.shape not in ((), (R,)) or not (np.isfinite(scales) & (scales > 0)).all():
-        raise RowGroupsError(
-            f"replicate_scale={shown(scale)} was given; it is a positive number, or {R} of them, one for "
-            "each replicate."
-        )
-    return np.sqrt(np.broadcast_to(scales.astype(float), (R,)) * (R - 1.0))
-
-
-def read_replicates(values: Any, index: pd.Index) -> np.ndarray:
-    """Return replicate weights of the rows with these labels as an array, shape (n, R).
-
-    Raises
-    ------
-    RowGroupsError
-        If they do not match the rows, or are not finite, nonnegative numbers with two or more rows each.
-    """
-    if isinstance(values, pd.DataFrame):
-        values = aligned(values, index, "replicate_weights", "rows", part=True, error=RowGroupsError)
-    found = real_array(values)
-    if found is None or found.ndim != 2 or len(found) != len(index) or found.shape[1] < 2:
-        shape = "" if found is None else f" of shape {found.shape}"
-        raise RowGroupsError(
-            f"replicate_weights of type {type(values).__name__}{shape} was given; give numbers of shape "
-            f"({len(index)}, R), one column for each of R replicates, 2 or more."
-        )
-    found = found.astype(float)
-    if not np.isfinite(found).all():
-        raise RowGroupsError("replicate_weights holds missing or infinite values; all must be finite.")
-    if (found < 0).any():
-        raise RowGroupsError(
-            f"replicate_weights holds {plural(int((found < 0).sum()), 'negative value')}; weights must be 0 "
-            "or more."
-        )
-    if ((found > 0).sum(axis=0) < 2).any():
-        raise RowGroupsError("replicate_weights has a column with fewer than two positive weights.")
-    return found
 
 
 def order_mark(scores: np.ndarray) -> float:

@@ -42,7 +42,6 @@ from spcastat.show.workbook import write_workbook
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from spcastat import argument_types as types
     from spcastat.fit.plan import Plan
@@ -634,9 +633,6 @@ class SpcaResult(Picklable, Shown):
         select: bool = True,
         search: Literal["near", "quick"] | None = None,
         choice: types.ParallelAnalysis | None = None,
-        replicate_weights: pd.DataFrame | NDArray[Any] | None = None,
-        replicate_type: Literal["bootstrap", "brr", "jk1"] = "bootstrap",
-        replicate_scale: float | types.Vector | None = None,
         data: types.Rows | None = None,
         rng: types.Rng = None,
         n_jobs: int = 1,
@@ -668,16 +664,6 @@ class SpcaResult(Picklable, Shown):
             The result of :func:`spcastat.choose_k`, or of :func:`spcastat.choose` without `k`, for the data
             of the fit: components beyond its number are marked where their intervals are printed. The fit of
             :func:`spcastat.choose` already includes it.
-        replicate_weights : DataFrame or array of shape (n, R), optional
-            Replicate weights of a survey (the weights of the sample included), which take the place of the
-            draws; `n` is then R. The rows of a frame are matched by label.
-        replicate_type : {"bootstrap", "brr", "jk1"}
-            How they were made. The variance of an estimate is the sum of squared deviations of its replicates
-            from their mean times 1 / (R - 1), 1 / R or (R - 1) / R. Shares of draws ("selected") are those of
-            the replicates, and say little for a jackknife, whose replicates hardly differ.
-        replicate_scale : float or array-like of shape (R,), optional
-            Another factor of the squared deviations, or one for each: 1 / (R (1 - rho)^2) for Fay's method,
-            the products of scale and rscales for the design objects of R's survey package.
         data : optional
             The data of the fit, for a fit from a file.
         rng : None, int or numpy Generator
@@ -698,8 +684,6 @@ class SpcaResult(Picklable, Shown):
             For a covariance matrix without `n_obs`.
         WeightsError
             For frequency weights that are not whole numbers; a row of weight 2 counts as two rows.
-        RowGroupsError
-            For replicate weights that do not match the rows, or are negative.
         TooFewRowsError
             If there are fewer than three rows.
         DataError
@@ -724,15 +708,7 @@ class SpcaResult(Picklable, Shown):
         if choice is not None:
             self._state = resampling.with_number_found(self._state, choice)
         fit = self._drawing(data, rng, n_jobs, progress)
-        found = resampling.bootstrap(
-            fit,
-            n,
-            select=select,
-            search=search,
-            replicate_weights=replicate_weights,
-            replicate_type=replicate_type,
-            replicate_scale=replicate_scale,
-        )
+        found = resampling.bootstrap(fit, n, select=select, search=search)
         self._state = resampling.with_result(self._state, bootstrap=found)
         return Bootstrap(self._state, found)
 

@@ -15,7 +15,6 @@ from spcastat.fit.frames import loadings, spectrum
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState, rule_of
 from spcastat.progress import listening
-from spcastat.reading.design import REPLICATES, read_replicates, replicate_factors
 from spcastat.results.call import Call, Picklable, frame_of, source_for
 from spcastat.show.renderings import Summary
 from spcastat.show.resampling_tables import (
@@ -27,9 +26,8 @@ from spcastat.show.resampling_tables import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    from spcastat.argument_types import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several, Vector
+    from spcastat.argument_types import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several
     from spcastat.assess.samples import Resampling
     from spcastat.inputs.row_data import Source
     from spcastat.inputs.samplers import Sampler
@@ -484,34 +482,16 @@ def bootstrap(
     *,
     select: bool,
     search: str | None,
-    replicate_weights: pd.DataFrame | NDArray[Any] | None,
-    replicate_type: str,
-    replicate_scale: float | Vector | None,
 ) -> Bootstrapped:
     """Return loadings and variances of `n` draws of rows with replacement; see `SpcaResult.bootstrap`."""
     from spcastat.assess.samples import bootstrap as draws_of
 
     n = whole_number("n", n, 2, MOST_DRAWS)
-    one_of("replicate_type", replicate_type, REPLICATES)
-    if replicate_weights is None and (replicate_type != "bootstrap" or replicate_scale is not None):
-        raise OptionError(
-            "replicate_type and replicate_scale are for replicate_weights=, which was not given; leave them "
-            "out."
-        )
     fixed = not flag("select", select)
     starts = _search_of_draws(fit.state, search, fixed)
     with listening(fit.progress):
         given = _resampling(fit, "bootstrap()", fixed=fixed, starts=starts)
         _require_three(given.sampler)
-        if replicate_weights is not None:
-            given = _with_replicates(given, replicate_weights, replicate_type, replicate_scale)
-            assert given.replicates is not None
-            if n not in (DRAWS, given.replicates.shape[1]):
-                raise OptionError(
-                    f"n={n} was given with replicate_weights of {given.replicates.shape[1]} columns, which "
-                    "are the draws; leave n out."
-                )
-            n = given.replicates.shape[1]
         return draws_of(given, n)
 
 
@@ -554,23 +534,6 @@ def _require_three(sampler: Sampler) -> None:
     """Raise TooFewRowsError for fewer than three rows: with two, every draw that varies equals the data."""
     if sampler.n < 3:
         raise TooFewRowsError(f"bootstrap() resamples rows, and {sampler.n} are too few: it needs 3 or more.")
-
-
-def _with_replicates(given: Resampling, values: Any, kind: str, scale: Any) -> Resampling:
-    """Return the resampling with replicate weights in place of draws."""
-    from spcastat.inputs.samplers import RowSampler
-
-    if not isinstance(given.sampler, RowSampler) or given.index is None:
-        raise NoRowsError(
-            "replicate_weights was given, and the fit has no rows in memory that they would weight; fit rows "
-            "with spca(data, ...)."
-        )
-    weights = read_replicates(values, given.index)
-    R = weights.shape[1]
-    factors = replicate_factors(kind, scale, R)
-    return replace(
-        given, replicates=weights, factors=factors, drawn=f"{R} replicate weights ({kind})", notice=""
-    )
 
 
 def stability(fit: Drawing, n: int, *, threshold: float, min_correlation: float) -> HalfSamples:
@@ -681,9 +644,7 @@ def _resampling(
     plan = plan_of(fit.state, None if fit.call is None else fit.call.arguments)
     rows = _rows_to_draw(fit, what, seed, bool(plan.rows_for))
     refit = refit_of(fit.state, plan, fixed=fixed, own_card=own_card, starts=starts)
-    source = rows.source
-    index = source.index if source.stream is None and source.sampled_from is None else None
-    return Resampling(rows.sampler, refit, source.op, seed, jobs, rows.drawn, rows.notice, index)
+    return Resampling(rows.sampler, refit, rows.source.op, seed, jobs, rows.drawn, rows.notice)
 
 
 class _Drawn(NamedTuple):

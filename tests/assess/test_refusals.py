@@ -16,7 +16,6 @@ from spcastat.errors import (
     DataError,
     NoRowsError,
     OptionError,
-    RowGroupsError,
     TooFewRowsError,
     UnknownOptionError,
     WeightsError,
@@ -59,14 +58,7 @@ DRAWS = [
     ("seed_of('a')", OptionError, "rng='a' was given"),
 ]
 
-# `good` are replicate weights of the rows.
 ROW_GROUPS = [
-    ("fit.bootstrap(replicate_weights=-good)", RowGroupsError, "negative"),
-    ("fit.bootstrap(replicate_weights=good[1:])", RowGroupsError, r"shape \(120, R\)"),
-    ("fit.bootstrap(replicate_weights=good, replicate_scale=[1.0, 2.0])", RowGroupsError,
-     "positive number, or 4"),
-    ("fit.bootstrap(replicate_type='jk1')", OptionError, "was not given"),
-    ("fit.bootstrap(50, replicate_weights=good)", OptionError, "leave n out"),
     ("sp.choose(X, 2, cards=[2, 3], clusters=np.arange(120) % 3)", TooFewRowsError,
      "folds=5 was given for 3 clusters"),
     *[(f"sp.spca([X.iloc[:50], X.iloc[50:]], 2, 3, {name}={value})", OptionError, f"{name}=.* in chunks")
@@ -110,7 +102,7 @@ def names(planted):
     fit = sp.spca(X, 2, 4, method="greedy")
     return {
         **{"sp": sp, "np": np, "workers": workers, "seed_of": seed_of},
-        **{"X": X, "fit": fit, "boot": fit.bootstrap(4), "good": np.ones((120, 4))},
+        **{"X": X, "fit": fit, "boot": fit.bootstrap(4)},
         "noise": pd.DataFrame(np.random.default_rng(5).standard_normal((80, 10))).add_prefix("v"),
         "R": sp.datasets.load_pitprops(),
     }

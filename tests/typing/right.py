@@ -34,7 +34,7 @@ fit = sp.spca("~ . - knots", data=df, k=3, card={"PC1": 7, "PC2": 4, "PC3": 4}, 
 fit = sp.spca(data=df, k=2, card=5, na="em", k_em=2)
 fit = sp.spca(df, k=2, card=5, clusters="whorls", strata=df["knots"] > 1, weights=df["bowmax"])
 fit = sp.spca(df, k=2, card=5, block_length="auto").refit(block_length=10)
-boot = fit.bootstrap(replicate_weights=np.ones((180, 40)), replicate_type="jk1", replicate_scale=0.9)
+boot = fit.bootstrap(40, search="near")
 fit = sp.choose(df, 2, clusters=["a", "b"] * 90, folds=2).fit
 fit = sp.spca("~ log(moist) | whorls", data=df, k=1, card=3, context={"log": np.log})
 fit = sp.spca_cov(df.corr().to_numpy(), 2, 5, mean=[0.0] * 13, sd=np.ones(13), rng=1)

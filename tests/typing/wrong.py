@@ -45,7 +45,6 @@ sp.spca(df, 2, cluster="site")  # wrong
 
 # choices
 sp.spca(df, 2, block_length="long")  # wrong
-fit.bootstrap(replicate_type="jkn")  # wrong
 sp.spca(df, 2, effort="fast")  # wrong
 sp.spca(df, 2, method="bcd-10")  # wrong
 sp.choose(df, by="cross")  # wrong
