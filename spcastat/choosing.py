@@ -232,7 +232,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     Notes
     -----
     Noise is simulated by flipping signs of the centred (and scaled) values at random, which keeps the norms
-    of rows and columns and removes the correlations (Hong, Sheng and Dobriban, 2020). The choice combines
+    of rows and columns and removes the correlations (Hong, Sheng and Dobriban, 2020). The n centred rows are
+    first rotated to n - 1, so that noise has the rank of the data. The choice combines
     three tests, k = max(min(P, D, M), Q):
 
     - P, parallel analysis, keeps the leading components whose eigenvalues are exceeded by the eigenvalue of

@@ -25,6 +25,7 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "choose-rules": choosing.table_rules,
     "choose-free": choosing.table_free,
     "choose-k": choosing.table_k,
+    "few-rows": choosing.table_few_rows,
     "missing": missing.missing,
     "intervals": intervals.intervals,
     "intervals-real": intervals.intervals_of_real_correlations,

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+import spcastat as sp
 from benchmarks.report import Table
 from benchmarks.trust.models import FREE, NUMBER, RULED, Model, generator, support_f1
 from benchmarks.trust.sets import Call, Measured, shares
 from spcastat.assess.candidates import Candidates, Fitter, choose
 from spcastat.assess.folds import MomentFolds
-from spcastat.assess.noise_tests import Draws, default_card, standing
 from spcastat.assess.unequal_cardinalities import select
 from spcastat.choosing import request
 from spcastat.fit.plan import make_plan
-from spcastat.inputs.noise import RowNoise
 from spcastat.inputs.row_data import opened
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.inputs.samplers import Rules
@@ -113,8 +112,6 @@ def _real_numbers() -> str:
     """Return the choices for real data."""
     from sklearn.datasets import load_breast_cancer, load_wine
 
-    import spcastat as sp
-
     rows = {"wine": load_wine().data, "breast cancer": load_breast_cancer().data}
     found = {name: sp.choose_k(X, scale=True) for name, X in rows.items()}
     found["pitprops"] = sp.choose_k(sp.datasets.load_pitprops(), n_obs=180)
@@ -124,8 +121,7 @@ def _real_numbers() -> str:
 def _one_k(name: str, number: int) -> Measured:
     model = NUMBER[name]
     X = model.draw(generator(f"k {name}", number))
-    Z = (X - X.mean(axis=0)) / np.sqrt(model.n - 1)
-    found = standing(RowNoise(Z), 4, default_card(model.p), Draws(0.05, 199, number))
+    found = sp.choose_k(X, kmax=4, rng=number)
     return {
         "k right": float(found.k == model.k),
         "parallel right": float(found.parallel == model.k),
@@ -133,3 +129,70 @@ def _one_k(name: str, number: int) -> Measured:
         "sparse right": float(found.sequential == model.k),
         "k > true": float(found.k > model.k),
     }
+
+
+#: Shapes of pure normal noise, rows and variables.
+SHAPES = (
+    (6, 200),
+    (8, 200),
+    (10, 200),
+    (10, 2000),
+    (12, 500),
+    (15, 200),
+    (20, 1000),
+    (30, 100),
+    (60, 300),
+    (40, 20),
+    (100, 20),
+    (1000, 10),
+)
+#: Shapes of noise that is not normal.
+HEAVY_SHAPES = ((20, 200), (50, 100))
+
+
+def _heavy_noise(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
+    """Return rows of noise without components, in which some rows or cells are much larger than others."""
+    Z = rng.standard_normal((n, p))
+    if kind == "t4 rows":
+        return Z / np.sqrt(rng.chisquare(4, (n, 1)) / 4)
+    if kind == "lognormal cells":
+        return np.exp(Z)
+    Z[0] *= 8.0
+    return Z
+
+
+def table_few_rows(call: Call) -> Table:
+    """Level of `choose_k` in noise of few rows and many variables, and of heavy rows and cells."""
+    models = {f"normal, {n} x {p}": ("normal", n, p) for n, p in SHAPES}
+    for kind in ("t4 rows", "lognormal cells", "one row of 8 sd"):
+        models |= {f"{kind}, {n} x {p}": (kind, n, p) for n, p in HEAVY_SHAPES}
+
+    def one(name: str, number: int) -> Measured:
+        kind, n, p = models[name]
+        rng = generator(f"few rows {name}", number)
+        X = rng.standard_normal((n, p)) if kind == "normal" else _heavy_noise(kind, n, p, rng)
+        tested = sp.choose_k(X, scale=True, rng=number)
+        S = np.corrcoef(X, rowvar=False)
+        matrix = (
+            sp.choose_k(S, n_obs=n, covariance=True, rng=number) if kind == "normal" and p <= 200 else None
+        )
+        return {
+            "parallel > 0": float(tested.parallel > 0),
+            "k > 0": float(tested.k > 0),
+            "matrix: parallel > 0": np.nan if matrix is None else float(matrix.parallel > 0),
+            "matrix: k > 0": np.nan if matrix is None else float(matrix.k > 0),
+        }
+
+    columns = ["parallel > 0", "k > 0", "matrix: parallel > 0", "matrix: k > 0"]
+    table = Table("Noise without components: share with a component", ["noise", *columns, "data sets"])
+    measured = call.measured("few-rows", models, one)
+    for name, found in measured.items():
+        table.rows.append([name, *shares(found, columns)])
+    normal = [values for name, found in measured.items() if name.startswith("normal") for values in found]
+    table.rows.append(["all normal", *shares(normal, columns)])
+    table.notes.append(
+        "choose_k(scale=True) with its defaults; the level of parallel analysis is .05. matrix: from the "
+        "correlation matrix with n_obs=, for at most 200 variables. t4 rows: rows divided by "
+        "sqrt(chi2_4 / 4); lognormal cells: exp(z); one row of 8 sd: the first row times 8."
+    )
+    return table

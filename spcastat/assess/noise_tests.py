@@ -11,7 +11,7 @@ import numpy as np
 
 from spcastat.config import draw_generator, real_number, whole_number
 from spcastat.errors import OptionError
-from spcastat.inputs.noise import Noise
+from spcastat.inputs.noise import NO_VARIANCE, Noise
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.progress import stage
 
@@ -351,8 +351,7 @@ def _sequential(
             if j:
                 left = noise.without(np.linalg.qr(found)[0])
             variances[j], v = left.sparse(card)
-            # a component whose variance is at most 1e-10 of the largest eigenvalue counts as zero
-            if variances[j] <= 1e-10 * largest:  # only rounding errors are left
+            if variances[j] <= NO_VARIANCE * largest:  # only rounding errors are left
                 break
             some = np.flatnonzero(v)
             each, own = left.variances[some].mean(), noise.variances[some].mean()

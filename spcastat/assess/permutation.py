@@ -195,7 +195,7 @@ def _rows(sampler: RowSampler) -> np.ndarray:
     Y = ((rows.toarray() if is_sparse(rows) else rows) - standard.mean) / standard.scale
     if sampler.covariates is None or groups.count < len(groups.rows):  # rotation would mix clusters
         return np.asarray(Y)
-    return rotated(Y, sampler.covariates[groups.rows], None)
+    return rotated(Y, sampler.covariates[groups.rows], None)[0]
 
 
 def _free(T: np.ndarray) -> np.ndarray:

@@ -4,6 +4,10 @@ Flips keep the absolute value of every cell, and so the norms of rows and the va
 Permutations of columns mix the norms of rows, so that heavy tails appear as components. Hong, Sheng and
 Dobriban, "Selecting the number of components in PCA via random signflips".
 
+Draws of noise have the rank and the total variance of the data. The signs of n centred rows, of rank n - 1,
+are not flipped, but those of n - 1 rows in a basis of their space, and likewise for residuals. Otherwise the
+total of noise would be spread over more dimensions, and with few rows any component would exceed it.
+
 One row of 8 standard deviations beside strong components has an eigenvalue near theirs. Sign flips keep the
 size of rows, so that the noise has this eigenvalue, too, and no component exceeds it. Rows are pulled in
 along the line to the median, as in spherical principal components: Locantore et al. (1999), "Robust principal
@@ -24,7 +28,7 @@ from spcastat.inputs.row_data import Source
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.linalg.accumulate import SquareProducts
 from spcastat.linalg.eigenvectors import top_dense, top_eigh
-from spcastat.linalg.regression import rotated
+from spcastat.linalg.regression import in_complement, rotated
 from spcastat.linalg.ties import is_sparse
 
 #: Up to this many cells, rows are drawn and their signs flipped; for more, the central limit theorem is used.
@@ -37,6 +41,8 @@ GRAM_LIMIT = 500
 
 #: Truncated power steps for a sparse component, and number of starts.
 STEPS, STARTS = 8, 4
+#: Variances of at most this share of the largest eigenvalue count as zero.
+NO_VARIANCE = 1e-10
 
 
 class Noise(ABC):
@@ -190,10 +196,19 @@ class RowNoise(Noise):
         if self.groups is not None:
             flips = flips[self.groups]
         drawn = Z * (2 * flips - 1)  # a third of the time of a choice between Z and -Z
-        return RowNoise(drawn if Q is None else drawn - (drawn @ Q) @ Q.T)
+        if Q is None:
+            return RowNoise(drawn)
+        drawn -= (drawn @ Q) @ Q.T
+        return RowNoise(drawn * np.sqrt(_ratio((self.Z**2).sum(), (drawn**2).sum())))
 
     def without(self, Q: np.ndarray) -> Noise:
-        return replace(self, Z=self.Z - (self.Z @ Q) @ Q.T, taken=Q)
+        Z, groups = self.Z - (self.Z @ Q) @ Q.T, self.groups
+        if len(Z) < self.p:  # flips of rows that have lost a dimension would regain it
+            values, vectors = np.linalg.eigh(Z @ Z.T)
+            lost = vectors[:, values <= NO_VARIANCE * values[-1]]
+            if lost.shape[1] and values[-1] > 0:
+                Z, groups = in_complement(Z, lost, groups)
+        return replace(self, Z=Z, taken=Q, groups=groups)
 
     def sparse(self, card: int) -> tuple[float, np.ndarray]:
         if self.p <= GRAM_LIMIT or self.p <= min(2 * len(self.Z), 2 * GRAM_LIMIT):
@@ -278,7 +293,10 @@ class MomentNoise(Noise):
         if self.terms is not None:
             same = self.terms[:, None] == self.terms
             F[same] = S[same]
-        return MomentNoise(F if Q is None else _projected(F, Q), self.rows, tails=self.tails)
+        if Q is not None:
+            F = _projected(F, Q)
+            F *= _ratio(np.trace(self.S), np.trace(F))
+        return MomentNoise(F, self.rows, tails=self.tails)
 
     def without(self, Q: np.ndarray) -> Noise:
         left = _projected(self.S, Q)
@@ -332,18 +350,17 @@ def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
         If n rows cannot have this covariance matrix.
     """
     p = len(S)
-    if n * p > ROW_CELLS or n != int(n):
+    if n * p > max(ROW_CELLS, p * p) or n != int(n):
         return MomentNoise(S, n)
     values, V = np.linalg.eigh(S)
-    some = values > 1e-10 * values[-1]
+    some = values > NO_VARIANCE * values[-1]
     rank = int(some.sum())
     if rank > n - 1:
         raise CovarianceError(
             f"n_obs={int(n)} was given for a covariance matrix of rank {rank}, but its rank cannot exceed "
             f"{int(n) - 1} with so many rows. Give the true n_obs, or the rows themselves."
         )
-    Z = rng.standard_normal((int(n), rank))
-    Q = np.linalg.qr(Z - Z.mean(axis=0))[0]
+    Q = np.linalg.qr(rng.standard_normal((int(n) - 1, rank)))[0]  # n centred rows have n - 1 dimensions
     return RowNoise((Q * np.sqrt(values[some])) @ V[:, some].T)
 
 
@@ -353,6 +370,11 @@ def _directions(Z: np.ndarray, m: int) -> np.ndarray:
         return top_eigh(Z.T @ Z, m)[1]
     V = Z.T @ top_eigh(Z @ Z.T, m)[1]
     return V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny)
+
+
+def _ratio(total: float, drawn: float) -> float:
+    """Return the factor that gives noise the total variance of the data."""
+    return float(total / drawn) if drawn > 0 else 1.0
 
 
 def _inflation(Q: np.ndarray) -> np.ndarray:
@@ -531,7 +553,7 @@ def noise_of(
             )
         S = op.block(np.arange(op.p)) / within**2
         return of_covariance(S, int(n), np.random.default_rng([seed, 1])), None
-    if source.matrix is not None and source.matrix.shape[0] * op.p <= cells:
+    if source.matrix is not None and source.matrix.shape[0] * op.p <= max(cells, op.p**2):
         Z = standardised(source, within)
         assert source.standard is not None
         if is_sparse(source.matrix) or source.standard.centring != "mean":
@@ -568,12 +590,16 @@ def row_noise(source: Source, Z: np.ndarray, terms: np.ndarray | None) -> RowNoi
     counts = w @ ~gaps  # the sum of the weights in each column
     rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
     groups = RowGroups.of(source)
-    rows = rows[groups.rows]  # signs go by the content of rows, not by their order
-    if groups.count < len(rows):  # rotation of residuals would mix clusters
-        return RowNoise(rows, groups=groups.group, terms=terms)
-    if source.covariates is None:
-        return RowNoise(rows, terms=terms)
-    return RowNoise(rotated(rows, source.covariates[groups.rows], w[groups.rows]), terms=terms)
+    rows, w = rows[groups.rows], w[groups.rows]  # signs go by the content of rows, not by their order
+    clusters = groups.group if groups.count < len(rows) else None
+    if source.covariates is not None:
+        covariates = source.covariates[groups.rows]
+    elif source.standard is not None and source.standard.centring == "mean":
+        covariates = np.zeros((len(rows), 0))
+    else:
+        return RowNoise(rows, groups=clusters, terms=terms)
+    rows, clusters = rotated(rows, covariates, w, clusters)  # flips of n centred rows have a larger rank
+    return RowNoise(rows, groups=clusters, terms=terms)
 
 
 def tails_of(source: Source, S: np.ndarray) -> Tails | None:

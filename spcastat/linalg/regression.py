@@ -21,13 +21,15 @@ from spcastat.config import listed
 from spcastat.errors import ConstantColumnError
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import symmetric
-from spcastat.linalg.ties import RELATIVE, ROUNDING, first_max, levelled, tie_width
+from spcastat.linalg.ties import RELATIVE, ROUNDING, first_max, levelled, ranked, tie_width
 
 # --- least squares on covariates ------------------------------------------------------------------
 
 
 #: Residuals with a norm of at most this share of their variable's norm are rounding errors.
 RANK_TOLERANCE = 1e-12
+#: Of more weighted rows, correlations in a basis of the complement of their mean are negligible.
+FEW_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,9 @@ def regress(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Ite
     )
 
 
-def rotated(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+def rotated(
+    Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, group: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Rotate residuals to exchangeable rows with the same cross-products.
 
     The residuals of n rows on covariates of rank r lie in a space of n - 1 - r dimensions. In an orthonormal
@@ -114,24 +118,98 @@ def rotated(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None) -> np.ndar
     Y : ndarray of shape (n, p)
         Residuals, multiplied by the square roots of the weights.
     Z : ndarray of shape (n, q)
+        Covariates; with q = 0, rows centred at their means are rotated.
     weights : ndarray of shape (n,) or None
+    group : ndarray of int, shape (n,), optional
+        The groups of the rows, for rows that are not independent. See :func:`in_complement`.
 
     Returns
     -------
-    ndarray of shape (n - 1 - r, p)
+    rows : ndarray of shape (n - 1 - r, p)
         With weights, n is the number of rows with a positive weight.
+    group : ndarray of shape (n - 1 - r,) or None
+        The groups of these rows.
     """
-    from scipy.linalg import lapack, qr
-
     w = np.ones(len(Z)) if weights is None else weights
     some = w > 0
     centred = Z - (w / w.sum()) @ Z
-    U = _factors((np.sqrt(w)[:, None] * np.column_stack([np.ones(len(Z)), centred / _sizes(centred)]))[some])[
-        0
-    ]
+    regressors = np.column_stack([np.ones(len(Z)), centred / _sizes(centred)])
+    U = _factors((np.sqrt(w)[:, None] * regressors)[some])[0]
+    if group is None and U.shape[1] == 1 and (w[some] != w[some][0]).any() and some.sum() <= FEW_ROWS:
+        return _uncorrelated(Y[some], U, w[some]), None
+    return in_complement(Y[some], U, None if group is None else group[some])
+
+
+def in_complement(
+    Y: np.ndarray, U: np.ndarray, group: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the rows of Y in a basis of the orthogonal complement of U that is close to the rows themselves.
+
+    Householder reflections replace the j smallest rows by multiples of them that are added to the other rows,
+    so that a large row remains a single row. Rows of a group are first rotated among themselves, so that at
+    most j of them have a part in U. Reflections that mix groups then change no other rows.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, p)
+        Columns orthogonal to U.
+    U : ndarray of shape (n, j)
+        Orthonormal columns.
+    group : ndarray of int, shape (n,), optional
+        Ascending.
+
+    Returns
+    -------
+    rows : ndarray of shape (n - j, p)
+        With the cross-products Y'Y.
+    group : ndarray of shape (n - j,) or None
+        The groups of these rows, ascending.
+    """
+    if group is not None:
+        Y, U = _concentrated(Y, U, group)
+    order = ranked(U.any(axis=1).astype(float), -np.linalg.norm(Y, axis=1))
+    rows = _reflected(Y[order], U[order])[U.shape[1] :]
+    if group is None:
+        return rows, None
+    group = group[order[U.shape[1] :]]
+    by_group = np.argsort(group, kind="stable")
+    return rows[by_group], group[by_group]
+
+
+def _uncorrelated(Y: np.ndarray, U: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return what `in_complement` does for the means of weighted rows, U of shape (n, 1), uncorrelated.
+
+    Independent rows times the roots of unequal weights are correlated in most bases of the complement. They
+    are not in the eigenvectors of their covariance matrix, which are the contrasts of rows of equal weight,
+    and one vector less than there are different weights.
+    """
+    order = np.lexsort((np.linalg.norm(Y, axis=1), weights))
+    kinds, first, kind = np.unique(weights[order], return_index=True, return_inverse=True)
+    Y, U = _concentrated(Y[order], U[order], kind)
+    basis = np.linalg.qr(U[first], mode="complete")[0][:, 1:]
+    basis = basis @ np.linalg.eigh((basis.T * kinds) @ basis)[1]
+    return np.vstack([basis.T @ Y[first], np.delete(Y, first, axis=0)])
+
+
+def _concentrated(Y: np.ndarray, U: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotate the rows of each group so that at most j of its rows of U, shape (n, j), are not zero."""
+    Y, U, j = Y.copy(), U.copy(), U.shape[1]
+    starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    for first, end in zip(starts, np.append(starts[1:], len(Y)), strict=True):
+        if end - first > j:
+            part = U[first:end].copy()
+            Y[first:end], U[first:end] = _reflected(Y[first:end], part), _reflected(part, part)
+            U[first + j : end] = 0.0
+    return Y, U
+
+
+def _reflected(Y: np.ndarray, U: np.ndarray) -> np.ndarray:
+    """Return Q'Y for the orthonormal Q, shape (n, n), of the QR decomposition of U."""
+    from scipy.linalg import lapack, qr
+
     (reflections, tau), _ = qr(U, mode="raw")
-    found: np.ndarray = lapack.dormqr("L", "T", reflections, tau, Y[some], 64 * Y.shape[1])[0]
-    return found[U.shape[1] :]
+    found: np.ndarray = lapack.dormqr("L", "T", reflections, tau, Y, 64 * Y.shape[1])[0]
+    return found
 
 
 def partial_covariance(
