@@ -620,42 +620,59 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
         options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
         options |= given_of(method=method, objective=objective, effort=effort)
-        again = {**options, "k": k, "cards": cards, "by": by, "rule": rule, "each": each, "share": share}
-        again |= {"folds": folds, "repeats": repeats, "kmax": kmax, "alpha": alpha, "n_draws": n_draws}
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
-
-        entered, covariance, described = opened(data, covariance, options, None, k or 1)
-        fitting = {name: value for name, value in options.items() if name not in described}
-        criterion = _criterion(by, rule, each, covariance)
-        _require_possible(entered, fitting, k, cards, kmax)
-        whole = entered.source(_rows_for(fitting, k or 1, entered.p))
-        given = Given(entered, covariance, described, fitting, whole, rows_in_memory(whole, seed))
-        _require_variance(given.source)
-        warn_of_unequal_variances(whole, scale)
-        _require_number_of_rows(given.source, criterion)
-
-        components = None
-        if k is None:
-            components = standing_out(given.source, covariance, kmax, None, draws, entered.data)
-            k = _number_chosen(components)
-            given = given.for_components(k)
-
-        how = Settings(
-            by=criterion,
-            rule=rule,
-            each=each,
-            share=share,
-            folds=folds,
-            repeats=repeats,
-            jobs=jobs,
-            seed=seed,
-        )
-        compared = _compared(given, how, k, cards)
-        return _result(given, how, compared, components, {**again, "rng": seed})
+        how = Settings(by, rule, each, share, folds, repeats, jobs, seed)
+        return _chosen(data, covariance, Asked(k, cards, kmax, draws, how, options))
 
 
 # --- the steps of choose() ------------------------------------------------------------------------
+
+
+def _chosen(data: Any, covariance: bool | None, call: Asked, otherwise: pd.Series | None = None) -> Choice:
+    """Return the result of `choose` for its checked arguments; for `otherwise` see :class:`Given`."""
+    k, cards, kmax, options = call.k, call.cards, call.kmax, call.options
+    entered, covariance, described = opened(data, covariance, options, None, k or 1, otherwise)
+    fitting = {name: value for name, value in options.items() if name not in described}
+    how = call.how
+    how = replace(how, by=_criterion(how.by, how.rule, how.each, covariance))
+    _require_possible(entered, fitting, k, cards, kmax)
+    whole = entered.source(_rows_for(fitting, k or 1, entered.p))
+    given = Given(entered, covariance, described, fitting, whole, rows_in_memory(whole, how.seed), otherwise)
+    _require_variance(given.source)
+    if otherwise is None:
+        warn_of_unequal_variances(whole, options.get("scale"))
+    _require_number_of_rows(given.source, how.by)
+
+    components = None
+    if k is None:
+        components = standing_out(given.source, covariance, kmax, None, call.draws, entered.data)
+        k = _number_chosen(components)
+        given = given.for_components(k)
+    compared = _compared(given, how, k, cards)
+    return _result(given, how, compared, components, call)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The checked arguments of `choose`, without the data.
+
+    Attributes
+    ----------
+    k, kmax : int or None
+    cards : sequence or None
+    draws : Draws
+    how : Settings
+    options : dict
+        Options of the data and of the fits.
+    """
+
+    k: int | None
+    cards: Any
+    kmax: int | None
+    draws: Draws
+    how: Settings
+    options: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -664,7 +681,9 @@ class Settings:
 
     Attributes
     ----------
-    by, rule, each : str
+    by : str or None
+        None for the default of the data.
+    rule, each : str
     share : float
     folds : int
     repeats : int or None
@@ -672,7 +691,7 @@ class Settings:
     jobs, seed : int
     """
 
-    by: str
+    by: Any
     rule: str
     each: str
     share: float
@@ -697,6 +716,8 @@ class Given:
         All rows.
     source : Source
         The rows in memory, from which the choice is made: a sample if rows come in chunks.
+    otherwise : Series or None
+        For some of the rows of a choice: the scale of columns that do not vary in them, by name.
     """
 
     entered: Opened
@@ -705,12 +726,14 @@ class Given:
     fitting: dict[str, Any]
     whole: Source
     source: Source
+    otherwise: pd.Series | None = None
 
     def for_components(self, k: int) -> Given:
         """Return the data for k components, whose number is the rank of the EM model of missing values."""
         if self.source.gaps is None or k == 1:
             return self
-        source = opened(self.entered.data, self.covariance, self.described, None, k)[0].source("")
+        described, otherwise = self.described, self.otherwise
+        source = opened(self.entered.data, self.covariance, described, None, k, otherwise)[0].source("")
         return replace(self, whole=source, source=source)
 
 
@@ -818,9 +841,9 @@ def _result(
     how: Settings,
     compared: Compared,
     components: ComponentChoice | None,
-    again: Mapping[str, Any],
+    asked: Asked,
 ) -> Choice:
-    """Return the result of `choose`; `again` has the arguments of a call that repeats it on other rows."""
+    """Return the result of `choose`; `asked` has the arguments that repeat it on other rows."""
     source, whole, data = given.source, given.whole, given.entered.data
     found, chosen = compared.found, compared.chosen
     each_card, card = chosen.cards[chosen.place], chosen.keys[chosen.place]
@@ -847,7 +870,11 @@ def _result(
         drawn=drawn_text(source),
         remarks=about_rows(source, data) if components is None else [],
     )
-    repeat = partial(halves, data, again, whole) if can_halve(data, whole) else None
+    repeat = None
+    if can_halve(data, whole):
+        own = replace(asked.how, jobs=1)
+        again = replace(asked, how=own, options={**asked.options, **given.described})
+        repeat = partial(halves, data, again, whole)
     return Choice(fit, reasons, components, repeat)
 
 
@@ -860,15 +887,16 @@ def can_halve(data: Any, source: Source) -> bool:
     return held and source.matrix is not None and source.matrix.shape[0] == data.shape[0]
 
 
-def halves(data: Any, options: Mapping[str, Any], source: Source, n: int, seed: int) -> list[np.ndarray]:
+def halves(data: Any, asked: Asked, source: Source, n: int, seed: int) -> list[np.ndarray]:
     """Return the loadings, shape (p, k), that :func:`choose` chooses in each of n random halves of the rows.
 
-    Without a component that stands out from noise they have the shape (p, 0).
+    Without a component that stands out from noise they have the shape (p, 0). Columns that do not vary in a
+    half, and levels that do not occur in it, have loadings of zero there.
 
     Parameters
     ----------
     data : DataFrame, ndarray or sparse matrix
-    options : Mapping
+    asked : Asked
         The arguments of :func:`choose`.
     source : Source
         The same rows; it says which belong together, and are in the same half.
@@ -878,15 +906,15 @@ def halves(data: Any, options: Mapping[str, Any], source: Source, n: int, seed: 
     with stage("halves", n, "choices") as advance:
         for number in range(n):
             some = np.sort(groups.halves(draw_generator(seed, number))[0].rows)
-            found.append(_chosen_among(data, options, some))
+            found.append(_chosen_among(data, asked, source, some))
             advance(1)
-    p = max(V.shape[0] for V in found)
-    return [V if V.shape[1] else np.zeros((p, 0)) for V in found]
+    return found
 
 
-def _chosen_among(data: Any, options: Mapping[str, Any], some: np.ndarray) -> np.ndarray:
-    """Return the loadings that :func:`choose` chooses for some of the rows."""
-    own = dict(options)
+def _chosen_among(data: Any, asked: Asked, source: Source, some: np.ndarray) -> np.ndarray:
+    """Return the loadings, shape (p, k), that :func:`choose` chooses for some of the rows of a source."""
+    assert source.standard is not None
+    own, columns = dict(asked.options), source.spec.columns
     for name in ("weights", "clusters", "strata"):
         values = own.get(name)
         if values is not None and not isinstance(values, str):
@@ -895,11 +923,13 @@ def _chosen_among(data: Any, options: Mapping[str, Any], some: np.ndarray) -> np
         rows = data.iloc[some]
     else:
         rows = data.tocsr()[some] if is_sparse(data) else data[some]
+    otherwise = pd.Series(source.standard.scale, columns)
     try:
-        chosen = choose(data=rows, **own, progress=False)
+        with listening(False):
+            chosen = _chosen(rows, False, replace(asked, options=own), otherwise)
     except NoComponentsError:
-        return np.zeros((0, 0))
-    return chosen.fit.loadings.to_numpy()
+        return np.zeros((len(columns), 0))
+    return chosen.fit.loadings.reindex(columns, fill_value=0.0).to_numpy()
 
 
 # --- defaults -------------------------------------------------------------------------------------

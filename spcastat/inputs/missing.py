@@ -10,17 +10,18 @@ import pandas as pd
 
 from spcastat.errors import OptionError
 from spcastat.linalg.accumulate import CrossProducts
-from spcastat.linalg.operators import Operator
+from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.standardisation import (
     KINDS,
     Blocks,
     ColumnUnits,
+    ScalingGroups,
     Standardisation,
     from_products,
     largest_of,
     prepare,
 )
-from spcastat.reading.missing_values import PpcaModel, em_moments, pairwise_moments
+from spcastat.reading.missing_values import PpcaModel, em_moments, pairwise_moments, varies
 
 #: Largest number of variables for which a dense covariance matrix is formed.
 MOST_VARIABLES = 5000
@@ -79,6 +80,7 @@ def prepare_with_gaps(
     *,
     index: pd.Index | None = None,
     start: PpcaModel | None = None,
+    otherwise: np.ndarray | None = None,
 ) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
     """Return centre, scale and operator of rows with missing values, the rows for scores, and Gaps.
 
@@ -97,6 +99,9 @@ def prepare_with_gaps(
         Labels of the rows for messages.
     start : PpcaModel, optional
         The start of the EM for a subset or a sample of the rows: the model of all rows.
+    otherwise : ndarray of shape (p,), optional
+        For a part of the rows: the scale of columns of which it has fewer than two different values. They have
+        variance zero; a column without any value has the mean zero.
 
     Returns
     -------
@@ -108,6 +113,11 @@ def prepare_with_gaps(
     """
     X = np.asarray(X, dtype=float)
     n, p = X.shape
+    varying = np.arange(p) if otherwise is None else np.flatnonzero(varies(X, weights))
+    if otherwise is not None and 0 < len(varying) < p:
+        return _with_constant_columns(
+            X, weights, center, scale, names, how, rank, start, otherwise, varying
+        )
     if p > MOST_VARIABLES:
         raise OptionError(
             f"na={how!r} was given with {p:,} variables; it forms their covariance matrix, of "
@@ -151,7 +161,7 @@ def prepare_with_gaps(
         mean, S = pairs.mean, pairs.covariance
     gaps = Gaps(how, missing, record, model, filling)
     if not missing.any():  # exactly the moments of complete rows
-        return *prepare(X, weights, center, scale, names), matrix, gaps
+        return *prepare(X, weights, center, scale, names, otherwise=otherwise), matrix, gaps
     products = CrossProducts(p)
     products.weight = float(n) if weights is None else float(weights.sum())
     products.mean, products.products = mean, S * (products.weight - 1.0)
@@ -159,6 +169,50 @@ def prepare_with_gaps(
     standard, op = from_products(products, p + 1, units.centre(center), divisor, names)
     op.unit = units.unit
     return units.restored(standard), op, matrix, gaps
+
+
+def _with_constant_columns(
+    X: np.ndarray,
+    weights: np.ndarray | None,
+    center: Any,
+    scale: Any,
+    names: pd.Index,
+    how: str,
+    rank: int,
+    start: PpcaModel | None,
+    otherwise: np.ndarray,
+    varying: np.ndarray,
+) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
+    """Return what :func:`prepare_with_gaps` returns, with variance zero for all but the `varying` columns."""
+    p, missing = len(names), np.isnan(X)
+    measured = ~missing[:, varying].all(axis=1)
+    w = None if weights is None else weights[measured]
+    own_center = center[varying] if isinstance(center, np.ndarray) else center
+    own_scale = scale[varying] if isinstance(scale, np.ndarray) else scale
+    if isinstance(scale, ScalingGroups):
+        own_scale = scale.of_columns(varying)
+    rank = max(1, min(rank, len(varying) - 1, int(measured.sum()) - 2))
+    own_start = None if start is None else start.of_columns(varying)
+    part = X[np.ix_(measured, varying)]
+    standard, op, matrix, gaps = prepare_with_gaps(
+        part, w, own_center, own_scale, names[varying], how, rank, start=own_start
+    )
+    values = np.where(missing, 0.0, X).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
+    mean = values.copy() if center is True else np.zeros(p) + center
+    divisor = otherwise.copy()
+    mean[varying], divisor[varying] = standard.mean, standard.scale
+    S = np.zeros((p, p))
+    S[np.ix_(varying, varying)] = op.block(np.arange(op.p))
+    whole = Gram(S, op.rank_limit)
+    whole.unit = op.unit
+    filled = np.where(missing, mean, X)
+    filled[np.ix_(measured, varying)] = matrix
+    counts = {"cells": int(missing.sum()), "rows": int(missing.any(axis=1).sum())}
+    models = [
+        None if model is None else model.among(varying, mean, divisor) for model in (gaps.model, gaps.filling)
+    ]
+    every = replace(standard, mean=mean, scale=divisor)
+    return every, whole, filled, Gaps(how, missing, {**gaps.as_record, **counts}, *models)
 
 
 def _model_in_units(model: PpcaModel, exponents: np.ndarray) -> PpcaModel:

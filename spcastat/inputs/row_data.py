@@ -302,6 +302,7 @@ def open_rows(
     k: int = 1,
     blocks: Any = None,
     certain: bool = False,
+    otherwise: pd.Series | None = None,
 ) -> Opened:
     """Read rows.
 
@@ -318,6 +319,8 @@ def open_rows(
         As for :func:`spcastat.spca`.
     certain : bool
         Whether the caller has said that the data are rows, and not a covariance matrix.
+    otherwise : Series, optional
+        For some of the rows of an analysis: the scale of columns that do not vary in them, by name.
 
     Raises
     ------
@@ -350,7 +353,9 @@ def open_rows(
         scale = _mixed(design, reading, center)
     else:
         scale = _scale(scale, blocks, design.columns)
-    rows = InMemory(table, design, reading, center, scale, k, fitted)
+    if otherwise is not None:
+        otherwise = otherwise.reindex(design.columns, fill_value=1.0)
+    rows = InMemory(table, design, reading, center, scale, k, fitted, otherwise)
     context = design.spec.context if reading.formula is not None else None
     kept = table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
     return Opened(len(design.columns), rows.source, context, data=kept)
@@ -423,6 +428,8 @@ class InMemory:
         Number of components, which is the default rank of the model of missing values.
     fitted : Source or None
         The source of an earlier fit to these rows.
+    otherwise : Series of length p, or None
+        The scale of columns that do not vary; None for an error.
     """
 
     table: Any
@@ -432,6 +439,11 @@ class InMemory:
     scale: Any
     k: int
     fitted: Source | None
+    otherwise: pd.Series | None = None
+
+    @property
+    def _fallback(self) -> np.ndarray | None:
+        return None if self.otherwise is None else self.otherwise.to_numpy()
 
     def source(self, rows_for: str = "") -> Source:
         """Return the source of a fit; `rows_for` is the name of a method that needs the rows themselves."""
@@ -477,7 +489,15 @@ class InMemory:
         X, w = design.matrix, design.weights
         rank = rank_of(self.reading.k_em, self.k, w, X.shape)
         prepared = prepare_with_gaps(
-            X, w, self.center, self.scale, design.columns, na, rank, index=design.index
+            X,
+            w,
+            self.center,
+            self.scale,
+            design.columns,
+            na,
+            rank,
+            index=design.index,
+            otherwise=self._fallback,
         )
         record = prepared[-1].as_record
         if not record.get("converged", True):
@@ -495,7 +515,13 @@ class InMemory:
             design.check()
         with np.errstate(invalid="ignore", over="ignore"):  # infinite values are reported below
             standard, op = prepare(
-                design.matrix, design.weights, self.center, self.scale, design.columns, bool(rows_for)
+                design.matrix,
+                design.weights,
+                self.center,
+                self.scale,
+                design.columns,
+                bool(rows_for),
+                self._fallback,
             )
             finite = np.isfinite(op.total)  # False for infinite values only: prepare() does not overflow
         if not finite:
@@ -806,7 +832,12 @@ class Entered(NamedTuple):
 
 
 def opened(
-    data: Any, covariance: bool | None, options: Mapping[str, Any], function: Any, k: int = 1
+    data: Any,
+    covariance: bool | None,
+    options: Mapping[str, Any],
+    function: Any,
+    k: int = 1,
+    otherwise: pd.Series | None = None,
 ) -> Entered:
     """Open rows or a covariance matrix.
 
@@ -820,6 +851,8 @@ def opened(
     function : callable or None
         A function all of whose further options describe the data.
     k : int
+    otherwise : Series, optional
+        See :func:`open_rows`.
     """
     data, certain = read_whole(data), covariance is not None
     if covariance is None:
@@ -832,7 +865,7 @@ def opened(
         return Entered(open_covariance(data, **described), True, described)
     scaling = {name: value for name, value in described.items() if name in SCALING}
     reading = {name: value for name, value in described.items() if name not in (*SCALING, "passes")}
-    rows = open_rows(data, ReadOptions(**reading), k=k, certain=True, **scaling)
+    rows = open_rows(data, ReadOptions(**reading), k=k, certain=True, otherwise=otherwise, **scaling)
     if rows.context is not None:
         described = {**described, "context": rows.context}
     return Entered(rows.with_passes(described.get("passes")), False, described)

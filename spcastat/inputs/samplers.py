@@ -47,6 +47,8 @@ class Rules:
         Whether the method needs an operator with rows.
     how : {"em", "pairwise"} or None
         How moments are estimated if values are missing.
+    otherwise : ndarray of shape (p,) or None
+        The scale of columns that do not vary in some of the rows, where their variance is zero.
     """
 
     center: Given
@@ -54,12 +56,14 @@ class Rules:
     names: pd.Index
     keep_rows: bool = False
     how: str | None = None
+    otherwise: np.ndarray | None = None
 
     @classmethod
     def of(cls, source: Source, keep_rows: bool = False) -> Rules:
         """Return the rules by which the rows of a source were standardised."""
+        assert source.standard is not None
         how = None if source.gaps is None else source.gaps.how
-        return cls(*source.center_and_scale, source.spec.columns, keep_rows, how)
+        return cls(*source.center_and_scale, source.spec.columns, keep_rows, how, source.standard.scale)
 
     def of_rows(
         self, X: Any, weights: np.ndarray | None, rank: int = 1, start: PpcaModel | None = None
@@ -67,14 +71,16 @@ class Rules:
         """Return centre, scale and operator of rows; for `rank` and `start` see `prepare_with_gaps`."""
         given = X, weights, self.center, self.scale, self.names
         if self.how is None:
-            standard, op = prepare(*given, self.keep_rows)
+            standard, op = prepare(*given, self.keep_rows, self.otherwise)
         else:
-            standard, op = prepare_with_gaps(*given, self.how, rank, start=start)[:2]
+            standard, op = prepare_with_gaps(
+                *given, self.how, rank, start=start, otherwise=self.otherwise
+            )[:2]
         return standard, op.at_unit_size()
 
     def of_sums(self, sums: CrossProducts, rows: int) -> tuple[Standardisation, Operator]:
         """Return centre, scale and operator of `rows` different rows with these cross-products."""
-        standard, op = from_products(sums, rows, self.center, self.scale, self.names)
+        standard, op = from_products(sums, rows, self.center, self.scale, self.names, self.otherwise)
         return standard, op.at_unit_size()
 
 
@@ -201,8 +207,9 @@ class RowSampler(Sampler):
                 X = X.tocsc()
         if self.covariates is not None:
             Z, free = self.covariates[rows], (len(rows) if w is None else w.sum()) - 1.0
-            found = regress(X, Z, w, names)
+            found = regress(X, Z, w, names, part=True)
             X = found.residuals(X, Z) * np.sqrt(left * free / (free - found.rank))
+            X[:, found.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
         if self.gaps is None:
             return self.rules.of_rows(X, w)[1]
         rank = min(self.gaps.as_record.get("rank", 1), max(1, len(rows) - 2))
@@ -411,7 +418,7 @@ def half_of(source: Source, half: int, seed: int, columns: np.ndarray | None = N
     weights = None if source.weights is None else source.weights[own]
     Z = None if source.covariates is None else source.covariates[own]
     if Z is not None:
-        X = regress(X, Z, weights, source.spec.columns[some]).residuals(X, Z)
+        X = regress(X, Z, weights, source.spec.columns[some], part=True).residuals(X, Z)
     spec = replace(source.spec, columns=source.spec.columns[some])
     standard, op = prepare(X, weights, center, scale, spec.columns)
     kept = np.isin(np.arange(source.matrix.shape[0]), own)

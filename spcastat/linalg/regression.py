@@ -43,7 +43,8 @@ class Regression:
     coefficients : ndarray of shape (q, p)
         If covariates are collinear, the coefficients with the smallest norm.
     shares : ndarray of shape (p,)
-        The share of the variance of each variable that the covariates explain.
+        The share of the variance of each variable that the covariates explain; 1 only for variables that they
+        determine, in a part of the rows.
     rank : int
         The rank of the covariates: the degrees of freedom that they use.
     """
@@ -64,7 +65,14 @@ class Regression:
         return found
 
 
-def regress(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Iterable[object]) -> Regression:
+def regress(
+    Y: np.ndarray,
+    Z: np.ndarray,
+    weights: np.ndarray | None,
+    names: Iterable[object],
+    *,
+    part: bool = False,
+) -> Regression:
     """Regress the columns of Y on those of Z, by weighted least squares.
 
     Parameters
@@ -75,11 +83,14 @@ def regress(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Ite
         Frequencies.
     names : iterable of length p
         The names of the variables, for messages.
+    part : bool
+        Whether these are some of the rows of a fit. Variables that the covariates determine there have
+        residuals of zero.
 
     Raises
     ------
     ConstantColumnError
-        If the covariates determine a variable.
+        If the covariates determine a variable in all rows.
     """
     w = np.ones(len(Y)) if weights is None else weights
     share = w / w.sum()
@@ -97,11 +108,12 @@ def regress(Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, names: Ite
     varies = before > RANK_TOLERANCE * size
     B[:, ~varies] = 0.0
     left = np.linalg.norm(about - (centred / spread) @ B, axis=0)
-    _require_left((left <= RANK_TOLERANCE * size) & varies, names)
+    determined = (left <= RANK_TOLERANCE * size) & varies
+    if not part:
+        _require_left(determined, names)
     shares = 1.0 - (left / np.where(varies, before, 1.0)) ** 2
-    return Regression(
-        mean, B / spread[:, None] * largest, np.where(varies, shares.clip(0.0), 0.0), len(values)
-    )
+    shares = np.where(determined, 1.0, np.where(varies, shares.clip(0.0, np.nextafter(1.0, 0.0)), 0.0))
+    return Regression(mean, B / spread[:, None] * largest, shares, len(values))
 
 
 def rotated(

@@ -66,6 +66,13 @@ class ScalingGroups:
         """The number of variables in each group, and then the number in no group."""
         return np.bincount(self.of % (len(self.names) + 1), minlength=len(self.names) + 1)
 
+    def of_columns(self, columns: np.ndarray) -> Self:
+        """Return the groups of the variables at these positions, without empty groups."""
+        numbers, of = np.unique(self.of[columns], return_inverse=True)
+        grouped = numbers[numbers >= 0]
+        names = tuple(self.names[number] for number in grouped)
+        return replace(self, names=names, of=of - (len(numbers) - len(grouped)))
+
     def shares(self, variances: np.ndarray) -> np.ndarray:
         """Return the shares of the total variance, in the order of `counts`."""
         sums = np.bincount(self.of % (len(self.names) + 1), variances, len(self.names) + 1)
@@ -150,8 +157,10 @@ class Blocks(ScalingGroups):
             )
         return cls(kind, tuple(str(name) for name in blocks), of)
 
-    def divisors(self, op: Operator) -> np.ndarray:
+    def divisors(self, op: Operator, despite_constant: bool = False) -> np.ndarray:
         """Return the root of the first eigenvalue of each variable's block, shape (p,).
+
+        With `despite_constant` it is 1 for a block whose variables do not vary.
 
         Raises
         ------
@@ -160,6 +169,8 @@ class Blocks(ScalingGroups):
         """
         parts = [np.flatnonzero(self.of == number) for number in range(len(self.names))]
         first = np.array([op.take(part).leading(1)[0][0] for part in parts])
+        if despite_constant:
+            first = np.where(first > 0.0, first, 1.0)
         still = [name for name, value in zip(self.names, first, strict=True) if not value > 0.0]
         if still:
             raise ConstantColumnError(
@@ -386,6 +397,7 @@ def prepare(
     scale: Scale,
     names: Sequence[object] | pd.Index,
     keep_rows: bool = False,
+    otherwise: np.ndarray | None = None,
 ) -> tuple[Standardisation, Operator]:
     """Compute the centre and scale of raw rows, and their operator, in one pass if possible.
 
@@ -402,11 +414,14 @@ def prepare(
         Names of the columns, for messages.
     keep_rows : bool
         Keep the rows in the operator, instead of the covariance matrix.
+    otherwise : ndarray of shape (p,), optional
+        For a part of the rows: the scale of columns that do not vary in it.
 
     Raises
     ------
     ConstantColumnError
-        If a column that is to be divided by its standard deviation does not vary.
+        If a column that is to be divided by its standard deviation does not vary, and `otherwise` is not
+        given.
 
     Notes
     -----
@@ -414,15 +429,20 @@ def prepare(
     divided by powers of two, and its `unit` says by what.
     """
     if isinstance(scale, Blocks):
-        return _in_blocks(scale, lambda divisor: prepare(X, weights, center, divisor, names, keep_rows))
-    found = _prepared(X, weights, center, scale, names, keep_rows, partial(largest_of, X))
+        return _in_blocks(
+            scale,
+            lambda divisor: prepare(X, weights, center, divisor, names, keep_rows, otherwise),
+            otherwise,
+        )
+    found = _prepared(X, weights, center, scale, names, keep_rows, otherwise, partial(largest_of, X))
     if found is None:
         largest = largest_of(X)
         units = ColumnUnits.of(largest, scale)
         if units is not None:
             X, center = divided(X, units.exponents), units.centre(center)
-        divisor = scale if units is None else units.divisor(scale)
-        found = _prepared(X, weights, center, divisor, names, keep_rows)
+            scale = units.divisor(scale)
+            otherwise = None if otherwise is None else units.divisor(otherwise)
+        found = _prepared(X, weights, center, scale, names, keep_rows, otherwise)
         assert found is not None
         if units is not None:
             found[1].unit = units.unit
@@ -437,6 +457,7 @@ def _prepared(
     scale: Scale,
     names: Sequence[object] | pd.Index,
     keep_rows: bool,
+    otherwise: np.ndarray | None,
     largest: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[Standardisation, Operator] | None:
     """Return what :func:`prepare` returns; with `largest`, None if the sums of squares over- or underflow."""
@@ -446,7 +467,7 @@ def _prepared(
         sums.add(X, weights)
         if largest is not None and not fits(sums.mean, sums.squares, largest):
             return None
-        standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, names)
+        standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, names, otherwise)
         squares = sums.squares + sums.weight * (sums.mean - standard.mean) ** 2
         return standard, _sparse_rows(X, weights, standard, keep_rows, squares / (sums.weight - 1.0))
     if not _forms_gram(X, keep_rows):
@@ -454,7 +475,7 @@ def _prepared(
         squares = np.einsum("ij,ij->j", Y, Y)
         if largest is not None and not fits(mean, squares, largest):
             return None
-        standard = standard_of(mean, squares, weight, center, scale, names)
+        standard = standard_of(mean, squares, weight, center, scale, names, otherwise)
         w = np.ones(X.shape[0]) if weights is None else weights
         if center is not True:
             Y = X - standard.mean
@@ -465,11 +486,16 @@ def _prepared(
     products.add(X, weights)
     if largest is not None and not fits(products.mean, products.squares, largest):
         return None
-    return from_products(products, positive, center, scale, names)
+    return from_products(products, positive, center, scale, names, otherwise)
 
 
 def from_products(
-    products: CrossProducts, positive: int, center: Given, scale: Scale, names: Sequence[object] | pd.Index
+    products: CrossProducts,
+    positive: int,
+    center: Given,
+    scale: Scale,
+    names: Sequence[object] | pd.Index,
+    otherwise: np.ndarray | None = None,
 ) -> tuple[Standardisation, Gram]:
     """Return centre, scale and covariance matrix from accumulated cross-products.
 
@@ -478,21 +504,30 @@ def from_products(
     products : CrossProducts
     positive : int
         Number of rows whose weight is not zero.
-    center, scale, names
+    center, scale, names, otherwise
         As for :func:`prepare`; `scale` may be `ScalingGroups`.
     """
     if isinstance(scale, Blocks):
-        return _in_blocks(scale, lambda divisor: from_products(products, positive, center, divisor, names))
-    standard = standard_of(products.mean, products.squares, products.weight, center, scale, names)
+        return _in_blocks(
+            scale,
+            lambda divisor: from_products(products, positive, center, divisor, names, otherwise),
+            otherwise,
+        )
+    standard = standard_of(products.mean, products.squares, products.weight, center, scale, names, otherwise)
     return standard, _gram(products, positive, standard)
 
 
 def _in_blocks(
-    blocks: Blocks, find: Callable[[Any], tuple[Standardisation, Op]]
+    blocks: Blocks,
+    find: Callable[[Any], tuple[Standardisation, Op]],
+    otherwise: np.ndarray | None = None,
 ) -> tuple[Standardisation, Op]:
     """Return centre, scale and operator for scaling by blocks; `find` returns them for a given `scale`."""
     standard, op = find(KINDS[blocks.kind])
-    standard, op = find(standard.scale * blocks.divisors(op) * op.unit)
+    divisor = standard.scale * blocks.divisors(op, otherwise is not None) * op.unit
+    if otherwise is not None:
+        divisor = np.where(op.diagonal() > 0.0, divisor, otherwise)
+    standard, op = find(divisor)
     return replace(standard, scaling=blocks.kind), op
 
 
@@ -512,6 +547,7 @@ def standard_of(
     center: Given,
     scale: Scale,
     names: Sequence[object] | pd.Index,
+    otherwise: np.ndarray | None = None,
 ) -> Standardisation:
     """Return the centre and scale, from means and sums of squares about them.
 
@@ -520,7 +556,7 @@ def standard_of(
     mean, squares : ndarray of shape (p,)
     weight : float
         The sum of the weights of the rows.
-    center, scale, names
+    center, scale, names, otherwise
         As for :func:`prepare`.
     """
     p = len(mean)
@@ -529,8 +565,9 @@ def standard_of(
     if scale is True or isinstance(scale, Mixed):
         about = squares if center is True else squares + weight * (mean - centre) ** 2
         variance = about / (weight - 1.0)
-        constant = np.flatnonzero(is_constant(centre, variance))
-        if constant.size:
+        still = is_constant(centre, variance)
+        constant = np.flatnonzero(still)
+        if constant.size and otherwise is None:
             raise ConstantColumnError(
                 f"{constant.size} of {plural(p, 'column')} {'does' if constant.size == 1 else 'do'} not "
                 "vary: "
@@ -538,6 +575,7 @@ def standard_of(
                 "column is divided by its standard deviation. Drop these columns or use scale=False."
             )
         divisor = np.sqrt(variance) if scale is True else scale.divisors(mean, variance, weight)
+        divisor = divisor if otherwise is None else np.where(still, otherwise, divisor)
     else:
         divisor = np.ones(p) if scale is False else np.asarray(scale, dtype=float)
     centring = "mean" if center is True else "none" if center is False else "given"

@@ -130,6 +130,21 @@ class PpcaModel:
             filled[rows] = np.where(part, values, filled[rows])
         return filled
 
+    def of_columns(self, columns: np.ndarray) -> PpcaModel:
+        """Return the model of the columns at these positions."""
+        return replace(
+            self, mean=self.mean[columns], scale=self.scale[columns], loadings=self.loadings[columns]
+        )
+
+    def among(self, places: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> PpcaModel:
+        """Return a model of more columns: this one at `places`, and elsewhere columns without loadings.
+
+        The others have the given `mean` and `scale`, shape (p,).
+        """
+        mean, scale, loadings = mean.copy(), scale.copy(), np.zeros((len(mean), self.loadings.shape[1]))
+        mean[places], scale[places], loadings[places] = self.mean, self.scale, self.loadings
+        return PpcaModel(mean, scale, loadings, self.sigma2)
+
     def standardised(self, X: np.ndarray) -> np.ndarray:
         """Return (X - mean) / scale, with zeros for missing values."""
         Z = (X - self.mean) / self.scale
@@ -487,14 +502,28 @@ def require_measured(
             f"{plural(int(blank.sum()), 'row')} without any value: {listed(rows[np.flatnonzero(blank)])}; "
             "nothing is known of them. Leave such rows out, e.g. df.dropna(how='all')."
         )
-    highest = np.where(measured, X, -np.inf).max(axis=0)
-    lowest = np.where(measured, X, np.inf).min(axis=0)
-    still = highest - lowest <= CONSTANT * np.maximum(np.abs(highest), np.abs(lowest))
+    still = ~varies(X, w)
     if still.any():
         raise ConstantColumnError(
             f"The values measured in {plural(int(still.sum()), 'column')} do not vary: "
             f"{listed(columns[np.flatnonzero(still)])}. Drop these columns."
         )
+
+
+def varies(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return a mask of the columns, shape (p,), that have two different values in rows of positive weight.
+
+    X has shape (n, p), with NaN for missing values. Values that differ only by rounding are not different.
+    """
+    measured = ~np.isnan(X)
+    if weights is not None:
+        measured &= (weights > 0)[:, None]
+    highest = np.where(measured, X, -np.inf).max(axis=0)
+    lowest = np.where(measured, X, np.inf).min(axis=0)
+    some = measured.any(axis=0)
+    width = np.subtract(highest, lowest, out=np.zeros(len(some)), where=some)
+    largest = np.where(some, np.maximum(np.abs(highest), np.abs(lowest)), 0.0)
+    return np.asarray(width > CONSTANT * largest)
 
 
 def require_rank(k_em: int, n: int, p: int) -> None:

@@ -508,31 +508,72 @@ class FoldedTerms:
         if isinstance(weights, pd.Series) and table.labelled:
             weights = weights.reindex(table.index)
         weights = None if weights is None else np.asarray(weights, dtype=float)
-        na = reading.na if reading.na in GAPS else "raise"
-        self.reading = reading.on_other_rows(na=na, weights=None)
+        self.na = reading.na if reading.na in GAPS else "raise"
         whole = read_data(frame, reading.on_other_rows(weights=weights))
         kept = whole.index.to_numpy()
         self.frame = frame.iloc[kept].reset_index(drop=True)
         self.weights = None if weights is None else weights[kept]
-        self.columns = whole.columns
+        self.spec = whole.spec
 
     def __call__(self, which: np.ndarray) -> tuple[Any, Any]:
         """Return the columns for the rows in a mask, and those for all other rows by the same terms.
 
+        Factors have the levels of all rows.
+
         Raises
         ------
         DataError
-            If the other rows have a level or a value that does not occur in the rows of the mask.
+            If a term cannot be computed from the rows of the mask, or for the other rows.
         """
         w = None if self.weights is None else self.weights[which]
         try:
-            learnt = read_data(self.frame[which], replace(self.reading, weights=w))
-            if not learnt.columns.equals(self.columns):
-                raise NewDataError("its columns are not those of all rows")
-            others = replay(learnt.spec, self.frame[~which], na=self.reading.na)[0]
+            matrix, spec = learnt_again(self.spec, frames.open_table(self.frame[which]), w, self.na)
+            others = replay(spec, self.frame[~which], na=self.na)[0]
         except (NewDataError, FormulaError) as error:
             raise DataError(
-                f"The formula cannot be learnt without a fold: {error} Give fewer folds, leave rare levels "
-                "out, or make the columns before."
+                f"The formula cannot be learnt without a fold: {error} Make the columns in the data frame first."
             ) from None
-        return learnt.matrix, others
+        return matrix, others
+
+
+def learnt_again(spec: Spec, table: Table, weights: np.ndarray | None, na: str) -> tuple[np.ndarray, Spec]:
+    """Return the columns that a formula makes of other rows, and the spec with what it learns from them.
+
+    Transforms and the regression on covariates learn from these rows. Factors keep their levels.
+
+    Parameters
+    ----------
+    spec : Spec
+        Of all rows.
+    table : Table
+        Some of the rows, m of them, without missing values unless `na` is "em" or "pairwise".
+    weights : ndarray of shape (m,) or None
+    na : {"raise", "em", "pairwise"}
+
+    Returns
+    -------
+    matrix : ndarray of shape (m, p)
+    spec : Spec
+    """
+    if spec.partial is not None:
+        Y, own = learnt_again(replace(spec, partial=None), table, weights, na)
+        Z, given = learnt_again(spec.partial.spec, table, weights, na)
+        found = regress(Y, Z, weights, spec.columns, part=True)
+        adjusted = found.residuals(Y, Z)
+        adjusted[:, found.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
+        return adjusted, replace(own, partial=Partial(given, found))
+    if spec.model_spec is None:
+        return np.asarray(replay_table(spec, table, na)[0], dtype=float), spec
+    model = replace(spec.model_spec, states={}, context=spec.context or {})
+    inputs, levels = _formula_columns(spec, table)
+    missing = inputs.missing() if na in GAPS else {}
+    if any(one.any() for one in missing.values()):
+        matrix, names, model = evaluate_with_gaps(model, inputs, missing, table.index, weights=weights)
+    else:
+        data = _with_known_levels(inputs.plain(), levels)
+        matrix, names, model = evaluate(model, data, table.index, weights=weights)
+    if len(names) != len(spec.columns):
+        raise FormulaError(
+            f"it makes {len(names)} columns of these rows and {len(spec.columns)} of all rows."
+        )
+    return matrix, replace(spec, model_spec=replace(model, context={}))

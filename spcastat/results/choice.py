@@ -476,10 +476,12 @@ class Choice(Summary):
 def support_overlap(A: np.ndarray, B: np.ndarray) -> float:
     """Return the overlap 2 c / (a + b) of the supports of loadings, under the best matching of components.
 
+    It is 0 without any loadings.
+
     Parameters
     ----------
     A, B : ndarray of shape (p, k) and (p, m)
-        With a and b nonzero loadings, of which c are in the same component and variable; 1 for a = b = 0.
+        With a and b nonzero loadings, of which c are in the same component and variable.
     """
     from scipy.optimize import linear_sum_assignment  # imported late, as it is slow to import
 
@@ -487,4 +489,4 @@ def support_overlap(A: np.ndarray, B: np.ndarray) -> float:
     total = one.sum() + other.sum()
     common = one.T @ other
     pairs = linear_sum_assignment(-common)
-    return float(2.0 * common[pairs].sum() / total) if total else 1.0
+    return float(2.0 * common[pairs].sum() / total) if total else 0.0

@@ -910,6 +910,9 @@ def stability_document(table: pd.DataFrame, draws: pd.DataFrame, pairs: float, c
     """
     rows = []
     for k, line in table.iterrows():
+        if k == 0:
+            rows.append(Row("0", (percent(line["share"], 0), "", "", "")))
+            continue
         few, most = int(line["smallest card"]), int(line["largest card"])
         loadings = f"{int(line['fewest nonzeros'])} to {int(line['most nonzeros'])}"
         cells = (percent(line["share"], 0), loadings, f"{few} to {most}", fixed(line["overlap"], 2))
@@ -919,6 +922,11 @@ def stability_document(table: pd.DataFrame, draws: pd.DataFrame, pairs: float, c
         f"The loadings that are not zero agree to {mean} with the choice on average, and to "
         f"{fixed(pairs, 2)} between two halves (1: the same loadings; 0: none in common)."
     )
+    if not draws["k"].any():
+        note = (
+            f"No component exceeds noise in any of the {len(draws)} halves: the choice rests on all rows and is "
+            "not stable."
+        )
     return Document(
         f"The choice in {len(draws)} random halves of the rows",
         (("Choice", chosen),),
