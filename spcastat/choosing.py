@@ -14,6 +14,7 @@ from spcastat import argument_types as types
 from spcastat.api import finished, given_of, request_of, spca, spca_cov
 from spcastat.assess import candidates
 from spcastat.assess.candidates import RULES, CardinalitySet, Fitter, path_cards
+from spcastat.assess.constant_columns import constant_among, constant_remark
 from spcastat.assess.folds import MOMENTS, divided
 from spcastat.assess.jobs import workers
 from spcastat.assess.noise_tests import Draws, default_card, standing
@@ -561,9 +562,10 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     TooFewRowsError
         If there are fewer rows than folds, or too few outside a fold.
     ConstantColumnError
-        If a column is constant outside a fold, with ``scale=True`` or ``na="em"`` or "pairwise".
+        If a column is constant, with ``scale=True`` or ``na="em"`` or "pairwise".
     MissingValuesError
-        If a column has no value outside a fold.
+        If a column has no value; with ``na="pairwise"``, if a pair of columns has no correlation outside a
+        fold.
     ComponentsError
         If k is not less than the number of variables, or no component exceeds noise.
     OptionError
@@ -577,8 +579,9 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     held-out row is predicted from the *other* cells of that row, with the model fitted to the rows outside
     the fold: the error is (Omega x)_j / Omega_jj with Omega = Sigma^-1, and is reported relative to the error
     of the column means. Centring, scaling and formulas that estimate from rows are repeated without each
-    fold. A weighted row is in one fold with its whole weight. Equal rows share a fold, and so do rows of a
-    cluster or block; folds depend on the values of the rows and the seed, not on their order.
+    fold; a column that does not vary without a fold has no loading there, and its cells in the fold are
+    predicted by the mean. A weighted row is in one fold with its whole weight. Equal rows share a fold, as
+    do rows of a cluster or block; folds depend on the values of the rows and the seed, not on their order.
 
     Of rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are fewer).
     The choice is made from it, as the print says; ``.fit`` uses all rows.
@@ -751,6 +754,8 @@ class Compared:
         Number of divisions into folds.
     groups : int or None
         Number of groups of variables, if cardinalities count these.
+    remark : str
+        How often variables do not vary outside a fold.
     """
 
     found: candidates.Candidates
@@ -758,6 +763,7 @@ class Compared:
     plan: Plan
     repeats: int
     groups: int | None
+    remark: str
 
 
 def _require_possible(
@@ -833,7 +839,7 @@ def _compared(given: Given, how: Settings, k: int, cards: Any) -> Compared:
     if cards is None and not ruled:
         keys, wanted = _extended(found, keys, wanted, how.by, how.share)
     chosen = select(found, keys, wanted, how.by, how.rule, how.each, how.share)
-    return Compared(found, chosen, plan, repeats, groups)
+    return Compared(found, chosen, plan, repeats, groups, "" if parts is None else parts.remark)
 
 
 def _result(
@@ -868,7 +874,7 @@ def _result(
         groups=compared.groups,
         call=call_text(function, arguments),
         drawn=drawn_text(source),
-        remarks=about_rows(source, data) if components is None else [],
+        remarks=[*(about_rows(source, data) if components is None else []), *filter(None, [compared.remark])],
     )
     repeat = None
     if can_halve(data, whole):
@@ -887,11 +893,13 @@ def can_halve(data: Any, source: Source) -> bool:
     return held and source.matrix is not None and source.matrix.shape[0] == data.shape[0]
 
 
-def halves(data: Any, asked: Asked, source: Source, n: int, seed: int) -> list[np.ndarray]:
+def halves(
+    data: Any, asked: Asked, source: Source, n: int, seed: int
+) -> tuple[list[np.ndarray], str]:
     """Return the loadings, shape (p, k), that :func:`choose` chooses in each of n random halves of the rows.
 
     Without a component that stands out from noise they have the shape (p, 0). Columns that do not vary in a
-    half, and levels that do not occur in it, have loadings of zero there.
+    half, and levels that do not occur in it, have loadings of zero there; the second result says how often.
 
     Parameters
     ----------
@@ -902,13 +910,15 @@ def halves(data: Any, asked: Asked, source: Source, n: int, seed: int) -> list[n
         The same rows; it says which belong together, and are in the same half.
     n, seed : int
     """
-    groups, found = RowGroups.of(source), []
+    groups, found, parts = RowGroups.of(source), [], []
     with stage("halves", n, "choices") as advance:
         for number in range(n):
             some = np.sort(groups.halves(draw_generator(seed, number))[0].rows)
             found.append(_chosen_among(data, asked, source, some))
+            parts.append(np.isin(np.arange(source.matrix.shape[0]), some))
             advance(1)
-    return found
+    constant = constant_among(source.measured, parts)
+    return found, constant_remark(constant, "halves", source.spec.columns)
 
 
 def _chosen_among(data: Any, asked: Asked, source: Source, some: np.ndarray) -> np.ndarray:

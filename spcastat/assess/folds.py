@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from spcastat.assess.constant_columns import constant_among, constant_in, constant_remark
 from spcastat.config import plural
 from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
 from spcastat.inputs.missing import rank_of
@@ -290,11 +291,14 @@ class Folds(ABC):
     ----------
     count, repeats : int
     rules : Rules
+    remark : str
+        How often columns do not vary outside a fold; "" if they always do.
     """
 
     count: int
     repeats: int
     rules: Rules
+    remark: str = ""
 
     @abstractmethod
     def _split(self, number: int) -> tuple[Operator, HeldOutRows]: ...
@@ -310,16 +314,12 @@ class Folds(ABC):
         Raises
         ------
         ConstantColumnError, MissingValuesError
-            If a column has only equal values, or no values, outside the fold, or a pair of columns has no
-            correlation there.
+            With ``na="pairwise"``, if a pair of columns has no correlation outside the fold.
         """
         try:
             return self._split(number)
         except (MissingValuesError, ConstantColumnError) as error:
-            raise type(error)(
-                f"Without fold {number % self.count + 1} of {self.count}: {error} More folds, which leave "
-                "out fewer rows each, or another rng may do as well."
-            ) from None
+            raise type(error)(f"Without fold {number % self.count + 1} of {self.count}: {error}") from None
 
 
 class MomentFolds(Folds):
@@ -529,6 +529,18 @@ def divided(
     elif source.gaps is not None or keep_rows or len(names) > MOMENTS:
         rows = source.measured
         columns = PlainRows(rows.tocsr() if is_sparse(rows) else rows)
+    parts: Folds
     if columns is not None:
-        return RowFolds(columns, w, labels, rules, described.get("k_em"), k)
-    return MomentFolds(X, w, labels, rules)
+        parts = RowFolds(columns, w, labels, rules, described.get("k_em"), k)
+    else:
+        parts = MomentFolds(X, w, labels, rules)
+    measured = source.measured
+    if not kept.all():
+        measured, labels = (measured.tocsr() if is_sparse(measured) else measured)[kept], labels[:, kept]
+    if source.covariates is None:
+        constant = constant_among(measured, [one != fold for one in labels for fold in range(parts.count)])
+    else:  # residuals differ in every fold
+        splits = range(parts.count * parts.repeats)
+        constant = [constant_in(parts.split(number)[0], source.op) for number in splits]
+    parts.remark = constant_remark(constant, "training sets of the folds", names)
+    return parts

@@ -19,13 +19,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
+from spcastat.assess.constant_columns import constant_in, constant_remark
 from spcastat.assess.jobs import Finished, run_jobs
 from spcastat.config import draw_generator
 from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError, OptionError
@@ -288,8 +289,8 @@ ATTEMPTS = 100
 def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
     """Return the result of the first draw that can be fitted, and how many failed before it.
 
-    A sample cannot be fitted if its rank is below k, if a column to be scaled does not vary, or, with missing
-    values, if a column has no variation or no value.
+    A sample cannot be fitted if its rank is below k, or, with na="pairwise", if a pair of columns has no
+    correlation in it.
 
     Raises
     ------
@@ -303,7 +304,7 @@ def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
             reason = str(error)
     raise DataError(
         f"{ATTEMPTS} successive samples of the rows could not be fitted; the reason for the last: {reason} "
-        "Drop columns that hardly vary, ask for fewer components, or take more rows."
+        "Ask for fewer components, or take more rows."
     )
 
 
@@ -323,6 +324,8 @@ class Resampling:
         What is drawn, if not single rows of the fit: "30 clusters of 4 to 11 rows".
     notice : str
         A remark on rows that may not be independent.
+    names : pandas.Index of length p, or None
+        The variables, for remarks.
     """
 
     sampler: Sampler
@@ -332,10 +335,21 @@ class Resampling:
     n_jobs: int = 1
     drawn: str = ""
     notice: str = ""
+    names: pd.Index | None = None
 
     def aligned(self, V: np.ndarray) -> Aligned:
         """Return the loadings of a draw, shape (p, k), matched with those of the fit."""
         return align(V, self.refit.V, self.op, self.refit.kinds)
+
+    def remarks(self, constant: Sequence[np.ndarray], unit: str) -> str:
+        """Return the remarks on the rows; `constant` has the places of constant columns in each sample."""
+        names = pd.RangeIndex(self.op.p) if self.names is None else self.names
+        return joined(self.notice, constant_remark(constant, unit, names))
+
+
+def joined(*remarks: str) -> str:
+    """Return remarks that are not empty as one text."""
+    return " ".join(remark for remark in remarks if remark)
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,13 +366,19 @@ class SampleFits(ABC):
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         """Return the parts of the fit of a sample that should be stored."""
 
-    def __call__(self, numbers: Sequence[int]) -> list[tuple[list[Any], int]]:
-        """Return for each number the stored parts of its fits, and how many samples failed before."""
+    def __call__(self, numbers: Sequence[int]) -> list[tuple[list[Any], int, list[np.ndarray]]]:
+        """Return for each number the stored parts of its fits, how many samples failed before, and the
+        places of the columns that do not vary in each sample.
+        """
         drawn = [attempted(partial(self._begun, draw_generator(self.given.seed, i), i)) for i in numbers]
         ops, begun = zip(*(one for samples, _ in drawn for one in samples), strict=True)
         fits = zip(ops, self.given.refit.ended(ops, begun), strict=True)
         kept = (self.kept(op, self.given.aligned(V)) for op, V in fits)
-        return [(list(islice(kept, len(samples))), again) for samples, again in drawn]
+        still = (constant_in(op, self.given.op) for op in ops)
+        return [
+            (list(islice(kept, len(samples))), again, list(islice(still, len(samples))))
+            for samples, again in drawn
+        ]
 
     def _begun(self, rng: np.random.Generator, number: int) -> list[tuple[Operator, Sequence[np.ndarray]]]:
         return [(op, self.given.refit.begun(op, rng)) for op in self.samples(rng, number)]
@@ -421,7 +441,7 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
     """
     refit = given.refit
     searched = refit.together is not None and not refit.fixed
-    draws, again = zip(*_Draws(given).run(n, "bootstrap").results, strict=True)
+    draws, again, constant = zip(*_Draws(given).run(n, "bootstrap").results, strict=True)
     places, values, *further = zip(*(draw for (draw,) in draws), strict=True)
     variances, whole, similarity, of_fit = map(np.array, further)
     return Bootstrapped(
@@ -435,7 +455,7 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
         normal=isinstance(given.sampler, CovarianceSampler),
         of_fit=of_fit,
         drawn=given.drawn,
-        notice=given.notice,
+        notice=given.remarks(list(chain(*constant)), "draws"),
         search=refit.starts if searched else "",
     )
 
@@ -467,7 +487,7 @@ def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: floa
     """
     refit, op = given.refit, given.op
     finished = _Halves(given).run(n_pairs, "complementary halves", "pairs")
-    pairs, again = zip(*finished.results, strict=True)
+    pairs, again, constant = zip(*finished.results, strict=True)
     kept, ones, similarity = zip(*(half for pair in pairs for half in pair), strict=True)
     places, chosen = by_place(refit.V, kept, ones)
     met = np.unique(places % op.p)
@@ -486,6 +506,7 @@ def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: floa
         again=sum(again),
         normal=isinstance(given.sampler, CovarianceSampler),
         drawn=given.drawn,
+        notice=given.remarks(list(chain(*constant)), "halves"),
     )
 
 
@@ -561,11 +582,15 @@ class _Work:
     W: np.ndarray
     seed: int
 
-    def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return Fisher's z of the correlations, the variances, and how many draws failed before this one."""
+    op: Operator
+
+    def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+        """Return Fisher's z of the correlations, the variances, how many draws failed before this one, and
+        the places of the columns that do not vary in it.
+        """
         drawn, failed = attempted(partial(self.half.bootstrap, draw_generator(self.seed, number + 1)))
         r, variances = with_others(drawn, self.W)
-        return fisher(r), variances, failed
+        return fisher(r), variances, failed, constant_in(drawn, self.op)
 
 
 def split(given: Resampling, n: int, repeats: int = 1) -> Split:
@@ -604,21 +629,22 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
     """
     rng = draw_generator(seed, 0)
 
-    def draw() -> tuple[tuple[Sampler, Sampler], np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    def draw() -> tuple[tuple[Sampler, Sampler], tuple[Operator, Operator], np.ndarray]:
         halves = given.sampler.halves(rng)
-        W = given.aligned(given.refit(halves[0].whole(), rng)).V
-        return halves, W, with_others(halves[1].whole(), W)
+        first, second = halves[0].whole(), halves[1].whole()
+        return halves, (first, second), given.aligned(given.refit(first, rng)).V
 
-    (halves, W, (r, variances)), again = attempted(draw)
-    done = run_jobs(_Work(halves[1], W, seed), n, n_jobs=given.n_jobs, what="bootstrap of one half")
+    (halves, ops, W), again = attempted(draw)
+    r, variances = with_others(ops[1], W)
+    work = _Work(halves[1], W, seed, given.op)
+    done = run_jobs(work, n, n_jobs=given.n_jobs, what="bootstrap of one half")
     if len(done.results) < 2:
         raise KeyboardInterrupt  # too few for standard deviations
-    drawn_z, drawn_variances, failed = zip(*done.results, strict=True)
-    z = np.array(drawn_z)
+    drawn_z, drawn_variances, failed, constant = zip(*done.results, strict=True)
     rows = halves[1].independent
     # As in Fisher's standard error, 1 / sqrt(n - 3): the bootstrap's is that of n rows, too small by this
     # factor for few rows.
-    errors = z.std(axis=0, ddof=1) * np.sqrt(rows / max(rows - 3, 1))
+    errors = _deviations_of_known(np.array(drawn_z)) * np.sqrt(rows / max(rows - 3, 1))
     left_out = _jackknife_errors(halves[1], W, rng)
     errors = np.where(np.isfinite(left_out), left_out, errors)
     p_values = _split_p_values(W, r, errors, rows)
@@ -640,8 +666,22 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
         normal=isinstance(given.sampler, CovarianceSampler),
         drawn=given.drawn,
         independent=0 if rows == halves[1].n else rows,
+        notice=given.remarks([*(constant_in(op, given.op) for op in ops), *constant], "halves and draws"),
     )
     return found, p_values
+
+
+def _deviations_of_known(z: np.ndarray) -> np.ndarray:
+    """Return standard deviations over the draws that are not NaN, of z of shape (B, ...); NaN for fewer than
+    two.
+
+    In a draw in which a variable does not vary it has no correlation.
+    """
+    known = np.isfinite(z)
+    count = known.sum(axis=0)
+    mean = np.where(known, z, 0.0).sum(axis=0) / np.maximum(count, 1)
+    squares = (np.where(known, z - mean, 0.0) ** 2).sum(axis=0)
+    return np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
 
 
 def _split_p_values(W: np.ndarray, r: np.ndarray, errors: np.ndarray, rows: int) -> np.ndarray:
@@ -775,6 +815,7 @@ class LoadingDraws:
     select : bool
         Whether variables are selected again.
     seed : int
+    names : pandas.Index of length p
     """
 
     sampler: Sampler
@@ -784,6 +825,7 @@ class LoadingDraws:
     nonzeros: Nonzeros
     select: bool
     seed: int
+    names: pd.Index
 
     @classmethod
     def of(cls, state: FitState, sampler: Sampler, op: Operator, select: bool, seed: int) -> LoadingDraws:
@@ -792,17 +834,18 @@ class LoadingDraws:
         card = tuple(np.count_nonzero(P, axis=0).tolist())
         given = state.record.options.get("card") is not None
         nonzeros = Nonzeros(card=card) if given else Nonzeros(total=sum(card))
-        return cls(sampler, op, P / op.unit, state.V * op.unit, nonzeros, select, seed)
+        names = state.spec.columns
+        return cls(sampler, op, P / op.unit, state.V * op.unit, nonzeros, select, seed, names)
 
     def __call__(self, number: int) -> tuple[tuple[np.ndarray, ...], int]:
-        """Return the loadings of a draw and their variances, and how many samples failed before."""
+        """Return the loadings of a draw, their variances and its constant columns, and the failed samples."""
         return attempted(partial(self._fitted, draw_generator(self.seed, number)))
 
     def _fitted(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         drawn = with_matrix(self.sampler.bootstrap(rng))
         leading_components(drawn, self.P.shape[1])  # raises for a rank below the number of components
         found = near(drawn, self.P, self.nonzeros) if self.select else best_on_support(drawn, self.P)
-        return self._aligned(found, drawn.unit)
+        return *self._aligned(found, drawn.unit), constant_in(drawn, self.op)
 
     def _aligned(self, found: Pattern, unit: float) -> tuple[np.ndarray, ...]:
         """Return places, values, variances on the draw and on the fit's rows, and similarity."""
@@ -836,7 +879,7 @@ def bootstrap_loadings(
     """
     finished = run_jobs(draws, n, n_jobs=n_jobs, what="bootstrap")
     fits, again = zip(*finished.results, strict=True)
-    places, values, variances, whole, similarity = zip(*fits, strict=True)
+    places, values, variances, whole, similarity, constant = zip(*fits, strict=True)
     normal = isinstance(draws.sampler, CovarianceSampler)
     return Bootstrapped(
         *by_place(draws.P, places, values),
@@ -848,5 +891,5 @@ def bootstrap_loadings(
         again=sum(again),
         normal=normal,
         drawn=drawn,
-        notice=notice,
+        notice=joined(notice, constant_remark(constant, "draws", draws.names)),
     )

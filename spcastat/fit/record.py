@@ -359,7 +359,7 @@ class Bootstrapped:
     drawn : str
         What was drawn, if not single rows of the fit: "30 clusters of 4 to 11 rows".
     notice : str
-        A remark on rows that may not be independent.
+        Remarks on rows that may not be independent, and on columns that do not vary in some draws.
     search : str
         How the default search fitted the draws: "quick" or "near"; "" for other methods, for the variables of
         the fit, and in older files.
@@ -404,6 +404,7 @@ class HalfSamples:
     asked, again : int
         Number of pairs of halves requested, and of pairs drawn again because no fit was possible on them.
     normal : bool
+    drawn, notice : str
         As in `Bootstrapped`.
     """
 
@@ -418,6 +419,7 @@ class HalfSamples:
     again: int
     normal: bool
     drawn: str = ""
+    notice: str = ""
 
     @property
     def draws(self) -> int:
@@ -456,14 +458,15 @@ class Split:
     asked : int
         Number of bootstrap samples requested.
     again : int
-        Number of splits, and of draws of the second half, that were made again because a column did not
-        vary or no fit was possible.
+        Number of splits, and of draws of the second half, that were made again because no fit was possible.
     normal : bool
         Whether the rows are normal ones simulated from the covariance matrix of the fit.
     drawn : str
         As for `Bootstrapped`.
     independent : int
         Number of clusters or blocks in the other half; 0 for independent rows.
+    notice : str
+        As for `Bootstrapped`.
     """
 
     places: np.ndarray
@@ -482,6 +485,7 @@ class Split:
     normal: bool
     drawn: str = ""
     independent: int = 0
+    notice: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -501,7 +505,7 @@ class Tested:
         Method of controlling the false discovery rate.
     signs : bool
         Whether signs of the contributions of clusters were drawn, and not permutations.
-    drawn : str
+    drawn, notice : str
         As for `Bootstrapped`.
     """
 
@@ -513,6 +517,7 @@ class Tested:
     fdr: str
     signs: bool = False
     drawn: str = ""
+    notice: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,8 +100,8 @@ def prepare_with_gaps(
     start : PpcaModel, optional
         The start of the EM for a subset or a sample of the rows: the model of all rows.
     otherwise : ndarray of shape (p,), optional
-        For a part of the rows: the scale of columns of which it has fewer than two different values. They have
-        variance zero; a column without any value has the mean zero.
+        For a part of the rows: the scale of columns of which it has fewer than two different values. They
+        have variance zero; a column without any value has the mean zero.
 
     Returns
     -------
@@ -115,9 +115,7 @@ def prepare_with_gaps(
     n, p = X.shape
     varying = np.arange(p) if otherwise is None else np.flatnonzero(varies(X, weights))
     if otherwise is not None and 0 < len(varying) < p:
-        return _with_constant_columns(
-            X, weights, center, scale, names, how, rank, start, otherwise, varying
-        )
+        return _with_constant_columns(X, weights, center, scale, names, how, rank, start, otherwise, varying)
     if p > MOST_VARIABLES:
         raise OptionError(
             f"na={how!r} was given with {p:,} variables; it forms their covariance matrix, of "

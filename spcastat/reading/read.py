@@ -531,7 +531,8 @@ class FoldedTerms:
             others = replay(spec, self.frame[~which], na=self.na)[0]
         except (NewDataError, FormulaError) as error:
             raise DataError(
-                f"The formula cannot be learnt without a fold: {error} Make the columns in the data frame first."
+                f"The formula cannot be learnt without a fold: {error} Make the columns in the data frame "
+                "first."
             ) from None
         return matrix, others
 

@@ -199,8 +199,11 @@ class ChoiceStability(Summary):
     It prints as the shares of each number of components, and the ranges of the cardinalities.
     """
 
-    def __init__(self, draws: pd.DataFrame, pairs: float, chosen_k: int, chosen_nonzeros: int) -> None:
+    def __init__(
+        self, draws: pd.DataFrame, pairs: float, chosen_k: int, chosen_nonzeros: int, remark: str = ""
+    ) -> None:
         self._draws, self._pairs, self._k, self._nonzeros = draws, pairs, chosen_k, chosen_nonzeros
+        self._remark = remark
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -242,7 +245,7 @@ class ChoiceStability(Summary):
 
     def _document(self) -> Document:
         chosen = f"{plural(self._k, 'component')}, {plural(self._nonzeros, 'nonzero loading')}"
-        return choice_tables.stability_document(self.table, self._draws, self._pairs, chosen)
+        return choice_tables.stability_document(self.table, self._draws, self._pairs, chosen, self._remark)
 
 
 class Choice(Summary):
@@ -258,7 +261,7 @@ class Choice(Summary):
         fit: SpcaResult,
         chosen: Chosen,
         k_choice: ComponentChoice | None,
-        halves: Callable[[int, int], list[np.ndarray]] | None = None,
+        halves: Callable[[int, int], tuple[list[np.ndarray], str]] | None = None,
     ) -> None:
         self._fit, self._how, self._k_choice, self._halves = fit, chosen, k_choice, halves
         found = None if k_choice is None else k_choice.k
@@ -368,7 +371,7 @@ class Choice(Summary):
                 "stability() draws halves of the rows, and this choice is not from rows in memory (a frame, "
                 "an array or a sparse matrix without dropped rows); give choose() such rows."
             )
-        found = self._halves(n, 0 if rng is None else whole_number("rng", rng, 0))
+        found, remark = self._halves(n, 0 if rng is None else whole_number("rng", rng, 0))
         chosen = self._fit.loadings.to_numpy()
         counts = [np.count_nonzero(V, axis=0) for V in found]
         draws = pd.DataFrame(
@@ -382,7 +385,7 @@ class Choice(Summary):
             index=pd.RangeIndex(1, n + 1, name="half"),
         )
         pairs = float(np.mean([support_overlap(A, B) for A, B in combinations(found, 2)]))
-        return ChoiceStability(draws, pairs, chosen.shape[1], int(np.count_nonzero(chosen)))
+        return ChoiceStability(draws, pairs, chosen.shape[1], int(np.count_nonzero(chosen)), remark)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the criterion against the number of nonzero loadings, and mark the choice.

@@ -67,12 +67,13 @@ class Comparison(Summary):
         agreement: pd.DataFrame,
         angles: pd.DataFrame,
         matches: pd.DataFrame,
+        remarks: Sequence[str] = (),
     ) -> None:
-        self._measures, self._cardinality = measures, cardinality
+        self._measures, self._cardinality, self._remarks = measures, cardinality, remarks
         self._agreement, self._angles, self._matches = agreement, angles, matches
 
     def _document(self) -> Document:
-        return _document(self._measures, self._cardinality, self._agreement, self._angles)
+        return _document(self._measures, self._cardinality, self._agreement, self._angles, self._remarks)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -219,9 +220,11 @@ def compare(
     loadings = _aligned(fits)
     names = list(fits)
     measures = pd.DataFrame([_measures(fit) for fit in fits.values()], index=names)
+    remarks: list[str] = []
     with listening(progress):
         if held_out:
-            measures = measures.join(held_out_errors(fits, data, *how, seed, shared))
+            errors, remarks = held_out_errors(fits, data, *how, seed, shared)
+            measures = measures.join(errors)
     columns, matches = ["fit", "other", "component", "matched", "jaccard", "cosine"], []
     agreement, angles = (pd.DataFrame(np.diag(np.full(len(names), one)), names, names) for one in (1.0, 0.0))
     for a, b in combinations(names, 2):
@@ -233,7 +236,9 @@ def compare(
         angle = subspace_angles(*(Q[:, Q.any(axis=0)] for Q in spans)).max()
         angles.loc[a, b] = angles.loc[b, a] = float(np.rad2deg(angle))
     cardinality = pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64")
-    return Comparison(measures, cardinality, agreement, angles, pd.DataFrame(matches, columns=columns))
+    return Comparison(
+        measures, cardinality, agreement, angles, pd.DataFrame(matches, columns=columns), remarks
+    )
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -325,7 +330,11 @@ def _matched(a: str, b: str, first: pd.DataFrame, second: pd.DataFrame) -> list[
 
 
 def _document(
-    measures: pd.DataFrame, card: pd.DataFrame, agreement: pd.DataFrame, angles: pd.DataFrame
+    measures: pd.DataFrame,
+    card: pd.DataFrame,
+    agreement: pd.DataFrame,
+    angles: pd.DataFrame,
+    remarks: Sequence[str],
 ) -> Document:
     names = list(measures.index)
     headings = tuple(full_names(names))
@@ -377,7 +386,7 @@ def _document(
         Table("Agreement", headings, number_rows(agreement, 2)),
         Table("Angle, degrees", headings, number_rows(angles, 1)),
     )
-    return Document(f"Comparison of {len(names)} fits", (), tables, tuple(notes))
+    return Document(f"Comparison of {len(names)} fits", (), tables, (*notes, *remarks))
 
 
 # --- held-out errors -----------------------------------------------------------------------------
@@ -385,8 +394,10 @@ def _document(
 
 def held_out_errors(
     fits: Mapping[str, SpcaResult], data: Any, folds: int, repeats: int, seed: int, n_jobs: int
-) -> pd.DataFrame:
-    """Return the columns HELD_OUT, one row per fit; errors are relative to those of the column means.
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the columns HELD_OUT, one row per fit, and remarks on the rows.
+
+    Errors are relative to those of the column means.
 
     Parameters
     ----------
@@ -416,13 +427,15 @@ def held_out_errors(
             )
     opened = {name: _opened(name, fit, data) for name, fit in fits.items()}
     _require_same_rows({name: source for name, (source, _) in opened.items()})
-    found = [_errors(fit, *opened[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()]
+    made = [_errors(fit, *opened[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()]
+    found, remarks = zip(*made, strict=True)
     weight = found[0].weight
     relative = np.concatenate([one.relative for one in found], axis=2)
     joint = Errors(relative * weight[:, :, None], weight, weight)  # relative to the error of the column means
     excess, spread = joint.excess(int(np.argmin(joint.error)))
     values = np.column_stack([joint.error, joint.spread(joint.relative), excess, spread])
-    return pd.DataFrame(values, index=list(fits), columns=list(HELD_OUT))
+    frame = pd.DataFrame(values, index=list(fits), columns=list(HELD_OUT))
+    return frame, [remark for remark in dict.fromkeys(remarks) if remark]
 
 
 def _opened(name: str, fit: SpcaResult, data: Any) -> tuple[Source, Call | None]:
@@ -491,8 +504,8 @@ def _row_sums(source: Source, columns: pd.Index) -> tuple[np.ndarray, np.ndarray
 
 def _errors(
     fit: SpcaResult, source: Source, call: Call | None, folds: int, repeats: int, seed: int, n_jobs: int
-) -> Errors:
-    """Return the errors of one fit."""
+) -> tuple[Errors, str]:
+    """Return the errors of one fit, and a remark on variables that do not vary outside a fold."""
     state = fit._state
     k = state.V.shape[1]
     plan = plan_of(state, None if call is None else call.arguments)
@@ -509,7 +522,8 @@ def _errors(
     if source.spec.learns and source.sampled_from is None:
         require_unchanged(rows, source)
     parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=bool(plan.rows_for))
-    return held_out(parts, refit_of(state, plan, starts="alone"), seed=seed, n_jobs=n_jobs)
+    errors = held_out(parts, refit_of(state, plan, starts="alone"), seed=seed, n_jobs=n_jobs)
+    return errors, parts.remark
 
 
 # --- groups of rows -------------------------------------------------------------------------------

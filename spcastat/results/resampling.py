@@ -644,7 +644,8 @@ def _resampling(
     plan = plan_of(fit.state, None if fit.call is None else fit.call.arguments)
     rows = _rows_to_draw(fit, what, seed, bool(plan.rows_for))
     refit = refit_of(fit.state, plan, fixed=fixed, own_card=own_card, starts=starts)
-    return Resampling(rows.sampler, refit, rows.source.op, seed, jobs, rows.drawn, rows.notice)
+    names = fit.state.spec.columns
+    return Resampling(rows.sampler, refit, rows.source.op, seed, jobs, rows.drawn, rows.notice, names)
 
 
 class _Drawn(NamedTuple):

@@ -896,7 +896,9 @@ def _key(chosen: Chosen, columns: tuple[str, ...]) -> str:
 # --- the stability of a choice --------------------------------------------------------------------
 
 
-def stability_document(table: pd.DataFrame, draws: pd.DataFrame, pairs: float, chosen: str) -> Document:
+def stability_document(
+    table: pd.DataFrame, draws: pd.DataFrame, pairs: float, chosen: str, remark: str = ""
+) -> Document:
     """Return how much a choice varies between halves of the rows.
 
     Parameters
@@ -907,6 +909,8 @@ def stability_document(table: pd.DataFrame, draws: pd.DataFrame, pairs: float, c
         Mean overlap of the supports of two halves.
     chosen : str
         The numbers of components and loadings of the choice.
+    remark : str
+        How often variables do not vary in a half.
     """
     rows = []
     for k, line in table.iterrows():
@@ -924,12 +928,12 @@ def stability_document(table: pd.DataFrame, draws: pd.DataFrame, pairs: float, c
     )
     if not draws["k"].any():
         note = (
-            f"No component exceeds noise in any of the {len(draws)} halves: the choice rests on all rows and is "
-            "not stable."
+            f"No component exceeds noise in any of the {len(draws)} halves: the choice rests on all rows and "
+            "is not stable."
         )
     return Document(
         f"The choice in {len(draws)} random halves of the rows",
         (("Choice", chosen),),
         (Table("k", ("% of halves", "loadings", "cardinality", "overlap"), tuple(rows)),),
-        (note,),
+        tuple(filter(None, (note, remark))),
     )

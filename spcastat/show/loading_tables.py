@@ -141,7 +141,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Do
         f"Bootstrap of sparse loadings ({draws}): {100 * level:g} % intervals, {how}",
         tuple(facts),
         (table,),
-        (interval_meaning(found.select, level), *notes, *rest, *row_notes(state, found)),
+        (interval_meaning(found.select, level), *notes, *rest, *row_notes(state, found.notice)),
     )
 
 

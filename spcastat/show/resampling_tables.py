@@ -58,7 +58,8 @@ UNSAID = {
     "split": (
         "Correlation: between the variable and the score of the component computed from the other selected "
         "variables. One half selects variables and weights, which may differ from those of the fit; the "
-        "other half gives the correlation. Blank if no other variable was selected."
+        "other half gives the correlation. Blank if no other variable was selected, or if it does not vary "
+        "there."
     ),
     "test": (
         "A small q means that a variable is associated with a component, not that its loading is large. Read "
@@ -108,8 +109,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     draws, facts = bootstrap_facts(state, found)
     notes = [interval_meaning(found.select, level), *component_notes(state), *rest]
     notes += search_notes(found)
-    notes += row_notes(state, found)
-    notes += [UNSAID["selected"]] * found.select
+    notes += [*row_notes(state, found.notice), *[UNSAID["selected"]] * found.select]
     if screen:
         facts += _variances_in_words(variances, _units(state))
     else:
@@ -138,9 +138,9 @@ def bootstrap_facts(state: FitState, found: Bootstrapped) -> tuple[str, list[tup
     return draws, [*_drawn(found.drawn), similar]
 
 
-def row_notes(state: FitState, found: Bootstrapped) -> list[str]:
-    """Return remarks on few clusters, and on rows that may not be independent."""
-    return [one for one in (few_clusters(state.record.row_design), found.notice) if one]
+def row_notes(state: FitState, notice: str) -> list[str]:
+    """Return remarks on few clusters, and the `notice` of a result on rows and columns."""
+    return [one for one in (few_clusters(state.record.row_design), notice) if one]
 
 
 def stability_document(state: FitState, found: HalfSamples, screen: bool = False) -> Document:
@@ -158,6 +158,7 @@ def stability_document(state: FitState, found: HalfSamples, screen: bool = False
         notes.append(f"Correlated variables: {counts}, in .variable_clusters and .associates.")
     if screen:
         groups = groups[(groups["frequency"] >= found.threshold) & (groups["largest"] < found.threshold)]
+    notes += row_notes(state, found.notice)
     return Document(
         title=f"Stability: {halves} fits of half of the rows ({draws}), threshold {found.threshold:g}",
         facts=tuple(_drawn(found.drawn)),
@@ -192,7 +193,7 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
             ("Similarity", _similar(frames.similarity(state, found))),
         ),
         tables=tuple(tables),
-        notes=(*notes, *many),
+        notes=(*notes, *many, *row_notes(state, found.notice)),
     )
 
 
@@ -218,7 +219,7 @@ def test_document(state: FitState, found: Tested) -> Document:
     notes = [UNSAID["test"], *many]
     if hidden:
         notes.append(f"{hidden} zero loadings with q > .05 are not shown.")
-    notes += _few_permutations(state, found)
+    notes += [*_few_permutations(state, found), *row_notes(state, found.notice)]
     ended = "" if found.draws == found.asked else f" of {found.asked}: interrupted"
     kind = "draws of signs" if found.signs else "permutations"
     return Document(

@@ -11,7 +11,6 @@ from spcastat.assess.jobs import workers
 from spcastat.config import seed_of
 from spcastat.errors import (
     ComponentsError,
-    ConstantColumnError,
     CovarianceError,
     DataError,
     NoRowsError,
@@ -78,10 +77,6 @@ CHOICES = [
     ("sp.choose(X.cov(), k=2)", OptionError, "n_obs"),
     ("sp.choose(X.cov(), k=2, by='cv', n_obs=120)", NoRowsError, "by='cv'"),
     ("sp.choose(noise)", ComponentsError, "No component exceeds noise"),
-    ("sp.choose(X.assign(rare=np.eye(120)[0]), k=2, cards=[2, 4], scale=True)", ConstantColumnError,
-     "(?s)Without fold . of 5.*'rare'"),
-    ("sp.choose(X.assign(last=np.arange(120) > 118), k=2, cards=[2], formula='~ v1 + scale(v3) + C(last)')",
-     DataError, "fold"),
     *[(f"sp.choose(X.iloc[:3], k=1, cards=[1, 2], folds={n})", TooFewRowsError,
        "3 rows; .* 1 component needs 4 or more") for n in (2, 3, 5)],
     # 12 columns and 7 rows outside a fold
