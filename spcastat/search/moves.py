@@ -387,6 +387,14 @@ def enlarged_ratio(
 # --- the best loadings on given supports ----------------------------------------------------------
 
 
+#: The ground is flat where the gradient is shorter than this share of the value: ascents end when values
+#: agree to 1e-12, and gradients agree to the root of that.
+FLAT = 1e-6
+#: An ascent of FINAL steps or more that has not reached flat ground goes on with Newton steps and further
+#: ascents in turn, TURNS times at most, for fits with up to FEW_ENTRIES nonzeros.
+FINAL, FEW_ENTRIES, TURNS = 100, 200, 20
+
+
 class WithGradient(Protocol):
     """A function of loadings on fixed supports, for a batch of fits."""
 
@@ -395,41 +403,105 @@ class WithGradient(Protocol):
 
 
 def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
-    """Return the fits after at most `steps` steps of ascent on their supports; no value decreases."""
+    """Return the fits after at most `steps` steps of ascent on their supports; no value decreases.
+
+    An ascent of `FINAL` steps or more that has not reached flat ground goes on, as far as it can.
+    """
+    found = _after_ascent(criterion, fits, steps)
+    if steps >= FINAL and fits.x.shape[1] <= FEW_ENTRIES:
+        for b in np.flatnonzero(steepness(criterion, found) > FLAT):
+            found.put(np.array([b]), _flatter(criterion, found.some(slice(b, b + 1)), steps))
+    return found
+
+
+def _after_ascent(criterion: Criterion, fits: Fits, steps: int) -> Fits:
+    """Return the fits after `ascend`; no value decreases."""
     M, T = criterion.for_ascent(fits.places, fits.of)
-    x = ascend(criterion, fits.x, M, T, steps)
-    found = criterion.fits(fits.places, x, fits.of)
+    found = criterion.fits(fits.places, ascend(criterion, fits.x, M, T, steps), fits.of)
     worse = ~(found.value >= fits.value)
     if worse.any():
         found.put(worse, fits.some(worse))
     return found
 
 
+def _flatter(criterion: Criterion, fit: Fits, steps: int) -> Fits:
+    """Return one fit after Newton steps and further ascents in turn, until they no longer change it."""
+    steep = steepness(criterion, fit)[0]
+    for _ in range(TURNS):
+        before = fit
+        for end in (stationary(criterion, fit), _after_ascent(criterion, fit, steps)):
+            now = steepness(criterion, end)[0]
+            higher, equal = end.value[0] > fit.value[0] * (1.0 + ROUNDING), end.value[0] >= fit.value[0]
+            if higher or (equal and now < 0.5 * steep):
+                fit, steep = end, now
+        if fit is before or steep <= FLAT:
+            break
+    return fit
+
+
+def steepness(criterion: Criterion, fits: Fits) -> np.ndarray:
+    """Return the length of the gradient on the supports as a share of the value, shape (B,).
+
+    It is zero at the best loadings. Where components that become dependent raise the value, there are no best
+    loadings, and no ascent brings it to zero.
+    """
+    M, T = criterion.for_ascent(fits.places, fits.of)
+    value, slope = criterion.with_gradient(fits.x, M, T)
+    return np.asarray(_lengths(slope) / np.maximum(np.abs(value), matrices.TINY))
+
+
 def ascend(criterion: WithGradient, x: np.ndarray, M: Any, T: Any, steps: int) -> np.ndarray:
-    """Return loadings, shape (B, N), with values no smaller than those of `x`."""
+    """Return loadings, shape (B, N), with values no smaller than those of `x`.
+
+    A fit is finished when a step hardly raises its value where the ground is flat, or when a step along the
+    gradient does not raise it. Where a quasi-Newton step on a slope does not raise it, the estimate of the
+    curvature is wrong: it is discarded, and the next step is along the gradient.
+    """
     found = x.copy()
     value, slope = criterion.with_gradient(x, M, T)
-    running = np.arange(len(x))
+    running, length = np.arange(len(x)), _lengths(x)
     memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    along = np.ones(len(x), dtype=bool)  # the next step is along the gradient
     for _ in range(steps):
         direction = _bfgs_direction(slope, memory)
-        step = np.ones(running.size)
-        if not memory:
-            step = np.minimum(1.0, 0.5 / np.maximum(np.linalg.norm(direction, axis=1), matrices.SMALLEST))
+        step = np.ones(len(x))
+        if along.any():
+            step[along] = _gradient_steps(x[along], slope[along], length[along])
         new, better, turned = _line(criterion, x, direction, step, value, slope, M, T)
         change, bend = new - x, slope - turned
         still = better - value > 1e-12 * np.abs(better)
         found[running], x, value, slope = new, new, better, turned
         product = np.vecdot(change, bend)
-        sound = product > 1e-10 * np.linalg.norm(change, axis=1) * np.linalg.norm(bend, axis=1)
+        sound = product > 1e-10 * _lengths(change) * _lengths(bend)
         memory = [*memory[-5:], (change, bend, np.where(sound, 1.0 / matrices.divisor(product, sound), 0.0))]
+        if still.all():
+            along[:] = False
+            continue
+        again = ~still & ~along & (_lengths(slope) * _lengths(x) > FLAT * np.abs(value))
+        memory = [(a, b, np.where(again, 0.0, c)) for a, b, c in memory]
+        still, along = still | again, again
         if not still.any():
             break
         if not still.all():
             running, M, T = running[still], M[still], T[still]
-            x, value, slope = x[still], value[still], slope[still]
+            x, value, slope, along, length = (a[still] for a in (x, value, slope, along, length))
             memory = [(a[still], b[still], c[still]) for a, b, c in memory]
     return found
+
+
+def _gradient_steps(x: np.ndarray, slope: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Return the first steps to try along the gradient, shape (B,), as multiples of it.
+
+    `length` is that of the loadings when components had unit length.
+    """
+    sound = length > 0
+    grown = np.where(sound, _lengths(x) / matrices.divisor(length, sound), 1.0)
+    return np.minimum(grown**2, 0.5 * grown / np.maximum(_lengths(slope), matrices.SMALLEST))
+
+
+def _lengths(x: np.ndarray) -> np.ndarray:
+    """Return the lengths of the rows, shape (B,)."""
+    return np.linalg.norm(x, axis=1)
 
 
 def _line(

@@ -11,7 +11,7 @@ from spcastat.linalg.operators import Operator
 from spcastat.measures import measure_named
 from spcastat.search import criteria
 from spcastat.search.climbing import SAME
-from spcastat.search.moves import falling, stationary
+from spcastat.search.moves import FLAT, falling, stationary, steepness
 from spcastat.solvers.solver import Searched
 
 # --- local optima ---------------------------------------------------------------------------------
@@ -141,4 +141,5 @@ def found_of(
         proven=False,
         variables=None if variables is None else len(variables),
         sufficient=sufficient,
+        flat=bool(steepness(criterion, fit)[0] <= FLAT),
     )

@@ -292,6 +292,8 @@ def _search(evidence: Mapping[str, Any], p: int) -> Iterator[str]:
     if evidence["settled"] and evidence.get("sufficient") is not False:
         move = "move of a variable" if groups else "exchange of a nonzero with a zero loading"
         yield f"No single {move} improves them."
+    if evidence.get("flat") is False:
+        yield "The ascent of the loadings did not end, as components or scores became linearly dependent."
 
 
 def _search_for_fewest(evidence: Mapping[str, Any]) -> Iterator[str]:

@@ -36,6 +36,10 @@ class Searched:
         The size of the working set, if only some of the variables were searched.
     sufficient : bool or None
         For a working set: whether exchanges with all other variables were tested and none improves the fit.
+    flat : bool or None
+        Whether the gradient of the objective is zero on the supports. If not, the objective rises as
+        components or scores become linearly dependent, and no loadings on these supports are the best. None
+        if there was no search.
     """
 
     starts: int
@@ -47,6 +51,7 @@ class Searched:
     proven: bool
     variables: int | None = None
     sufficient: bool | None = None
+    flat: bool | None = None
 
     def in_words(self, p: int) -> str:
         """Return a sentence on the search; `p` is the number of variables."""
@@ -66,6 +71,8 @@ class Searched:
             parts.append("exchanges with the others may improve it")
         else:
             parts.append("no single exchange improves it" if self.settled else "not all exchanges were tried")
+        if self.flat is False:
+            parts.append("its loadings still rise where components or scores become dependent")
         return "; ".join(parts)
 
 

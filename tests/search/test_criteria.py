@@ -20,15 +20,17 @@ from spcastat.search.criteria import CRITERIA, criterion_of_matrix
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense
 from spcastat.search.moves import (
+    FLAT,
     columns_after,
     exchange_values,
     exchanged_vectors,
     refined,
     reordered,
     stationary,
+    steepness,
 )
 from spcastat.search.penalty import TargetCriterion, VarianceTarget
-from tests.search.conftest import draw
+from tests.search.conftest import KINDS, covariance, draw
 
 # --- The criteria of the default search: values, slopes, and one column beside the others ---------
 
@@ -221,6 +223,51 @@ def test_an_ascent_on_fixed_supports_ends_where_the_slope_is_zero(problem):
     gradient = criterion.with_gradient(found.x, *criterion.packed(found.places))[1]
     # values agree to 1e-12, and slopes to the root of that
     assert np.abs(gradient).max() < 1e-5
+
+
+def covariance_with_copies(p: int, rng: np.random.Generator) -> np.ndarray:
+    """A covariance matrix with a copy of a variable, and one variable that is a difference of two others."""
+    X = rng.standard_normal((3 * p, p)) * rng.uniform(0.3, 3.0, p)
+    X[:, 1], X[:, 2] = X[:, 0], 2.0 * X[:, 0] - X[:, 3]
+    return X.T @ X
+
+
+def random_supports(kind: str, p: int, cards: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Supports without a rule, without a common variable, with a common variable, or within one another."""
+    order = rng.permutation(p)
+    if kind == "disjoint":
+        return np.concatenate([np.sort(part) for part in np.split(order, np.cumsum(cards))[:-1]])
+    if kind == "nested":
+        return np.concatenate([np.sort(order[:c]) for c in cards])
+    forced = [0] if kind == "common" else []
+    return np.concatenate([
+        np.sort([*forced, *rng.permutation(np.arange(len(forced), p))[: c - len(forced)]]) for c in cards
+    ]).astype(int)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_random_ascents_end_on_flat_ground_or_with_dependent_components(name):
+    """An ascent may end on a slope only where components become dependent, so that no loadings are best."""
+    rng = np.random.default_rng(11)
+    steep = count = 0
+    for kind, supports in product((*KINDS, "copies"), ("free", "disjoint", "common", "nested")):
+        p, k = int(rng.integers(5, 11)), int(rng.integers(1, 5))
+        cards = (p // k,) * k if supports == "disjoint" else tuple(rng.integers(1, p, size=k).tolist())
+        S = covariance_with_copies(p, rng) if kind == "copies" else covariance(kind, p, rng)
+        criterion = criterion_of_matrix(S / np.trace(S), cards, name)
+        places = np.array([random_supports(supports, p, cards, rng) for _ in range(8)])
+        fits = criterion.fits(places, rng.standard_normal(places.shape))
+        found = refined(criterion, fits, 300)
+        assert (found.value >= fits.value).all()
+        gradient = np.abs(criterion.with_gradient(found.x, *criterion.packed(places))[1]).max(axis=1)
+        assert (steepness(criterion, found)[gradient > 1e-5] > FLAT).all()
+        for G in found.G[gradient > 1e-5]:
+            size = np.sqrt(np.diag(G))
+            # curvature is then a million times larger in some directions than in others
+            assert np.linalg.eigvalsh(G / np.outer(size, size))[0] < 1e-3
+        steep, count = steep + (gradient > 1e-5).sum(), count + len(places)
+    assert count == 128
+    assert steep <= 6  # about 2 % of ten thousand ended so
 
 
 def test_no_two_neighbours_change_places_for_the_better():

@@ -156,6 +156,11 @@ def test_of_equal_variables_the_first_have_the_loadings():
             {"chains": 1, "variables": 300, "sufficient": True},
             "reached from 5 of 46 starts; searched among 300 of 2000 variables; " + REST,
         ),
+        (
+            {"chains": 1, "flat": False},
+            f"reached from 5 of 46 starts; {REST}; its loadings still rise where components or scores become "
+            "dependent",
+        ),
     ],
 )
 def test_sentences(changes, told):
