@@ -13,22 +13,7 @@ from spcastat import argument_types as types
 from spcastat.argument_names import explained
 from spcastat.config import generator, listed, plural, seed_of, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
-from spcastat.fit.method_table import SOLVERS
-from spcastat.fit.plan import Plan, Request, make_plan, require_components
-from spcastat.fit.run import Fit, run, source_for
-from spcastat.inputs.row_data import (
-    Fitted,
-    Opened,
-    Source,
-    open_covariance,
-    open_rows,
-    opened,
-    warn_of_unequal_variances,
-)
-from spcastat.progress import listening
-from spcastat.reading.design import ReadOptions
-from spcastat.results.call import (
-    Call,
+from spcastat.fit.arguments import (
     arguments_of,
     hint,
     refuse_controls,
@@ -36,6 +21,17 @@ from spcastat.results.call import (
     table_and_formula,
     with_table_by_name,
 )
+from spcastat.fit.call import Call
+from spcastat.fit.method_table import SOLVERS
+from spcastat.fit.plan import Plan, Request, make_plan, require_components
+from spcastat.fit.run import Fit, run, source_for
+from spcastat.inputs.constructors import open_rows, opened
+from spcastat.inputs.covariance_data import open_covariance
+from spcastat.inputs.data import Opened, Source
+from spcastat.inputs.row_data import Fitted
+from spcastat.inputs.scaling import warn_of_unequal_variances
+from spcastat.progress import listening
+from spcastat.reading.design import ReadOptions
 from spcastat.results.fit import SpcaResult, result_of
 from spcastat.solvers.solver import ADVICE
 

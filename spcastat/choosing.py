@@ -21,8 +21,19 @@ from spcastat.assess.noise_tests import Draws, default_card, standing
 from spcastat.assess.unequal_cardinalities import Selected, select
 from spcastat.config import draw_generator, one_of, real_number, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, NoComponentsError, NoRowsError, OptionError
+from spcastat.fit.arguments import (
+    arguments_of,
+    hint,
+    refuse_controls,
+    refuse_other_names,
+    table_and_formula,
+    with_table_by_name,
+)
+from spcastat.fit.call import Call, call_text
 from spcastat.fit.plan import RULE, Plan, Request, make_plan
 from spcastat.fit.run import require_possible_in_chunks, run
+from spcastat.inputs.constructors import opened
+from spcastat.inputs.data import Opened, Source
 from spcastat.inputs.dependence import notice
 from spcastat.inputs.noise import (
     ROW_CELLS,
@@ -30,9 +41,9 @@ from spcastat.inputs.noise import (
     row_noise,
     standardised,
 )
-from spcastat.inputs.row_data import Opened, Source, opened, warn_of_unequal_variances
 from spcastat.inputs.row_groups import RowGroups, drawn_text
 from spcastat.inputs.samplers import columns_near, half_of
+from spcastat.inputs.scaling import warn_of_unequal_variances
 from spcastat.inputs.subsample import rows_in_memory
 from spcastat.labels import name_text
 from spcastat.linalg.eigenvectors import numerical_rank
@@ -41,16 +52,6 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening, stage
 from spcastat.reading.design import few_clusters
 from spcastat.reading.model_matrix import dependent_columns
-from spcastat.results.call import (
-    Call,
-    arguments_of,
-    call_text,
-    hint,
-    refuse_controls,
-    refuse_other_names,
-    table_and_formula,
-    with_table_by_name,
-)
 from spcastat.results.choice import Choice, ComponentChoice
 from spcastat.search.default import together as fitted_together
 from spcastat.search.joint_method import Joint

@@ -10,12 +10,13 @@ import numpy as np
 from spcastat.argument_types import CoordinateKeywords, ReadOptions, Scale, Table, Vector, Whole
 from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
+from spcastat.fit.arguments import arguments_of, refuse_other_names, table_and_formula, with_table_by_name
 from spcastat.fit.plan import require_components
-from spcastat.inputs.row_data import open_rows, warn_of_unequal_variances
+from spcastat.inputs.constructors import open_rows
+from spcastat.inputs.scaling import warn_of_unequal_variances
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows
 from spcastat.reading.design import ReadOptions as Reading
-from spcastat.results.call import arguments_of, refuse_other_names, table_and_formula, with_table_by_name
 from spcastat.results.spco import SpcoResult
 from spcastat.solvers.regression import SPCO
 from spcastat.solvers.solver import ADVICE

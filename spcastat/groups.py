@@ -22,15 +22,16 @@ from spcastat.errors import (
     OptionError,
     TooFewRowsError,
 )
+from spcastat.fit.arguments import table_and_formula
+from spcastat.inputs.constructors import open_rows
+from spcastat.inputs.data import Source
 from spcastat.inputs.opening import open_stream, read_whole
-from spcastat.inputs.row_data import Source, open_rows
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening
 from spcastat.reading import frames
 from spcastat.reading.covariance import looks_like_covariance
 from spcastat.reading.design import ReadOptions, label_numbers, take_labels
-from spcastat.results.call import table_and_formula
 from spcastat.results.compare import GroupComparison
 
 __all__ = ["compare_groups"]

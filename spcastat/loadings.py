@@ -8,24 +8,15 @@ from spcastat import argument_types as types
 from spcastat.argument_names import explained
 from spcastat.config import listed, nearest
 from spcastat.errors import UnknownOptionError
+from spcastat.fit.arguments import arguments_of, refuse_other_names, table_and_formula, with_table_by_name
+from spcastat.fit.call import READING, Call, call_text
 from spcastat.fit.sparse_loadings import fitted, requested
-from spcastat.inputs.row_data import (
-    Opened,
-    open_covariance,
-    open_rows,
-    warn_of_unequal_variances,
-)
+from spcastat.inputs.constructors import open_rows
+from spcastat.inputs.covariance_data import open_covariance
+from spcastat.inputs.data import Opened
+from spcastat.inputs.scaling import warn_of_unequal_variances
 from spcastat.progress import listening
 from spcastat.reading.design import ReadOptions
-from spcastat.results.call import (
-    READING,
-    Call,
-    arguments_of,
-    call_text,
-    refuse_other_names,
-    table_and_formula,
-    with_table_by_name,
-)
 from spcastat.results.loadings import SparseLoadings
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import spcastat as sp
-from spcastat.inputs.row_data import opened
+from spcastat.inputs.constructors import opened
 from spcastat.results.fit import SpcaResult
 
 

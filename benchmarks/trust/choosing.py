@@ -14,7 +14,7 @@ from spcastat.assess.folds import MomentFolds
 from spcastat.assess.unequal_cardinalities import select
 from spcastat.choosing import request
 from spcastat.fit.plan import make_plan
-from spcastat.inputs.row_data import opened
+from spcastat.inputs.constructors import opened
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.standardisation import prepare

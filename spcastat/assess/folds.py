@@ -22,8 +22,8 @@ import pandas as pd
 from spcastat.assess.constant_columns import constant_among, constant_in, constant_remark
 from spcastat.config import plural
 from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
+from spcastat.inputs.data import Source
 from spcastat.inputs.missing import rank_of
-from spcastat.inputs.row_data import Source
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.accumulate import CrossProducts

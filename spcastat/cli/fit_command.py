@@ -248,7 +248,7 @@ def fit_of(args: argparse.Namespace, data: Any, covariance: bool, given: dict[st
     """Return the fit of the data with the options that were given, of sparse loadings with --loadings."""
     from spcastat import api, loadings
     from spcastat.argument_types import LoadingsOptions
-    from spcastat.results.call import arguments_of
+    from spcastat.fit.arguments import arguments_of
 
     given = given | given_of(args, ("card", "variance")) | rule(args)
     if not args.loadings:

@@ -19,7 +19,7 @@ import pandas as pd
 
 from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.solvers.solver import ADVICE
 
 # --- copies ---------------------------------------------------------------------------------------

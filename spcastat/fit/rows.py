@@ -17,8 +17,8 @@ from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
 from spcastat.fit.archive import file_path, write_file
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, Moments
+from spcastat.inputs.data import Source
 from spcastat.inputs.opening import files_of, open_stream, read_whole, require_apart
-from spcastat.inputs.row_data import Source
 from spcastat.inputs.subsample import SampledRows
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import orthonormalise

@@ -15,7 +15,7 @@ import numpy as np
 from spcastat.config import plural
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.fit.plan import STARTS, Plan, Start, require_rank
-from spcastat.inputs.row_data import Opened, Source
+from spcastat.inputs.data import Opened, Source
 from spcastat.linalg.deflation import Removed, deflate, deflate_rows
 from spcastat.linalg.eigenvectors import numerical_rank, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator, Rows

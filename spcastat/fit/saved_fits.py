@@ -35,7 +35,7 @@ from spcastat.fit import archive, rows
 from spcastat.fit import record as records
 from spcastat.fit.run import Screening
 from spcastat.fit.state import FitState, Moments, rule_of
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.linalg.regression import Regression
 from spcastat.linalg.standardisation import NAMED, Standardisation
 from spcastat.measures import MEASURES

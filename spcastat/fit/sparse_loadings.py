@@ -18,7 +18,7 @@ from spcastat.fit.plan import MOST_STARTS, cardinalities, require_components
 from spcastat.fit.record import SPARSE_LOADINGS, Record, deep_copy, facts_of
 from spcastat.fit.run import leading_components
 from spcastat.fit.state import FitState
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.ties import flip_signs, ranked
 from spcastat.search.loading_patterns import STARTS, Nonzeros, Pattern, search, sparsest

@@ -17,7 +17,7 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.plan import RULE, Plan
 from spcastat.fit.record import PARTITIONS, UNRULED, LastResults, Proven, Record, deep_copy, make_record
 from spcastat.fit.run import Fit
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.labels import full_names, some_of
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.operators import Operator, Rows

@@ -19,7 +19,7 @@ from spcastat.config import listed, plural, real_number, shown
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.fit import frames
 from spcastat.fit.state import FitState
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.labels import name_text
 from spcastat.reading.checks import aligned
 

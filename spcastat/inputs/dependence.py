@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import fdtrc
 
 from spcastat.config import shown
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.inputs.row_groups import content_keys
 from spcastat.linalg.standardisation import neighbour_correlation
 from spcastat.linalg.ties import is_sparse

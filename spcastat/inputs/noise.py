@@ -24,7 +24,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from spcastat.errors import CovarianceError, DataError, OptionError
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.linalg.accumulate import SquareProducts
 from spcastat.linalg.eigenvectors import top_dense, top_eigh

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.errors import WeightsError
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import RowDesign, design_text

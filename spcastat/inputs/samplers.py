@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import DataError, NoRowsError
+from spcastat.inputs.data import Source
 from spcastat.inputs.missing import Gaps, prepare_with_gaps
-from spcastat.inputs.row_data import Source
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.eigenvectors import symmetric

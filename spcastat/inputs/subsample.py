@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.inputs.row_groups import ODD
 from spcastat.linalg.standardisation import prepare
 from spcastat.linalg.ties import is_sparse

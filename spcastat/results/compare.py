@@ -18,18 +18,21 @@ from spcastat.assess.jobs import workers
 from spcastat.assess.samples import plan_of, refit_of
 from spcastat.config import flag, listed, plural, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
+from spcastat.fit.call import Call
 from spcastat.fit.frames import facts
 from spcastat.fit.frames import loadings as loadings_of
+from spcastat.fit.original_data import source_for
 from spcastat.fit.record import JOINT, deep_copy
 from spcastat.fit.state import joint_gap
-from spcastat.inputs.row_data import Source, require_unchanged
+from spcastat.inputs.data import Source
+from spcastat.inputs.row_data import require_unchanged
 from spcastat.inputs.subsample import rows_in_memory
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.measures import MEASURES, measures_of
 from spcastat.progress import listening
-from spcastat.results.call import Call, Picklable, source_for
 from spcastat.results.fit import SpcaResult
+from spcastat.results.pickling import Picklable
 from spcastat.search.climbing import OBJECTIVES
 from spcastat.show import resampling_tables as group_tables
 from spcastat.show.grid import Document, Row, Table, each, number_rows, percent

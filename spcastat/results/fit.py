@@ -16,6 +16,7 @@ from spcastat.config import one_of
 from spcastat.fit import frames, rows
 from spcastat.fit import supplementary as unit_weights
 from spcastat.fit.archive import file_path
+from spcastat.fit.call import Call, call_text, card_by_number, names_for
 from spcastat.fit.frames import last_intervals
 from spcastat.fit.frames import variance as variance_table
 from spcastat.fit.record import deep_copy
@@ -26,9 +27,9 @@ from spcastat.fit.state import FitState, with_proof
 from spcastat.fit.supplementary import describe as associations
 from spcastat.measures import MEASURES
 from spcastat.results import interpretation, proofs, resampling
-from spcastat.results.call import Call, Picklable, call_text, card_by_number, names_for
 from spcastat.results.interpretation import Scales, Supplement
 from spcastat.results.loadings import SparseLoadings
+from spcastat.results.pickling import Picklable
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, Resampled, SplitInference, Stability
 from spcastat.show.grid import Arrangement
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from spcastat import argument_types as types
     from spcastat.fit.plan import Plan
     from spcastat.fit.run import Fit
-    from spcastat.inputs.row_data import Source
+    from spcastat.inputs.data import Source
     from spcastat.plots.biplot import BiplotData
     from spcastat.streams.base import ScoreChunks
 

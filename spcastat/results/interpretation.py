@@ -21,15 +21,16 @@ from spcastat.errors import (
 )
 from spcastat.fit import frames
 from spcastat.fit import rows as row_scores
+from spcastat.fit.call import Call
 from spcastat.fit.frames import variance
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState
 from spcastat.fit.supplementary import Further, ScaleNumbers, further
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.labels import full_names, name_text
 from spcastat.plots.biplot import ARROWS
 from spcastat.reading.frames import open_table
-from spcastat.results.call import Call, Picklable
+from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows
 from spcastat.show.renderings import Summary
 from spcastat.show.summary import scales_document

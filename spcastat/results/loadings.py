@@ -11,12 +11,13 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import text
 from spcastat.fit import frames, rows, sparse_loadings
+from spcastat.fit.call import Call
 from spcastat.fit.record import Bootstrapped, deep_copy
 from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState
 from spcastat.results import interpretation, resampling
-from spcastat.results.call import Call, Picklable
+from spcastat.results.pickling import Picklable
 from spcastat.show import loading_tables
 from spcastat.show.grid import Arrangement
 from spcastat.show.methods_text import Description, describe_loadings
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat import argument_types as types
-    from spcastat.inputs.row_data import Source
+    from spcastat.inputs.data import Source
     from spcastat.show.grid import Document
     from spcastat.streams.base import ScoreChunks
 

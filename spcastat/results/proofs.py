@@ -24,7 +24,7 @@ from spcastat.fit.state import (
     rule_words,
     with_proof,
 )
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.eigenvectors import top_eigh

@@ -11,11 +11,13 @@ from spcastat import plots
 from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.fit import frames
+from spcastat.fit.call import Call
 from spcastat.fit.frames import loadings, spectrum
+from spcastat.fit.original_data import frame_of, source_for
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState, rule_of
 from spcastat.progress import listening
-from spcastat.results.call import Call, Picklable, frame_of, source_for
+from spcastat.results.pickling import Picklable
 from spcastat.show.renderings import Summary
 from spcastat.show.resampling_tables import (
     bootstrap_document,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from spcastat.argument_types import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several
     from spcastat.assess.samples import Resampling
-    from spcastat.inputs.row_data import Source
+    from spcastat.inputs.data import Source
     from spcastat.inputs.samplers import Sampler
     from spcastat.show.grid import Document
 

@@ -15,15 +15,15 @@ from spcastat.config import elements, listed, one_of, plural, real_number, shown
 from spcastat.errors import OptionError
 from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import deep_copy
+from spcastat.inputs.data import Source
 from spcastat.inputs.opening import read_whole
-from spcastat.inputs.row_data import Source
 from spcastat.linalg.operators import Rows
 from spcastat.linalg.ties import is_sparse, soft_at
 from spcastat.measures import MEASURES, adjusted_variances, measure_named
 from spcastat.reading.checks import rows_of
 from spcastat.reading.frames import in_library_of
 from spcastat.reading.read import replay
-from spcastat.results.call import Picklable
+from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Arrangement, Document, Row, Table
 from spcastat.show.renderings import Shown, Summary
 from spcastat.show.summary import loadings_table

@@ -23,7 +23,7 @@ from spcastat.fit import frames, rows
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance
 from spcastat.fit.state import FitState
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.labels import name_text, short_names
 from spcastat.measures import measures_of
 from spcastat.plots.biplot import stretch_of

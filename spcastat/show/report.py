@@ -25,7 +25,7 @@ from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance
 from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.labels import full_names, name_text, short_name
 from spcastat.show import resampling_tables
 from spcastat.show.grid import (

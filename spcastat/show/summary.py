@@ -29,7 +29,7 @@ from spcastat.fit.state import (
     rule_words,
     shares,
 )
-from spcastat.inputs.row_data import Source
+from spcastat.inputs.data import Source
 from spcastat.labels import full_names, name_text, short_names, some_of
 from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
 from spcastat.measures import best_order, totals_in_orders

@@ -22,7 +22,7 @@ from spcastat.errors import (
     NoRowsError,
     OptionError,
 )
-from spcastat.inputs.row_data import opened
+from spcastat.inputs.constructors import opened
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.operators import Gram

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat.assess.permutation import _by_group, _Signs
-from spcastat.inputs.row_data import opened
+from spcastat.inputs.constructors import opened
 from spcastat.inputs.row_groups import RowGroups, content_keys
 
 N, P = 90, 8

@@ -136,7 +136,7 @@ def press_by_hand(X, k, card, scale, labels):
 
 @pytest.mark.parametrize("scale", [False, True])
 def test_held_out_errors_are_those_of_conditional_means(rows, scale):
-    from spcastat.inputs.row_data import opened
+    from spcastat.inputs.constructors import opened
     from spcastat.inputs.row_groups import RowGroups
 
     fits = {"true": sp.spca(rows, 2, [4, 3], scale=scale), "few": sp.spca(rows, 1, 1, scale=scale)}

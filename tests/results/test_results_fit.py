@@ -12,8 +12,8 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat.errors import ShapeError
+from spcastat.fit.arguments import ARGUMENTS
 from spcastat.fit.method_table import SOLVERS
-from spcastat.results.call import ARGUMENTS
 
 METHODS = [
     ("bcd-l0", {"card": 3}),

@@ -1,0 +1,205 @@
+"""The arguments of functions that fit: tables and formulas, and advice on names that are none."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import Any, TypeVar, cast
+
+from spcastat.argument_names import ARGUMENTS, explained
+from spcastat.config import nearest, shown
+from spcastat.errors import (
+    DataError,
+    OptionError,
+    UnknownOptionError,
+)
+from spcastat.fit.method_table import CONTROLS, SOLVERS
+
+# --- the table and the formula of a call ----------------------------------------------------------
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_table_by_name(function: Function) -> Function:
+    """Return an `explained` function that raises OptionError for a table after a formula, without names.
+
+    Python refuses such a call before the function begins if it has a keyword for the second place.
+    """
+
+    inner = explained(function)
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        first, second = (*arguments, None, None)[:2]
+        if isinstance(first, str) and len(getattr(second, "shape", ())) == 2:
+            name = function.__name__
+            k = ", k=2" if "k" in inspect.signature(function).parameters else ""
+            tilde = first if first.lstrip().startswith("~") else "~ a + b"
+            begins = "" if tilde is first else " A formula is text that begins with ~."
+            raise OptionError(
+                f"{shown(first)} was given to {name}() first, and a table second. Give the table by name: "
+                f"{name}({shown(tilde)}, data=df{k}).{begins}"
+            )
+        return inner(*arguments, **options)
+
+    return cast(Function, checked)
+
+
+def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tuple[Any, Any]:
+    """Return the table and the formula of a call, of which either may be the first argument.
+
+    Parameters
+    ----------
+    function : str
+        The function that was called, for messages.
+    first : object
+        The argument without a name: a table or, if `data` is given, a formula.
+    data, formula : object
+        The arguments with these names.
+
+    Raises
+    ------
+    DataError
+        If there is no table.
+    OptionError
+        If the table or the formula is given twice, or a formula without `data`.
+    """
+    if data is None:
+        if first is None:
+            raise DataError(f"{function}() was given no data; give a table first, or data=.")
+        home = first.lstrip().startswith(("~/", "~\\")) if isinstance(first, str) else False
+        if isinstance(first, str) and first.lstrip().startswith("~") and not home:
+            raise OptionError(
+                f"The formula {shown(first)} was given to {function}() without data=; give the table by that "
+                f"name: {function}({shown(first)}, data=df, ...)."
+            )
+        return first, formula
+    if first is None:
+        return data, formula
+    if not isinstance(first, str):
+        raise OptionError(f"The data were given to {function}() twice, first and as data=; give them once.")
+    if not first.lstrip().startswith("~"):
+        raise OptionError(
+            f"{shown(first)} was given to {function}() before data=, and is no formula, which begins with ~; "
+            "give a formula such as '~ a + b', or a file as data= alone."
+        )
+    if formula is not None:
+        raise OptionError(
+            f"A formula was given to {function}() twice, {shown(first)} first and formula={shown(formula)}; "
+            "give one."
+        )
+    return data, first
+
+
+# --- names of arguments ---------------------------------------------------------------------------
+
+
+_DRAWS = "the number of draws is n_draws="
+#: (function, argument) -> advice, if it differs from that in ARGUMENTS.
+RENAMED = {
+    **{
+        (function, name): _DRAWS
+        for function in ("choose", "choose_k")
+        for name in ("n_resample", "n_resamples", "n", "B", "nboot", "n_boot", "reps")
+    },
+    ("choose_k", "card"): "the number of variables in a component of the sparse test is sparse_card=",
+    ("choose_k", "k"): "it finds the number of components, and kmax= is the largest",
+    ("choose_k", "n_components"): "it finds the number of components, and kmax= is the largest",
+    ("choose_k", "level"): "the level of the tests is alpha=",
+    ("choose", "level"): "the level of the tests is alpha=",
+    ("choose", "cv"): "the number of folds is folds=",
+    ("choose", "grid"): "the cardinalities to choose from are cards=",
+    ("spco", "card"): "how many scores are zero is zeros=, a share, or penalty=",
+    ("spco", "sparsity"): "how many scores are zero is zeros=, a share, or penalty=",
+}
+
+
+def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = None) -> None:
+    """Raise UnknownOptionError for an argument that has a different name here.
+
+    Parameters
+    ----------
+    function : str
+        The function that was called.
+    options : mapping
+        The arguments that are not parameters of the function.
+    method : object
+        The requested method, whose options are allowed.
+    """
+    taken = SOLVERS[method].options if isinstance(method, str) and method in SOLVERS else ()
+    for name in options:
+        answer = RENAMED.get((function, name)) or ARGUMENTS.get(name)
+        if answer is not None and name not in taken:
+            raise UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
+
+
+#: (function, argument) -> why the function does not have the argument, and what to do.
+NO_PLACE = {
+    ("spca_cov", "center"): "a covariance matrix is centred already, and mean= gives transform() the means",
+    ("spca_cov", "weights"): "weights are of rows, so give the rows to spca(), or the weighted matrix",
+    ("spca_cov", "na"): "missing values are of rows, so give the rows to spca()",
+    **{
+        (name, "zeros"): "a share of zeros among the scores is for spcastat.spco(data, k, zeros=...)"
+        for name in ("spca", "spca_cov", "spca_path")
+    },
+}
+
+
+def hint(
+    function: str, own: Set[str], homes: Mapping[str, Set[str]], options: Iterable[str], name: str
+) -> str:
+    """Return advice about an argument that does not exist: where it belongs, or a similar name.
+
+    Parameters
+    ----------
+    function : str
+        The function that fits.
+    own : set of str
+        The arguments of this function, and of the function that was called and passes its options on.
+    homes : mapping
+        Description of what a function is for -> the names of its arguments.
+    options : iterable of str
+        The options of all methods.
+    name : str
+    """
+    if name in ARGUMENTS:
+        return f" Here {ARGUMENTS[name]}."
+    if place := _elsewhere(function, own, homes, name):
+        single = name.removesuffix("s")
+        near = f" Did you mean {single!r}?" if single != name and single in own else ""
+        return f"{near} {name}= {place}."
+    if near := nearest(name, sorted(own | set(options))):
+        return near
+    for arguments in homes.values():
+        if near := nearest(name, sorted(arguments)):
+            word = near.split("'")[1]
+            return f"{near} That {_elsewhere(function, own, homes, word)}."
+    return ""
+
+
+def arguments_of(function: Callable[..., Any], options: type | None = None) -> set[str]:
+    """Return the names of the arguments of a function and of its `options`, a TypedDict."""
+    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = inspect.signature(function).parameters.values()
+    further = {} if options is None else options.__annotations__
+    return {one.name for one in parameters if one.kind in named} | set(further)
+
+
+def refuse_controls(function: str, what: str, options: Mapping[str, Any], how: str = "") -> None:
+    """Raise UnknownOptionError if a function that makes many fits is given the sparsity of a single fit."""
+    for name in CONTROLS:
+        if options.get(name) is not None:
+            raise UnknownOptionError(
+                f"{name}= was given to {function}(), which {what}: give cards=, {how}or use spca() or "
+                f"spca_cov() {'for one fit ' * bool(how)}with {name}=."
+            )
+
+
+def _elsewhere(function: str, own: Set[str], homes: Mapping[str, Set[str]], name: str) -> str:
+    """Return a description of the function to which an argument belongs, or an empty string."""
+    if reason := NO_PLACE.get((function, name)):
+        return f"has no place in {function}(): {reason}"
+    owners = [what for what, arguments in homes.items() if name in arguments and name not in own]
+    return f"belongs to {owners[0]}" if owners else ""
