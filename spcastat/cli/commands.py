@@ -23,6 +23,7 @@ from spcastat.cli.input_tables import (
 from spcastat.cli.output_files import (
     csv_separator,
     csv_text,
+    draws_of,
     format_of,
     given_of,
     output_arguments,
@@ -153,8 +154,7 @@ def show(args: argparse.Namespace) -> str:
     if args.report:
         what = "Sparse PCA" if isinstance(fit, SpcaResult) else "Sparse loadings"
         fit.report(args.report, title=f"{what} in {args.fit}", call=args.line, **given_of(args))
-    resampled: dict[str, Any] = {**fit.resampled}
-    return written(fit, list(resampled.values()), kind, args)
+    return written(fit, list(draws_of(fit).values()), kind, args)
 
 
 # --- plot ------------------------------------------------------------------------------------------
@@ -249,8 +249,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
     wanted = given_of(args, ("groups", "color"))
     table, columns = (None, {}) if not wanted else columns_apart(args, wanted)
     fit = fit_command.fit_of(args, *prepare(args, table))
-    fit_command.resample(fit, args)
-    return fit, columns
+    return fit_command.resample(fit, args)[0], columns
 
 
 def _method(fit: Fit, kind: str) -> Callable[..., Axes]:
@@ -262,7 +261,7 @@ def _method(fit: Fit, kind: str) -> Callable[..., Axes]:
     if kind not in ("bootstrap", "stability"):
         drawing: Callable[..., Axes] = getattr(fit, kind)
         return drawing
-    known: dict[str, Any] = {**fit.resampled}
+    known = draws_of(fit)
     if kind not in known:
         raise OptionError(f"KIND {kind} draws what --{kind} finds; give --{kind}, too.")
     of_draws: Callable[..., Axes] = known[kind].plot

@@ -266,8 +266,8 @@ def fit_of(args: argparse.Namespace, data: Any, covariance: bool, given: dict[st
     return fit
 
 
-def resample(fit: Fit, args: argparse.Namespace) -> list[Summary]:
-    """Run --bootstrap and --stability, and return their results.
+def resample(fit: Fit, args: argparse.Namespace) -> tuple[Fit, list[Summary]]:
+    """Run --bootstrap and --stability; return the fit that shows their results, and the results.
 
     Raises
     ------
@@ -279,12 +279,12 @@ def resample(fit: Fit, args: argparse.Namespace) -> list[Summary]:
     if args.jobs is not None and args.bootstrap is None and args.stability is None:
         raise OptionError("--jobs was given; it is for --bootstrap and --stability.")
     how = {"rng": args.rng, "n_jobs": 1 if args.jobs is None else args.jobs, "progress": args.progress}
-    found: list[Summary] = []
+    results: list[Any] = []
     if args.bootstrap is not None:
-        found.append(_complete(fit.bootstrap(args.bootstrap, **how)))
+        results.append(_complete(fit.bootstrap(args.bootstrap, **how)))
     if args.stability is not None and isinstance(fit, SpcaResult):
-        found.append(_complete(fit.stability(args.stability, **how)))
-    return found
+        results.append(_complete(fit.stability(args.stability, **how)))
+    return fit.with_inference(*results), results
 
 
 def _complete(result: Any) -> Any:
@@ -378,7 +378,7 @@ def run(args: argparse.Namespace) -> str:
     require_k(args)
     table, groups = grouped(args)
     fit = fit_of(args, *prepare(args, table))
-    further = resample(fit, args)
+    fit, further = resample(fit, args)
     if args.save:
         fit.save(args.save)
     if args.report:

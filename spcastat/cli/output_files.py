@@ -400,6 +400,11 @@ def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_fil
 # --- JSON ---------------------------------------------------------------------------------------
 
 
+def draws_of(fit: Fit) -> dict[str, Any]:
+    """Return the results of resampling that a fit shows, by the names of the methods."""
+    return {name: result for name, result in fit.inference.items() if name != "certificates"}
+
+
 def as_json(fit: Fit, describe: bool = False) -> str:
     """Return a fit as JSON: loadings not listed are zero, and null stands for NaN."""
     glance = fit.glance().iloc[0].to_dict()
@@ -415,9 +420,8 @@ def as_json(fit: Fit, describe: bool = False) -> str:
         },
         "variance": {name_text(name): row.to_dict() for name, row in fit.variance.iterrows()},
     }
-    resampled: dict[str, Any] = {**fit.resampled}
-    for name, found in resampled.items():
-        content[name] = {key: _records(frame) for key, frame in found.frames.items()}
+    for name, draws in draws_of(fit).items():
+        content[name] = {key: _records(frame) for key, frame in draws.frames.items()}
     if describe:
         words = fit.describe()
         content["description"] = {"text": words.text, "references": words.references, "bibtex": words.bibtex}

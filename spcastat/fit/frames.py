@@ -94,20 +94,27 @@ def variance_ci(
     )
 
 
-def not_found(state: FitState) -> list[Any]:
+def number_found(state: FitState, draws: Bootstrapped) -> int | None:
+    """Return the number of components that `choose_k` found on the rows of the fit; None if not known."""
+    return state.record.k_found if draws.k_found is None else draws.k_found
+
+
+def not_found(state: FitState, draws: Bootstrapped) -> list[Any]:
     """Return the components beyond the number that `choose_k` found on the same rows; none if not known.
 
     The components with the largest variances count as found.
     """
-    if state.record.k_found is None:
+    number = number_found(state, draws)
+    if number is None:
         return []
     order = np.argsort(-np.diag(state.moments.scores), kind="stable")
-    return [state.components[c] for c in sorted(order[state.record.k_found :].tolist())]
+    return [state.components[c] for c in sorted(order[number:].tolist())]
 
 
 def q_values(state: FitState, places: np.ndarray) -> np.ndarray | None:
-    """Return the q-values of the last `test_loadings` for the loadings at `places`; None without tests."""
-    return None if state.resampled.tests is None else state.resampled.tests.q_value.T.ravel()[places]
+    """Return the q-values of the tests that a fit shows for the loadings at `places`; None without."""
+    tested = state.inference.tests
+    return None if tested is None else tested.q_value.T.ravel()[places]
 
 
 def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
@@ -259,24 +266,21 @@ def tests(state: FitState, found: Tested) -> pd.DataFrame:
     return pd.DataFrame({"component": component, "term": term, **columns})
 
 
-def last_intervals(
-    state: FitState, given: pd.DataFrame | None, wanted: bool, level: float
-) -> pd.DataFrame | None:
-    """Return the intervals to draw: those given, or if `wanted` those of the last bootstrap at `level`.
+def intervals_shown(state: FitState, level: float) -> Bootstrapped:
+    """Return the bootstrap that a fit shows.
 
     Raises
     ------
     OptionError
-        If they are wanted and `bootstrap` has not been called.
+        If it shows none.
     """
-    level = checked_level(level)
-    if not flag("conf_int", wanted) or given is not None:
-        return given
-    if state.resampled.bootstrap is None:
+    checked_level(level)
+    if state.inference.bootstrap is None:
         raise OptionError(
-            "conf_int=True was given, but there are no intervals yet: call fit.bootstrap() first."
+            "conf_int=True was given, and this fit shows no bootstrap: give conf_int=fit.bootstrap(), or "
+            "call the method of fit.with_inference(fit.bootstrap())."
         )
-    return conf_int(state, state.resampled.bootstrap, level)
+    return state.inference.bootstrap
 
 
 def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float) -> None:
@@ -285,13 +289,16 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
     Raises
     ------
     OptionError
-        If nothing has been resampled.
+        If the fit shows neither a bootstrap nor a stability.
     """
-    known = state.resampled
+    known = state.inference
     if known.bootstrap is None and known.stability is None:
+        if state.pattern is not None:
+            intervals_shown(state, level)
         raise OptionError(
-            "conf_int=True was given, but the fit was not resampled yet: call fit.bootstrap() for intervals "
-            "or fit.stability() for frequencies first."
+            "conf_int=True was given, and this fit shows no resampling: give conf_int=fit.bootstrap() for "
+            "intervals or conf_int=fit.stability() for frequencies, or call the method of "
+            "fit.with_inference(fit.bootstrap(), fit.stability())."
         )
     if known.bootstrap is not None:
         kind = "hull" if state.pattern is None else "percentile"

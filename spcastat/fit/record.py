@@ -1,4 +1,4 @@
-"""The record of a fit: how it was made, what was proven, its last resampling; copies that share no memory.
+"""The record of a fit: how it was made; the inference that it shows; copies that share no memory.
 
 A loading is identified by its place: place j + p c is variable j in component c.
 """
@@ -318,12 +318,15 @@ class Proven:
         instead of names.
     orthogonal : bool
         Whether the bound applies to orthogonal loadings only.
+    best : ndarray of shape (p, k), or None
+        The best loadings found; None for a proof from a file.
     """
 
     scope: str
     measure: str
     rows: list[dict[str, Any]]
     orthogonal: bool = False
+    best: np.ndarray | None = None
 
     #: A fit has at most one proof of each kind.
     kind = property(attrgetter("scope", "measure", "orthogonal"))
@@ -363,6 +366,8 @@ class Bootstrapped:
     search : str
         How the default search fitted the draws: "quick" or "near"; "" for other methods, for the variables of
         the fit, and in older files.
+    k_found : int or None
+        Number of components that `choose_k` found on the same rows, if the call gave its result.
     """
 
     places: np.ndarray
@@ -378,6 +383,7 @@ class Bootstrapped:
     drawn: str = ""
     notice: str = ""
     search: str = ""
+    k_found: int | None = None
 
     @property
     def draws(self) -> int:
@@ -520,11 +526,27 @@ class Tested:
     notice: str = ""
 
 
+# --- what a fit shows ------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
-class LastResults:
-    """The last result of each kind of resampling of a fit."""
+class Inference:
+    """The results of resampling and the proofs that a fit shows and saves: one of each kind."""
 
     bootstrap: Bootstrapped | None = None
     stability: HalfSamples | None = None
     split: Split | None = None
     tests: Tested | None = None
+    proofs: tuple[Proven, ...] = ()
+
+    @property
+    def is_resampled(self) -> bool:
+        """Whether there are results of resampling."""
+        return any(part is not None for part in (self.bootstrap, self.stability, self.split, self.tests))
+
+    def including(self, kind: str, numbers: Any) -> Inference:
+        """Return the inference with a further result in the field `kind`; the last of each kind counts."""
+        if kind != "proofs":
+            return dataclasses.replace(self, **{kind: numbers})
+        proofs = {proof.kind: proof for proof in (*self.proofs, numbers)}
+        return dataclasses.replace(self, proofs=tuple(proofs.values()))

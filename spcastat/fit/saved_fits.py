@@ -646,14 +646,19 @@ def save(
         "measures": pack("measures", measures, arrays),
         "design": pack("design", _with_mark(state, source), arrays),
         "spec": pack_spec(state.spec, arrays),
-        "proofs": [dataclasses.asdict(one) for one in state.proofs],
-        **{name: pack(name, getattr(state.resampled, name), arrays) for name in RESAMPLED},
+        "proofs": [_packed_proof(proof) for proof in state.inference.proofs],
+        **{name: pack(name, getattr(state.inference, name), arrays) for name in RESAMPLED},
     }
     if scores and with_rows:
         frame = rows.scores(state, source)
         arrays["scores"] = frame.to_numpy()
         content["rows"] = pack_index(frame.index, "rows", arrays, "labels of rows")
     archive.write_file(target, partial(archive.write_archive, content=content, arrays=arrays))
+
+
+def _packed_proof(proof: records.Proven) -> dict[str, Any]:
+    """Return a proof as JSON, without the best loadings found, which are for `adopt` of a fit with data."""
+    return {name: value for name, value in vars(proof).items() if name != "best"}
 
 
 def _with_mark(state: FitState, source: Source | None) -> RowDesign | None:
@@ -724,8 +729,7 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
         unpack_spec(content["spec"], arrays, record.p),
         standard,
         model=model,
-        proofs=proofs_of(content["proofs"], record),
-        resampled=resampled_of(content, arrays, sizes),
+        inference=inference_of(content, arrays, sizes, record),
         design=design,
         pattern=pattern,
     )
@@ -833,10 +837,13 @@ def proofs_of(given: Any, record: records.Record) -> tuple[records.Proven, ...]:
     return tuple(proofs)
 
 
-def resampled_of(
-    content: Mapping[str, Any], arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]
-) -> records.LastResults:
-    """Return the results of resampling in a file."""
+def inference_of(
+    content: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    sizes: Mapping[str, int],
+    record: records.Record,
+) -> records.Inference:
+    """Return the results of resampling and the proofs in a file."""
     if "bootstrap.factors" in arrays:
         raise FileError("its bootstrap is of replicate weights, which are no longer supported.")
     found = {
@@ -850,4 +857,4 @@ def resampled_of(
         raise FileError("its stability: threshold is not from 0.5 to 1.")
     if found["tests"] is not None and found["tests"].fdr not in ("fdr_bh", "fdr_by"):
         raise FileError("its tests: its method is unknown.")
-    return records.LastResults(**found)
+    return records.Inference(**found, proofs=proofs_of(content["proofs"], record))

@@ -6,7 +6,7 @@ Moments are computed on first use, or read from a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.plan import RULE, Plan
-from spcastat.fit.record import PARTITIONS, UNRULED, LastResults, Proven, Record, deep_copy, make_record
+from spcastat.fit.record import PARTITIONS, UNRULED, Inference, Proven, Record, deep_copy, make_record
 from spcastat.fit.run import Fit
 from spcastat.inputs.data import Source
 from spcastat.labels import full_names, some_of
@@ -190,6 +190,9 @@ class Moments:
 
 # --- the state ------------------------------------------------------------------------------------
 
+#: Relative tolerance for variances and covariances of the scores of one fit.
+SAME_MOMENTS = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class FitState:
@@ -211,10 +214,8 @@ class FitState:
         Scores saved with the fit; for a fit with data they are computed on first use.
     model : PpcaModel or None
         The model that imputes missing values, for a fit with ``na="em"``.
-    proofs : tuple of Proven
-        Proofs about the fit, one of each kind.
-    trust : LastResults
-        Results of resampling so far.
+    inference : Inference
+        The results of resampling and the proofs that the fit shows.
     design : RowDesign or None
         Which of the rows belong together.
     pattern : ndarray of shape (p, k), or None
@@ -228,8 +229,7 @@ class FitState:
     standard: Standardisation | None = None
     scores: pd.DataFrame | None = None
     model: PpcaModel | None = None
-    proofs: tuple[Proven, ...] = ()
-    resampled: LastResults = field(default_factory=LastResults)
+    inference: Inference = field(default_factory=Inference)
     design: RowDesign | None = None
     pattern: np.ndarray | None = None
 
@@ -265,6 +265,18 @@ class FitState:
     def function(self) -> str:
         """The function that fits rows like this; with _cov after its name it fits a covariance matrix."""
         return "spca" if self.pattern is None else "sparse_loadings"
+
+    def is_fit_of(self, other: FitState) -> bool:
+        """Return whether `other` is the same fit: its loadings, variables, and variances of scores.
+
+        Names of components, and what the fits show, may differ. Variances are compared up to `SAME_MOMENTS`,
+        since they may be computed in another order; they tell fits of one variable each apart.
+        """
+        return (
+            np.array_equal(self.V, other.V)
+            and self.spec.columns.equals(other.spec.columns)
+            and np.allclose(self.moments.scores, other.moments.scores, rtol=SAME_MOMENTS, atol=0.0)
+        )
 
     def by_variable(self, values: Any) -> pd.DataFrame:
         """Return a copy of values of shape (p, k) as a frame of variables and components."""
@@ -401,26 +413,19 @@ def _each(
 # --- proofs ---------------------------------------------------------------------------------------
 
 
-def with_proof(state: FitState, new: Proven) -> FitState:
-    """Return the state with a new proof; of two of one kind, that with the smaller bounds is kept."""
-    alike = [one for one in state.proofs if one.kind == new.kind]
-    bounds = [sum(row["upper_bound"] for row in one.rows) for one in (new, *alike)]
-    if any(bound <= bounds[0] for bound in bounds[1:]):
-        return state
-    kept = tuple(one for one in state.proofs if one.kind != new.kind)
-    return replace(state, proofs=(*kept, new))
-
-
 def joint_gap(state: FitState, measure: str) -> float:
     """Return the gap, in percent, that was proven for all components together; NaN without such a proof."""
-    gaps = [one.rows[0]["gap"] for one in state.proofs if one.kind == ("joint", measure, False)]
+    gaps = [
+        proof.rows[0]["gap"] for proof in state.inference.proofs if proof.kind == ("joint", measure, False)
+    ]
     return float(gaps[0]) if gaps else float("nan")
 
 
 def proof_sentences(state: FitState, advice: bool = True) -> Iterator[str]:
     """Yield every proof of a fit in words, with or without advice on what to call next."""
     nonneg, names = bool(state.record.options.get("nonneg")), list(state.components)
-    return (proof_sentence(one, nonneg, names, rule_words(state), advice) for one in state.proofs)
+    rule = rule_words(state)
+    return (proof_sentence(proof, nonneg, names, rule, advice) for proof in state.inference.proofs)
 
 
 def proof_sentence(

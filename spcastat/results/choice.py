@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat.argument_types import ByRow, Path, Sections
+    from spcastat.results.proofs import Certificate
+    from spcastat.results.resampling import Bootstrap, LoadingTest, SplitInference, Stability
 
 
 # --- the number of components ---------------------------------------------------------------------
@@ -263,11 +265,11 @@ class Choice(Summary):
         k_choice: ComponentChoice | None,
         halves: Callable[[int, int], tuple[list[np.ndarray], str]] | None = None,
     ) -> None:
-        self._fit, self._how, self._k_choice, self._halves = fit, chosen, k_choice, halves
-        found = None if k_choice is None else k_choice.k
+        self._how, self._k_choice, self._halves = chosen, k_choice, halves
+        number = None if k_choice is None else k_choice.k
         how_chosen = partial(choice_tables.method_sentences, self._tests, chosen)
-        record = replace(fit._state.record, chosen=how_chosen, k_found=found)
-        fit._state = replace(fit._state, record=record)
+        record = replace(fit._state.record, chosen=how_chosen, k_found=number)
+        self._fit = fit._with_state(replace(fit._state, record=record))
 
     @property
     def _tests(self) -> ComponentTests | None:
@@ -286,6 +288,15 @@ class Choice(Summary):
     def fit(self) -> SpcaResult:
         """The fit with the chosen cardinalities, as a direct call would return it."""
         return self._fit
+
+    def with_inference(
+        self, *results: Bootstrap | Stability | SplitInference | LoadingTest | Certificate
+    ) -> Self:
+        """Return the same choice, whose fit shows `results`; see `SpcaResult.with_inference`.
+
+        Its report, too, has a chapter on them.
+        """
+        return type(self)(self._fit.with_inference(*results), self._how, self._k_choice, self._halves)
 
     @property
     def k(self) -> int:

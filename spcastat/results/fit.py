@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast, overload
 
 import numpy as np
@@ -13,25 +14,35 @@ import pandas as pd
 from spcastat import plots
 from spcastat.argument_names import explained
 from spcastat.config import one_of
+from spcastat.errors import OptionError
 from spcastat.fit import frames, rows
 from spcastat.fit import supplementary as unit_weights
 from spcastat.fit.archive import file_path
 from spcastat.fit.call import Call, call_text, card_by_number, names_for
-from spcastat.fit.frames import last_intervals
 from spcastat.fit.frames import variance as variance_table
 from spcastat.fit.record import deep_copy
 from spcastat.fit.rows import transform_to as write_transformed
 from spcastat.fit.saved_fits import read_state
 from spcastat.fit.saved_fits import save as save_fit
-from spcastat.fit.state import FitState, with_proof
+from spcastat.fit.state import FitState
 from spcastat.fit.supplementary import describe as associations
 from spcastat.measures import MEASURES
 from spcastat.results import interpretation, proofs, resampling
+from spcastat.results.inference import (
+    FITS_INSTEAD,
+    FORMER,
+    RESULTS,
+    FitInference,
+    inference_of,
+    sheets_of,
+    showing,
+    with_results,
+)
 from spcastat.results.interpretation import Scales, Supplement
 from spcastat.results.loadings import SparseLoadings
 from spcastat.results.pickling import Picklable
 from spcastat.results.proofs import Certificate
-from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, Resampled, SplitInference, Stability
+from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, SplitInference, Stability
 from spcastat.show.grid import Arrangement
 from spcastat.show.methods_text import Description
 from spcastat.show.methods_text import describe as described
@@ -63,7 +74,7 @@ class SpcaResult(Picklable, Shown):
       `plot_diagnostics`.
     - `report`, `describe`, `save`; also `to_excel`, `transform_to`.
     - Inference and proofs: `stability`, `bootstrap`, `certify`; also `split_inference`, `test_loadings`,
-      `resampled`, `adopt`.
+      `adopt`. `with_inference` returns a fit that shows their results, and `inference` has them.
     - Rows: `diagnostics`, `residuals`, `limits`, `inverse_transform`, `imputed`.
     - Supplementary data, names, new fits: `supplement`, `describe_components`, `scales`, `rename`,
       `refit`.
@@ -73,7 +84,7 @@ class SpcaResult(Picklable, Shown):
     output is labelled with the names in the data; components are PC1, ..., PCk. Variances have the divisor n
     - 1 (the sum of the weights minus one).
 
-    Attributes are returned as copies, so that changing them does not change the result. Results can be
+    Results do not change: methods return new results, attributes are copies and cannot be set. Results can be
     pickled and copied: pickles include data in memory, so that `refit` works after loading, but not rows in
     chunks. `save` writes a file without data that later versions can read.
 
@@ -85,6 +96,8 @@ class SpcaResult(Picklable, Shown):
     call : Call or None
         The call that made the fit; None for a fit from a file.
     """
+
+    _instead, _former = FITS_INSTEAD, FORMER
 
     def __init__(self, state: FitState, source: Source | None = None, call: Call | None = None) -> None:
         self._state = state
@@ -287,9 +300,7 @@ class SpcaResult(Picklable, Shown):
         if isinstance(variables, Supplement):
             further = variables._further
         elif variables is not None:
-            further = interpretation.further_variables(
-                self._state, self._source, self._row_scores, variables
-            )
+            further = interpretation.further_variables(self._state, self._source, self._row_scores, variables)
         else:
             further = None
         found = associations(self._state, further, alpha)
@@ -644,7 +655,7 @@ class SpcaResult(Picklable, Shown):
         In every draw of rows with replacement, columns are centred and scaled, formulas are re-estimated, and
         variables are selected again, for the same objective, numbers of components and cardinalities as in
         the fit. Components are matched with those of the fit by the correlation of their scores, without
-        rotation. The fit stores the result for its summary and files.
+        rotation.
 
         Parameters
         ----------
@@ -652,8 +663,7 @@ class SpcaResult(Picklable, Shown):
             Number of draws, 2 or more.
         select : bool
             Whether variables are selected again in each draw. False keeps those of the fit, which is not
-            valid if they were selected with the same data. A result with False does not replace a stored one
-            with True in the fit.
+            valid if they were selected with the same data.
         search : {"near", "quick"}, optional
             How draws are fitted, for fits by the default method. "quick", the default for up to 1000
             variables, searches from many starts of the draw, as ``effort="quick"`` does, and from the
@@ -706,12 +716,9 @@ class SpcaResult(Picklable, Shown):
         values, if these are fewer); the intervals are then those of a fit of so many rows, as the print says.
         Clusters, strata, blocks and sampling weights of the fit are used, as docs/data.md describes.
         """
-        if choice is not None:
-            self._state = resampling.with_number_found(self._state, choice)
         fit = self._drawing(data, rng, n_jobs, progress)
-        found = resampling.bootstrap(fit, n, select=select, search=search)
-        self._state = resampling.with_result(self._state, bootstrap=found)
-        return Bootstrap(self._state, found)
+        draws = resampling.bootstrap(fit, n, select=select, search=search, choice=choice)
+        return Bootstrap(self._state, draws)
 
     def stability(
         self,
@@ -727,8 +734,7 @@ class SpcaResult(Picklable, Shown):
         """Return how often fits of complementary halves of the rows select each loading.
 
         Each half is fitted by the method of the fit, with its cardinalities if any. The default method
-        searches each half from starts of this half alone, as ``effort="quick"`` does. The fit stores the
-        result for its summary and files.
+        searches each half from starts of this half alone, as ``effort="quick"`` does.
 
         Parameters
         ----------
@@ -762,9 +768,8 @@ class SpcaResult(Picklable, Shown):
         signals are missed.
         """
         fit = self._drawing(data, rng, n_jobs, progress)
-        found = resampling.stability(fit, n, threshold=threshold, min_correlation=min_correlation)
-        self._state = resampling.with_result(self._state, stability=found)
-        return Stability(self._state, found)
+        halves = resampling.stability(fit, n, threshold=threshold, min_correlation=min_correlation)
+        return Stability(self._state, halves)
 
     def split_inference(
         self,
@@ -780,7 +785,7 @@ class SpcaResult(Picklable, Shown):
 
         The weights are those of the first half. On the second half, each selected variable has a correlation
         with the score of the other selected variables, and an interval for it. The variables may differ from
-        those of the fit. The fit stores the result for its files.
+        those of the fit.
 
         Parameters
         ----------
@@ -814,9 +819,7 @@ class SpcaResult(Picklable, Shown):
         search for the quantile from .05 to 1.
         """
         fit = self._drawing(data, rng, n_jobs, progress)
-        found = resampling.split_inference(fit, n, repeats=repeats)
-        self._state = resampling.with_result(self._state, split=found)
-        return SplitInference(self._state, found)
+        return SplitInference(self._state, resampling.split_inference(fit, n, repeats=repeats))
 
     def test_loadings(
         self,
@@ -835,8 +838,7 @@ class SpcaResult(Picklable, Shown):
         scores of the other components; it is studentised, so that the tests are also valid for rows of
         unequal size, in which uncorrelated variables are not independent. All variables are tested, whether
         selected by the fit or not: the q-values, computed over all variables and components, account for the
-        selection, while the p-values of selected variables alone are small even in noise. The fit stores the
-        result for its files.
+        selection, while the p-values of selected variables alone are small even in noise.
 
         Parameters
         ----------
@@ -871,17 +873,52 @@ class SpcaResult(Picklable, Shown):
         smallest possible q is about p k / (c (n + 1)), so that many variables require many permutations.
         """
         fit = self._drawing(data, rng, n_jobs, progress)
-        found = resampling.test_loadings(fit, n, fdr=fdr)
-        self._state = resampling.with_result(self._state, tests=found)
-        return LoadingTest(self._state, found)
+        return LoadingTest(self._state, resampling.test_loadings(fit, n, fdr=fdr))
+
+    # --- inference that a fit shows ---------------------------------------------------------------
+
+    def with_inference(
+        self, *results: Bootstrap | Stability | SplitInference | LoadingTest | Certificate
+    ) -> Self:
+        """Return the same fit, which shows `results` in all of its output and files.
+
+        They are in its print and summary, `tidy`, `plot_loadings`, `report`, `describe`, `to_excel` and
+        `save`. Methods such as `bootstrap` only return their results, and change no fit.
+
+        Parameters
+        ----------
+        *results : Bootstrap, Stability, SplitInference, LoadingTest or Certificate
+            What `bootstrap`, `stability`, `split_inference`, `test_loadings` and `certify` of this fit
+            returned. The last of each kind counts, also over one that the fit shows already; proofs of
+            another measure or scope are of another kind.
+
+        Returns
+        -------
+        SpcaResult
+
+        Raises
+        ------
+        OptionError
+            If a result is something else, or of another fit: with other loadings or variables.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.pitprops_sample(), k=2, card=3, scale=True)
+        >>> full = fit.with_inference(fit.bootstrap(20), fit.stability(5))
+        >>> list(full.inference)
+        ['bootstrap', 'stability']
+        """
+        return self._with_state(with_results(self._state, results, RESULTS))
 
     @property
-    def resampled(self) -> Resampled:
-        """The last result of each kind: "bootstrap", "stability", "split_inference", "test_loadings".
+    def inference(self) -> FitInference:
+        """The results that this fit shows (see `with_inference`), by name; read only.
 
-        It is saved in files, so that a fit from a file has it too.
+        The names are "bootstrap", "stability", "split_inference", "test_loadings" and "certificates". Files
+        contain them, so that a fit from a file has them, too.
         """
-        return resampling.resampled(self._state)
+        return cast("FitInference", MappingProxyType(inference_of(self._state)))
 
     # --- proofs ---------------------------------------------------------------------------------
 
@@ -912,7 +949,7 @@ class SpcaResult(Picklable, Shown):
         those that share no variable with earlier ones); a joint bound applies to loadings under the rule, or
         is reported as a bound without it. If the search chose the groups (`disjoint` without `card`), the
         joint bound covers all partitions of the variables into the same number of groups of any sizes; for
-        more than 16 variables it is dense PCA. The fit stores the proof for its summary and files.
+        more than 16 variables it is dense PCA.
 
         Parameters
         ----------
@@ -947,7 +984,7 @@ class SpcaResult(Picklable, Shown):
             For a fit from a file, which has no data.
         """
         source = proofs.need_data(self._state, self._source, "certify()")
-        proven, V = proofs.prove(
+        return proofs.prove(
             self._state,
             source,
             joint=joint,
@@ -957,16 +994,14 @@ class SpcaResult(Picklable, Shown):
             max_nodes=max_nodes,
             progress=progress,
         )
-        self._state = with_proof(self._state, proven)
-        return Certificate(proven, V, self._state)
 
     def adopt(self, certificate: Certificate) -> Self:
         """Return the better fit found by a certificate of this fit, or this fit if none was found.
 
         A joint proof may find better fits of all components, and a proof of single components better supports
         of each. The latter are combined one after another, each with the best loadings given the earlier
-        components. "Better" refers to the measure of the proof. Joint proofs remain valid for the new fit and
-        are kept.
+        components. "Better" refers to the measure of the proof. Joint proofs, this one and those that the fit
+        shows, remain valid for the new fit, which shows them.
 
         Parameters
         ----------
@@ -1004,9 +1039,9 @@ class SpcaResult(Picklable, Shown):
         communality: bool = False,
         complexity: bool = False,
         dense: bool = False,
-        conf_int: bool = False,
+        conf_int: bool | Bootstrap = False,
         level: float = 0.95,
-        stars: bool = False,
+        stars: bool | LoadingTest = False,
     ) -> Summary:
         """Return the header, loadings and variances of the fit, as text, HTML, LaTeX, Markdown or for Word.
 
@@ -1036,13 +1071,14 @@ class SpcaResult(Picklable, Shown):
             Hofmann's complexity, the effective number of components that the variable loads on.
         dense : bool
             Whether to show the loadings of the first k dense principal components next to the sparse ones.
-        conf_int : bool
-            Whether to show intervals of the last `bootstrap()` below the loadings.
+        conf_int : bool or Bootstrap
+            Whether to show intervals below the loadings: those of a result of `bootstrap`, or True for those
+            that the fit shows (see `with_inference`).
         level : float in (0, 1)
             The confidence level of these intervals.
-        stars : bool
-            Whether to mark loadings by the q values of the last `test_loadings()`: `*` up to .05, `**` up to
-            .01, `***` up to .001.
+        stars : bool or LoadingTest
+            Whether to mark loadings by q values, `*` up to .05, `**` up to .01, `***` up to .001: those of a
+            result of `test_loadings`, or True for those that the fit shows.
 
         Returns
         -------
@@ -1053,17 +1089,20 @@ class SpcaResult(Picklable, Shown):
         Raises
         ------
         OptionError
-            If intervals or stars are requested before the fit was resampled, or with ``contributions=True``.
+            If intervals or stars are True for a fit that shows none, of another fit, or requested with
+            ``contributions=True``.
         NoRowsError
             If dense loadings are requested and the fit was read from a file, without data.
         """
+        state, intervals = showing(self._state, "conf_int", conf_int, {Bootstrap: "bootstrap()"})
+        state, marks = showing(state, "stars", stars, {LoadingTest: "test_loadings()"})
         return summarise(
-            self._state,
+            state,
             self._source,
             digits,
             Arrangement(sort, max_rows, sections, cut),
             tables=tables,
-            extras=Extras(contributions, communality, complexity, dense, conf_int, level, stars),
+            extras=Extras(contributions, communality, complexity, dense, intervals, level, marks),
         )
 
     def equations(
@@ -1092,25 +1131,30 @@ class SpcaResult(Picklable, Shown):
         """
         return written_equations(self._state, digits, raw=raw, max_terms=max_terms, width=width)
 
-    def tidy(self, *, zeros: bool = False, conf_int: bool = False, level: float = 0.95) -> pd.DataFrame:
+    def tidy(
+        self, *, zeros: bool = False, conf_int: bool | Bootstrap | Stability = False, level: float = 0.95
+    ) -> pd.DataFrame:
         """Return the loadings in long form, one row per loading: "term", "component", "loading".
 
         Parameters
         ----------
         zeros : bool
             Include loadings that are zero.
-        conf_int : bool
-            Include the results of the last `bootstrap` ("std_error", "lower", "upper", "selected") and
-            `stability` ("frequency"); loadings that no draw selected have no interval (NaN).
+        conf_int : bool, Bootstrap or Stability
+            Include a result of `bootstrap` ("std_error", "lower", "upper", "selected") or of `stability`
+            ("frequency"), or with True those that the fit shows (see `with_inference`). Loadings that no draw
+            selected have no interval (NaN).
         level : float in (0, 1)
             Level of the intervals.
 
         Raises
         ------
         OptionError
-            If ``conf_int=True`` and neither `bootstrap` nor `stability` has been called.
+            If ``conf_int=True`` for a fit that shows neither, or a result of another fit.
         """
-        return frames.tidy(self._state, zeros, conf_int, level)
+        kinds: dict[type, str] = {Bootstrap: "bootstrap()", Stability: "stability()"}
+        state, is_wide = showing(self._state, "conf_int", conf_int, kinds)
+        return frames.tidy(state, zeros, is_wide, level)
 
     def glance(self) -> pd.DataFrame:
         """Return the fit in one row: sizes, nonzeros, all measures, correlation of scores, convergence.
@@ -1209,7 +1253,8 @@ class SpcaResult(Picklable, Shown):
     def to_excel(self, path: types.Path) -> None:
         """Write a workbook with sheets of loadings, variances, correlations and scores, numbers in full.
 
-        Scores are written if they are in memory. This needs an optional dependency:
+        Scores are written if they are in memory, and the results that the fit shows (see `with_inference`)
+        have further sheets. This needs an optional dependency:
         ``pip install 'spcastat[excel]'``.
 
         Parameters
@@ -1237,7 +1282,7 @@ class SpcaResult(Picklable, Shown):
         }
         if self._state.scores is not None or (self._source is not None and self._source.matrix is not None):
             sheets["scores"] = self.scores
-        write_workbook(path, sheets)
+        write_workbook(path, sheets | sheets_of(inference_of(self._state)))
 
     def save(self, path: types.Path, *, scores: bool | None = None) -> None:
         """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
@@ -1522,7 +1567,7 @@ class SpcaResult(Picklable, Shown):
         components: types.Several | None = None,
         sections: types.Sections | None = None,
         intervals: pd.DataFrame | None = None,
-        conf_int: bool = False,
+        conf_int: bool | Bootstrap = False,
         level: float = 0.95,
         shape: tuple[int, int] | None = None,
         ax: Axes | None = None,
@@ -1553,8 +1598,9 @@ class SpcaResult(Picklable, Shown):
         intervals : DataFrame, optional
             With the columns "component", "term", "lower" and "upper", as ``conf_int()`` of a bootstrap
             returns them: dots get a bar from lower to upper, grey if it contains zero.
-        conf_int : bool
-            Whether to take the intervals of the last bootstrap.
+        conf_int : bool or Bootstrap
+            Whether to draw such bars for the intervals of a result of `bootstrap`, or with True for those
+            that the fit shows (see `with_inference`), in place of `intervals`.
         level : float in (0, 1)
             The confidence level of these intervals.
         shape : (int, int), optional
@@ -1574,10 +1620,16 @@ class SpcaResult(Picklable, Shown):
         ComponentsError
             If a component does not exist.
         OptionError
-            If `kind` or `max_rows` is out of range, the kind does not have an option, or `ax` is not an Axes.
+            If `kind` or `max_rows` is out of range, the kind does not have an option, `intervals` are given
+            with `conf_int`, or `ax` is not an Axes.
         DataError
             If all loadings are zero.
         """
+        state, has_bars = showing(self._state, "conf_int", conf_int, {Bootstrap: "bootstrap()"})
+        if has_bars and intervals is not None:
+            raise OptionError("intervals= was given with conf_int=, which draws others: give one of them.")
+        if has_bars:
+            intervals = frames.conf_int(state, frames.intervals_shown(state, level), level)
         return plots.plot_loadings(
             self.loadings,
             kind=kind,
@@ -1585,7 +1637,7 @@ class SpcaResult(Picklable, Shown):
             max_rows=max_rows,
             components=components,
             sections=sections,
-            intervals=last_intervals(self._state, intervals, conf_int, level),
+            intervals=intervals,
             shape=shape,
             ax=ax,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
 
 import pandas as pd
@@ -17,6 +18,7 @@ from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState
 from spcastat.results import interpretation, resampling
+from spcastat.results.inference import FITS_INSTEAD, FORMER, showing, with_results
 from spcastat.results.pickling import Picklable
 from spcastat.show import loading_tables
 from spcastat.show.grid import Arrangement
@@ -49,6 +51,8 @@ class SparseLoadings(Picklable, Shown):
     call : Call or None
         The call that made the fit; None for a fit from a file.
     """
+
+    _instead, _former = FITS_INSTEAD, FORMER
 
     def __init__(self, state: FitState, source: Source | None = None, call: Call | None = None) -> None:
         self._state = state
@@ -159,10 +163,7 @@ class SparseLoadings(Picklable, Shown):
         names : mapping or sequence of str
             Mapping from old names or numbers (from 1) to new names, or a sequence of names for all.
         """
-        twin: Self = self.__copy__()
-        twin.__dict__.pop("_scores", None)
-        twin._state = interpretation.renamed(self._state, names)
-        return twin
+        return type(self)(interpretation.renamed(self._state, names), self._source, self._call)
 
     # --- rows -----------------------------------------------------------------------------------
 
@@ -214,16 +215,14 @@ class SparseLoadings(Picklable, Shown):
         In every draw the columns are recentred and rescaled and the variables reselected, with the same
         number of nonzeros; the search starts from the fitted loadings and from the principal components.
         Components are matched with the fitted ones by the correlation of their scores, and take their signs.
-        If the fit was given `clusters`, `strata` or `block_length`, whole clusters or blocks are drawn. The
-        summary can show the intervals.
+        If the fit was given `clusters`, `strata` or `block_length`, whole clusters or blocks are drawn.
 
         Parameters
         ----------
         n : int
             Number of draws, 2 or more.
         select : bool
-            Whether variables are selected again in each draw. False takes those of the fit as given, and its
-            result does not replace a stored one with True in the fit.
+            Whether variables are selected again in each draw. False takes those of the fit as given.
         data : table or matrix, optional
             For a fit from a file: the data that were fitted.
         rng : None, int or numpy Generator
@@ -251,15 +250,29 @@ class SparseLoadings(Picklable, Shown):
             If there are fewer than three rows.
         """
         fit = resampling.Drawing(self._state, self._source, self._call, data, rng, n_jobs, progress)
-        found = resampling.bootstrap_loadings(fit, n, select=select)
-        self._state = resampling.with_result(self._state, bootstrap=found)
-        return LoadingsBootstrap(self._state, found)
+        return LoadingsBootstrap(self._state, resampling.bootstrap_loadings(fit, n, select=select))
+
+    def with_inference(self, *results: LoadingsBootstrap) -> Self:
+        """Return the same fit, which shows `results` in its summary, `tidy`, `report`, `describe` and `save`.
+
+        Parameters
+        ----------
+        *results : LoadingsBootstrap
+            What `bootstrap` of this fit returned; the last counts.
+
+        Raises
+        ------
+        OptionError
+            If a result is something else, or of another fit: with other loadings or variables.
+        """
+        return self._with_state(with_results(self._state, results, LOADINGS_RESULTS))
 
     @property
-    def resampled(self) -> dict[str, LoadingsBootstrap]:
-        """The last result of `bootstrap`, if any, under its name; it is saved in files."""
-        found = self._state.resampled.bootstrap
-        return {} if found is None else {"bootstrap": LoadingsBootstrap(self._state, found)}
+    def inference(self) -> Mapping[str, LoadingsBootstrap]:
+        """The result that this fit shows (see `with_inference`), under "bootstrap"; read only."""
+        draws = self._state.inference.bootstrap
+        shown = {} if draws is None else {"bootstrap": LoadingsBootstrap(self._state, draws)}
+        return MappingProxyType(shown)
 
     # --- tables and files -----------------------------------------------------------------------
 
@@ -272,7 +285,7 @@ class SparseLoadings(Picklable, Shown):
         sections: types.Sections | None = None,
         cut: float = 0.0,
         communality: bool = True,
-        conf_int: bool = False,
+        conf_int: bool | LoadingsBootstrap = False,
         level: float = 0.95,
     ) -> Summary:
         """Return the header, loadings and variances, as text, HTML, LaTeX, Markdown or for Word.
@@ -292,33 +305,39 @@ class SparseLoadings(Picklable, Shown):
             Loadings smaller than this in absolute value are printed as ".".
         communality : bool
             Whether to show communalities (h2).
-        conf_int : bool
-            Whether to show intervals of the last `bootstrap` below the loadings.
+        conf_int : bool or LoadingsBootstrap
+            Whether to show intervals below the loadings: those of a result of `bootstrap`, or True for those
+            that the fit shows (see `with_inference`).
         level : float in (0, 1)
             The confidence level of these intervals.
         """
+        state, intervals = showing(self._state, "conf_int", conf_int, LOADINGS_RESULTS)
         return loading_tables.summarise(
-            self._state,
+            state,
             digits,
             Arrangement(sort, max_rows, sections, cut),
             communality=communality,
-            conf_int=conf_int,
+            conf_int=intervals,
             level=level,
         )
 
-    def tidy(self, *, zeros: bool = False, conf_int: bool = False, level: float = 0.95) -> pd.DataFrame:
+    def tidy(
+        self, *, zeros: bool = False, conf_int: bool | LoadingsBootstrap = False, level: float = 0.95
+    ) -> pd.DataFrame:
         """Return the loadings in long form: "term", "component" and "loading", one row per loading.
 
         Parameters
         ----------
         zeros : bool
             Whether loadings that are exactly zero have rows, too.
-        conf_int : bool
-            Whether to add "std_error", "lower", "upper" and "selected" of the last `bootstrap`.
+        conf_int : bool or LoadingsBootstrap
+            Whether to add "std_error", "lower", "upper" and "selected" of a result of `bootstrap`, or with
+            True of the one that the fit shows.
         level : float in (0, 1)
             The confidence level of these intervals.
         """
-        return frames.tidy(with_loadings(self._state), zeros, conf_int, level)
+        state, is_wide = showing(self._state, "conf_int", conf_int, LOADINGS_RESULTS)
+        return frames.tidy(with_loadings(state), zeros, is_wide, level)
 
     def glance(self) -> pd.DataFrame:
         """Return the fit in one row: sizes, nonzeros, explained variance and PCA's, convergence."""
@@ -514,10 +533,11 @@ class SparseLoadings(Picklable, Shown):
 class LoadingsBootstrap(resampling.FromDraws):
     """Draws of sparse loadings, and percentile intervals; prints as text and shows as HTML in a notebook."""
 
-    _found: Bootstrapped
+    _kind = "bootstrap"
+    _numbers: Bootstrapped
 
     def _document(self) -> Document:
-        return loading_tables.bootstrap_document(self._state, self._found, 0.95)
+        return loading_tables.bootstrap_document(self._state, self._numbers, 0.95)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -527,12 +547,12 @@ class LoadingsBootstrap(resampling.FromDraws):
     @property
     def selected(self) -> pd.DataFrame:
         """The share of draws that selected each variable in each component, p x k."""
-        return frames.selected(with_loadings(self._state), self._found)
+        return frames.selected(with_loadings(self._state), self._numbers)
 
     @property
     def similarity(self) -> pd.Series:
         """The mean absolute correlation of the scores of the draws with those of the fit, length k."""
-        return frames.similarity(self._state, self._found)
+        return frames.similarity(self._state, self._numbers)
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Return percentile intervals for the nonzero loadings of the fit.
@@ -548,7 +568,7 @@ class LoadingsBootstrap(resampling.FromDraws):
             share of draws that selected the variable. A loading that is zero in the fit but not in some draw
             has no bounds (NaN).
         """
-        return frames.conf_int(with_loadings(self._state), self._found, level, "percentile")
+        return frames.conf_int(with_loadings(self._state), self._numbers, level, "percentile")
 
     def plot(
         self,
@@ -576,3 +596,7 @@ class LoadingsBootstrap(resampling.FromDraws):
             intervals=self.conf_int(level),
             ax=ax,
         )
+
+
+#: The class of the results that a fit shows, with the method that returns them.
+LOADINGS_RESULTS: dict[type, str] = {LoadingsBootstrap: "bootstrap()"}

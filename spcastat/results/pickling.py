@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from spcastat.fit.call import packed_names
+from spcastat.fit.state import FitState
 from spcastat.reading.design import Spec
 
 
@@ -24,8 +26,11 @@ class Picklable:
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        # cached values are not pickled
-        kept = {name: self.__dict__[name] for name in self.__dict__ if name not in _CACHED}
+        kept = {
+            name: value
+            for name, value in self.__dict__.items()
+            if not isinstance(getattr(type(self), name, None), cached_property)
+        }
         if _local_stream(self) is not None:
             kept |= {"_source": None, "_call": None}
             if "_state" in kept:
@@ -36,6 +41,12 @@ class Picklable:
             if kept.get(name) is not None:
                 kept[name] = replace(kept[name], spec=_packed(kept[name].spec))
         return kept
+
+    def _with_state(self, state: FitState) -> Self:
+        """Return a copy with another state, whose cached tables are the same."""
+        twin: Self = self.__copy__()
+        twin.__dict__["_state"] = state
+        return twin
 
     def __copy__(self) -> Any:
         twin = object.__new__(type(self))
@@ -52,10 +63,6 @@ class Picklable:
 
 #: Attributes that contain a Spec, and with it the names used by a formula.
 _SPECS = ("_source", "_state")
-
-
-#: Cached attributes.
-_CACHED = ("_coordinates", "_distances", "_drawn", "_scores", "_variance")
 
 
 def _packed(spec: Spec) -> Spec:

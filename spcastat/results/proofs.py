@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import flag, one_of, real_number, shown, whole_number
-from spcastat.errors import OptionError
+from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.record import JOINT, Proven, deep_copy, plain_value
 from spcastat.fit.run import order_and_sign
 from spcastat.fit.state import (
@@ -22,7 +22,6 @@ from spcastat.fit.state import (
     proof_sentence,
     rule_of,
     rule_words,
-    with_proof,
 )
 from spcastat.inputs.data import Source
 from spcastat.labels import full_names, name_text
@@ -31,6 +30,7 @@ from spcastat.linalg.eigenvectors import top_eigh
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances, measure_named
 from spcastat.progress import listening
+from spcastat.results.pickling import Picklable
 from spcastat.search.climbing import OBJECTIVES
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
@@ -43,26 +43,26 @@ if TYPE_CHECKING:
 # --- the certificate ------------------------------------------------------------------------------
 
 
-#: What to use instead of a proof in a file.
-SAVED = "save its numbers by certificate.table.to_csv(path)"
+#: A former method, and what to use instead of a proof in a file.
+FORMER_METHODS = {"save": "save its numbers by certificate.table.to_csv(path)"}
 
 
-class Certificate(Summary):
+class Certificate(Picklable, Summary):
     """Proven bounds of a fit; prints as text and shows as HTML in a notebook.
 
     `fit.adopt(certificate)` returns the fit with the best loadings that the proof found.
     """
 
-    def __init__(self, proven: Proven, best: np.ndarray, state: FitState) -> None:
-        """Keep a proof of the fit in `state`; `best` are the best loadings found, shape (p, k)."""
-        self._proven = proven
-        self._best = state.by_variable(best)
-        self._components = state.components
-        self._nonneg = bool(state.record.options.get("nonneg"))
-        self._rule = rule_words(state)
+    #: The field of :class:`spcastat.fit.record.Inference` for proofs.
+    _kind = "proofs"
+    _former = FORMER_METHODS
+
+    def __init__(self, state: FitState, numbers: Proven) -> None:
+        self._state = state
+        self._numbers = numbers
 
     def _document(self) -> Document:
-        return _document(self.table, self._proven, self.sentence)
+        return _document(self.table, self._numbers, self.sentence)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -79,28 +79,41 @@ class Certificate(Summary):
         "cardinalities"; "value", "upper_bound" and "pca_bound" as shares of the total variance; "gap";
         "optimal", to 1e-4 relative; "proof", "nodes", "open", "seconds"; "best_known" and its "supports".
         """
-        joint = self._proven.scope == "joint"
-        table = pd.DataFrame(self._proven.rows, index=["fit"] if joint else deep_copy(self._components))
+        joint = self._numbers.scope == "joint"
+        table = pd.DataFrame(
+            self._numbers.rows, index=["fit"] if joint else deep_copy(self._state.components)
+        )
         name = "supports" if joint else "support"
-        table[name] = [_named(places, self._best.index) for places in table[name]]
+        table[name] = [_named(places, self._state.spec.columns) for places in table[name]]
         return table
 
     @property
     def sentence(self) -> str:
         """What is proven, in one sentence."""
-        return proof_sentence(self._proven, self._nonneg, list(self._components), self._rule)
+        state = self._state
+        nonneg = bool(state.record.options.get("nonneg"))
+        return proof_sentence(self._numbers, nonneg, list(state.components), rule_words(state))
 
     @property
     def loadings(self) -> pd.DataFrame:
-        """The best loadings found, p x k."""
-        return deep_copy(self._best)
+        """The best loadings found, p x k.
 
-    if not TYPE_CHECKING:  # so that type checkers report names that do not exist
+        Raises
+        ------
+        NoRowsError
+            For a proof of a fit from a file, which has only the variables of these loadings, in `table`.
+        """
+        return self._state.by_variable(self._best)
 
-        def __getattr__(self, name: str) -> Any:
-            """Raise the error of a missing attribute; for `save`, which was removed, with what to use."""
-            hint = f"; {SAVED}" if name == "save" else ""
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+    @property
+    def _best(self) -> np.ndarray:
+        """The best loadings found, shape (p, k)."""
+        if self._numbers.best is None:
+            raise NoRowsError(
+                "The best loadings of a proof are not in the file of a fit, only their variables, in "
+                "certificate.table; fit the data again, and call certify()."
+            )
+        return self._numbers.best
 
 
 def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
@@ -167,8 +180,8 @@ def prove(
     time_limit: float | None,
     max_nodes: int | None,
     progress: Progress,
-) -> tuple[Proven, np.ndarray]:
-    """Return a proof about a fit, and the best loadings found, p x k; see `SpcaResult.certify`."""
+) -> Certificate:
+    """Return a proof about a fit; see `SpcaResult.certify`."""
     joint = None if joint is None else flag("joint", joint)
     limit = None
     if time_limit is not None:
@@ -179,8 +192,10 @@ def prove(
     with listening(progress):
         if together:
             seconds = JOINT_SECONDS if limit is None else limit
-            return _all_together(state, source.op, measure, orthogonal, seconds, nodes)
-        return _each(state, source.op, SINGLE_SECONDS if limit is None else limit, nodes)
+            proven = _all_together(state, source.op, measure, orthogonal, seconds, nodes)
+        else:
+            proven = _each(state, source.op, SINGLE_SECONDS if limit is None else limit, nodes)
+    return Certificate(state, proven)
 
 
 def better_fit(state: FitState, source: Source, certificate: Certificate) -> FitState | None:
@@ -223,27 +238,27 @@ def better_fit(state: FitState, source: Source, certificate: Certificate) -> Fit
     pca = state.moments.pca / op.unit**2
     moments = Moments(V, op, pca)
     better = FitState(V, record, moments, state.spec, state.standard)
-    for proven in state.proofs:
+    inference = better.inference
+    for proven in state.inference.including("proofs", certificate._numbers).proofs:
         if proven.scope == "joint" and not (proven.orthogonal and _largest_product(V) > ORTHOGONAL):
-            better = with_proof(better, _of_better(proven, V, op))
-    return better
+            inference = inference.including("proofs", _of_better(proven, V, op))
+    return dataclasses.replace(better, inference=inference)
 
 
-def _each(
-    state: FitState, op: Operator, time_limit: float, max_nodes: int | None
-) -> tuple[Proven, np.ndarray]:
-    """Prove bounds for single components; return the proof, and the best loadings found."""
+def _each(state: FitState, op: Operator, time_limit: float, max_nodes: int | None) -> Proven:
+    """Prove bounds for single components."""
     from spcastat.proofs.one_component import certify  # imported late, as few fits need it
 
     found = certify(op, state.V, time_limit=time_limit, max_nodes=max_nodes, rule=rule_of(state.record))
     rows = [_plain(one, ("value", "upper_bound", "best_known"), op.unit**2) for one in found]
-    return Proven("components", "adjusted", rows), _one_after_another(op, [one.support for one in found])
+    best = _one_after_another(op, [one.support for one in found])
+    return Proven("components", "adjusted", rows, best=best)
 
 
 def _all_together(
     state: FitState, op: Operator, objective: str, orthogonal: bool, time_limit: float, max_nodes: int | None
-) -> tuple[Proven, np.ndarray]:
-    """Prove a bound for all components jointly; return the proof, and the best loadings found."""
+) -> Proven:
+    """Prove a bound for all components jointly."""
     from spcastat.proofs.jointly import certify_joint, certify_partition
 
     if orthogonal and (product := _largest_product(state.V)) > ORTHOGONAL:
@@ -275,7 +290,7 @@ def _all_together(
         row["best_known"], V = row["value"], state.V
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in V.T]
-    return Proven("joint", objective, [row], orthogonal), V
+    return Proven("joint", objective, [row], orthogonal, V)
 
 
 def breaks(rule: SupportRule, V: np.ndarray, fitted: np.ndarray) -> bool:
@@ -342,15 +357,15 @@ def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
             "loadings that they find may have either sign."
         )
     V = certificate._best
-    if not V.index.equals(state.spec.columns) or V.shape != state.V.shape:
+    if not certificate._state.spec.columns.equals(state.spec.columns) or V.shape != state.V.shape:
         raise OptionError("adopt() was given the certificate of a fit of other variables or components.")
-    counts, own = (np.count_nonzero(one, axis=0) for one in (V.to_numpy(), state.V))
+    counts, own = (np.count_nonzero(one, axis=0) for one in (V, state.V))
     if not grouped(state.record) and (np.sort(counts) > np.sort(own)).any():
         raise OptionError(
             f"adopt() was given the certificate of a fit with the cardinalities {counts.tolist()}; those of "
             f"this fit are {own.tolist()}."
         )
-    return V.to_numpy(), certificate._proven.measure
+    return V, certificate._numbers.measure
 
 
 def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
@@ -361,6 +376,7 @@ def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
     value = float(measure_named(proven.measure)(V, op)[-1])
     if value > row["best_known"]:
         row = {**row, "best_known": value, "supports": [np.flatnonzero(v).tolist() for v in V.T]}
+        proven = dataclasses.replace(proven, best=V)
     row = {**row, "cardinalities": np.count_nonzero(V, axis=0).clip(min=1).tolist()}
     bound = max(row["upper_bound"], value)
     gap, optimal = verdict(value, bound)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import pandas as pd
 
@@ -49,28 +49,32 @@ MOST_REPEATS = 10_000
 class FromDraws(Picklable, Summary):
     """What results of resampling have in common."""
 
-    def __init__(self, state: FitState, found: Any) -> None:
+    #: The field of :class:`spcastat.fit.record.Inference` for such results.
+    _kind: ClassVar[str]
+
+    def __init__(self, state: FitState, numbers: Any) -> None:
         self._state = state
-        self._found = found
+        self._numbers = numbers
 
     @property
     def n(self) -> int:
         """Number of draws made: samples, pairs of halves, or permutations."""
-        return int(self._found.draws)
+        return int(self._numbers.draws)
 
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the computation before all requested draws were made."""
-        return bool(self._found.draws < self._found.asked)
+        return bool(self._numbers.draws < self._numbers.asked)
 
 
 class Bootstrap(FromDraws):
     """Draws of a fit, and intervals computed from them; prints as text and shows as HTML in a notebook."""
 
-    _found: Bootstrapped
+    _kind = "bootstrap"
+    _numbers: Bootstrapped
 
     def _document(self) -> Document:
-        return bootstrap_document(self._state, self._found, 0.95, screen=True)
+        return bootstrap_document(self._state, self._numbers, 0.95, screen=True)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -85,12 +89,12 @@ class Bootstrap(FromDraws):
     @property
     def selected(self) -> pd.DataFrame:
         """The share of draws that selected each variable in each component, p x k."""
-        return frames.selected(self._state, self._found)
+        return frames.selected(self._state, self._numbers)
 
     @property
     def similarity(self) -> pd.Series:
         """The mean absolute correlation of the scores of the draws with those of the fit, length k."""
-        return frames.similarity(self._state, self._found)
+        return frames.similarity(self._state, self._numbers)
 
     def conf_int(self, level: float = 0.95, *, kind: IntervalKind = "hull") -> pd.DataFrame:
         """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
@@ -132,7 +136,7 @@ class Bootstrap(FromDraws):
         other variables explain nearly as much there, the intervals contain the loadings of the best fit to
         the population less often than `level` says.
         """
-        return frames.conf_int(self._state, self._found, level, kind)
+        return frames.conf_int(self._state, self._numbers, level, kind)
 
     def variance_ci(
         self, level: float = 0.95, *, kind: Literal["normal", "percentile"] = "normal"
@@ -173,7 +177,7 @@ class Bootstrap(FromDraws):
         of half its size. Percentile intervals are quantiles of the variances of the fit's components on the
         rows of the draws, times ``held_out`` / ``estimate``.
         """
-        return frames.variance_ci(self._state, self._found, level, kind)
+        return frames.variance_ci(self._state, self._numbers, level, kind)
 
     def plot(
         self,
@@ -210,10 +214,11 @@ class Bootstrap(FromDraws):
 class Stability(FromDraws):
     """How often fits of half of the rows select each loading; prints as text, shows as HTML in a notebook."""
 
-    _found: HalfSamples
+    _kind = "stability"
+    _numbers: HalfSamples
 
     def _document(self) -> Document:
-        return stability_document(self._state, self._found, screen=True)
+        return stability_document(self._state, self._numbers, screen=True)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -227,12 +232,12 @@ class Stability(FromDraws):
     @property
     def threshold(self) -> float:
         """Loadings selected with at least this frequency are called stable."""
-        return self._found.threshold
+        return self._numbers.threshold
 
     @property
     def frequency(self) -> pd.DataFrame:
         """How often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
-        return frames.frequency(self._state, self._found)
+        return frames.frequency(self._state, self._numbers)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -252,12 +257,12 @@ class Stability(FromDraws):
         of halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to
         c.
         """
-        return frames.bound(self._state, self._found)
+        return frames.bound(self._state, self._numbers)
 
     @property
     def similarity(self) -> pd.Series:
         """The mean absolute correlation of the scores of the halves with those of the fit, length k."""
-        return frames.similarity(self._state, self._found)
+        return frames.similarity(self._state, self._numbers)
 
     @property
     def variable_clusters(self) -> pd.DataFrame:
@@ -267,7 +272,7 @@ class Stability(FromDraws):
         frequency of the member selected most often). There is a row for every cluster of at least two
         variables and every component that selected one of them.
         """
-        return frames.clusters(self._state, self._found)
+        return frames.clusters(self._state, self._numbers)
 
     @property
     def associates(self) -> pd.DataFrame:
@@ -277,7 +282,7 @@ class Stability(FromDraws):
         halves that did not select the term, the share that selected the associate), "beside" (the same for
         halves that selected the term), and "correlation" of the two variables.
         """
-        return frames.associates(self._state, self._found)
+        return frames.associates(self._state, self._numbers)
 
     def plot(
         self, *, max_rows: int | None = 40, components: Several | None = None, ax: Axes | None = None
@@ -311,10 +316,11 @@ class Stability(FromDraws):
 class SplitInference(FromDraws):
     """Correlations on one half of the rows of variables selected on the other; prints as text or HTML."""
 
-    _found: Split
+    _kind = "split"
+    _numbers: Split
 
     def _document(self) -> Document:
-        return split_document(self._state, self._found, 0.95)
+        return split_document(self._state, self._numbers, 0.95)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -324,7 +330,7 @@ class SplitInference(FromDraws):
     @property
     def repeats(self) -> int:
         """Number of splits."""
-        return self._found.repeats
+        return self._numbers.repeats
 
     @property
     def p_values(self) -> pd.DataFrame:
@@ -334,12 +340,12 @@ class SplitInference(FromDraws):
         family-wise error rate. A variable that no split selected has the p-value 1, and one that was selected
         without other variables NaN.
         """
-        return frames.split_p_values(self._state, self._found)
+        return frames.split_p_values(self._state, self._numbers)
 
     @property
     def similarity(self) -> pd.Series:
         """The absolute correlation of the scores of the selecting half with those of the fit, length k."""
-        return frames.similarity(self._state, self._found)
+        return frames.similarity(self._state, self._numbers)
 
     def conf_int(self, level: float = 0.95) -> pd.DataFrame:
         """Return an interval for the correlation of each variable that the first half selected.
@@ -365,7 +371,7 @@ class SplitInference(FromDraws):
         OptionError
             If `level` is not allowed.
         """
-        return frames.split_conf_int(self._state, self._found, level)
+        return frames.split_conf_int(self._state, self._numbers, level)
 
     def variance_ci(self, level: float = 0.95) -> pd.DataFrame:
         """Return an interval for the variance of each component of the first half on the second half.
@@ -385,16 +391,17 @@ class SplitInference(FromDraws):
         OptionError
             If `level` is not allowed.
         """
-        return frames.split_variance_ci(self._state, self._found, level)
+        return frames.split_variance_ci(self._state, self._numbers, level)
 
 
 class LoadingTest(FromDraws):
     """Permutation tests of the variables of every component; prints as text, shows as HTML in a notebook."""
 
-    _found: Tested
+    _kind = "tests"
+    _numbers: Tested
 
     def _document(self) -> Document:
-        return test_document(self._state, self._found)
+        return test_document(self._state, self._numbers)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -407,40 +414,17 @@ class LoadingTest(FromDraws):
 
         Columns "component", "term", "loading", "correlation" (the statistic), "p_value" and "q_value".
         """
-        return frames.tests(self._state, self._found)
+        return frames.tests(self._state, self._numbers)
 
     @property
     def p_values(self) -> pd.DataFrame:
         """The p-values, p x k; NaN for a constant variable."""
-        return self._state.by_variable(self._found.p_value)
+        return self._state.by_variable(self._numbers.p_value)
 
     @property
     def q_values(self) -> pd.DataFrame:
         """The q-values, p x k: the smallest false discovery rate at which each test is significant."""
-        return self._state.by_variable(self._found.q_value)
-
-
-class Resampled(TypedDict, total=False):
-    """The last result of each kind, by the name of the method that made it."""
-
-    bootstrap: Bootstrap
-    stability: Stability
-    split_inference: SplitInference
-    test_loadings: LoadingTest
-
-
-def resampled(state: FitState) -> Resampled:
-    """Return the results of resampling that a fit stores."""
-    known, found = state.resampled, Resampled()
-    if known.bootstrap is not None:
-        found["bootstrap"] = Bootstrap(state, known.bootstrap)
-    if known.stability is not None:
-        found["stability"] = Stability(state, known.stability)
-    if known.split is not None:
-        found["split_inference"] = SplitInference(state, known.split)
-    if known.tests is not None:
-        found["test_loadings"] = LoadingTest(state, known.tests)
-    return found
+        return self._state.by_variable(self._numbers.q_value)
 
 
 # --- the computations ------------------------------------------------------------------------------
@@ -484,17 +468,19 @@ def bootstrap(
     *,
     select: bool,
     search: str | None,
+    choice: ParallelAnalysis | None,
 ) -> Bootstrapped:
     """Return loadings and variances of `n` draws of rows with replacement; see `SpcaResult.bootstrap`."""
     from spcastat.assess.samples import bootstrap as draws_of
 
+    k_found = None if choice is None else number_found(fit.state, choice)
     n = whole_number("n", n, 2, MOST_DRAWS)
     fixed = not flag("select", select)
     starts = _search_of_draws(fit.state, search, fixed)
     with listening(fit.progress):
         given = _resampling(fit, "bootstrap()", fixed=fixed, starts=starts)
         _require_three(given.sampler)
-        return draws_of(given, n)
+        return replace(draws_of(given, n), k_found=k_found)
 
 
 def _search_of_draws(state: FitState, search: str | None, fixed: bool) -> str:
@@ -604,8 +590,8 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
         )
 
 
-def with_number_found(state: FitState, choice: ParallelAnalysis) -> FitState:
-    """Return the state with the number of components that `choice`, of the same data, has found.
+def number_found(state: FitState, choice: ParallelAnalysis) -> int:
+    """Return the number of components that `choice`, of the same data, has found.
 
     Raises
     ------
@@ -619,18 +605,7 @@ def with_number_found(state: FitState, choice: ParallelAnalysis) -> FitState:
             f"choice={shown(choice)} was given; it must be what choose_k() returned, or choose() without k=."
         )
     check(tests, spectrum(state), "choice=")
-    return replace(state, record=replace(state.record, k_found=tests.k))
-
-
-def with_result(state: FitState, **found: Bootstrapped | HalfSamples | Split | Tested) -> FitState:
-    """Return the state with a result of resampling; `found` has the name of a field of `LastResults`.
-
-    A bootstrap that kept the variables of the fit does not replace one that selected them again.
-    """
-    drawn, known = found.get("bootstrap"), state.resampled.bootstrap
-    if isinstance(drawn, Bootstrapped) and known is not None and known.select and not drawn.select:
-        return state
-    return replace(state, resampled=replace(state.resampled, **found))  # type: ignore[arg-type]
+    return int(tests.k)
 
 
 def _resampling(

@@ -10,7 +10,6 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import checked_level, flag, plural, whole_number
-from spcastat.errors import OptionError
 from spcastat.fit import frames
 from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import Bootstrapped
@@ -105,12 +104,8 @@ def variance_rows(shares: pd.DataFrame) -> Table:
 
 
 def _bounds(of_loadings: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd.DataFrame], str]:
-    """Return lower and upper bounds of the loadings from the last bootstrap, and a note."""
-    found = of_loadings.resampled.bootstrap
-    if found is None:
-        raise OptionError(
-            "conf_int=True was given, and there are no intervals yet: call bootstrap() of the fit first."
-        )
+    """Return lower and upper bounds of the loadings from the bootstrap that the fit shows, and a note."""
+    found = frames.intervals_shown(of_loadings, level)
     bounds = bounds_of(of_loadings, found, level, "percentile")
     draws = plural(found.draws, "draw")
     how = interval_meaning(found.select, level)
@@ -160,8 +155,8 @@ def chapters(
     of_loadings = with_loadings(state)
     yield Chapter("Summary", (summarise(state, digits, arrangement)._document(),))
     yield Chapter("Loadings", (loadings_picture(of_loadings, arrangement.groups),))
-    if state.resampled.bootstrap is not None:
-        yield Chapter("Uncertainty", (bootstrap_document(state, state.resampled.bootstrap, 0.95),))
+    if state.inference.bootstrap is not None:
+        yield Chapter("Uncertainty", (bootstrap_document(state, state.inference.bootstrap, 0.95),))
     if scores is not None and state.record.k > 1:
         loadings, shares = of_loadings.by_variable(of_loadings.V), shares_of(state)
         picture = Picture(

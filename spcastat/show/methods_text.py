@@ -323,7 +323,7 @@ def _sparse_loadings(state: FitState, cited: list[str]) -> Iterator[str]:
         f"{verb} {percent(last['cumulative'], 1)} % of the total variance; the same number of dense "
         f"principal components explains {percent(last['cumulative PCA'], 1)} %."
     )
-    found = state.resampled.bootstrap
+    found = state.inference.bootstrap
     if found is not None:
         how = "variables selected again in each draw" if found.select else "given the selection"
         yield (
@@ -349,7 +349,7 @@ def _explained(state: FitState, cited: list[str]) -> Iterator[str]:
 
 
 def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
-    known = state.resampled
+    known = state.inference
     selected = state.V != 0
     if known.stability is not None:
         cited.append("shah2013")

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from spcastat.argument_names import Explained, unknown_argument
 from spcastat.config import require_extra
@@ -281,7 +281,39 @@ def _layout(method: str, options: Mapping[str, Any], **own: Any) -> grid.Layout:
 
 
 class Shown(Explained, ABC):
-    """Base of what prints as tables, in a console, in notebooks, and in their exports to PDF and Word."""
+    """Base of what prints as tables, in a console, in notebooks, and in their exports to PDF and Word.
+
+    Results do not change: their attributes are private, and are set once.
+    """
+
+    #: What to do instead of setting an attribute.
+    _instead: ClassVar[str] = "call the function or method that returned it again, with other arguments"
+    #: Former attributes, and what took their place.
+    _former: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:  # type checkers know the attributes
+
+        def __getattr__(self, name: str) -> Any:
+            if name in self._former:
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}; {self._former[name]}"
+                )
+            return object.__getattribute__(self, name)  # raises the error of the property, or the usual one
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_") and name not in self.__dict__:
+            object.__setattr__(self, name, value)
+        else:
+            raise AttributeError(
+                f"{name} of {type(self).__name__} cannot be set, since results do not change: "
+                f"{self._instead}."
+            )
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(
+            f"{name} of {type(self).__name__} cannot be deleted, since results do not change: "
+            f"{self._instead}."
+        )
 
     @abstractmethod
     def _tables(self, notebook: bool) -> Summary:

@@ -77,7 +77,7 @@ def chapters(
     yield Chapter("Equations", (Lines(tuple(lines), "Zero terms are left out."),))
     loadings = loadings_picture(state, arrangement.groups)
     yield Chapter("Loadings and variance", (loadings, scree_picture(state)))
-    if any(vars(state.resampled).values()):
+    if state.inference.is_resampled:
         yield Chapter("Uncertainty", tuple(sure_parts(state)))
     if len(state.components) > 1 and (in_memory or state.scores is not None):
         drawn = score_pictures(state, rows.scores(state, source), row_groups)
@@ -225,7 +225,7 @@ def _leaders(loadings: pd.DataFrame) -> str:
 
 def sure_parts(state: FitState) -> Iterator[Picture | Document]:
     """Yield the results of resampling: figures of intervals and selection frequencies, and tables."""
-    known, loadings = state.resampled, frames.loadings(state)
+    known, loadings = state.inference, frames.loadings(state)
     k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings, kind="dots"))
     width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
     if known.bootstrap is not None:

@@ -79,18 +79,16 @@ def interval_meaning(select: bool, level: float = 0.95) -> str:
     )
 
 
-def component_notes(state: FitState) -> list[str]:
+def component_notes(state: FitState, draws: Bootstrapped) -> list[str]:
     """Return a sentence on components of the fit that may be noise, for notes on intervals."""
-    if state.record.k_found is None:
+    number = frames.number_found(state, draws)
+    if number is None:
         return [UNSAID["component"]]
-    lost = frames.not_found(state)
+    lost = frames.not_found(state, draws)
     if not lost:
         return []
     names = ", ".join(map(name_text, lost))
-    return [
-        f"choose_k() finds {plural(state.record.k_found, 'component')} in these rows, so {names} may be "
-        "noise."
-    ]
+    return [f"choose_k() finds {plural(number, 'component')} in these rows, so {names} may be noise."]
 
 
 def search_notes(found: Bootstrapped) -> list[str]:
@@ -107,7 +105,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     variances = frames.variance_ci(state, found, level)
     how = "variables selected again in each" if found.select else "given these variables"
     draws, facts = bootstrap_facts(state, found)
-    notes = [interval_meaning(found.select, level), *component_notes(state), *rest]
+    notes = [interval_meaning(found.select, level), *component_notes(state, found), *rest]
     notes += search_notes(found)
     notes += [*row_notes(state, found.notice), *[UNSAID["selected"]] * found.select]
     if screen:
@@ -287,7 +285,7 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
     intervals : bool
         Whether the table of loadings already shows intervals.
     """
-    known = state.resampled
+    known = state.inference
     p, notes = len(state.V), []
     places = np.flatnonzero(state.V.T)
     columns: dict[str, np.ndarray] = {"loading": state.V.T.ravel()[places]}
@@ -299,7 +297,7 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
         if not intervals:
             how = "variables selected again in each draw" if found.select else "given these variables"
             notes.append(f"lower, upper: 95 % bootstrap intervals, {how} ({len(found.values)} draws).")
-            notes += [interval_meaning(found.select), *component_notes(state), *search_notes(found)]
+            notes += [interval_meaning(found.select), *component_notes(state, found), *search_notes(found)]
     if known.stability is not None:
         columns["frequency"] = frames.frequency(state, known.stability).to_numpy().T.ravel()[places]
         halves = len(known.stability.chosen)
@@ -311,7 +309,7 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
     frame = pd.DataFrame(columns)
     frame.insert(0, "term", state.spec.columns.to_flat_index()[places % p])
     frame.insert(0, "component", state.components[places // p])
-    marked = frames.not_found(state) if known.bootstrap is not None else []
+    marked = [] if known.bootstrap is None else frames.not_found(state, known.bootstrap)
     table, many = loading_rows(frame, "tidy(conf_int=True)", len(columns), "Uncertainty", " here", marked)
     return table, [*notes, *many]
 
@@ -328,7 +326,7 @@ def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Tabl
     if q_value is not None:
         shown = shown.assign(q_value=q_value[shown.index])
     width = 5 if q_value is None else 6
-    table, notes = loading_rows(shown, "conf_int()", width, marked=frames.not_found(state))
+    table, notes = loading_rows(shown, "conf_int()", width, marked=frames.not_found(state, found))
     if len(left):
         one, most = len(left) == 1, percent(left.max(), 0)
         if len(state.components) == 1:

@@ -401,23 +401,20 @@ def bounds_of(
 
 def _intervals(state: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd.DataFrame], list[str]]:
     """Return lower and upper bounds of the loadings, and notes on them."""
-    found = state.resampled.bootstrap
-    if found is None:
-        raise OptionError(
-            "conf_int=True was given, and there are no intervals yet: call fit.bootstrap() first."
-        )
+    found = frames.intervals_shown(state, level)
     how = "variables selected again in each draw" if found.select else "given these variables"
     said = f"In brackets: {100 * level:g} % bootstrap intervals, {how} ({plural(found.draws, 'draw')})."
-    notes = [interval_meaning(found.select, level), *component_notes(state), *search_notes(found)]
+    notes = [interval_meaning(found.select, level), *component_notes(state, found), *search_notes(found)]
     return bounds_of(state, found, level), [said, *notes]
 
 
 def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
     """Return the stars of the loadings, and notes on them."""
-    found = state.resampled.tests
+    found = state.inference.tests
     if found is None:
         raise OptionError(
-            "stars=True was given, and the loadings were not tested yet: call fit.test_loadings() first."
+            "stars=True was given, and this fit shows no tests: give stars=fit.test_loadings(), or call the "
+            "method of fit.with_inference(fit.test_loadings())."
         )
     falling = sorted(STARS.items(), reverse=True)
     marks = np.full(state.V.shape, "", dtype=object)
@@ -480,7 +477,7 @@ def summarise(
     found |= {"variables": further["columns"]} if "columns" in further else {}
     further_tables = [*_eigenvalues_of_groups(state), *_shares_of_blocks(state, groups)]
     unsaid: list[str] = []
-    if state.resampled.bootstrap is not None or state.resampled.stability is not None:
+    if state.inference.bootstrap is not None or state.inference.stability is not None:
         sure, unsaid = summary_table(state, intervals=extras.conf_int)
         further_tables.append(sure)
         found["tidy"] = frames.tidy(state, conf_int=True)

@@ -83,16 +83,6 @@ def test_fixed_supports_are_labelled_for_what_they_are(fit):
     assert (frame["estimate"] < frame["upper"]).all()
 
 
-def test_fixed_supports_do_not_replace_intervals_that_allow_for_the_selection(planted):
-    fit = sp.spca(planted, 2, 4, method="greedy")
-    fit.bootstrap(5, select=False)
-    assert not fit._state.resampled.bootstrap.select  # the only result is stored
-    fit.bootstrap(20)
-    stored = fit.tidy(conf_int=True)
-    fit.bootstrap(5, select=False)
-    pd.testing.assert_frame_equal(fit.tidy(conf_int=True), stored)
-
-
 def noise(seed, n, p, rows):
     """Return n rows of p uncorrelated variables: normal, elliptical t with 4 df, or lognormal."""
     rng = np.random.default_rng([77, seed])
@@ -137,13 +127,15 @@ def test_components_that_are_not_found_are_marked(planted):
     assert "PC3 (not found by choose_k)" in found.as_text()
     assert "PC2 (not found" not in found.as_text()
     said = "choose_k() finds 2 components in these rows, so PC3 may be noise."
-    for text in (found.as_text(), fit.summary().as_text()):
+    shown = fit.with_inference(found)
+    for text in (found.as_text(), shown.summary().as_text(), shown.inference["bootstrap"].as_text()):
         assert said in plain(text)
         assert unsaid not in plain(text)
+    assert unsaid in plain(fit.bootstrap(20).as_text())  # the choice is for the call that gave it
     with pytest.raises(OptionError, match=r"choice= is an analysis of other data"):
         fit.bootstrap(20, choice=sp.choose_k(planted.iloc[:60], n_draws=19))
     whole = sp.choose(planted, cards=[3, 4], effort="quick", n_draws=99, repeats=1)
-    assert fit.bootstrap(20, choice=whole)._state.record.k_found == whole.k
+    assert "PC3 (not found by choose_k)" in fit.bootstrap(20, choice=whole).as_text()
     with pytest.raises(OptionError, match="it must be what choose_k"):
         fit.bootstrap(20, choice=sp.choose(planted, k=2, cards=[3, 4], effort="quick", repeats=1))
     assert unsaid not in plain(whole.fit.bootstrap(20).as_text())
@@ -151,7 +143,7 @@ def test_components_that_are_not_found_are_marked(planted):
 
 def test_one_meaning_of_intervals_is_given_everywhere_with_the_q_values(fit):
     found = fit.bootstrap(30)
-    fit.test_loadings(19)
+    fit = fit.with_inference(found, fit.test_loadings(19))
     said = interval_meaning(True)
     vignette = Path(__file__).parents[2] / "vignettes" / "11-how-sure.md"
     for text in (
@@ -162,9 +154,9 @@ def test_one_meaning_of_intervals_is_given_everywhere_with_the_q_values(fit):
         vignette.read_text(encoding="utf-8").replace("`", ""),
     ):
         assert said in plain(text)
-    printed = fit.resampled["bootstrap"].as_text()
+    printed = fit.inference["bootstrap"].as_text()
     assert any(line.split()[-2:] == ["selected", "q"] for line in printed.splitlines())
-    q_value = fit.resampled["test_loadings"].q_values.T.stack()
+    q_value = fit.inference["test_loadings"].q_values.T.stack()
     tidy = fit.tidy(conf_int=True).set_index(["component", "term"])["q_value"]
     np.testing.assert_array_equal(tidy, q_value[tidy.index])
 
@@ -189,7 +181,7 @@ def test_all_kinds_of_intervals_come_from_the_same_draws(fit):
     variance.
     """
     found = fit.bootstrap(21)
-    draws = found._found
+    draws = found._numbers
     normal, percentile = (found.conf_int(0.9, kind=kind) for kind in ("normal", "percentile"))
     ordered = np.sort(draws.values, axis=0)[[1, 19]].clip(-1.0, 1.0)
     kept = (normal["estimate"] != 0).to_numpy()
@@ -216,6 +208,7 @@ def test_all_kinds_of_intervals_come_from_the_same_draws(fit):
 
 def test_tidy_summary_and_plot_show_intervals(fit):
     found = fit.bootstrap(20)
+    fit = fit.with_inference(found)
     frame = fit.tidy(conf_int=True)
     pd.testing.assert_series_equal(
         frame["upper"], found.conf_int().query("estimate != 0")["upper"].reset_index(drop=True)

@@ -158,15 +158,16 @@ def test_a_sample_says_so_also_in_files(rows, monkeypatch, tmp_path):
     data = [rows.iloc[:100], rows.iloc[100:]]
     fit = sp.spca(data, 2, 3)
     said = "a sample of 150 of 240 rows"
-    for result in (fit.bootstrap(9), fit.stability(3), fit.split_inference(9), fit.test_loadings(9)):
+    results = [fit.bootstrap(9), fit.stability(3), fit.split_inference(9), fit.test_loadings(9)]
+    for result in results:
         assert said in " ".join(str(result).split())
     choice = sp.choose(data, cards=[3], n_draws=39, repeats=1)
     assert said in str(choice)
     assert said in str(choice.k_choice)
     assert choice.fit._state.record.n == N  # the fit has all rows
     np.testing.assert_allclose(choice.fit.loadings, sp.spca(rows, choice.k, 3).loadings, atol=1e-7)
-    fit.save(tmp_path / "fit.spca")
-    assert said in str(sp.load(tmp_path / "fit.spca").resampled["bootstrap"])
+    fit.with_inference(*results).save(tmp_path / "fit.spca")
+    assert said in str(sp.load(tmp_path / "fit.spca").inference["bootstrap"])
     assert "held" in str(sp.compare({"a": fit, "b": sp.spca(data, 2, 4)}, held_out=True)).lower()
 
 

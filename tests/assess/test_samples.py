@@ -117,7 +117,7 @@ def test_stability_renders_in_every_format_and_plots(fit):
     ax = found.plot()
     heights = [bar.get_width() for bar in ax.patches]
     assert max(heights) == pytest.approx(0.85)  # a frequency of one
-    assert "frequency" in fit.tidy(conf_int=True)
+    assert "frequency" in fit.tidy(conf_int=found)
 
 
 # --- Split inference: correlations on rows that did not select ------------------------------------
@@ -271,8 +271,8 @@ def test_a_component_of_one_variable_is_blank(planted, tmp_path):
     assert alone[["correlation", "std_error", "lower", "upper"]].isna().all(axis=None)
     assert found.p_values["PC2"].isna().sum() == 1
     assert "NA" not in found.as_text()
-    fit.save(tmp_path / "a.spca")
-    loaded = sp.load(tmp_path / "a.spca").resampled["split_inference"]
+    fit.with_inference(found).save(tmp_path / "a.spca")
+    loaded = sp.load(tmp_path / "a.spca").inference["split_inference"]
     pd.testing.assert_frame_equal(loaded.conf_int(), found.conf_int(), check_exact=True)
     pd.testing.assert_frame_equal(loaded.p_values, found.p_values, check_exact=True)
 
@@ -309,8 +309,8 @@ def test_ctrl_c_leaves_what_there_is_and_it_says_so(fit, method, tmp_path):
     found = getattr(fit, method)(40, progress=press)
     assert found.interrupted
     assert told in " ".join(found.as_text().split())
-    fit.save(tmp_path / "a.spca")
-    (kept,) = sp.load(tmp_path / "a.spca").resampled.values()
+    fit.with_inference(found).save(tmp_path / "a.spca")
+    (kept,) = sp.load(tmp_path / "a.spca").inference.values()
     assert kept.interrupted
     assert kept.as_text() == found.as_text()
 
@@ -353,7 +353,7 @@ def losses(fits, ops):
 
 def resampled(fit, search):
     """Return the loadings of bootstrap draws, and the covariance matrices of the draws."""
-    found = fit.bootstrap(DRAWS, search=search, rng=0)._found
+    found = fit.bootstrap(DRAWS, search=search, rng=0)._numbers
     assert found.again == 0
     p, k = fit.loadings.shape
     fits = np.zeros((DRAWS, k * p))
@@ -407,7 +407,7 @@ def test_the_search_of_draws_is_refused_where_it_has_no_meaning(planted):
     ):
         with pytest.raises(OptionError, match=f"search='{options['search']}' was given, which draws of this"):
             fit.bootstrap(9, **options)
-    assert groups.bootstrap(3)._found.search == wide.bootstrap(3)._found.search == "near"
+    assert groups.bootstrap(3)._numbers.search == wide.bootstrap(3)._numbers.search == "near"
 
 
 def test_a_local_search_of_draws_is_named(planted, tmp_path):
@@ -415,12 +415,14 @@ def test_a_local_search_of_draws_is_named(planted, tmp_path):
     said = "Each draw was fitted by a local search from the loadings of this fit"
     assert said not in plain(fit.bootstrap(9).as_text())
     assert "local search" not in fit.describe().text
-    assert said in plain(fit.bootstrap(9, search="near").as_text())
+    near = fit.bootstrap(9, search="near")
+    assert said in plain(near.as_text())
+    fit = fit.with_inference(near)
     assert said in plain(fit.summary().as_text())
     assert said in plain(fit.summary(conf_int=True).as_text())
     assert "by a local search that starts from the fit" in fit.describe().text
     fit.save(tmp_path / "near.spca")
-    assert said in plain(sp.load(tmp_path / "near.spca").resampled["bootstrap"].as_text())
+    assert said in plain(sp.load(tmp_path / "near.spca").inference["bootstrap"].as_text())
     assert said not in plain(fit.bootstrap(9, select=False).as_text())
 
 

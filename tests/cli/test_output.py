@@ -131,8 +131,7 @@ def test_pictures_by_the_ending_of_their_names(capsys, tmp_path, kind, start):
 
 def test_saved_fits_are_drawn(capsys, tmp_path):
     fit = sp.spca(sp.datasets.pitprops_sample(), k=2, card=4, method="greedy")
-    fit.stability(3)
-    fit.save(tmp_path / "fit.spca")
+    fit.with_inference(fit.stability(3)).save(tmp_path / "fit.spca")
     out_of(capsys, "plot", "stability", tmp_path / "fit.spca", "--out", tmp_path / "s.svg")
     assert "--k: for data" in refused(
         capsys, "plot", "screeplot", tmp_path / "fit.spca", "--k", 2, "--out", tmp_path / "x.svg"

@@ -462,18 +462,19 @@ def rows():
 @pytest.fixture(scope="module")
 def resampled(rows):
     fit = sp.spca(rows, 2, 3)
-    fit.bootstrap(6), fit.stability(3), fit.split_inference(5), fit.test_loadings(9)
-    return fit
+    return fit.with_inference(
+        fit.bootstrap(6), fit.stability(3), fit.split_inference(5), fit.test_loadings(9)
+    )
 
 
 def test_a_file_gives_back_what_was_found(resampled, tmp_path):
     resampled.save(tmp_path / "fit.spca")
     loaded = sp.load(tmp_path / "fit.spca")
-    assert list(loaded.resampled) == ["bootstrap", "stability", "split_inference", "test_loadings"]
-    for name, one in resampled.resampled.items():
-        assert loaded.resampled[name].as_text() == one.as_text()
+    assert list(loaded.inference) == ["bootstrap", "stability", "split_inference", "test_loadings"]
+    for name, one in resampled.inference.items():
+        assert loaded.inference[name].as_text() == one.as_text()
         for key, frame in one.frames.items():
-            pd.testing.assert_frame_equal(loaded.resampled[name].frames[key], frame, check_exact=True)
+            pd.testing.assert_frame_equal(loaded.inference[name].frames[key], frame, check_exact=True)
     assert str(loaded) == str(resampled)
     pd.testing.assert_frame_equal(loaded.tidy(conf_int=True), resampled.tidy(conf_int=True))
 

@@ -85,8 +85,9 @@ def saved(tmp_path_factory) -> list[Saved]:
         (sp.spca(odd.to_numpy(), 2, 3, method="rsvd-l1", center=False), odd.to_numpy()),
         (sp.spca(pitprops, 2, 4), pitprops),
     ]
-    resampled = fits[-1][0]
-    resampled.bootstrap(5), resampled.stability(3), resampled.split_inference(4), resampled.test_loadings(9)
+    last = fits[-1][0]
+    results = last.bootstrap(5), last.stability(3), last.split_inference(4), last.test_loadings(9)
+    fits[-1] = last.with_inference(*results), pitprops
     path, found = tmp_path_factory.mktemp("saved") / "fit.spca", []
     for fit, rows in fits:
         with warnings.catch_warnings():
@@ -157,7 +158,7 @@ def uses(fit: sp.SpcaResult, rows: Any, path: Path) -> Iterator[Any]:
     for name in ("transform", "diagnostics", "augment"):
         yield lambda name=name: getattr(fit, name)(rows)
     yield lambda: fit.inverse_transform(np.eye(fit.loadings.shape[1]))
-    yield lambda: [(str(one), one.as_html(), one.as_latex()) for one in fit.resampled.values()]
+    yield lambda: [(str(one), one.as_html(), one.as_latex()) for one in fit.inference.values()]
     yield lambda: fit.save(path)
     yield lambda: str(sp.load(path))
 

@@ -7,6 +7,7 @@ import pickle
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import spcastat as sp
@@ -16,9 +17,10 @@ from tests.fit.test_archive import seal
 
 @pytest.fixture(scope="module")
 def proven(R):
-    """A poor fit with its proof."""
+    """A poor fit that shows its proof, and the proof."""
     fit = sp.spca_cov(R, 2, card=3, method="greedy")
-    return fit, fit.certify(joint=True)
+    proof = fit.certify(joint=True)
+    return fit.with_inference(proof), proof
 
 
 @pytest.fixture
@@ -99,18 +101,27 @@ def test_better_supports_of_single_components_are_adopted(R):
 
 def test_the_summary_and_files_keep_a_proof(fit, proof, tmp_path):
     assert "Proof " in str(fit)
-    fit.certify(joint=False)
+    fit = fit.with_inference(fit.certify(joint=False))
     fit.save(tmp_path / "fit.spca")
     loaded = sp.load(tmp_path / "fit.spca")
     assert str(loaded) == str(fit)
+    for stored, shown in zip(loaded.inference["certificates"], fit.inference["certificates"], strict=True):
+        assert str(stored) == str(shown)
+        pd.testing.assert_frame_equal(stored.table, shown.table)
+        with pytest.raises(NoRowsError, match=r"certificate\.table"):
+            stored.loadings  # noqa: B018
     with pytest.raises(NoRowsError):
         loaded.adopt(proof)
 
 
-def test_a_looser_proof_does_not_replace_a_tighter_one(fit, proof):
-    text = str(fit)
-    fit.certify(joint=True, max_nodes=1)
-    assert str(fit) == text
+def test_the_last_proof_of_a_kind_counts(fit, proof):
+    loose = fit.certify(joint=True, max_nodes=1)
+    assert loose.sentence != proof.sentence
+    assert [one.sentence for one in fit.with_inference(loose).inference["certificates"]] == [loose.sentence]
+    singly = fit.certify(joint=False)
+    both = fit.with_inference(singly).inference["certificates"]
+    assert [one.sentence for one in both] == [proof.sentence, singly.sentence]
+    pd.testing.assert_frame_equal(both[0].loadings, proof.loadings)
 
 
 def test_comparisons_have_a_row_of_proven_gaps(R):
@@ -118,7 +129,7 @@ def test_comparisons_have_a_row_of_proven_gaps(R):
     other = sp.spca_cov(R, 2, card=3, effort="quick")
     assert "Gap to the proven" not in str(sp.compare({"a": fit, "b": other}))
     proof = fit.certify(joint=True, objective="least_squares", max_nodes=5)
-    both = sp.compare({"a": fit, "b": other})
+    both = sp.compare({"a": fit.with_inference(proof), "b": other})
     assert both.measures.loc["a", "gap_least_squares"] == proof.table["gap"].iloc[0]
     assert np.isnan(both.measures.loc["b", "gap_least_squares"])
     assert "Gap to the proven bound" in str(both)

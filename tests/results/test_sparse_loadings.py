@@ -176,7 +176,7 @@ def test_the_bootstrap_is_aligned(fit):
     assert (np.sign(strong["upper"]) == np.sign(strong["estimate"])).all()
     assert (boot.similarity > 0.8).all()
     assert frame.loc[frame["estimate"] == 0, ["lower", "upper"]].isna().all(axis=None)
-    assert "In brackets: 95 % bootstrap intervals (40 draws)" in str(fit.summary(conf_int=True))
+    assert "In brackets: 95 % bootstrap intervals (40 draws)" in str(fit.summary(conf_int=boot))
     assert boot.n == 40
     assert not boot.interrupted
     np.testing.assert_allclose(fit.bootstrap(40, rng=1).selected, boot.selected)
@@ -243,7 +243,7 @@ SAVED = {
 def test_a_file_gives_back_the_fit(wine, tmp_path, kind):
     fit = SAVED[kind](wine)
     fit = fit.rename({1: "first"})
-    fit.bootstrap(4)
+    fit = fit.with_inference(fit.bootstrap(4))
     fit.save(tmp_path / "fit.spca")
     again = sp.load(tmp_path / "fit.spca")
     assert isinstance(again, sp.SparseLoadings)
@@ -255,7 +255,7 @@ def test_a_file_gives_back_the_fit(wine, tmp_path, kind):
     pd.testing.assert_frame_equal(again.tidy(conf_int=True), fit.tidy(conf_int=True))
     pd.testing.assert_frame_equal(again.glance(), fit.glance())
     assert str(again.summary(conf_int=True)) == str(fit.summary(conf_int=True))
-    assert str(again.resampled["bootstrap"]) == str(fit.resampled["bootstrap"])
+    assert str(again.inference["bootstrap"]) == str(fit.inference["bootstrap"])
     if kind != "total":  # a covariance matrix without means
         data = wine * 1e100 if kind == "large" else wine
         pd.testing.assert_frame_equal(again.transform(data), fit.transform(data))

@@ -220,7 +220,7 @@ def test_the_figures_have_the_groups_that_the_report_is_given(tmp_path, pitprops
 
 def test_notes_appear_once_and_bibtex_comes_last(tmp_path):
     fit = sp.spca(sp.datasets.make_hastie(n=60), 2, 4, scale=True, effort="quick")
-    fit.bootstrap(19)
+    fit = fit.with_inference(fit.bootstrap(19))
     fit.report(tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
     assert page.count("An interval shows how much a loading varies") == 1

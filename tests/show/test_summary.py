@@ -154,8 +154,7 @@ def test_of_rows_with_missing_values_weights_and_draws():
     assert "sum of the weights 90" in text
     for absent in ("stability", "bootstrap", "permutation"):
         assert absent not in text
-    fit.stability(5, rng=0)
-    fit.bootstrap(20, rng=0)
+    fit = fit.with_inference(fit.stability(5, rng=0), fit.bootstrap(20, rng=0))
     text = fit.describe().text
     assert "10 fits of complementary halves" in text
     assert "95 % bootstrap intervals (20 draws; numbers of components and of nonzero loadings as in" in text
@@ -184,12 +183,15 @@ def test_the_text_for_a_methods_section_has_no_advice(planted_rows):
     walk = planted_rows.cumsum(axis=0)  # neighbouring rows are alike
     choice = sp.choose(walk, cards=[3, 4], effort="quick", n_draws=19, repeats=1)
     fit = choice.fit
-    fit.bootstrap(9, choice=choice)
-    fit.stability(3)
-    fit.split_inference(9, repeats=2)
-    fit.test_loadings(9)
-    fit.certify(joint=False, max_nodes=1)
-    text = fit.describe().text
+    full = fit.with_inference(
+        fit.bootstrap(9, choice=choice),
+        fit.stability(3),
+        fit.split_inference(9, repeats=2),
+        fit.test_loadings(9),
+        fit.certify(joint=False, max_nodes=1),
+    )
+    text = full.describe().text
+    assert "Loadings were tested by 9 permutations" in text
     assert "Neighbouring rows are alike" in " ".join(str(choice).split())
     for advice in ("Neighbouring", "give clusters", "give a", "its q", "presuppose", "()", "=True", "='"):
         assert advice not in text

@@ -117,10 +117,8 @@ def test_many_components_stand_upright(make_variance):
 
 @pytest.fixture(scope="module")
 def fit():
-    found = sp.spca(sp.datasets.pitprops_sample(), k=3, card=4, method="greedy")
-    found.bootstrap(20, rng=0)
-    found.test_loadings(39, rng=0)
-    return found
+    plain = sp.spca(sp.datasets.pitprops_sample(), k=3, card=4, method="greedy")
+    return plain.with_inference(plain.bootstrap(20, rng=0), plain.test_loadings(39, rng=0))
 
 
 def lines_of(text: str) -> dict[str, list[str]]:
@@ -162,7 +160,7 @@ def test_pairs_of_sparse_and_dense_stay_in_one_panel():
 def test_intervals_stand_below_the_loadings(fit):
     text = str(fit.summary(conf_int=True, level=0.9))
     assert max(map(len, text.splitlines())) <= 80
-    frame = fit.resampled["bootstrap"].conf_int(0.9)
+    frame = fit.inference["bootstrap"].conf_int(0.9)
     for row in frame[frame["estimate"] != 0].itertuples():
         ends = ["0" if bound == 0 else f"{bound:.3f}" for bound in (row.lower, row.upper)]
         assert f"[{', '.join(ends)}]" in text  # as bootstrap() prints a bound that is exactly zero
@@ -189,7 +187,7 @@ def test_variables_that_are_not_shown_are_counted():
 
 def test_often_selected_zeros_are_printed_and_variances_have_the_same_decimals(fit):
     """The limit of a quarter of the draws is the one that reports have."""
-    boot = fit.resampled["bootstrap"]
+    boot = fit.inference["bootstrap"]
     frame, text = boot.conf_int(), " ".join(str(boot).split())
     zeros = frame[frame["estimate"] == 0]
     often = (zeros["selected"] >= 0.25).sum()
@@ -209,7 +207,7 @@ def test_no_line_begins_with_the_unit_of_a_number(width, before):
 
 
 def test_stars_are_those_of_q_values(fit):
-    tests = fit.resampled["test_loadings"].q_values
+    tests = fit.inference["test_loadings"].q_values
     rows = lines_of(str(fit.summary(stars=True)))
     for name, cells in rows.items():
         loaded = fit.loadings.columns[fit.loadings.loc[name] != 0]

@@ -50,7 +50,7 @@ both_senses = sp.sparse_loadings("~ . - knots", data=df, k=2, total=9, scale=Tru
 print(both_senses.communalities.round(3), both_senses.weights.head(4), both_senses.variance["cumulative"])
 both_senses.biplot(groups=stress, outline="t").set_title("loadings")
 both_senses.plot_loadings(intervals=both_senses.bootstrap(99).conf_int(0.9))
-print(both_senses.summary(conf_int=True).as_latex(label="tab:loadings"))
+print(both_senses.summary(conf_int=both_senses.bootstrap(99)).as_latex(label="tab:loadings"))
 compared = sp.compare_groups("~ . - knots", "stress", 2, 4, data=df.assign(stress=stress), clusters="plot")
 print(compared.p_value < 0.05, compared.p_values.min(), compared.p_adjusted["PC1"], compared.table["kept"])
 compared.plot(max_rows=12, components=[1]).set_title("slopes")
@@ -80,7 +80,9 @@ boot.conf_int(0.9, kind="percentile")[["component", "term"]].merge(boot.conf_int
 print(fit.test_loadings(99).q_values.min(), fit.split_inference(50).conf_int().round(3))
 proof = fit.certify(joint=True, objective="pev", time_limit=10)
 print(proof.table[["value", "upper_bound", "gap"]].round(3), proof.sentence)
-last = fit.resampled["bootstrap"].variance_ci() if "bootstrap" in fit.resampled else None
+full = fit.with_inference(boot, fit.stability(30), proof)
+last = full.inference["bootstrap"].variance_ci() if "bootstrap" in full.inference else None
+print(full.summary(conf_int=True, stars=fit.test_loadings(99)), full.tidy(conf_int=boot))
 
 # tables, words, files
 summary = fit.summary(digits=2, max_rows=12, sort=True)
