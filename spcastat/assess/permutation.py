@@ -272,6 +272,8 @@ def _narrower(refit: Refit, p: int) -> Any:
 LEAST = 1e-12
 #: Statistics that differ by less than this share are equal: the order of summation affects rounding.
 SAME = 1e-9
+#: Residuals of at most this share of the variable's norm are rounding.
+EXACT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +288,7 @@ class Compared:
     by_component : ndarray of shape (k,)
         Of all variables of a component, not adjusted for the number of components.
     adjusted : ndarray of shape (p, k)
-        Adjusted for all variables and components.
+        Adjusted for all variables and components; NaN for a variable that is a multiple of the scores.
     draws, asked : int
         Number of permutations made and requested.
     """
@@ -399,14 +401,43 @@ def compare(
     seed, n_jobs : int
     """
     b, v = slopes_of(Z, W, code, unit)
-    observed = differences(b, v)
+    testable = ~_determined(Z, W)
+    v[:, ~testable] = 0.0
+    observed = np.full(W.shape, np.nan)
+    observed[testable] = differences(b[:, testable], v[:, testable])
     work = _Permuted(Z, W, code, unit, seed)
     found = run_jobs(work, n_draws, n_jobs=n_jobs, what="permutations", unit="permutations")
     null = np.array(found.results)
-    least, draws = observed * (1.0 - SAME), len(null)
-    by_component = (1.0 + (null.max(axis=1) >= least.max(axis=0)).sum(axis=0)) / (draws + 1.0)
-    p_value = (1.0 + (null.max(axis=(1, 2)) >= least.max()).sum()) / (draws + 1.0)
-    return Compared(b, v, float(p_value), by_component, step_down(least, null), draws, n_draws)
+    draws, adjusted = len(null), np.full(W.shape, np.nan)
+    if testable.any():
+        adjusted[testable] = step_down(observed[testable] * (1.0 - SAME), null[:, testable])
+    by_component = np.array(
+        [_largest(observed[:, j : j + 1], null[:, :, j : j + 1]) for j in range(W.shape[1])]
+    )
+    return Compared(b, v, _largest(observed, null), by_component, adjusted, draws, n_draws)
+
+
+def _determined(Z: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Mark the variables that are multiples of a component's scores, shape (p, k).
+
+    Their slopes are equal in all groups by definition, as that of the one variable of a component, and their
+    differences are rounding errors without variance.
+    """
+    T, sizes = Z @ W, np.linalg.norm(Z, axis=0)
+    marks = np.empty(W.shape, dtype=bool)
+    for j, t in enumerate(T.T):
+        residual = Z - np.outer(t, (t @ Z) / (t @ t))
+        marks[:, j] = np.linalg.norm(residual, axis=0) <= EXACT * sizes
+    return marks
+
+
+def _largest(observed: np.ndarray, null: np.ndarray) -> float:
+    """Return the p-value of the largest statistic of those that are not NaN, NaN if all are."""
+    testable = ~np.isnan(observed)
+    if not testable.any():
+        return float("nan")
+    least = observed[testable].max() * (1.0 - SAME)
+    return float((1.0 + (null[:, testable].max(axis=1) >= least).sum()) / (len(null) + 1.0))
 
 
 def step_down(observed: np.ndarray, null: np.ndarray) -> np.ndarray:

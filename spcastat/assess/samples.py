@@ -158,6 +158,12 @@ class Refit:
         rule = self.plan.solver.rule(*self.V.shape)  # type: ignore[attr-defined]
         return tuple(rule.kinds([0] * self.V.shape[1]))
 
+    @property
+    def start(self) -> np.ndarray:
+        """The loadings of the fit to 30 bits, since their rounding errors depend on the order of the rows."""
+        mantissas, exponents = np.frexp(self.V)
+        return np.asarray(np.ldexp(np.rint(mantissas * 2.0**30) / 2.0**30, exponents))
+
     def begun(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
         """Return the starts of a search on a draw; for methods other than the search, the fitted loadings.
 
@@ -167,14 +173,14 @@ class Refit:
             If the rank of the draw is below k.
         """
         k = self.V.shape[1]
-        known = [] if self.starts == "alone" else [self.V]
+        known = [] if self.starts == "alone" else [self.start]
         if self.together is None:
             if self.fixed:
                 return [self._on_supports(op)]
             plan = replace(self.plan, order="given")
             return [run(op, plan, k, rng, np.array([V.T for V in known]) if known else None).solution.V]
         if self.fixed:
-            return [self.V]
+            return [self.start]
         values, vectors = op.leading(min(k, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")

@@ -66,19 +66,13 @@ class RowGroups:
         block = 1 if design is None or design.block_length is None else int(design.block_length)
         if block > 1:
             rows, group = np.arange(n), np.arange(n) // block
-        elif design is None or design.clusters is None:
-            rows, group = np.argsort(keys, kind="stable"), np.arange(n)
         else:
-            own = np.zeros(int(design.clusters.max()) + 1, dtype=np.uint64)
-            np.add.at(own, design.clusters, mixed(keys))
-            rows = np.lexsort((keys, design.clusters, own[design.clusters]))
-            group = _changes(design.clusters[rows])
+            rows, group = _by_content(keys, w, design)
         first = np.unique(group, return_index=True)[1]
         stratum = np.zeros(len(first), dtype=int)
         if design is not None and design.strata is not None:
-            own = np.zeros(int(design.strata.max()) + 1, dtype=np.uint64)
-            np.add.at(own, design.strata, mixed(keys))
-            stratum = np.unique(own, return_inverse=True)[1][design.strata[rows[first]]]
+            order = np.argsort(sums_of_keys(keys, design.strata), kind="stable")
+            stratum = np.argsort(order)[design.strata[rows[first]]]
         alike = np.unique(keys[rows], return_inverse=True)[1]
         return cls(rows, group, stratum, alike, block, None if w is None else w[rows], design)
 
@@ -141,7 +135,7 @@ class RowGroups:
                 self, rows=rows, group=np.arange(len(rows)), stratum=strata, alike=alike, weights=None
             )
         kept = np.repeat(self.group, times)
-        group = _changes(kept)
+        group = run_numbers(kept)
         stratum = self.stratum[np.unique(kept)]
         return replace(self, rows=rows, group=group, stratum=stratum, alike=alike, weights=None)
 
@@ -149,7 +143,7 @@ class RowGroups:
         """Return the groups in which the copies of a repeated row are together, for tests."""
         if self.design is not None and (self.design.clusters is not None or self.block > 1):
             return self
-        group = _changes(self.rows)
+        group = run_numbers(self.rows)
         first = np.unique(group, return_index=True)[1]
         return replace(self, group=group, stratum=self.stratum[self.group[first]])
 
@@ -243,7 +237,7 @@ class RowGroups:
         return replace(
             self,
             rows=self.rows[kept],
-            group=_changes(self.group[kept]),
+            group=run_numbers(self.group[kept]),
             stratum=self.stratum[which],
             alike=self.alike[kept],
             weights=None if self.weights is None else self.weights[kept],
@@ -257,7 +251,27 @@ class RowGroups:
         return np.unique(own, return_inverse=True)[1]
 
 
-def _changes(labels: np.ndarray) -> np.ndarray:
+def _by_content(
+    keys: np.ndarray, w: np.ndarray | None, design: RowDesign | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows in an order by their values, group after group, and the number of the group of each.
+
+    Equal rows are in the order of the values of their strata, and of their weights.
+    """
+    n = len(keys)
+    ties = [np.ones(n) if w is None else w]
+    if design is not None and design.strata is not None:
+        ties.append(sums_of_keys(keys, design.strata)[design.strata])
+    if design is None or design.clusters is None:
+        return np.lexsort((*ties, keys)), np.arange(n)
+    clusters = design.clusters
+    own = sums_of_keys(keys, clusters)[clusters]
+    alike = [np.bincount(clusters, weights=ties[0])[clusters], *ties[1:]]
+    rows = np.lexsort((ties[0], keys, clusters, *alike, own))
+    return rows, run_numbers(clusters[rows])
+
+
+def run_numbers(labels: np.ndarray) -> np.ndarray:
     """Return numbers from 0 that increase where consecutive labels change, shape (m,)."""
     return np.append(0, np.cumsum(labels[1:] != labels[:-1])) if len(labels) else np.zeros(0, dtype=int)
 
@@ -302,6 +316,13 @@ def mixed(keys: np.ndarray) -> np.ndarray:
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(keys ^ (keys >> np.uint64(31)))
+
+
+def sums_of_keys(keys: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return a key of each group, shape (G,), that depends on the keys of its rows and not on their order."""
+    sums = np.zeros(int(group.max()) + 1, dtype=np.uint64)
+    np.add.at(sums, group, mixed(keys))
+    return sums
 
 
 def content_keys(X: Any, weights: np.ndarray | None = None, further: np.ndarray | None = None) -> np.ndarray:

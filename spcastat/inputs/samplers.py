@@ -179,6 +179,13 @@ class RowSampler(Sampler):
         return replace(self, groups=first), replace(self, groups=second)
 
     @cached_property
+    def _ranks(self) -> np.ndarray:
+        """The places of the rows in an order by content, in which sums round alike for any order of rows."""
+        ranks = np.zeros(self.matrix.shape[0], dtype=int)
+        ranks[self.groups.rows] = np.arange(len(self.groups.rows))
+        return ranks
+
+    @cached_property
     def _by_row(self) -> Any:
         return self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix
 
@@ -194,11 +201,8 @@ class RowSampler(Sampler):
             See the attribute; that of draws, which regress again, is 1.
         """
         names, w = self.rules.names, weights
-        if w is None:
-            rows = np.sort(rows)
-        else:
-            order = np.argsort(rows, kind="stable")
-            rows, w = rows[order], w[order]
+        order = np.argsort(self._ranks[rows], kind="stable")
+        rows, w = rows[order], None if w is None else w[order]
         if self.terms is not None:
             X = self.terms.learnt_from(rows, names, w)
         else:

@@ -630,7 +630,8 @@ class GroupComparison(Picklable, Summary):
     def p_adjusted(self) -> pd.DataFrame:
         """P-values of each variable and component, p x k, adjusted for all of them (step-down maximum).
 
-        The probability of any false one up to .05 is at most .05.
+        The probability of any false one up to .05 is at most .05. NaN for the one variable of a component,
+        whose slope is 1 in every group.
         """
         names = self._fit.loadings
         return pd.DataFrame(self._found.adjusted.copy(), deep_copy(names.index), names.columns)

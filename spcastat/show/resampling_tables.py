@@ -564,6 +564,8 @@ def document(
 
 
 def _p(value: float) -> str:
+    if np.isnan(value):
+        return ""
     return str(fixed(value, 3)).removeprefix("0") if value < 1 else "1"
 
 
