@@ -260,4 +260,5 @@ def _fitted(
     warn_of_unequal_variances(source, described["scale"])
     names = ("k", "card", "total", "variance", "n_init", "rng")
     call = Call(function, entered.data, {**dict(zip(names, arguments, strict=True)), **described})
-    return SparseLoadings(fitted(source, asked, call_text(function, call.arguments)), source, call)
+    state = fitted(source, asked, call_text(function, call.arguments)).looked_at(source, call.data)
+    return SparseLoadings(state, source, call)

@@ -33,6 +33,7 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "stability": selections.stability,
     "tests": selections.loading_tests,
     "together": together.dependent_rows,
+    "neighbours": together.similar_neighbours,
     "groups": groups.groups,
     "noise": assumptions.statements_in_noise,
     "noise-split": assumptions.splits_in_noise,

@@ -12,6 +12,7 @@ import spcastat as sp
 from benchmarks.report import Table
 from benchmarks.trust.models import generator
 from benchmarks.trust.sets import Call, Measured, shares
+from spcastat.inputs.dependence import SERIAL, neighbours
 
 #: Variables, and the variances of the two components, each of six variables.
 P, CARD, VARIANCES = 24, 6, (6.0, 4.0)
@@ -103,6 +104,80 @@ def dependent_rows(call: Call) -> Table:
         "dependent in the same way. noise: no component. design: with clusters= or block_length=. coverage: "
         f"the share of the true nonzero loadings that the default 95 % intervals ({DRAWS} draws) contain; "
         "those without an interval count as missed."
+    )
+    return table
+
+
+# --- sorted, grouped, or serial --------------------------------------------------------------------
+
+
+def factors(rng: np.random.Generator, n: int = 200, p: int = 12) -> np.ndarray:
+    """Return n independent rows of three factors with noise of variance one."""
+    return rng.standard_normal((n, 3)) @ rng.standard_normal((3, p)) + rng.standard_normal((n, p))
+
+
+def autoregression(rng: np.random.Generator, phi: float, n: int = 200, p: int = 12) -> np.ndarray:
+    """Return rows as `factors`, in which all factors and all noise are autoregressions of variance one."""
+    x = rng.standard_normal((n, p + 3))
+    for t in range(1, n):
+        x[t] = phi * x[t - 1] + np.sqrt(1.0 - phi**2) * x[t]
+    return x[:, :3] @ rng.standard_normal((3, p)) + x[:, 3:]
+
+
+def by_score(rng: np.random.Generator, noise: float) -> np.ndarray:
+    """Return rows sorted by their first principal score in units of its deviation, plus noise."""
+    X = factors(rng)
+    U = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0][:, 0]
+    return X[np.argsort(U / U.std() + noise * rng.standard_normal(len(X)))]
+
+
+def by_variable(rng: np.random.Generator) -> np.ndarray:
+    """Return rows sorted by the first variable."""
+    X = factors(rng)
+    return X[np.argsort(X[:, 0])]
+
+
+def grouped(rng: np.random.Generator, groups: int, size: int, spread: float) -> np.ndarray:
+    """Return rows in groups, whose means of all variables have this standard deviation."""
+    means = spread * rng.standard_normal((groups, 12))
+    return factors(rng, groups * size) + np.repeat(means, size, axis=0)
+
+
+#: How rows are ordered -> generator -> rows.
+ORDERS: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
+    "independent": factors,
+    "sorted by a variable": by_variable,
+    "sorted by PC1": lambda rng: by_score(rng, 0.0),
+    "sorted by PC1 with noise": lambda rng: by_score(rng, 0.5),
+    "4 groups of 50": lambda rng: grouped(rng, 4, 50, 2.0),
+    "14 groups of 5": lambda rng: grouped(rng, 14, 5, 2.0),
+    "30 clusters of 8": lambda rng: grouped(rng, 30, 8, 2.0),
+    "50 rows, each four times in a row": lambda rng: np.repeat(factors(rng, 50), 4, axis=0),
+    "AR(.3)": lambda rng: autoregression(rng, 0.3),
+    "AR(.5)": lambda rng: autoregression(rng, 0.5),
+    "AR(.8)": lambda rng: autoregression(rng, 0.8),
+    "AR(.95)": lambda rng: autoregression(rng, 0.95),
+    "AR(.5), 80 rows": lambda rng: autoregression(rng, 0.5, 80),
+    "10 random walks of 300": lambda rng: rng.standard_normal((300, 10)).cumsum(axis=0),
+}
+
+
+def similar_neighbours(call: Call) -> Table:
+    """Return how often similar neighbours are noticed, and how often they are called serial."""
+    columns = ("neighbours alike", "called serial")
+    table = Table("Sorted, grouped or serial rows", ["rows", *columns, "data sets"])
+
+    def one(name: str, number: int) -> Measured:
+        X = ORDERS[name](generator(f"neighbours {name}", number))
+        kind = neighbours(sp.spca(X, 1, 2, scale=True)._source, X).kind
+        return {columns[0]: float(kind != ""), columns[1]: float(kind == SERIAL)}
+
+    for name, found in call.measured("neighbours", ORDERS, one).items():
+        table.rows.append([name, *shares(found, columns)])
+    table.notes.append(
+        "200 rows of 12 variables, of three factors and noise, if not said otherwise; group means have twice "
+        "the standard deviation of the noise. Rows that are alike and not called serial are called sorted or "
+        "grouped. Copies of a row that lie together are serial by this check; they are also noticed as equal."
     )
     return table
 

@@ -184,7 +184,8 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     if not still.all():
         q_value[~still] = multipletests(p_value[~still].ravel(), method=fdr)[1].reshape(-1, k)
     signs = not groups.exchangeable
-    return Tested(correlation, p_value, q_value, len(finished.results), n, fdr, signs, given.drawn)
+    made = len(finished.results)
+    return Tested(correlation, p_value, q_value, made, n, fdr, signs, given.drawn, given.notice)
 
 
 def _rows(sampler: RowSampler) -> np.ndarray:

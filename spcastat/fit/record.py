@@ -142,6 +142,9 @@ class Record:
     row_design : dict, or None
         Numbers of clusters, of their rows and of strata; see
         :attr:`spcastat.reading.design.RowDesign.as_record`.
+    serial : float, callable, or None
+        The correlation of the scores of neighbouring rows if these are serially dependent, or a function that
+        looks for it; see :func:`spcastat.inputs.dependence.serial_correlation`.
     matrix : dict, or None
         Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
     groups : dict, or None
@@ -188,6 +191,7 @@ class Record:
     groups: dict[str, Any] | None = None
     k_found: int | None = None
     row_design: dict[str, Any] | None = None
+    serial: float | Callable[[], float | None] | None = None
 
     @property
     def converged(self) -> bool:
@@ -200,7 +204,11 @@ class Record:
 
     def written(self) -> Record:
         """Return the record as it goes into files: its sentences as text."""
-        return dataclasses.replace(self, chosen=self.how_chosen() or None)
+        return dataclasses.replace(self, chosen=self.how_chosen() or None, serial=self.serial_correlation())
+
+    def serial_correlation(self) -> float | None:
+        """Return the correlation of neighbouring rows if they are serially dependent."""
+        return self.serial() if callable(self.serial) else self.serial
 
 
 def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:

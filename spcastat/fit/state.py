@@ -6,8 +6,8 @@ Moments are computed on first use, or read from a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from spcastat.fit.plan import RULE, Plan
 from spcastat.fit.record import PARTITIONS, UNRULED, Inference, Proven, Record, deep_copy, make_record
 from spcastat.fit.run import Fit
 from spcastat.inputs.data import Source
+from spcastat.inputs.dependence import serial_correlation
 from spcastat.labels import full_names, some_of
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.operators import Operator, Rows
@@ -254,6 +255,10 @@ class FitState:
             design=source.design,
             pattern=pattern,
         )
+
+    def looked_at(self, source: Source, data: Any) -> FitState:
+        """Return the state that looks for serial dependence of rows when asked; `data` is the call's."""
+        return replace(self, record=replace(self.record, serial=partial(serial_correlation, source, data)))
 
     @property
     def components(self) -> pd.Index:

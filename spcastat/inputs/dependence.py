@@ -1,9 +1,19 @@
-"""Signs that rows are not independent: equal rows, similar neighbours, columns that group rows."""
+"""Signs that rows are not independent: equal rows, similar neighbours, columns that group rows.
+
+Neighbouring rows are alike if rows are in the order of time, but also if a table is sorted or lies in
+groups, which says nothing about how its rows were sampled. To tell these apart, rows are shuffled within runs
+of a few rows. This keeps sorting, trends and groups, and removes dependence of successive rows. Columns by
+which the table is sorted are regressed out first, as they also order the rows of a run.
+"""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -12,6 +22,7 @@ from scipy.special import fdtrc
 from spcastat.config import shown
 from spcastat.inputs.data import Source
 from spcastat.inputs.row_groups import content_keys
+from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.standardisation import neighbour_correlation
 from spcastat.linalg.ties import is_sparse
 
@@ -20,7 +31,7 @@ MANY_EQUAL = 0.05
 
 
 #: Correlations of neighbouring scores are noticed beyond this multiple of their standard error, 1 / sqrt(n);
-#: independent rows reach it once in two thousand data sets.
+#: independent rows reach it once in two thousand data sets. The same in standard deviations over shuffles.
 FAR = 3.3
 
 
@@ -28,8 +39,21 @@ FAR = 3.3
 RARE = 0.001
 
 
-#: Scores of so many principal components are looked at.
+#: Scores of so many principal components are looked at, ...
 SCORES = 2
+
+
+#: ... after sorting columns were regressed out of so many.
+ADJUSTED = 10
+
+
+#: Rows are shuffled within runs of so many, so many times; of many rows so many in the middle.
+RUN, SHUFFLES, MANY_ROWS = 8, 99, 5_000
+
+
+#: A column sorts the rows if it rises, or falls, in this share of its steps, which are at least so many and
+#: so large a share of the rows. At most so many columns are regressed out.
+SORTED, STEPS, STEP_SHARE, MOST_KEYS = 0.9, 10, 0.2, 4
 
 
 #: Data with more cells than this are not looked at.
@@ -37,19 +61,206 @@ MOST_CELLS = 20_000_000
 
 
 def notice(source: Source, data: Any) -> str:
-    """Return a remark on rows that may not be independent, "" if there is no sign or a design was given.
+    """Return remarks for inference that takes rows as independent, "" if there is no sign against it.
 
     Parameters
     ----------
     source : Source
         With rows.
     data : object
-        The data of the call, whose columns that are no variables may group the rows.
+        The data of the call, whose columns that are no variables may group or sort the rows.
     """
-    if source.design is not None or source.matrix is None or source.op.p * (source.n or 0) > MOST_CELLS:
+    if not _looked_at(source):
         return ""
-    found = [*_equal_rows(source), *_dependent(source, data)]
-    return f"{' '.join(found)} Draws and tests took rows as independent." if found else ""
+    look = neighbours(source, data)
+    found = [*_equal_rows(source), *([look.grouped] if look.grouped else []), *look.sentences()]
+    doubtful = len(found) > (look.kind == SORTED_OR_GROUPED and not look.grouped)
+    return " ".join(found) + " Draws and tests took rows as independent." * doubtful
+
+
+def serial_correlation(source: Source, data: Any) -> float | None:
+    """Return the correlation of neighbouring rows if they are serially dependent; None without a sign of it.
+
+    The parameters are those of :func:`notice`.
+    """
+    if not _looked_at(source):
+        return None
+    look = neighbours(source, data)
+    return look.r if look.kind == SERIAL else None
+
+
+def serial_warning(r: float) -> str:
+    """Return the warning of serially dependent rows; r is the correlation of the scores of neighbours."""
+    return (
+        f"Neighbouring rows are alike (r = {r:.2f} of their scores) beyond what sorting or groups explain: "
+        "if rows are in the order of time, give block_length='auto'; if they are clusters, give clusters=."
+    )
+
+
+def _looked_at(source: Source) -> bool:
+    """Return whether rows are in memory, in the order of the call, without a design, and not too many."""
+    known = source.design is None and source.matrix is not None
+    return known and source.op.p * (source.n or 0) <= MOST_CELLS
+
+
+# --- neighbouring rows -----------------------------------------------------------------------------
+
+
+#: What similar neighbours come from.
+SERIAL, SORTED_OR_GROUPED = "serial", "sorted or grouped"
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """How alike neighbouring rows are.
+
+    Attributes
+    ----------
+    kind : {"", "serial", "sorted or grouped"}
+        "" if they are not alike, or if a column groups the rows.
+    r : float
+        The largest correlation of neighbours, of scores.
+    grouped : str
+        A remark on the column whose groups explain scores best; "" without one.
+    """
+
+    kind: str
+    r: float
+    grouped: str = ""
+
+    def sentences(self) -> Iterator[str]:
+        """Yield a warning of serial dependence, or a remark on sorting or groups."""
+        if self.kind == SERIAL and not self.grouped:
+            yield serial_warning(self.r)
+        if self.kind == SORTED_OR_GROUPED and not self.grouped:
+            yield (
+                "Rows are sorted or grouped by something related to the components (r of neighbours "
+                f"{self.r:.2f}), which matters only if groups of rows, and not rows, were sampled: then give "
+                "clusters=."
+            )
+
+
+_LOOKS: WeakKeyDictionary[Source, Neighbours] = WeakKeyDictionary()
+
+
+def neighbours(source: Source, data: Any) -> Neighbours:
+    """Return how alike neighbouring rows are; computed once for a source."""
+    if source not in _LOOKS:
+        _LOOKS[source] = _neighbours(source, data)
+    return _LOOKS[source]
+
+
+def _neighbours(source: Source, data: Any) -> Neighbours:
+    T = _scores(source, SCORES)
+    table = _table_of(source, data)
+    column = None if table is None else _grouping_column(source, table, T)
+    grouped = ""
+    if column is not None:
+        name, share = column
+        grouped = (
+            f"Column {shown(name)} explains {100 * share:.0f} % of the variance of a component's scores: "
+            f"give clusters={shown(name)} if its groups were sampled."
+        )
+    n = len(T)
+    r = max((neighbour_correlation(score) for score in T.T), default=0.0)
+    if source.sampled_from is not None or n <= RUN or not r > FAR / np.sqrt(n):
+        return Neighbours("", r, grouped)
+    sorting = list(islice(_sorting_columns(source, table, T), MOST_KEYS))
+    if sorting:
+        T = _without(_scores(source, ADJUSTED), sorting)
+    return Neighbours(SERIAL if _beyond_shuffles(T) > FAR else SORTED_OR_GROUPED, r, grouped)
+
+
+def _scores(source: Source, count: int) -> np.ndarray:
+    """Return the scores of the rows on the leading principal components, shape (n, count) at most."""
+    assert source.standard is not None
+    V = source.op.leading(min(count, source.op.p))[1]
+    return np.nan_to_num(source.standard.project(source.matrix, V))
+
+
+def _sorting_columns(source: Source, table: pd.DataFrame | None, T: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield what sorts the rows: variables, other numbers and dates of the table, row labels, and scores."""
+    if not is_sparse(source.matrix):
+        for some in blocks(source.matrix.shape[1], len(T)):
+            X = np.asarray(source.measured[:, some], dtype=float)
+            yield from X[:, _sorted_columns(X)].T
+    known = set(map(str, source.spec.needed)) if source.covariates is None else set()
+    unused = [] if table is None else [j for j, name in enumerate(table.columns) if str(name) not in known]
+    others = [table.iloc[:, j] for j in unused] if table is not None else []
+    if source.index is not None and not isinstance(source.index, pd.RangeIndex | pd.MultiIndex):
+        others.append(source.index.to_series())
+    for column in others:
+        values = _as_numbers(column)
+        if values is not None and _sorted_columns(values[:, None])[0]:
+            yield values
+    yield from T[:, _sorted_columns(T)].T
+
+
+def _as_numbers(column: pd.Series) -> np.ndarray | None:
+    """Return a column of numbers or dates as floats; None for others."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        values = column.to_numpy(dtype="datetime64[ns]").astype(np.int64).astype(float)
+        return np.where(column.isna(), np.nan, values)
+    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+        return None
+    if pd.api.types.is_complex_dtype(column):
+        return None
+    return column.to_numpy(dtype=float, na_value=np.nan)
+
+
+def _sorted_columns(X: np.ndarray) -> np.ndarray:
+    """Return a mask of the columns of X, shape (n, m), that rise, or fall, in nearly all of their steps."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = np.diff(X, axis=0)
+    up, down = (steps > 0).sum(axis=0), (steps < 0).sum(axis=0)
+    count = up + down
+    return np.asarray((count >= max(STEPS, STEP_SHARE * len(X))) & (np.maximum(up, down) >= SORTED * count))
+
+
+def _without(T: np.ndarray, keys: list[np.ndarray]) -> np.ndarray:
+    """Return the leading directions of scores from which cubic functions of the keys were regressed out."""
+    powers = [np.ones(len(T))]
+    for key in keys:
+        x = np.where(np.isfinite(key), key, np.nan)
+        x = x / max(np.nanmax(np.abs(x)), np.finfo(float).tiny)
+        spread = np.nanstd(x)
+        z = np.nan_to_num((x - np.nanmean(x)) / (spread if spread > 0 else 1.0))
+        powers += [z, z**2, z**3]
+    K = np.column_stack(powers)
+    U, values, _ = np.linalg.svd(T - K @ np.linalg.lstsq(K, T, rcond=None)[0], full_matrices=False)
+    return np.asarray(U[:, :SCORES] * values[:SCORES])
+
+
+def _beyond_shuffles(T: np.ndarray) -> float:
+    """Return by how many standard deviations neighbours are more alike than in shuffles within runs.
+
+    It is the largest value of the columns of T, shape (n, m). The shuffles depend on the values only.
+    """
+    first = max(0, (len(T) - MANY_ROWS) // 2)
+    T = T[first : first + MANY_ROWS]
+    T = T - T.mean(axis=0)
+    T = T / np.maximum(np.abs(T).max(axis=0), np.finfo(float).tiny)
+    rng = np.random.default_rng(zlib.crc32(np.rint(np.abs(T) * 1e4).astype(np.int32)))
+    drawn = np.array([_products(T[_shuffled(len(T), rng)]) for _ in range(SHUFFLES)])
+    spread = drawn.std(axis=0, ddof=1)
+    return float(np.max((_products(T) - drawn.mean(axis=0)) / np.where(spread > 0, spread, np.inf)))
+
+
+def _products(T: np.ndarray) -> np.ndarray:
+    """Return the sums of products of neighbours in each column."""
+    return np.asarray((T[1:] * T[:-1]).sum(axis=0))
+
+
+def _shuffled(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the numbers 0 to n - 1 shuffled within runs of successive ones; the runs begin at random."""
+    before = int(rng.integers(RUN))
+    runs = -(-(n + before) // RUN)
+    rows = (np.arange(runs * RUN) - before).reshape(runs, RUN)
+    order = np.take_along_axis(rows, rng.random((runs, RUN)).argsort(axis=1), axis=1).ravel()
+    return order[(order >= 0) & (order < n)]
+
+
+# --- equal rows and groups -------------------------------------------------------------------------
 
 
 def _equal_rows(source: Source) -> Iterator[str]:
@@ -82,42 +293,24 @@ def _pairs_by_chance(source: Source, n: int) -> float:
     return float(n * (n - 1.0) / 2.0 * np.exp(0.5 * np.sum(logs)))
 
 
-def _dependent(source: Source, data: Any) -> Iterator[str]:
-    """Yield a remark on the column that explains scores best or, without one, on similar neighbours."""
-    assert source.standard is not None
-    V = source.op.leading(min(SCORES, source.op.p))[1]
-    T = np.nan_to_num(source.standard.project(source.matrix, V))
-    column = _grouping_column(source, data, T)
-    if column is not None:
-        name, share = column
-        yield (
-            f"Column {shown(name)} explains {100 * share:.0f} % of the variance of a component's scores: "
-            f"give clusters={shown(name)} if its groups were sampled."
-        )
-        return
-    n = len(T)
-    r = max((neighbour_correlation(score) for score in T.T), default=0.0)
-    if n > 3 and r > FAR / np.sqrt(n):
-        yield (
-            f"Neighbouring rows are alike (correlation {r:.2f} of their scores): give block_length='auto' if "
-            "rows are in the order of time, or clusters= if they are in groups."
-        )
-
-
-def _grouping_column(source: Source, data: Any, T: np.ndarray) -> tuple[Any, float] | None:
-    """Return the name of a column of text or categories that explains scores, and the share that it explains.
-
-    Its groups must be so many and small that they are rather clusters than kinds of rows: 10 or more, and of
-    two rows or more on average.
-    """
-    if not isinstance(data, pd.DataFrame) or source.index is None or len(data) < len(T):
+def _table_of(source: Source, data: Any) -> pd.DataFrame | None:
+    """Return all columns of the data for the rows of a source; None if the data are no such frame."""
+    n = source.matrix.shape[0]
+    if not isinstance(data, pd.DataFrame) or source.index is None or len(data) < n:
         return None
     if source.dropped:
         if not (data.index.is_unique and source.index.isin(data.index).all()):
             return None
         data = data.loc[source.index]
-    if len(data) != len(T):
-        return None
+    return data if len(data) == n else None
+
+
+def _grouping_column(source: Source, data: pd.DataFrame, T: np.ndarray) -> tuple[Any, float] | None:
+    """Return the name of a column of text or categories that explains scores, and the share that it explains.
+
+    Its groups must be so many and small that they are rather clusters than kinds of rows: 10 or more, and of
+    two rows or more on average.
+    """
     read = set(map(str, source.spec.needed))
     best: tuple[float, Any, float] | None = None
     columns = [j for j, name in enumerate(data.columns) if str(name) not in read]

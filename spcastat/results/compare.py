@@ -25,6 +25,7 @@ from spcastat.fit.original_data import source_for
 from spcastat.fit.record import JOINT, deep_copy
 from spcastat.fit.state import joint_gap
 from spcastat.inputs.data import Source
+from spcastat.inputs.dependence import notice
 from spcastat.inputs.row_data import require_unchanged
 from spcastat.inputs.subsample import rows_in_memory
 from spcastat.labels import full_names, name_text
@@ -508,7 +509,7 @@ def _row_sums(source: Source, columns: pd.Index) -> tuple[np.ndarray, np.ndarray
 def _errors(
     fit: SpcaResult, source: Source, call: Call | None, folds: int, repeats: int, seed: int, n_jobs: int
 ) -> tuple[Errors, str]:
-    """Return the errors of one fit, and a remark on variables that do not vary outside a fold."""
+    """Return the errors of one fit, and remarks on dependent rows and constant variables."""
     state = fit._state
     k = state.V.shape[1]
     plan = plan_of(state, None if call is None else call.arguments)
@@ -526,7 +527,7 @@ def _errors(
         require_unchanged(rows, source)
     parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=bool(plan.rows_for))
     errors = held_out(parts, refit_of(state, plan, starts="alone"), seed=seed, n_jobs=n_jobs)
-    return errors, parts.remark
+    return errors, " ".join(filter(None, (notice(source, rows), parts.remark)))
 
 
 # --- groups of rows -------------------------------------------------------------------------------

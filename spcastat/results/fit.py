@@ -1928,7 +1928,7 @@ class SpcaResult(Picklable, Shown):
 def result_of(source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
     """Return the result for `fit`, made by `call` with `plan` on the data in `source`."""
     text = call_text(call.function, call.arguments)
-    return SpcaResult(FitState.of(source, plan, fit, text), source, call)
+    return SpcaResult(FitState.of(source, plan, fit, text).looked_at(source, call.data), source, call)
 
 
 @explained

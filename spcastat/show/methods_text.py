@@ -158,6 +158,12 @@ def _data(state: FitState, cited: list[str]) -> Iterator[str]:
     dropped = f"; {plural(record.dropped, 'row')} with missing values were left out" * bool(record.dropped)
     rows, variables = plural(record.n or 0, "row"), plural(record.p, "variable")
     yield f"{what} was applied to {rows} of {variables}{formula}{dropped}."
+    serial = record.serial_correlation()
+    if serial is not None:
+        yield (
+            f"Successive rows were correlated (r = {serial:.2f} of their scores) beyond what sorting or "
+            "groups explain, so that inference which takes rows as independent is not valid."
+        )
     centred, scaled = standardisation(record)
     joined = "but" if (record.centring == "none") != (record.scaling == "none") else "and"
     yield from _adjusted(state)

@@ -30,6 +30,7 @@ from spcastat.fit.state import (
     shares,
 )
 from spcastat.inputs.data import Source
+from spcastat.inputs.dependence import serial_warning
 from spcastat.labels import full_names, name_text, short_names, some_of
 from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
 from spcastat.measures import best_order, totals_in_orders
@@ -560,6 +561,9 @@ def data_facts(state: FitState) -> Iterator[tuple[str, str]]:
         yield "Partial", _adjustment(state, state.spec.partial)
     if record.row_design:
         yield "Draws", design_text(record.row_design)
+    r = record.serial_correlation()
+    if r is not None:
+        yield "Rows", serial_warning(r)
     if record.missing is not None:
         yield "Missing", describe_missing(record)
     if record.matrix is not None and "moved" in record.matrix:

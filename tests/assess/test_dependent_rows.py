@@ -1,0 +1,170 @@
+"""Rows that are not independent: one check, for all inference, tells sorting from serial dependence."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.inputs import dependence
+from spcastat.inputs.dependence import neighbours
+
+SERIAL = "beyond what sorting or groups explain"
+GROUPED = "sorted or grouped by something related to the components"
+
+
+def rows(rng, n=200, p=12):
+    """Return independent rows of three factors with noise."""
+    return rng.standard_normal((n, 3)) @ rng.standard_normal((3, p)) + rng.standard_normal((n, p))
+
+
+def autoregression(rng, phi, n=200, p=12):
+    """Return rows of three factors with noise, all autoregressions of variance one."""
+    e = rng.standard_normal((n, p + 3))
+    for t in range(1, n):
+        e[t] = phi * e[t - 1] + np.sqrt(1.0 - phi**2) * e[t]
+    return e[:, :3] @ rng.standard_normal((3, p)) + e[:, 3:]
+
+
+def leading_score(X):
+    U, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    return U[:, 0] * s[0]
+
+
+def ordered(X, key):
+    return X[np.argsort(key(X))]
+
+
+def sorted_by_outside_key(rng, X):
+    """Return rows sorted by a column that is no variable, and is related to the first component."""
+    t = leading_score(X)
+    key = t / t.std() + 0.5 * rng.standard_normal(len(X))
+    return X[np.argsort(key)]
+
+
+KINDS = {
+    "independent": (lambda rng: rows(rng), ""),
+    "sorted by a variable": (lambda rng: ordered(rows(rng), lambda X: X[:, 0]), "sorted or grouped"),
+    "sorted by PC1": (lambda rng: ordered(rows(rng), leading_score), "sorted or grouped"),
+    "sorted by an outside key": (lambda rng: sorted_by_outside_key(rng, rows(rng)), "sorted or grouped"),
+    "four groups": (
+        lambda rng: rows(rng) + np.repeat(2.0 * rng.standard_normal((4, 12)), 50, axis=0),
+        "sorted or grouped",
+    ),
+    "AR .5": (lambda rng: autoregression(rng, 0.5), "serial"),
+    "AR .95": (lambda rng: autoregression(rng, 0.95), "serial"),
+    "random walks": (lambda rng: rng.standard_normal((300, 10)).cumsum(axis=0), "serial"),
+}
+
+
+def look(X, **options):
+    return neighbours(sp.spca(X, 1, 2, scale=True, **options)._source, X).kind
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("seed", range(5))
+def test_sorted_and_grouped_tables_are_told_from_rows_in_time(name, seed):
+    # Rates over 40 sets are in benchmarks/results/trust.md: 0 or 1 for these kinds, up to .03.
+    make, kind = KINDS[name]
+    assert look(make(np.random.default_rng(seed))) == kind
+
+
+def test_the_check_depends_on_neither_global_seeds_units_order_of_columns_nor_container():
+    X = KINDS["AR .5"][0](np.random.default_rng(3))
+    frame = pd.DataFrame(X).add_prefix("v")
+    found = []
+    for data in (X, frame, frame.iloc[:, ::-1], 1024.0 * X):
+        np.random.seed(len(found))  # noqa: NPY002
+        source = sp.spca(data, 1, 2, scale=True)._source
+        found.append(dependence._beyond_shuffles(dependence._scores(source, 2)))
+    np.testing.assert_allclose(found, found[0], rtol=1e-9)
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    look(X)
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+def test_shuffles_keep_runs_and_hold_every_row_once():
+    rng = np.random.default_rng(0)
+    for n in (9, 50, 64):
+        order = dependence._shuffled(n, rng)
+        assert sorted(order) == list(range(n))
+        assert np.abs(order - np.arange(n)).max() < dependence.RUN
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return pd.DataFrame(np.random.default_rng(1).standard_normal((120, 6)).cumsum(axis=0)).add_prefix("v")
+
+
+def inference(data):
+    """Yield every result that takes rows as independent, by its name."""
+    fit = sp.spca(data, 2, 3, scale=True)
+    yield "bootstrap", fit.bootstrap(20)
+    yield "stability", fit.stability(4)
+    yield "split_inference", fit.split_inference(19)
+    yield "test_loadings", fit.test_loadings(19)
+    yield "compare", sp.compare(fit, sp.spca(data, 2, 2, scale=True), held_out=True)
+    yield "choose_k", sp.choose_k(data, scale=True, n_draws=19)
+    yield "choose", sp.choose(data, k=2, cards=[2, 3], scale=True, repeats=1)
+    yield "sparse loadings", sp.sparse_loadings(data, 2, 3, scale=True).bootstrap(9)
+
+
+def test_all_inference_about_random_walks_warns_once_and_names_both_remedies(walk):
+    for name, result in inference(walk):
+        text = " ".join(str(result).split())
+        assert text.count(SERIAL) == 1, name
+        assert "block_length='auto'" in text, name
+        assert "clusters=" in text, name
+
+
+def test_a_sorted_table_gives_a_remark_and_no_warning():
+    data = pd.DataFrame(KINDS["sorted by PC1"][0](np.random.default_rng(0))[:, :6]).add_prefix("v")
+    for name, result in inference(data):
+        text = " ".join(str(result).split())
+        assert text.count(GROUPED) == 1, name
+        assert SERIAL not in text, name
+        assert "took rows as independent" not in text, name
+
+
+def test_the_print_and_the_text_of_a_fit_say_that_rows_are_serial(walk, tmp_path):
+    fit = sp.spca(walk, 2, 3, scale=True)
+    text = str(fit)
+    assert SERIAL in " ".join(text.split())
+    assert "Successive rows were correlated" in fit.describe().text
+    fit.save(tmp_path / "walk.npz")
+    assert str(sp.load(tmp_path / "walk.npz")) == text
+    assert str(pickle.loads(pickle.dumps(fit))) == text
+    assert SERIAL in " ".join(str(sp.sparse_loadings(walk, 2, 3, scale=True)).split())
+    independent = sp.spca(KINDS["independent"][0](np.random.default_rng(0)), 2, 3)
+    assert SERIAL not in " ".join(str(independent).split())
+
+
+@pytest.mark.parametrize("given", [{"block_length": "auto"}, {"clusters": np.repeat(np.arange(12), 10)}])
+def test_the_advice_is_taken_and_ends_the_warning(walk, given):
+    fit = sp.spca(walk, 2, 3, scale=True, **given)
+    for text in (str(fit), str(fit.bootstrap(20))):
+        assert SERIAL not in " ".join(text.split())
+
+
+def test_an_unused_column_of_dates_by_which_a_table_is_sorted_is_found():
+    # dates of visits, related to the first component; rows are otherwise independent
+    rng = np.random.default_rng(2)
+    X = rows(rng)
+    t = leading_score(X)
+    order = np.argsort(t / t.std() + 0.3 * rng.standard_normal(len(X)))
+    data = pd.DataFrame(X[order]).add_prefix("v")
+    data["visit"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(len(X)) // 2, unit="D")
+    source = sp.spca(data, 1, 2, formula="~ . - visit", scale=True)._source
+    assert neighbours(source, data).kind == "sorted or grouped"
+
+
+def test_the_check_is_computed_once_for_the_data(walk, monkeypatch):
+    calls = []
+    compute = dependence._neighbours
+    monkeypatch.setattr(dependence, "_neighbours", lambda *given: calls.append(1) or compute(*given))
+    fit = sp.spca(walk, 2, 3, scale=True)
+    assert not calls  # a fit alone does not look
+    for text in (fit, fit.bootstrap(20), fit.stability(3), fit):
+        str(text)
+    assert len(calls) == 1
