@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
+import math
 import numbers
 import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
+from decimal import Decimal
 from types import FrameType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -125,10 +127,18 @@ def flag(option: str, value: Any) -> bool:
     raise OptionError(f"{option}={shown(value)} was given; it must be True or False.")
 
 
-def is_whole(value: Any) -> bool:
-    """Whether `value` is a whole number of any type, but not a bool."""
-    # NumPy's timedelta64 is registered as an integer type, but has no __index__.
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and hasattr(value, "__index__")
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Whether `value` is a whole number of any type, such as 3, 3.0 or Decimal(3), but not a bool."""
+    if isinstance(value, bool | np.bool_):
+        return False
+    if isinstance(value, numbers.Integral):
+        return hasattr(value, "__index__")  # NumPy's timedelta64, registered as an integer type, has none
+    if not isinstance(value, numbers.Real | Decimal):
+        return False
+    try:
+        return bool(value == math.floor(value))
+    except (OverflowError, ValueError):  # infinite, or not a number
+        return False
 
 
 def text(option: str, value: Any) -> str:

@@ -113,8 +113,8 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
             raise UnknownOptionError(f"spco() has no argument {name}=.{nearest(name, sorted(known))}")
     if k is None:
         raise ComponentsError("spco() was given no k, the number of components: spco(data, k=2, zeros=0.5).")
-    solver = _solver(k, penalty, zeros, ridge, tol, max_iter)
-    k = int(k)
+    k = whole_number("k", k, 1, error=ComponentsError)
+    solver = _solver(penalty, zeros, ridge, tol, max_iter)
     reading = Reading(formula, options.get("context"), weights, na, options.get("categorical", "refuse"))
     opened = open_rows(data, reading, options.get("center", True), scale, blocks=options.get("blocks"))
     require_components(k, opened.p)
@@ -131,9 +131,8 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     return result
 
 
-def _solver(k: Any, penalty: Any, zeros: Any, ridge: Any, tol: Any, max_iter: Any) -> SPCO:
+def _solver(penalty: Any, zeros: Any, ridge: Any, tol: Any, max_iter: Any) -> SPCO:
     """Check the arguments of the method."""
-    whole_number("k", k, 1, error=ComponentsError)
     if (penalty is None) == (zeros is None):
         raise OptionError(
             "spco() needs exactly one of penalty= (in units of the data) and zeros= (the share of "

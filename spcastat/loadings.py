@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from spcastat import argument_types as types
 from spcastat.argument_names import explained
-from spcastat.config import listed, nearest
+from spcastat.config import is_whole, listed, nearest
 from spcastat.errors import UnknownOptionError
 from spcastat.fit.arguments import arguments_of, refuse_other_names, table_and_formula, with_table_by_name
 from spcastat.fit.call import READING, Call, call_text
@@ -161,7 +161,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
                 )
         read = {name: options[name] for name in READING if name in options}
         reading = ReadOptions(formula=formula, weights=weights, na=na, **read)
-        rank = k if isinstance(k, int) and k > 0 else 1
+        rank = int(k) if is_whole(k) and k > 0 else 1
         entered = open_rows(data, reading, options.get("center", True), scale, rank, options.get("blocks"))
         entered = entered.with_passes(options.get("passes"))
         given = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}

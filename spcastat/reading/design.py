@@ -78,7 +78,7 @@ class RowDesign:
             and for blocks longer than half of the rows.
         """
         c, h = self.clusters, self.strata
-        if is_whole(self.block_length) and 2 * int(self.block_length) > n:  # type: ignore[arg-type]
+        if is_whole(self.block_length) and 2 * self.block_length > n:
             raise RowGroupsError(
                 f"block_length={self.block_length} was given for {plural(n, 'row')}; a block has half of the "
                 f"rows at most, {n // 2}."
@@ -310,6 +310,8 @@ class ReadOptions:
     def __post_init__(self) -> None:
         one_of("na", self.na, MISSING)
         require_options(self.clusters, self.strata, self.block_length, self.weights_are, self.weights)
+        if is_whole(self.block_length):
+            object.__setattr__(self, "block_length", int(self.block_length))
         if self.k_em is not None:
             object.__setattr__(self, "k_em", whole_number("k_em", self.k_em, 1))
             if self.na != "em":

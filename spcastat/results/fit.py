@@ -13,7 +13,7 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.argument_names import explained
-from spcastat.config import one_of
+from spcastat.config import is_whole, one_of
 from spcastat.errors import OptionError
 from spcastat.fit import frames, rows
 from spcastat.fit import supplementary as unit_weights
@@ -1386,7 +1386,7 @@ class SpcaResult(Picklable, Shown):
         changed: dict[str, Any] = {**changes}
         if "card" in changed:
             k = changed.get("k")
-            changed["card"] = card_by_number(state, changed["card"], k if isinstance(k, int) else None)
+            changed["card"] = card_by_number(state, changed["card"], int(k) if is_whole(k) else None)
         made: SpcaResult = call.repeat(source, changed)
         return made.rename(names_for(state, made.components)) if state.record.names else made
 

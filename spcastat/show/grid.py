@@ -537,7 +537,7 @@ class Layout:
     longtable: bool | None = None
 
     def __post_init__(self) -> None:
-        whole_number("width", self.width, 40)
+        object.__setattr__(self, "width", whole_number("width", self.width, 40))
         one_of("decimal", self.decimal, (".", ","))
         if self.digits is not None:  # NumPy's unsigned integers have no negative differences
             object.__setattr__(self, "digits", whole_number("digits", self.digits, 0, MOST_DIGITS))
@@ -628,7 +628,7 @@ class Arrangement:
         if self.sort is not None:
             flag("sort", self.sort)
         if self.max_rows is not None:
-            whole_number("max_rows", self.max_rows, 1)
+            object.__setattr__(self, "max_rows", whole_number("max_rows", self.max_rows, 1))
         object.__setattr__(self, "cut", real_number("cut", self.cut, 0.0, np.inf))
 
     def rows(

@@ -489,7 +489,7 @@ def equations(
     digits = whole_number("digits", digits, 1, 10)
     width = whole_number("width", width, 40)
     if max_terms is not None:
-        whole_number("max_terms", max_terms, 1)
+        max_terms = whole_number("max_terms", max_terms, 1)
     standard = state.need_centre("equations(raw=True)") if flag("raw", raw) else None
     columns, components = state.spec.columns, full_names(state.components)
     indent = max(map(len, components))
