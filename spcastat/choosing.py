@@ -584,6 +584,10 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     predicted by the mean. A weighted row is in one fold with its whole weight. Equal rows share a fold, as
     do rows of a cluster or block; folds depend on the values of the rows and the seed, not on their order.
 
+    If the covariates of a formula subtract the mean of every cluster, as in ``"~ . | C(subject)"``, clusters
+    are held out as a whole and centred by their own rows. The levels of a single factor after the bar are
+    such clusters if ``clusters=`` is not given, each has two rows or more, and there is one for each fold.
+
     Of rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are fewer).
     The choice is made from it, as the print says; ``.fit`` uses all rows.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
@@ -28,9 +28,10 @@ from spcastat.inputs.row_groups import RowGroups
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.operators import Operator
+from spcastat.linalg.regression import are_within, factor_of
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
-from spcastat.reading.design import ReadOptions
+from spcastat.reading.design import ReadOptions, RowDesign
 from spcastat.reading.missing_values import Patterns, expect, outers
 
 # --- the sparse model -----------------------------------------------------------------------------
@@ -469,6 +470,32 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
         )
 
 
+def clusters_within(source: Source) -> np.ndarray | None:
+    """Return the number of the cluster of each row if covariates subtract the means of clusters; else None.
+
+    A cluster that is held out as a whole can then be centred by its own rows.
+    """
+    design, Z = source.design, source.covariates
+    if Z is None or design is None or design.clusters is None or not are_within(Z, design.clusters):
+        return None
+    return design.clusters
+
+
+def with_implied_clusters(source: Source, folds: int) -> Source:
+    """Return the source with the levels of its only factor among the covariates as clusters.
+
+    So it is if there is no other design, and if the factor has two rows or more of each level, and a level
+    for each fold. The mean of each level is subtracted, so that a level can only be predicted as a whole.
+    """
+    levels = None if source.covariates is None or source.design is not None else factor_of(source.covariates)
+    if levels is None:
+        return source
+    counts = np.bincount(levels)
+    if len(counts) < folds or counts.min() < 2:
+        return source
+    return replace(source, design=RowDesign(pd.factorize(levels)[0], None, None, False))
+
+
 #: Up to this many variables, folds are represented by their cross-products.
 MOMENTS = 1000
 
@@ -509,6 +536,7 @@ def divided(
     """
     names: pd.Index = source.spec.columns
     rules = Rules.of(source, keep_rows)
+    source = with_implied_clusters(source, folds)
     X, w = source.matrix, source.weights
     n, rows_of = X.shape[0], RowGroups.of(source)
     if rows_of.design is not None and rows_of.count < folds:
@@ -525,7 +553,9 @@ def divided(
         from spcastat.reading.read import FoldedTerms
 
         reading = [one.name for one in fields(ReadOptions) if one.name in described]
-        columns = FoldedTerms(data, ReadOptions(**{name: described[name] for name in reading}))
+        columns = FoldedTerms(
+            data, ReadOptions(**{name: described[name] for name in reading}), clusters_within(source)
+        )
     elif source.gaps is not None or keep_rows or len(names) > MOMENTS:
         rows = source.measured
         columns = PlainRows(rows.tocsr() if is_sparse(rows) else rows)
@@ -542,5 +572,10 @@ def divided(
     else:  # residuals differ in every fold
         splits = range(parts.count * parts.repeats)
         constant = [constant_in(parts.split(number)[0], source.op) for number in splits]
-    parts.remark = constant_remark(constant, "training sets of the folds", names)
+    within = "Whole levels of the covariate are held out, and centred by their own rows."
+    remarks = (
+        within * (columns is not None and clusters_within(source) is not None),
+        constant_remark(constant, "training sets of the folds", names),
+    )
+    parts.remark = " ".join(filter(None, remarks))
     return parts

@@ -28,6 +28,8 @@ from spcastat.linalg.ties import RELATIVE, ROUNDING, first_max, levelled, ranked
 
 #: Residuals with a norm of at most this share of their variable's norm are rounding errors.
 RANK_TOLERANCE = 1e-12
+#: Up to this many groups, a rank shows whether covariates other than indicators determine them.
+MOST_GROUPS = 500
 #: Of more weighted rows, correlations in a basis of the complement of their mean are negligible.
 FEW_ROWS = 1000
 
@@ -222,6 +224,60 @@ def _reflected(Y: np.ndarray, U: np.ndarray) -> np.ndarray:
     (reflections, tau), _ = qr(U, mode="raw")
     found: np.ndarray = lapack.dormqr("L", "T", reflections, tau, Y, 64 * Y.shape[1])[0]
     return found
+
+
+def centred_within(X: np.ndarray, groups: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return rows minus the weighted means of their groups; columns constant in all groups become zero.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    groups : ndarray of int, shape (n,)
+        The number of the group of each row.
+    weights : ndarray of shape (n,) or None
+    """
+    w = np.ones(len(X)) if weights is None else weights
+    number = np.unique(groups, return_inverse=True)[1]
+    count = np.bincount(number, weights=w)
+    sizes = _sizes(X)
+    scaled = np.asarray(X, dtype=float) / sizes
+    sums = np.zeros((len(count), X.shape[1]))
+    np.add.at(sums, number, scaled * w[:, None])
+    found = scaled - (sums / np.where(count > 0, count, 1.0)[:, None])[number]
+    found[:, np.abs(found).max(axis=0) <= RANK_TOLERANCE] = 0.0
+    return np.asarray(found * sizes)
+
+
+def are_within(Z: np.ndarray, groups: np.ndarray) -> bool:
+    """Return whether regression on Z, with an intercept, subtracts the mean of every group.
+
+    That is so if Z spans the indicators of the groups, as the indicators of a factor do.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+    groups : ndarray of int, shape (n,)
+    """
+    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+    constant = (Z[first[number]] == Z).all(axis=0)
+    at = Z[first][:, constant]
+    alone = at[:, (at != 0).sum(axis=0) == 1]
+    if (alone != 0).any(axis=1).sum() >= len(first) - 1:
+        return True
+    if at.shape[1] < len(first) - 1 or len(first) > MOST_GROUPS:
+        return False
+    return int(np.linalg.matrix_rank(np.column_stack([np.ones(len(at)), at]))) == len(first)
+
+
+def factor_of(Z: np.ndarray) -> np.ndarray | None:
+    """Return the number of the level of each row, shape (n,), if the columns of zeros and ones in Z are the
+    indicators of one factor; else None.
+    """
+    binary = ((Z == 0) | (Z == 1)).all(axis=0)
+    indicators = Z[:, binary]
+    if not (indicators.shape[1] and (indicators.sum(axis=1) == 1).all()):
+        return None
+    return np.asarray(indicators.argmax(axis=1))
 
 
 def partial_covariance(

@@ -21,7 +21,7 @@ from spcastat.errors import (
     SpcaError,
     TooFewRowsError,
 )
-from spcastat.linalg.regression import regress
+from spcastat.linalg.regression import centred_within, regress
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading import formula as formulas
 from spcastat.reading import frames
@@ -132,12 +132,31 @@ def replay_both(
         A mask of the m' rows kept, those without missing values in either; None if all are.
     """
     assert spec.partial is not None
+    _require_known_groups(spec.partial.spec, table, error)
     made = [replay_table(one, table, na, error) for one in (replace(spec, partial=None), spec.partial.spec)]
     every = np.ones(len(table.index), dtype=bool)
     masks = [every if kept is None else kept for _, kept in made]
     keep = masks[0] & masks[1]
     Y, Z = (np.asarray(X, dtype=float)[keep[own]] for (X, _), own in zip(made, masks, strict=True))
     return Y, Z, None if keep.all() else keep
+
+
+def _require_known_groups(covariates: Spec, table: Table, error: type[SpcaError]) -> None:
+    """Raise an error for levels of a covariate that the fit has not seen, whose means it does not know."""
+    if not isinstance(table.values, pd.DataFrame):
+        return
+    for label, levels in (covariates.inputs or {}).items():
+        if levels is None or list(table.columns).count(label) != 1:
+            continue
+        values = table.values.iloc[:, list(table.columns).index(label)].dropna()
+        unseen = [level for level in values.astype(object).unique() if level not in levels]
+        if unseen:
+            raise error(
+                f"Column {str(label)!r} has levels that the fit has not seen: {listed(unseen)}. The fit "
+                "subtracts the mean of each level, which needs rows of that level: fit data that have it, or "
+                "subtract the means of new levels yourself and use a fit of rows centred in the same way, "
+                "without the covariate."
+            )
 
 
 def spec_for(spec: Spec, wanted: np.ndarray) -> Spec:
@@ -499,9 +518,13 @@ class FoldedTerms:
     data : DataFrame, polars or pyarrow table
     reading : ReadOptions
         With a formula.
+    within : ndarray of int, shape (n,), optional
+        The number of the cluster of each row, if the covariates subtract the mean of each cluster. Rows are
+        then centred by their own cluster, which is in the mask or not as a whole.
     """
 
-    def __init__(self, data: Any, reading: ReadOptions):
+    def __init__(self, data: Any, reading: ReadOptions, within: np.ndarray | None = None):
+        self.within = within
         table, weights = frames.take_weights(frames.open_table(data), reading.weights)
         assert isinstance(table.values, pd.DataFrame)
         frame = table.values.set_axis(table.columns, axis=1).reset_index(drop=True)
@@ -527,6 +550,8 @@ class FoldedTerms:
         """
         w = None if self.weights is None else self.weights[which]
         try:
+            if self.within is not None:
+                return self._centred_within(which)
             matrix, spec = learnt_again(self.spec, frames.open_table(self.frame[which]), w, self.na)
             others = replay(spec, self.frame[~which], na=self.na)[0]
         except (NewDataError, FormulaError) as error:
@@ -535,6 +560,32 @@ class FoldedTerms:
                 "first."
             ) from None
         return matrix, others
+
+    def _centred_within(self, which: np.ndarray) -> tuple[Any, Any]:
+        """Return the columns for the rows in a mask, and for all others, centred within clusters.
+
+        Of the covariates, those that vary within clusters are regressed out, too.
+        """
+        assert self.within is not None
+        assert self.spec.partial is not None
+        masks = which, ~which
+        weights = [None if self.weights is None else self.weights[mask] for mask in masks]
+        table = frames.open_table(self.frame[which])
+        parts = []
+        for spec in (replace(self.spec, partial=None), self.spec.partial.spec):
+            values, learnt_spec = learnt_again(spec, table, weights[0], self.na)
+            others = np.asarray(replay(learnt_spec, self.frame[~which], na=self.na)[0], dtype=float)
+            parts.append(
+                [
+                    centred_within(X, self.within[mask], w)
+                    for X, mask, w in zip((values, others), masks, weights, strict=True)
+                ]
+            )
+        (Y, Y_out), (Z, Z_out) = parts
+        found = regress(Y, Z, weights[0], self.spec.columns, part=True)
+        adjusted = found.residuals(Y, Z)
+        adjusted[:, found.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
+        return adjusted, found.residuals(Y_out, Z_out)
 
 
 def learnt_again(spec: Spec, table: Table, weights: np.ndarray | None, na: str) -> tuple[np.ndarray, Spec]:
