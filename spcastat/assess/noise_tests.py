@@ -260,9 +260,13 @@ def _is_open(p_values: np.ndarray, level: float, made: int) -> bool:
 
 
 def _p_values(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """Return the p-values of the leading eigenvalues, shape (m,), given those of draws, (n_draws, m)."""
+    """Return the p-values of the leading eigenvalues, shape (m,), given those of draws, (n_draws, m).
+
+    NaN for eigenvalues that are rounding errors.
+    """
     n, m = drawn.shape
-    return np.asarray((1.0 + (drawn >= values[:m]).sum(axis=0)) / (n + 1.0))
+    p_values = (1.0 + (drawn >= values[:m]).sum(axis=0)) / (n + 1.0)
+    return np.where(values[:m] > NO_VARIANCE * values[0], p_values, np.nan)
 
 
 def _explained(noise: Noise, q: int, m: int) -> np.ndarray:

@@ -179,7 +179,7 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
         permuted = _Signs(parts, least, given.seed)
     finished = run_jobs(permuted, n, n_jobs=n_jobs, what="permutations", unit="permutations")
     p_value = (1.0 + sum(finished.results)) / (len(finished.results) + 1.0)
-    p_value[still] = np.nan
+    p_value[still] = correlation[still] = np.nan
     q_value = np.full((p, k), np.nan)
     if not still.all():
         q_value[~still] = multipletests(p_value[~still].ravel(), method=fdr)[1].reshape(-1, k)

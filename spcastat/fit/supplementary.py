@@ -21,6 +21,7 @@ from spcastat.fit import frames
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Source
 from spcastat.labels import name_text
+from spcastat.linalg.standardisation import CONSTANT
 from spcastat.reading.checks import aligned
 
 #: A factor has at most this many levels.
@@ -99,12 +100,8 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
                 means[name, level], tests[name, level], sizes[name, level] = mean, test, float(size)
             ratios[name], sizes[name] = found[3], float(w[known].sum())
         else:
-            x, share = _numbers(name, column)[known], w[known] / w[known].sum()
-            dx, dT = x - share @ x, T[known] - share @ T[known]
-            size = np.sqrt((share @ dx**2) * (share @ dT**2))
-            nothing = np.full(T.shape[1], np.nan)  # if either is constant
-            r = np.divide((share * dx) @ dT, size, out=nothing, where=size > 0)
-            correlations[name] = r.clip(-1.0, 1.0)
+            x = _numbers(name, column)[known, None]
+            correlations[name] = _correlations(x, T[known], w[known])
             sizes[name] = float(w[known].sum())
     names = scores.columns
     return Further(
@@ -147,17 +144,38 @@ def describe(state: FitState, found: Further | None, alpha: float) -> pd.DataFra
         rows += part
     columns = ["component", "kind", "term", "loading", "estimate", "statistic", "p_value"]
     frame = pd.DataFrame(rows, columns=columns)
-    kept = ~(frame["p_value"] > alpha) & frame["estimate"].notna()
+    untested = frame["kind"].eq("level") & frame["p_value"].isna()  # the only level of a factor
+    kept = ~(frame["p_value"] > alpha) & frame["estimate"].notna() & ~untested
     return frame[kept].reset_index(drop=True)
 
 
 # --- one variable -------------------------------------------------------------------------------
 
 
+def _deviations(X: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return columns minus their means, (n, m), at unit mean square; zero for columns without variation.
+
+    `share` has the shares of the rows in the sum of the weights, shape (n,).
+    """
+    X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=0))[1])  # squares neither overflow nor vanish
+    D = X - share @ X
+    size = np.sqrt(share @ D**2)
+    varies = size > CONSTANT * np.abs(X).max(axis=0)
+    return np.where(varies, D / np.where(varies, size, 1.0), 0.0)
+
+
+def _correlations(x: np.ndarray, T: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return the correlations of x, shape (n, 1), with the scores, shape (k,); NaN if either is constant."""
+    share = w / w.sum()
+    dx, dT = _deviations(x, share), _deviations(T, share)
+    r = (share[:, None] * dx).T @ dT
+    return np.where(dx.any() & dT.any(axis=0), r.ravel().clip(-1.0, 1.0), np.nan)
+
+
 def _levels(
     codes: np.ndarray, count: int, T: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return means (l, k), test values (l, k), sizes (l,) and correlation ratios (k,).
+    """Return means (l, k), test values (l, k), sizes (l,) and correlation ratios (k,); NaN if nothing varies.
 
     A test value is (mean of the level - overall mean) / sqrt(s^2 / n_l * (n - n_l) / (n - 1)), where s^2 is
     the variance of the score with divisor n (Lebart, Morineau and Piron 1995, section 1.2).
@@ -168,12 +186,14 @@ def _levels(
     )
     n = w.sum()
     centre = w @ T / n
-    variance = w @ (T - centre) ** 2 / n
+    varies = _deviations(T, w / n).any(axis=0)
+    variance = np.where(varies, w @ (T - centre) ** 2 / n, 0.0)
+    others = np.where(np.arange(count)[:, None] == codes, 0.0, w).sum(axis=1)  # rows of other levels
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(variance / sizes[:, None] * ((n - sizes) / (n - 1))[:, None])
+        error = np.sqrt(variance / sizes[:, None] * (others / (n - 1))[:, None])
         tests = np.where(error > 0, (means - centre) / error, np.nan)
         ratios = sizes @ (means - centre) ** 2 / n / variance
-    return means, tests, sizes, np.where(variance > 0, ratios, np.nan)
+    return means, tests, sizes, np.where(varies & others.all(), ratios, np.nan)
 
 
 def _t_test(r: float, n: float | None) -> tuple[float, float]:

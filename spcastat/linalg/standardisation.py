@@ -28,7 +28,7 @@ import pandas as pd
 
 from spcastat.config import listed, nearest, plural, shown
 from spcastat.errors import ConstantColumnError, OptionError
-from spcastat.linalg.accumulate import CrossProducts, Sums, blocks, centred, scale_outer
+from spcastat.linalg.accumulate import CrossProducts, Sums, blocks, centred, extremes, scale_outer
 from spcastat.linalg.operators import GRAM_ORDER, DenseRows, Gram, Operator, SparseRows
 from spcastat.linalg.ties import is_sparse
 
@@ -436,6 +436,11 @@ def prepare(
         )
     found = _prepared(X, weights, center, scale, names, keep_rows, otherwise, partial(largest_of, X))
     if found is None:
+        constants = _constants(X) if center is True and not is_sparse(X) else np.zeros(0)
+        if constants.any():
+            others = np.where(constants, 0.0, X)
+            standard, op = prepare(others, weights, center, scale, names, keep_rows, otherwise)
+            return replace(standard, mean=np.where(constants, constants, standard.mean)), op
         largest = largest_of(X)
         units = ColumnUnits.of(largest, scale)
         if units is not None:
@@ -448,6 +453,15 @@ def prepare(
             found[1].unit = units.unit
             return units.restored(found[0]), found[1]
     return found
+
+
+def _constants(X: np.ndarray) -> np.ndarray:
+    """Return the values of the columns that are constant, shape (p,), zero for others.
+
+    The mean of many large constants has rounding errors, whose squares may exceed all variances.
+    """
+    low, high = extremes(X)
+    return np.where(low == high, low, 0.0)
 
 
 def _prepared(
